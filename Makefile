@@ -1,0 +1,50 @@
+# Two commands: `make run` and `make test`. Each sets up what it needs.
+PYTHON ?= python3.11
+VENV := .venv
+PY := $(VENV)/bin/python
+STAMP := $(VENV)/.installed
+
+Q ?= Before we vote on the next stage of Quiet Crossing, what is known about converting our county \
+ferries to battery-electric operation: what it costs and how it is paid for, how vessels and charging \
+perform, how safe it is, what passengers experience, and how insurance and liability are arranged?
+CORPUS ?= sample_corpus
+OUT ?= out
+ARGS ?=
+
+.PHONY: install run test test-all lint format bench lock clean
+
+run: $(STAMP)  ## a research job on the sample documents, into out/
+	$(PY) starter.py run "$(Q)" --corpus "$(CORPUS)" --out "$(OUT)" $(ARGS)
+
+test: $(STAMP)  ## the suite: a real Temporal server, real processes, no network
+	$(PY) -m pytest -n 2 --dist loadfile --cov --cov-report=term --cov-fail-under=95
+
+test-all: test  ## everything, also what is slow
+
+lint: $(STAMP)
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy -p workflows -p activities -p console -p benchmarks
+	$(VENV)/bin/mypy worker.py starter.py
+
+format: $(STAMP)
+	$(VENV)/bin/ruff check --fix .
+	$(VENV)/bin/ruff format .
+
+bench: $(STAMP)  ## retrieval and conflict figures on public data, where it is at hand
+	$(PY) -m benchmarks.retrieval
+	$(PY) -m benchmarks.conflicts
+
+install: $(STAMP)
+
+$(STAMP): requirements.lock
+	test -x $(PY) || $(PYTHON) -m venv $(VENV) || python3 -m venv $(VENV)
+	$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	touch $(STAMP)
+
+lock:  ## after a change of pyproject.toml
+	$(VENV)/bin/uv pip compile --quiet --generate-hashes --universal --python-version 3.11 \
+	  --no-header --no-annotate --group dev pyproject.toml -o requirements.lock
+
+clean:
+	rm -rf $(VENV) .research out .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis

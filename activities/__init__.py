@@ -1,0 +1,1 @@
+"""Everything that touches the world: subagents, models, sources, storage."""

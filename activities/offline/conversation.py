@@ -1,0 +1,152 @@
+"""A Messages API request as the offline model reads it: the brief, the tool calls, the hits.
+
+The engine keeps nothing between requests. Whatever it knows stands in the request, so a replayed
+conversation gives the same answer on any worker.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+JsonObject = dict[str, Any]
+
+_BRIEF = re.compile(r"<brief>\s*(\{.*\})\s*</brief>", re.S)
+
+
+@dataclass(frozen=True)
+class Sentence:
+    source_id: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A passage a tool returned: one document, some of its sentences in their order."""
+
+    source_id: str
+    title: str
+    date: str | None
+    kind: str
+    sentences: tuple[Sentence, ...]
+
+
+@dataclass(frozen=True)
+class ToolCall:
+    """A tool use of an earlier turn with what came back."""
+
+    turn: int
+    name: str
+    input: JsonObject
+    hits: tuple[Hit, ...]
+    report: JsonObject
+    """The tool's own account: cycle, cycles_left, terms {word: documents that hold it}."""
+    error: str | None
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """What one request says."""
+
+    wanted: str
+    """The title of the schema the answer must follow."""
+    brief: JsonObject
+    tools: frozenset[str]
+    calls: tuple[ToolCall, ...] = ()
+    complaints: tuple[str, ...] = ()
+    """What the caller sent back about earlier answers, newest last."""
+    turns: int = 0
+    last_answer: JsonObject | None = field(default=None)
+
+    @property
+    def hits(self) -> tuple[Hit, ...]:
+        return tuple(hit for call in self.calls for hit in call.hits)
+
+    def searches(self) -> tuple[ToolCall, ...]:
+        return tuple(call for call in self.calls if call.name == "search")
+
+
+def read_request(body: JsonObject) -> Conversation:
+    """Raises ValueError where the request holds no brief or asks for no schema."""
+    schema = body.get("output_config", {}).get("format", {}).get("schema", {})
+    wanted = schema.get("title")
+    if not isinstance(wanted, str):
+        raise ValueError("the offline model answers only requests with an output schema")
+    messages = body["messages"]
+    found = _BRIEF.search("\n".join(_texts(messages[0]["content"])))
+    if not found:
+        raise ValueError("the first message holds no <brief>")
+    assistants = [m for m in messages if m["role"] == "assistant"]
+    return Conversation(
+        wanted=wanted,
+        brief=json.loads(found.group(1)),
+        tools=frozenset(tool["name"] for tool in body.get("tools", ())),
+        calls=tuple(_calls(messages)),
+        complaints=tuple(
+            "\n".join(texts)
+            for message in messages[1:]
+            if message["role"] == "user" and (texts := list(_texts(message["content"])))
+        ),
+        turns=len(assistants),
+        last_answer=_last_answer(assistants),
+    )
+
+
+def _texts(content: str | list[JsonObject]) -> Iterator[str]:
+    if isinstance(content, str):
+        yield content
+    else:
+        yield from (block["text"] for block in content if block["type"] == "text")
+
+
+def _calls(messages: list[JsonObject]) -> Iterator[ToolCall]:
+    results: dict[str, JsonObject] = {
+        block["tool_use_id"]: block
+        for message in messages
+        if message["role"] == "user" and isinstance(message["content"], list)
+        for block in message["content"]
+        if block["type"] == "tool_result"
+    }
+    assistants = (m for m in messages if m["role"] == "assistant")
+    for turn, message in enumerate(assistants):
+        if isinstance(message["content"], str):
+            continue
+        for block in message["content"]:
+            if block["type"] == "tool_use" and block["id"] in results:
+                yield _call(turn, block, results[block["id"]])
+
+
+def _call(turn: int, use: JsonObject, result: JsonObject) -> ToolCall:
+    content = result.get("content", "")
+    texts = list(_texts(content)) if content else []
+    if result.get("is_error"):
+        return ToolCall(turn, use["name"], use["input"], (), {}, "\n".join(texts))
+    report: JsonObject = json.loads(texts[0]) if texts else {}
+    about = {entry["source_id"]: entry for entry in report.get("hits", ())}
+    hits = tuple(
+        Hit(
+            source_id=block["source"],
+            title=block["title"],
+            date=about.get(block["source"], {}).get("date"),
+            kind=about.get(block["source"], {}).get("kind", "page"),
+            sentences=tuple(Sentence(block["source"], t) for t in _texts(block["content"])),
+        )
+        for block in content
+        if isinstance(block, dict) and block["type"] == "search_result"
+    )
+    return ToolCall(turn, use["name"], use["input"], hits, report, None)
+
+
+def _last_answer(assistants: list[JsonObject]) -> JsonObject | None:
+    for message in reversed(assistants):
+        text = "".join(_texts(message["content"]))
+        if text:
+            try:
+                answer = json.loads(text)
+            except ValueError:
+                return None
+            return answer if isinstance(answer, dict) else None
+    return None

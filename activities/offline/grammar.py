@@ -1,0 +1,129 @@
+"""A question's words in their roles, and the noun phrases they make.
+
+Good enough to tell a list of things from a list of things to do; no parser. Words with two uses
+("support", "leads") are read by their neighbours.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from activities.offline.lexicon import (
+    DETERMINERS,
+    PREPOSITIONS,
+    QUESTION_WORDS,
+    STOP,
+    VERBS,
+    listed,
+)
+
+_REWORDED = (
+    (re.compile(r"\b(?:in terms of|with (?:respect|regards?) to|when it comes to)\b", re.I), "on"),
+    (re.compile(r"\b(?:such as|for example|for instance|e\.g\.|namely)", re.I), "including"),
+    (re.compile(r"\b(?:as well as|along with|together with|plus)\b|&", re.I), "and"),
+    (re.compile(r"\b(?:based on|according to|in light of|in view of)\b", re.I), "given"),
+    (re.compile(r"\(\s*\S+\s*\)"), " "),
+    (re.compile(r"\s[–—-]\s"), " : "),
+    (re.compile(r"[()]"), " | "),
+)
+_TOKEN = re.compile(r"[,;:|]|[^\s,;:|()\"“”]+")
+WH = listed("what which who whom whose when where why how whether")
+OPENERS = frozenset({"including", "covering", "considering", "regarding", "concerning"})
+_JOINED = frozenset({"and", "or"})
+VERDICTS = listed("good bad better worse best worst right wrong yes no not positive negative")
+
+
+@dataclass
+class Token:
+    text: str
+    role: str
+    """noun, verb, preposition, determiner, wh, join, comma, colon or other."""
+
+    @property
+    def low(self) -> str:
+        return self.text.lower().replace("’", "'")
+
+
+def tokens_of(clause: str) -> list[Token]:
+    for pattern, instead in _REWORDED:
+        clause = pattern.sub(instead, clause)
+    tokens: list[Token] = []
+    raw = _TOKEN.findall(clause)
+    for i, text in enumerate(raw):
+        before = tokens[-1] if tokens else None
+        after = raw[i + 1].lower() if i + 1 < len(raw) else ""
+        tokens.append(Token(text, _role(text, before, after)))
+    return tokens
+
+
+def _role(text: str, before: Token | None, after: str) -> str:
+    low = text.lower().replace("’", "'")
+    previous = before.role if before else "start"
+    if text in ",;":
+        return "comma"
+    if text == ":":
+        return "colon"
+    if text == "|":
+        return "other"
+    if low in _JOINED:
+        return "join"
+    if low in WH:
+        return "wh"
+    if low in PREPOSITIONS or low in OPENERS:
+        return "preposition"
+    if before and text[0].isupper():
+        return "noun"
+    if low in DETERMINERS:
+        return "determiner"
+    if low in STOP:
+        return "other"
+    if low.endswith("ing"):
+        finite = previous == "noun" and after in DETERMINERS
+        return "verb" if finite else "noun"
+    if low.endswith("ed") and len(low) > 4:
+        return "verb" if previous in {"noun", "other", "wh"} else "noun"
+    if low.endswith("ly") and len(low) > 5:
+        return "other"
+    if low in VERBS and previous != "determiner" and (after in DETERMINERS or after != "of"):
+        return "verb"
+    ordered = previous in {"start", "join", "comma"} or (before is not None and before.low == "to")
+    if ordered and low in QUESTION_WORDS:
+        return "verb"
+    return "noun"
+
+
+def phrase_at(tokens: list[Token], at: int) -> tuple[list[Token], int]:
+    """The noun phrase that starts here, with what "of" adds to it, and where it ends."""
+    start = at = past_determiners(tokens, at)
+    while at < len(tokens) and tokens[at].role == "noun":
+        at += 1
+    if at == start:
+        return [], start
+    if at + 1 < len(tokens) and tokens[at].low == "of":
+        more, end = phrase_at(tokens, at + 1)
+        if more:
+            return tokens[start:end], end
+    return tokens[start:at], at
+
+
+def past_determiners(tokens: list[Token], at: int) -> int:
+    while at < len(tokens) and tokens[at].role == "determiner":
+        at += 1
+    return at
+
+
+def past_separator(tokens: list[Token], at: int) -> tuple[int, bool]:
+    """Past a comma, an "and", or both; and whether there was an "and"."""
+    joined = False
+    while at < len(tokens) and tokens[at].role in {"comma", "join"}:
+        joined |= tokens[at].role == "join"
+        at += 1
+    return at, joined
+
+
+def trimmed(text: str) -> str:
+    tokens = text.strip(' \t\n,;:.?!"“”').split()
+    while tokens and tokens[0].lower() in DETERMINERS | {"and", "or", "also", "then", "finally"}:
+        tokens = tokens[1:]
+    return " ".join(tokens)

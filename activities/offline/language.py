@@ -1,0 +1,185 @@
+"""The engine's English: words, roots, phrases, names, and the aspects a question lists.
+
+Pure functions of text, the same on any machine. Nothing here knows a topic: `lexicon` holds
+grammar, and the rest is read off the text. The reading of plain text is in `phrases`; this
+module adds `question_aspects`, the reading of a question, and is the one place to import from.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from activities.offline.grammar import (
+    OPENERS,
+    VERDICTS,
+    WH,
+    Token,
+    past_determiners,
+    past_separator,
+    phrase_at,
+    tokens_of,
+    trimmed,
+)
+from activities.offline.lexicon import ADJECTIVE_ENDINGS, PREPOSITIONS, STOP
+from activities.offline.phrases import (
+    WORD,
+    Name,
+    capitalised,
+    content_terms,
+    noun_phrases,
+    sentences,
+    similarity,
+    words,
+)
+from activities.offline.stemming import stem
+
+__all__ = [
+    "STOP",
+    "WORD",
+    "Name",
+    "capitalised",
+    "content_terms",
+    "noun_phrases",
+    "question_aspects",
+    "sentences",
+    "similarity",
+    "stem",
+    "words",
+]
+
+_BULLET = re.compile(r"^\s*(?:[-*•–]|\(?(?:\d{1,2}|[a-z])[.)])\s+(.+?)[\s;,.]*$", re.M)
+_ENUMERATED = re.compile(r"\(?\b(?:\d|[a-z]|i{1,3}|iv|vi{0,3})\)\s+")
+
+
+_NEXT_QUESTION = re.compile(
+    # After "and" any question word opens a new question; after a bare comma "who", "which" and
+    # "where" mostly begin a relative clause, which does not.
+    r"(?:\s*[,;:–—]\s*(?:and|or|but|then) |\s+and |\s*;\s*)(?:also )?"
+    r"(?=(?:(?:in|for|to|at|by|from|with|on) )?(?:what|which|who|whom|whose|when|where|why|how"
+    r"|whether)\b)"
+    r"|\s*[,:–—]\s*(?=(?:in |for |to |at |by |from )?(?:what|why|how)\b"
+    r"|(?:when|where) (?:is|are|was|were|did|do|does|has|have|will|can|should)\b)",
+    re.I,
+)
+
+
+@dataclass
+class _List:
+    """Noun phrases that a question puts side by side."""
+
+    items: list[list[Token]] = field(default_factory=list)
+    joined: bool = False
+    """Held together by "and" or "or", not by commas alone."""
+
+    def counts(self, announced: bool) -> bool:
+        if any(len(item) == 1 and item[0].low in VERDICTS for item in self.items):
+            return False
+        return len(self.items) > 1 and (self.joined or announced or len(self.items) > 2)
+
+
+def question_aspects(question: str) -> list[str]:
+    """What a question lists as its parts, in order, each once; empty where it lists nothing.
+
+    Bullets and enumerations, lists after a colon or "including", lists held together by "and" or
+    "or", lists of things to do ("reduce cost and improve safety"), and further questions joined to
+    the first ("…, and what does that mean for …").
+    """
+    found: list[str] = []
+    bullets = [m.group(1) for m in _BULLET.finditer(question)]
+    if len(bullets) > 1:
+        found += [trimmed(bullet) for bullet in bullets]
+        question = _BULLET.sub("", question)
+    asked = [s.rstrip(" ?.!") for s in sentences(question)]
+    several = sum(s.split()[0].lower() in WH for s in asked if s) > 1
+    for sentence in asked:
+        parts = [part.strip(" ,;") for part in _ENUMERATED.split(sentence)]
+        if len(parts) > 2:
+            found += [trimmed(re.sub(r"[\s,;]+(?:and|or)$", "", part)) for part in parts[1:]]
+            continue
+        clauses = _clauses(sentence)
+        for clause in clauses:
+            listed = [_text(item) for group in _lists(tokens_of(clause)) for item in group]
+            if not listed and (len(clauses) > 1 or (several and _opens_with_wh(clause))):
+                listed = [clause]
+            found += listed
+    return _distinct(item for item in found if content_terms(item))
+
+
+def _clauses(sentence: str) -> list[str]:
+    """A sentence cut where a second question begins: ", and how …", "; who …", " and what …"."""
+    parts = re.split(_NEXT_QUESTION, sentence)
+    # An introduction ("By 2026, how can …") asks nothing; it stays with what follows it.
+    if len(parts) > 1 and parts[0].split() and not _opens_with_wh(parts[0]):
+        opener = parts[0].split()[0].lower()
+        if opener in PREPOSITIONS | {"based", "according"} or len(parts[0].split()) < 4:
+            parts = [f"{parts[0]}, {parts[1]}", *parts[2:]]
+    return [part for part in parts if part.strip()]
+
+
+def _opens_with_wh(text: str) -> bool:
+    tokens = text.lower().split()[:2]
+    return bool(tokens) and (tokens[0] in WH or (tokens[0] in PREPOSITIONS and tokens[-1] in WH))
+
+
+def _lists(tokens: list[Token]) -> Iterator[list[list[Token]]]:
+    """The lists in a clause, each as its items."""
+    group = _List()
+    announced = verbal = False
+    at = 0
+    while at < len(tokens):
+        phrase, after = phrase_at(tokens, at)
+        if not phrase:
+            if tokens[at].role == "colon" or tokens[at].low in OPENERS:
+                announced = True
+            at += 1
+            continue
+        if at and tokens[at - 1].role == "verb":
+            verbal = True
+        group.items.append(phrase)
+        step, joined = past_separator(tokens, after)
+        goes_on = step > after and step < len(tokens)
+        if goes_on and tokens[step].role == "verb" and verbal:
+            step += 1
+        if goes_on and phrase_at(tokens, step)[0]:
+            group.joined |= joined
+            at = past_determiners(tokens, step)
+            continue
+        if group.counts(announced):
+            yield _settled(group.items)
+        group, announced, verbal = _List(), False, False
+        at = max(after, at + 1)
+    if group.counts(announced):
+        yield _settled(group.items)
+
+
+def _settled(items: list[list[Token]]) -> list[list[Token]]:
+    """The items with what the list shares given to each, or taken off the last.
+
+    "environmental and social effects" gives each adjective its noun; in "costs and risks of the
+    programme" the programme belongs to both, so it is taken off.
+    """
+    *rest, last = items
+    of = next((i for i, token in enumerate(last) if token.low == "of"), None)
+    if of is not None and not any(token.low == "of" for item in rest for token in item):
+        whole = len(last) - of > 2 or last[-1].text[0].isupper()
+        last = last[:of] if whole else last
+    noun = last[1:]
+    return [
+        item + noun
+        if noun and len(item) == 1 and item[0].low.endswith((*ADJECTIVE_ENDINGS, "ed"))
+        else item
+        for item in rest
+    ] + [last]
+
+
+def _text(item: list[Token]) -> str:
+    return trimmed(" ".join(token.text for token in item))
+
+
+def _distinct(items: Iterable[str]) -> list[str]:
+    kept: dict[tuple[str, ...], str] = {}
+    for item in items:
+        kept.setdefault(tuple(content_terms(item)), item)
+    return list(kept.values())

@@ -1,0 +1,316 @@
+"""Which sentences of a passage are worth quoting, and which of them belong together.
+
+`usable` rates one sentence from 0 (heading, navigation, greeting, fragment, question, words meant
+for a machine) to 1 (a plain statement). `windows` gives runs of one to three adjacent sentences
+that can stand alone: a sentence that leans on the one before it takes that one along. Text that
+gives orders to whoever summarises it is data; `addresses_machine` finds it so that it is neither
+obeyed nor quoted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from activities.offline.conversation import Hit
+from activities.offline.language import capitalised, words
+
+LONGEST_WINDOW = 85
+"""Words. A claim longer than this is a page, not a statement."""
+
+_ROW = re.compile(r"^[^:;]{1,60}: [^;]+; [^:;]{1,60}: ")
+_FIELD = re.compile(
+    r"^\W*(?:from|to|cc|bcc|subject|date|sent|reply-to|folder|attachments?|email id|message-id|"
+    r"name|e-?mail|tel|phone|fax|status|username|user|channel|members?|author|prepared (?:by|for)|"
+    r"distribution|document (?:id|number)|version|doi|isbn|keywords|tags|url|website|contact)\s*:",
+    re.I,
+)
+_FURNITURE = re.compile(
+    r"all rights reserved|©|\bcookies?\b.*\b(?:accept|policy|settings)|privacy policy|terms of use|"
+    r"click here|skip to (?:main )?content|subscribe (?:to|now)|sign up|log ?in\b|follow us|"
+    r"read more|back to top|table of contents|\.{4,}|(?:…\s*){2,}|_{4,}|={4,}|-{5,}|"
+    r"^page \d+|\bpage \d+ of \d+|^about the columns:|^end of (?:e-?mail|export|document)|"
+    r"\bhave attached\b|\bis attached\b|\battached (?:is|are|you|to)\b|download the|"
+    r"for (?:more|further) information|this e-?mail (?:and|is)|confidentiality notice|"
+    r"printed on|last (?:updated|modified)|^(?:table|figure|fig\.?|chart|exhibit) \d+[.:]?\s",
+    re.I,
+)
+_COURTESY = re.compile(
+    r"^(?:dear|hi|hello|hey|good (?:morning|afternoon|evening)|greetings|thanks|thank you|regards|"
+    r"best|kind regards|sincerely|cheers|yours|welcome|congrat\w*|please|let me know|let's|sure|"
+    r"great|absolutely|sounds good|feel free|looking forward|i look forward|i hope|"
+    r"(?:i|we)(?:'d| would) (?:like to|love to|be happy to|appreciate)|"
+    r"i'm (?:happy|glad|writing)|i agree|happy to|would you|could you|can you)\b|"
+    r"\b(?:let me know|i (?:wanted|want|would like) to|i am writing|as (?:you|we all) know|"
+    r"(?:suggest|propose) we (?:meet|schedule|talk)|our calendars?|calendar invit\w+|"
+    r"look(?:ing)? forward to|hope this|finds you well|reach out|"
+    r"your (?:thoughts|feedback|questions)|kind words|happy to (?:discuss|meet|share|help))\b",
+    re.I,
+)
+_SELF_REFERENCE = re.compile(
+    r"^(?:in (?:conclusion|summary)|to (?:conclude|summarise|summarize)|"
+    r"(?:this|the(?: following)?|our) (?:report|document|section|chapter|paper|article|page|memo|"
+    r"presentation|appendix|guide|slide|deck|overview|analysis|review|table|figure|memorandum|"
+    r"e-?mail|note|spreadsheet|sheet|dashboard)s? "
+    r"(?:also )?(?:is\b|outlines?|provides?|presents?|describes?|aims?|explores?|examines?|covers?|"
+    r"summari[sz]es?|discusses|details|delves?|seeks?|introduces?|focus(?:es)?|offers?|contains?|"
+    r"lists?|serves?|highlights? (?:the|our|key)|will\b|has outlined|underscores?))|"
+    r"\b(?:next|following|previous) (?:section|chapter|slide|page)s?\b|future reports will",
+    re.I,
+)
+# Words of intent and praise: a sentence of these and no figure or name says nothing checkable.
+_VAGUE = re.compile(
+    r"\b(?:commit(?:ted|ment)\w*|well-positioned|cutting-edge|best-in-class|world-class|robust\w*|"
+    r"state-of-the-art|holistic|comprehensive\w*|seamless\w*|synerg\w+|leverag\w+|empower\w*|"
+    r"proactive\w*|excellence|testament|paramount|crucial\w*|essential\w*|vital\w*|pivotal\w*|"
+    r"imperative|critical\w*|important\w*|ever-\w+|today's|landscape|journey|unlock\w*|striv\w+|"
+    r"game.chang\w+|moving forward|move forward|going forward|underscor\w+|demonstrat\w+|"
+    r"reflect\w*|highlight\w*|showcas\w+|enhanc\w+|ensur\w+|strengthen\w*|safeguard\w*|"
+    r"foster\w*|optimi[sz]\w+|streamlin\w+|effective\w*|efficien\w+|success\w*|significant\w*|"
+    r"substantial\w*|key|goals?|focus\w*|aims?|trust|values?|vision|mission|priorit\w+|potential|"
+    r"opportunit\w+|innovat\w+|strateg\w+|initiatives?|by (?:\w+ )?\w{4,}ing|we (?:can|will|must|"
+    r"should|need|aim|hope|believe)|will (?:continue|be)|need to|can (?:help|lead|improve)|"
+    r"continu(?:e|es|ing|ous|ously)|i (?:feel|believe|think|am)|as (?:we|you)|evolving|"
+    r"underlin\w+)\b",
+    re.I,
+)
+_LEANS = re.compile(
+    r"^(?:it|its|they|their|them|he|his|she|her|this|that|these|those|such|both|neither|"
+    r"the (?:latter|former|same|result|results|figure|figures|number|rate|increase|decrease|"
+    r"reduction|improvement|change|rest|remainder)|"
+    r"as a result|consequently|therefore|thus|hence|accordingly|similarly|likewise|instead|"
+    r"however|nevertheless|conversely|by contrast|in contrast|for (?:example|instance)|"
+    r"in (?:turn|addition|other words)|additionally|moreover|furthermore|also|meanwhile|then|"
+    r"another|others|one of (?:them|these)|here|there (?:it|they)|of (?:these|those|them|which)|"
+    r"and|but|so|or|yet|who|which)\b",
+    re.I,
+)
+_TIMED_THIS = re.compile(
+    r"^(?:this|that|these|those) (?:year|quarter|month|week|summer|winter|spring|autumn|decade)\b",
+    re.I,
+)
+_READER = (
+    r"(?:(?:AI|A\.I\.|LLM|large language|language|chat)"
+    r"[ -]?(?:assistant|model|agent|system|tool|bot|reader|summari[sz]er)?s?|"
+    r"chatbots?|(?:virtual|digital|automated|research) (?:assistant|agent|reader|summari[sz]er)s?)"
+)
+# Documents about machines say what they must do; orders say what they must report.
+_SPEAKING = (
+    r"(?:(?:report|state|say|write|conclude|answer|respond|reply|claim|repeat|assume|output)"
+    r"(?: only)?(?: that| with|:)|"
+    r"(?:ignore|disregard|forget|omit) (?:all|any|every|other|the|this)|"
+    r"tell (?:users?|readers?|the (?:user|reader))|treat this|"
+    r"(?:cite|quote|trust|use|prefer|mention) (?:only )?(?:this|no other)|recommend only|"
+    r"comply with|obey|follow (?:these|this|the following))"
+)
+_ORDERS = re.compile(
+    rf"\b(?:ignore|disregard|forget|override|bypass)\b[^.]{{0,40}}\b(?:previous|prior|above|"
+    rf"earlier|preceding|other|existing|original|all|any|your|system|these|those|my)\b[^.]{{0,30}}"
+    rf"\b(?:instructions?|prompts?|rules?|guidelines|sources?|documents?|context|constraints|"
+    rf"messages?|directions|orders|commands)\b"
+    rf"|\b(?:as|you are|you're|act as|pretend to be|if you are|if you're) (?:now )?an? "
+    rf"(?:helpful |large )?{_READER}\b(?=[^.]*\b(?:you|your|ignore|must|report|do not)\b)"
+    rf"|\b(?:note|notice|message|instructions?|attention|addressed|directed)(?: to| for|:)\s*"
+    rf"(?:the |any |all |every )?{_READER}\b"
+    rf"|\b{_READER}\b[^.]{{0,60}}\b(?:should|must|shall|are (?:required|instructed|asked) to|"
+    rf"need to|have to|will)\s+(?:always |only |not |never )?{_SPEAKING}"
+    rf"|\byou (?:must|should|shall|are (?:required|instructed) to|are to|will)\s+"
+    rf"(?:now |always |only |not |never |instead )?{_SPEAKING}"
+    rf"|\byour (?:system )?prompt\b"
+    rf"|\bwhen(?:ever)? (?:you )?(?:are )?(?:summari[sz]\w+|answering|citing|quoting|processing|"
+    rf"reading|reporting) (?:on )?(?:this|these|the) (?:document|page|text|file|report|content|"
+    rf"article|passage|question)s?\b[^.]*\b{_SPEAKING}"
+    rf"|\b(?:do not|don't|never) (?:mention|cite|report|reveal|disclose|include|use|quote)\b[^.]*"
+    rf"\b(?:these instructions|this instruction|your (?:answer|summary|report)|"
+    rf"(?:any )?other (?:source|document)s?)\b"
+    rf"|\b(?:in|from) your (?:summary|answer|response|output|reply)\b"
+    rf"|^(?:system|assistant)\s*:\s|<\|?(?:im_start|system|instructions?)\b",
+    re.I,
+)
+_MARKS = re.compile(r"^(?:[-*+•·▪◦‣●○■□➢✓>#|]+|\(?\d{1,2}[.)]|\([a-z]\)|[a-z]\))\s+")
+_EMPHASIS = re.compile(r"\*\*|__|`|(?<!\w)\*(?=\w)|(?<=\w)\*(?!\w)|!?\[([^\]]+)\]\([^)]*\)")
+_FIGURE = re.compile(
+    r"[$€£¥]\s?\d|\d[\d.,]*\s?(?:%|percent|per cent|million|billion|thousand|bn|[kmgt]wh?\b|x\b)|"
+    r"\d[\d,.]*\d|\b\d+\b",
+    re.I,
+)
+_YEAR = re.compile(r"\b(?:1[5-9]|20)\d\d\b|\bQ[1-4]\b|\bH[12]\b|\b\d{1,2}:\d\d\b")
+_END = re.compile(r"[.!…][\"'”’)\]*_]*$")
+
+
+@dataclass(frozen=True)
+class Document:
+    """All that was seen of one source, as runs of adjacent sentences."""
+
+    source_id: str
+    title: str
+    date: str | None
+    kind: str
+    runs: tuple[tuple[str, ...], ...]
+
+    @property
+    def sentences(self) -> list[str]:
+        return list(dict.fromkeys(s for run in self.runs for s in run))
+
+
+@dataclass(frozen=True)
+class Window:
+    """One to three adjacent sentences of a document, verbatim, and the heading above them."""
+
+    source_id: str
+    sentences: tuple[str, ...]
+    heading: str
+    quality: float
+
+    @property
+    def text(self) -> str:
+        return " ".join(plain(sentence) for sentence in self.sentences)
+
+
+def gather(hits: Iterable[Hit]) -> list[Document]:
+    """Hits by source, in the order they were first seen; a run inside a longer one is dropped."""
+    seen: dict[str, list[Hit]] = {}
+    for hit in hits:
+        seen.setdefault(hit.source_id, []).append(hit)
+    documents = []
+    for source_id, found in seen.items():
+        runs = list(dict.fromkeys(tuple(s.text for s in hit.sentences) for hit in found))
+        longest_first = sorted(runs, key=len, reverse=True)
+        kept: list[tuple[str, ...]] = []
+        for run in longest_first:
+            if run and not any(set(run) <= set(other) for other in kept):
+                kept.append(run)
+        first = found[0]
+        ordered = tuple(run for run in runs if run in kept)
+        documents.append(Document(source_id, first.title, first.date, first.kind, ordered))
+    return documents
+
+
+def windows(document: Document) -> list[Window]:
+    """Every run of sentences that may become a claim; runs overlap, the caller chooses."""
+    found: dict[tuple[str, ...], Window] = {}
+    for run in document.runs:
+        heading = ""
+        for i, sentence in enumerate(run):
+            if is_heading(sentence):
+                heading = sentence
+            quality = usable(sentence)
+            if quality < 0.3:
+                continue
+            span = _standing(run, i)
+            if leans(run[span[0]]):
+                quality *= 0.6
+            picked = run[span[0] : span[1]]
+            found.setdefault(picked, Window(document.source_id, picked, heading, quality))
+    return list(found.values())
+
+
+def _standing(run: Sequence[str], i: int) -> tuple[int, int]:
+    """From where to where the sentence at `i` can stand alone."""
+    first, end = i, i + 1
+    size = len(run[i].split())
+    if is_row(run[i]):
+        return first, end
+    while first > 0 and leans(run[first]) and i - first < 2:
+        before = run[first - 1]
+        if usable(before) < 0.3 or is_row(before) or size + len(before.split()) > LONGEST_WINDOW:
+            break
+        size += len(before.split())
+        first -= 1
+    # What a sentence says is often measured in the next one.
+    while end < len(run) and end - first < 3:
+        after = run[end]
+        size += len(after.split())
+        if size > LONGEST_WINDOW or usable(after) < 0.4 or is_row(after):
+            break
+        if not (leans(after) and figures(after)):
+            break
+        end += 1
+    return first, end
+
+
+@lru_cache(maxsize=20_000)
+def usable(sentence: str) -> float:
+    """How well a sentence serves as a statement of fact, from 0 to 1."""
+    text = plain(sentence)
+    count = len(words(text))
+    if count < 4 or _FIELD.match(text) or _FURNITURE.search(text) or addresses_machine(text):
+        return 0.0
+    if is_row(text):
+        return 0.8 if figures(text) and count <= 120 else 0.3
+    if text.endswith("?") or "@" in text or "://" in text or _COURTESY.search(text):
+        return 0.0
+    if is_heading(sentence) or _SELF_REFERENCE.search(text):
+        return 0.0
+    letters = sum(c.isalpha() or c.isspace() for c in text)
+    if letters < 0.6 * len(text) or count > 110:
+        return 0.1
+    score = 1.0
+    if not _END.search(text):
+        # Bullets carry no full stop; a cut-off line ends in a joining word or mark.
+        cut_off = text.endswith((",", ":", ";", "-", "–", "(")) or words(text)[-1] in _JOINING
+        score *= 0.2 if cut_off else 0.75
+    if text[0].islower() or text[0] in ",;:)]":
+        score *= 0.4
+    if count < 7 and not figures(text):
+        score *= 0.6
+    return score * substance(text)
+
+
+_JOINING = frozenset({"a", "an", "and", "as", "at", "but", "by", "for", "from", "in", "into", "of",
+                      "on", "or", "our", "the", "their", "to", "with"})  # fmt: skip
+
+
+@lru_cache(maxsize=20_000)
+def substance(text: str) -> float:
+    """How checkable a statement is: figures first, then names and dates, intent and praise last."""
+    if figures(text):
+        return 1.0
+    specific = 0.85 if _YEAR.search(text) or capitalised(text) else 0.75
+    vague = len(_VAGUE.findall(text)) / max(1.0, len(text.split()) / 8)
+    return specific * max(0.5, 1 - 0.22 * vague)
+
+
+@lru_cache(maxsize=20_000)
+def is_heading(sentence: str) -> bool:
+    """A short line that ends no sentence and is written like a title."""
+    text = plain(sentence)
+    tokens = text.split()
+    if _END.search(text) or is_row(text) or len(tokens) > 14:
+        return False
+    if sentence.lstrip().startswith("#") or len(tokens) < 5 or text.isupper():
+        return True
+    long = [token for token in tokens if len(token) > 3 and token[0].isalpha()]
+    return sum(token[0].isupper() for token in long) > 0.6 * len(long)
+
+
+def is_row(sentence: str) -> bool:
+    """A table's row written as `Column: value; Column: value.`"""
+    return bool(_ROW.match(sentence))
+
+
+@lru_cache(maxsize=20_000)
+def leans(sentence: str) -> bool:
+    """Whether a sentence says what it is about only together with the one before it."""
+    text = plain(sentence)
+    return bool(_LEANS.match(text)) and not _TIMED_THIS.match(text)
+
+
+@lru_cache(maxsize=20_000)
+def addresses_machine(sentence: str) -> bool:
+    """Whether a sentence gives orders to a model that reads it."""
+    return bool(_ORDERS.search(sentence))
+
+
+@lru_cache(maxsize=20_000)
+def figures(sentence: str) -> int:
+    """How many figures a sentence gives; years and quarters alone measure nothing."""
+    return len(_FIGURE.findall(_YEAR.sub(" ", sentence)))
+
+
+def plain(sentence: str) -> str:
+    """The sentence without list marks and Markdown residue, white space folded."""
+    text = _EMPHASIS.sub(r"\1", " ".join(sentence.split()))
+    return _MARKS.sub("", text).strip()

@@ -1,0 +1,173 @@
+"""Claims as prose: words of the sources made readable, with nothing added but who says it.
+
+A claim in the third person stands as it is. One that says "we" is quoted with the title of its
+source, because a report has no other way to say who "we" are. Table rows lose their semicolons.
+Marks that would read as citations or Markdown are taken out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from activities.offline.language import content_terms, sentences
+from activities.offline.passages import figures, is_row, plain
+from workflows.evidence import AUTHORITY
+
+_REFERENCE = re.compile(r"\s?\[(?:\d{1,5}(?:[,;–-]\s?\d{1,5})*|citation needed|note \d+)\]")
+_FIRST_PERSON = re.compile(r"\b(?:we|our|ours|us|I|my|we've|we're|I'm|I've|we'll)\b", re.I)
+_NOT_A_PERSON = re.compile(r"\b(?:the US|U\.S\.|US\$?|Part I|Phase I|World War I|Type I)\b")
+_CONNECTIVE = re.compile(
+    r"^(?:however|additionally|moreover|furthermore|in addition|also|meanwhile|therefore|thus|"
+    r"hence|consequently|as a result|accordingly|similarly|likewise|for (?:example|instance)|"
+    r"in fact|indeed|notably|importantly|finally|overall|in particular|specifically|"
+    r"nevertheless|that said|by contrast|in contrast|conversely|on the other hand),\s+",
+    re.I,
+)
+_PAIR = re.compile(r"\s*([^:;]{1,60}?):\s*(.+?)(?=;\s[^:;]{1,60}:\s|;?\.?\s*$)")
+_ITEM_END = re.compile(r"[\s;,:]+$")
+_WEAK = 0.4
+
+
+@dataclass(frozen=True)
+class Cited:
+    """A claim the writer may use, with the numbers of its sources."""
+
+    id: str
+    facet_id: str
+    text: str
+    cite: tuple[int, ...]
+    verdict: str
+    confidence: float
+    relevance: float
+    origins: int
+    uncertain: str
+    limits: str
+
+    @property
+    def marks(self) -> str:
+        return marks(self.cite)
+
+    @property
+    def strength(self) -> float:
+        """How much a reader gains by it: relevance first, then support and figures."""
+        trusted = {"supported": 1.0, "qualified": 0.9, "contradicted": 0.75}.get(self.verdict, 0.7)
+        support = 0.5 * self.confidence + 0.15 * min(self.origins - 1, 2)
+        return trusted * (self.relevance + support + 0.15 * min(figures(self.text), 2) / 2)
+
+
+def marks(numbers: Iterable[int]) -> str:
+    return "".join(f"[{n}]" for n in numbers)
+
+
+def clean(text: str) -> str:
+    """A source's words without list marks, Markdown and its reference numbers; one full stop."""
+    text = _REFERENCE.sub("", plain(text)).replace("_", " ")
+    text = _ITEM_END.sub("", re.sub(r"\s+", " ", text).strip())
+    if not text:
+        return ""
+    closed = text.rstrip("”\"'’)")
+    return text if closed.endswith((".", "!", "?", "…")) else f"{text}."
+
+
+def opened(text: str) -> str:
+    """The text without a connective that joins it to a sentence left behind."""
+    bare = _CONNECTIVE.sub("", text)
+    return bare[:1].upper() + bare[1:]
+
+
+def cited(text: str, numbers: str) -> str:
+    """The citation before the full stop."""
+    found = re.search(r"([.!…]+)$", text)
+    if found:
+        return f"{text[: found.start()]} {numbers}{found.group()}"
+    return f"{text} {numbers}."
+
+
+def speaks_as_we(text: str) -> bool:
+    return bool(_FIRST_PERSON.search(_NOT_A_PERSON.sub(" ", text)))
+
+
+def told(claim: Cited, sources: Mapping[int, Mapping[str, object]], named: str = "") -> str:
+    """A claim as one or more sentences with its citation; `named` is a title just mentioned."""
+    text = clean(claim.text)
+    if is_row(text):
+        return cited(row(text), claim.marks)
+    source = sources.get(claim.cite[0], {}) if claim.cite else {}
+    title = headline(str(source.get("title", "")))
+    if speaks_as_we(text) and title:
+        opening = "It adds: " if title == named else f"{_naming(title, source)} states: "
+        return f"{opening}“{_inner(text)}” {claim.marks}."
+    text = opened(text)
+    if AUTHORITY.get(str(source.get("kind")), 0.5) < _WEAK and title and claim.origins < 2:
+        # What only a seller or a blog says is said to be theirs.
+        return cited(f"According to {_naming(title, source)[0].lower()}"
+                     f"{_naming(title, source)[1:]}: {text}", claim.marks)  # fmt: skip
+    return cited(text, claim.marks)
+
+
+def _naming(title: str, source: Mapping[str, object]) -> str:
+    kind = str(source.get("kind", ""))
+    noun = {
+        "mail": "The mail",
+        "chat": "The chat",
+        "slides": "The presentation",
+        "blog": "The blog post",
+        "marketing": "The marketing text",
+        "press": "The press text",
+        "minutes": "The minutes",
+        "study": "The study",
+        "report": "The report",
+        "regulation": "The regulation",
+        "dataset": "The data set",
+    }.get(kind, "The document")
+    return f"{noun} “{title}”"
+
+
+def headline(title: str) -> str:
+    """A source's title as it can stand in a sentence."""
+    return _REFERENCE.sub("", title).replace("“", "'").replace("”", "'").strip()
+
+
+def _inner(text: str) -> str:
+    """Quoted words keep their form; double marks inside become single ones."""
+    text = re.sub(r"[“\"]([^“”\"]*)[”\"]", r"‘\1’", text)
+    return text[:-1] if text.endswith(".") else text
+
+
+def row(text: str) -> str:
+    """`Column: value; Column: value.` as a line: the first value names it, the rest follow."""
+    pairs = [(name.strip(), value.strip().rstrip(".")) for name, value in _PAIR.findall(text)]
+    if len(pairs) < 2:
+        return text
+    head = pairs[0]
+    first = head[1] if len(head[1].split()) > 1 else f"{head[0]} {head[1]}"
+    rest = ", ".join(f"{name[:1].lower() + name[1:] if _common(name) else name} {value}"
+                     for name, value in pairs[1:])  # fmt: skip
+    return f"{first}: {rest}."
+
+
+def _common(name: str) -> bool:
+    words = name.split()
+    return bool(words) and words[0][1:].islower()
+
+
+def key_sentence(claim: Cited, question: frozenset[str]) -> str:
+    """The sentence of a claim that says most of what is asked, and can stand alone."""
+    parts = sentences(clean(claim.text)) if not is_row(claim.text) else [clean(claim.text)]
+    if len(parts) < 2:
+        return " ".join(parts)
+    first = parts[0]
+    best = max(
+        parts,
+        key=lambda p: (
+            len(question & set(content_terms(p))) + 1.5 * min(figures(p), 2),
+            -parts.index(p),
+        ),
+    )
+    # A later sentence leans on the first, so it comes with it where there is room.
+    if best is first:
+        return first
+    joined = f"{first} {best}"
+    return joined if len(joined.split()) <= 60 else first

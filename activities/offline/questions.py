@@ -1,0 +1,320 @@
+"""What a question asks, read from its form: its kind, its subject, its aspects, what it compares.
+
+Only the English of the question is used, so the reading is the same whatever the documents hold.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from activities.offline.grammar import VERDICTS, WH, Token, tokens_of, trimmed
+from activities.offline.language import (
+    capitalised,
+    content_terms,
+    question_aspects,
+    sentences,
+    stem,
+)
+from activities.offline.lexicon import GENERIC, PREPOSITIONS, QUESTION_WORDS, listed
+from workflows.plan import QuestionKind
+
+GENERIC_STEMS = frozenset(stem(word) for word in GENERIC)
+
+_BROAD = (
+    r"impacts?|effects?|influences?|roles?|state|status|future|history|evolution|outlook|landscape|"
+    r"significance|importance|relationships?|differences?|situation|challenges?|trends?|"
+    r"strateg(?:y|ies)|implications?|consequences?|options|prospects|potential|overview|causes|"
+    r"risks?|benefits?|development|experience|evidence|advantages?|disadvantages?|lessons"
+)
+_COMPARES = re.compile(
+    r"\b(?:compar(?:e|es|ed|ing|ison|isons)|contrast(?:s|ed|ing)?|versus|vs|differ(?:s|ed|ences?)?"
+    r"|stack up|better|preferable|more suitable|best suited|rather than)\b\.?",
+    re.I,
+)
+_DECIDES = re.compile(
+    r"\bshould\b|\bwhether (?:or not )?to\b|\bworth\b|\brecommend|\bdeci(?:de|sion)|\badvis|"
+    r"\bbusiness case\b|\bpros and cons\b|\bbest (?:option|choice|way|approach|course)\b|"
+    r"\bhow (?:can|could|might|may) (?!\w+ (?:\w+ )?be\b)|"
+    r"\b(?:what|which) (?:[\w-]+ ){0,3}(?:strateg\w+|measures?|steps?|actions?|options?)\b.*"
+    r"\b(?:can|could|should|would|might)\b",
+    re.I,
+)
+_TELLS_TIME = re.compile(
+    r"\btimeline\b|\bchronolog|\bhistor(?:y|ical)\b|\bevol(?:ution|ve[sd]?)\b|\bmilestones?\b|"
+    r"\bover (?:time|the (?:years|decades|past|last|course))\b|\bsequence of\b|\bcourse of events\b|"
+    r"\bfrom (?:\w+ )?\d{4} (?:to|until|till|through|onwards?)\b|\bbetween \d{4} and \d{4}\b|"
+    r"\bsince (?:\w+ )?\d{4}\b|\b\d{4}\s?[–-]\s?\d{4}\b|"
+    r"\bhow (?:did|has|have|had|was|were) .*\b(?:develop|chang|evolv|progress|unfold|come about|"
+    r"came about|grow|grown|shift)\w*",
+    re.I | re.S,
+)
+_EXPLAINS = re.compile(
+    r"\bwhy\b|\bcaus(?:e|es|ed|ing)\b|\breasons? (?:for|why|behind)\b|\b(?:effects?|impacts?|"
+    r"influence|consequences?|implications?) (?:of|on|for)\b|\b(?:led|lead|leads|leading) to\b|"
+    r"\b(?:affect|influenc|impact|shap|driv|transform|worsen)(?:e|es|s|ed|ing)\b|\bdrivers? of\b|"
+    r"\b(?:result|stem)s? (?:in|from)\b|\bbecause\b|\bgood or bad\b|\bresponsible for\b|"
+    r"\bwhat (?:effects?|impacts?|influence|consequences?)\b",
+    re.I,
+)
+_MEASURED = r"many|much|long|old|far|tall|big|often|high|fast|large|late|deep|heavy|wide|early"
+_FACT_OPENERS = re.compile(
+    rf"^(?:(?:in|at|on|for|by|of|to|from|with|during|after|under|until|since) )?"
+    rf"(?:who|whose|whom|when|where|how (?:{_MEASURED})|which|what)\b",
+    re.I,
+)
+_ASKED_INSIDE = re.compile(
+    rf"\b(?:what|which|who|whom|whose|where|when|how (?:{_MEASURED}))\b(?! (?:are|were)\b)", re.I
+)
+_ASKS_BROADLY = re.compile(
+    rf"\b(?:is|are|was|were) (?:the |its |their )?(?:[\w-]+ ){{0,2}}(?:{_BROAD})\b"
+    rf"|^(?:what|which) (?!state)(?:[\w-]+ )?(?:{_BROAD})\b",
+    re.I,
+)
+_YES_NO = re.compile(r"^(?:is|are|was|were|did|do|does|has|have|had|can|will|would)\b", re.I)
+_ORDERS = re.compile(
+    r"^(?:please )?(?:write|give|describe|explain|summari[sz]e|outline|list|discuss|analy[sz]e|"
+    r"assess|evaluate|examine|explore|review|report|provide|prepare|map|survey)\b",
+    re.I,
+)
+_FOLLOWS = re.compile(
+    r"\b(?:what|which) (?:does|do|did|would|follows?) (?:that|this|it|these|they|from)\b|"
+    r"\b(?:that|this|it|these|they) (?:mean|imply|implies|suggest)s? for\b|"
+    r"\b(?:based on|given|in light of|in view of|from) (?:that|this|these|those|it|them)\b|"
+    r"\b(?:therefore|accordingly|consequently|hence)\b",
+    re.I,
+)
+_YEAR = re.compile(r"\b(1[5-9]\d\d|20\d\d)\b")
+_SUBJECT_WORDS = 12
+_TIMES = listed("end start beginning q1 q2 q3 q4 year years month months date time order response")
+
+
+@dataclass(frozen=True)
+class Aspect:
+    """A part the question names: a phrase, or a question of its own."""
+
+    text: str
+    asks: bool = False
+    follows: bool = False
+    """It builds on what the other parts find ("and what does that mean for …")."""
+
+
+@dataclass(frozen=True)
+class Question:
+    text: str
+    kind: QuestionKind
+    subject: str
+    """What it is all about, fit to stand after "of"; empty where the question names nothing."""
+    aspects: tuple[Aspect, ...]
+    things: tuple[str, ...] = ()
+    """What it compares."""
+    years: tuple[int, ...] = ()
+
+
+def read_question(text: str) -> Question:
+    text = " ".join(text.split()) if "\n" not in text.strip() else text.strip()
+    aspects = tuple(_aspect(item) for item in question_aspects(text))
+    things = _compared(text)
+    kind = _kind(text, aspects, things)
+    if kind is QuestionKind.COMPARISON:
+        aspects = _criteria(aspects, things)
+    else:
+        things = ()
+    years = tuple(sorted({int(y) for y in _YEAR.findall(text)}))
+    return Question(text, kind, _subject(text, aspects, things), aspects, things, years)
+
+
+def _aspect(text: str) -> Aspect:
+    first = text.lower().split()
+    asks = first[0] in WH or (first[0] in PREPOSITIONS and first[1:2] != [] and first[1] in WH)
+    return Aspect(text, asks, bool(_FOLLOWS.search(text)))
+
+
+def _criteria(aspects: tuple[Aspect, ...], things: tuple[str, ...]) -> tuple[Aspect, ...]:
+    """The aspects without the sides themselves."""
+    sides = {term for thing in things for term in content_terms(thing)}
+    kept: list[Aspect] = []
+    for aspect in aspects:
+        head = aspect.text.split(" of ")[0]
+        if aspect.asks and not _COMPARES.search(aspect.text):
+            kept.append(aspect)
+        elif not aspect.asks and not set(content_terms(head)) & sides:
+            kept.append(Aspect(head if set(content_terms(aspect.text)) & sides else aspect.text))
+    return tuple(kept)
+
+
+def _kind(text: str, aspects: tuple[Aspect, ...], things: tuple[str, ...]) -> QuestionKind:
+    if _COMPARES.search(text) and len(things) > 1:
+        return QuestionKind.COMPARISON
+    if _is_fact(text, aspects):
+        return QuestionKind.FACT
+    for kind, form in (
+        (QuestionKind.DECISION, _DECIDES),
+        (QuestionKind.TIMELINE, _TELLS_TIME),
+        (QuestionKind.CAUSE, _EXPLAINS),
+    ):
+        if form.search(text):
+            return kind
+    if len(things) > 1 or (_COMPARES.search(text) and re.match(r"compare\b", text, re.I)):
+        return QuestionKind.COMPARISON
+    return QuestionKind.OVERVIEW
+
+
+def _is_fact(text: str, aspects: tuple[Aspect, ...]) -> bool:
+    """One narrow thing is asked for: a person, a place, a time, a number, a yes or no."""
+    asked = sentences(text)
+    if len(asked) > 2 or "\n" in text or _ORDERS.match(text) or sum(a.asks for a in aspects) > 1:
+        return False
+    last = asked[-1]
+    named = bool(capitalised(text)) or bool(re.search(r"\d|[\"“]", text))
+    if re.search(r"\bshould\b|\bcan we\b|\bworth\b", last, re.I):
+        return False
+    if _YES_NO.match(last):
+        return named and not (_EXPLAINS.search(last) or re.search(r"\b(?:we|our)\b", last, re.I))
+    head = " ".join(last.split()[:9])
+    if _FACT_OPENERS.match(last):
+        if re.match(r"(?:in |on |of |for )?(?:what|which)\b", last, re.I):
+            plural = re.match(
+                r"(?:what|which) (?:are|were) |(?:what|which) (?:[\w-]+ ){0,2}[\w-]{3,}(?<!s)s "
+                r"(?:are|were|can|could|have|do|did|does|should|would|will|drive|shape|led)\b",
+                last,
+                re.I,
+            )
+            if plural or _ASKS_BROADLY.search(head):
+                return False
+            return named and not re.match(r"what (?:caused|led|drove|drives|happened)", last, re.I)
+        return not re.match(r"who (?:are|were)\b|how (?:many|much) .* and (?:how|why)", last, re.I)
+    if not last.endswith("?") or re.match(r"how\b|why\b", last, re.I) or _DECIDES.search(last):
+        return False
+    # "The director of … is based in what city?", "At the 2011 census, what was …?"
+    return named and bool(_ASKED_INSIDE.search(last))
+
+
+_SIDES = (
+    re.compile(
+        r"\bhow (?:do|does|did|would|have|has) (?P<sides>.+?) (?:compare|differ|stack up)", re.I
+    ),
+    re.compile(
+        r"\b(?:compar(?:e|ing|ison of)|contrast(?:ing)?|differences? between|between)\s+"
+        r"(?P<sides>.+?)(?=\s+(?:on|in|by|for|regarding|when|as|along|across|over|at|from|under)\b"
+        r"|[?.:;]|$)",
+        re.I,
+    ),
+    re.compile(
+        r"(?P<sides>(?:[\w'’-]+ ){0,3}[\w'’-]+ (?:versus|vs\.?) (?:[\w'’-]+ ?){1,4}"
+        r"(?:,? (?:versus|vs\.?|and|or) [\w'’-]+)*)",
+        re.I,
+    ),
+    re.compile(
+        r"(?:,|:|\bbetter,?|\bcheaper,?|\bfaster,?|\bsafer,?)\s+(?P<sides>[^,;:?]+ or [^,;:?]+)\?",
+        re.I,
+    ),
+)
+_BETWEEN_SIDES = re.compile(
+    r"\s*,\s*(?:and|or)?\s*|\s+(?:and|or|with|to|versus|vs\.?|against|than)\s+"
+)
+
+
+def _compared(text: str) -> tuple[str, ...]:
+    for form in _SIDES:
+        found = form.search(text)
+        if not found:
+            continue
+        # "compare the cost and noise of A and B": what stands before "of" is a criterion.
+        _, _, after = found["sides"].rpartition(" of ")
+        named = after if len(_BETWEEN_SIDES.split(after)) > 1 else found["sides"]
+        sides = [trimmed(side) for side in _BETWEEN_SIDES.split(named) if side.strip()]
+        shared = sides[-1].split()[1:] if sides else []
+        if shared and all("-" in s and " " not in s for s in sides[:-1]):
+            sides[:-1] = [" ".join([side, *shared]) for side in sides[:-1]]
+        sides = [re.sub(r"^(?:\w+ly|the|both|either)\s+", "", side) for side in sides]
+        sides = [s for s in sides if content_terms(s) and not _YEAR.fullmatch(s)]
+        if len(sides) > 1 and all(len(side.split()) < 7 for side in sides):
+            return tuple(dict.fromkeys(sides))
+    return ()
+
+
+def _subject(text: str, aspects: tuple[Aspect, ...], things: tuple[str, ...]) -> str:
+    """The question's own noun phrases that are neither aspects nor sides, in its own words."""
+    taken = {t for a in aspects if not a.asks for t in content_terms(a.text.split(" of ")[0])}
+    taken |= {t for thing in things for t in content_terms(thing)}
+    asked = [a.text for a in aspects if a.asks]
+    spans: list[str] = []
+    for sentence in sentences(text):
+        for clause in asked:
+            if not sentence.startswith(clause):
+                sentence = sentence.replace(clause, "")
+        if not re.match(r"(?:please )?(?:cover|include|consider|address|focus)\b", sentence, re.I):
+            spans += _spans(tokens_of(sentence.rstrip(" ?.!")), taken)
+        if spans:
+            break
+    spans = list(dict.fromkeys(spans))
+    named = [s for s in spans if capitalised(f"a {s}")]
+    others = sorted((s for s in spans if s not in named), key=lambda s: -len(content_terms(s)))
+    kept: list[str] = []
+    for span in [*named[:2], *others[:2]]:
+        if not kept or len(" ".join([*kept, span]).split()) <= _SUBJECT_WORDS:
+            kept.append(span)
+    kept.sort(key=spans.index)
+    return ", ".join(kept[:-1]) + " and " + kept[-1] if len(kept) > 1 else "".join(kept)
+
+
+def _spans(tokens: list[Token], taken: set[str]) -> list[str]:
+    spans: list[list[Token]] = []
+    run: list[Token] = []
+    for i, token in enumerate(tokens):
+        number = token.role == "noun" or token.text.isdigit()
+        if number:
+            run.append(token)
+        elif run and token.role in {"preposition", "determiner"} and _goes_on(tokens, i):
+            run.append(token)
+        else:
+            spans.append(run)
+            run = []
+    spans.append(run)
+    return [text for span in spans if (text := _named_part(span, taken))]
+
+
+def _goes_on(tokens: list[Token], at: int) -> bool:
+    """Whether "… in the …" leads on to another noun."""
+    while at < len(tokens) and tokens[at].role in {"preposition", "determiner"}:
+        if tokens[at].low in {"by", "given", "including", "considering", "than", "as", "since"}:
+            return False
+        at += 1
+    return at < len(tokens) and tokens[at].role == "noun"
+
+
+def _named_part(span: list[Token], taken: set[str]) -> str:
+    def empty(token: Token) -> bool:
+        terms = content_terms(token.text)
+        return (
+            not terms
+            or set(terms) <= taken
+            or token.low in VERDICTS | _TIMES | QUESTION_WORDS
+            or bool(_YEAR.fullmatch(token.text))
+        )
+
+    chunks: list[list[Token]] = [[]]
+    for token in span:
+        if token.role in {"preposition", "determiner"}:
+            if chunks[-1] and chunks[-1][-1].role == "noun":
+                chunks.append([])
+            chunks[-1].append(token)
+        else:
+            chunks[-1].append(token)
+    kept = [c for c in chunks if not all(empty(t) for t in c)]
+    while (
+        kept
+        and len(kept) > 1
+        and all(
+            stem(t.low) in GENERIC_STEMS or re.fullmatch(_BROAD, t.low) or t.role != "noun"
+            for t in kept[0]
+        )
+    ):
+        kept = kept[1:]
+    text = [t for chunk in kept for t in chunk if t.low not in VERDICTS]
+    while text and text[0].role in {"preposition", "determiner"}:
+        text = text[1:]
+    if not text or all(stem(t.low) in GENERIC_STEMS or empty(t) for t in text):
+        return ""
+    return trimmed(" ".join(t.text for t in text)).rstrip("'’")

@@ -1,0 +1,306 @@
+"""How well a text serves what is asked, measured in the words that tell the ask from its subject.
+
+An `Aim` weighs the terms of one ask: rare in the corpus above common, the facet's own above those
+the whole question shares, things above verbs and general words. `coverage` is the share of that
+weight a text holds. A text that has only the general subject scores low however often it says it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from math import log, sqrt
+from types import MappingProxyType
+
+from activities.offline.language import STOP, capitalised, content_terms, noun_phrases, words
+from activities.offline.lexicon import GENERIC, VERBS
+from activities.offline.stemming import stem
+
+_SYNONYMS = """
+cost price expense expenditure spend spending charge fee tariff
+pay salary wage compensation remuneration
+revenue sale turnover income earning
+profit margin
+buy purchase procure procurement acquire acquisition
+worker employee staff personnel workforce labour labor
+customer client consumer shopper
+passenger rider traveller traveler
+patient resident
+driver operator
+law regulation legislation statute act rule
+compliance conformity adherence
+danger risk hazard threat
+accident incident collision crash
+failure outage breakdown fault defect downtime
+delay lateness disruption
+safety security
+education training course
+learn study research
+emission pollution exhaust
+noise sound acoustic decibel
+fire blaze thermal
+pilot trial test experiment demonstration
+supplier vendor manufacturer maker
+contract agreement tender
+growth rise increase expansion
+fall decline decrease reduction drop
+benefit advantage gain
+drawback disadvantage downside limitation
+reliability availability uptime dependability
+repair maintenance servicing upkeep
+satisfaction complaint feedback
+schedule timetable timeline
+building facility premises
+vehicle car fleet
+grid network
+data information
+speed velocity
+length distance range
+age lifetime lifespan
+begin start launch introduce introduction
+end finish completion
+forecast projection outlook prediction
+plan strategy roadmap
+money fund funding finance financing grant subsidy investment
+birth born
+death died killed
+spouse wife husband married
+"""
+_FILLER_WORDS = """
+document source text material evidence corpus say state mention describe known available relevant
+concerning major significant effective effectively particular kind current currently existing
+possible consider considering role extent way aspect factor key main important detail give given
+based need help make use using play affect influence relate involve include regard
+"""
+_SOFT = {stem(word) for word in GENERIC}
+_ACTS = {stem(word) for word in VERBS}
+_FILLER = {stem(word) for word in _FILLER_WORDS.split()}
+_WANTS = (
+    ("number", re.compile(
+        r"\bhow (?:many|much|often|far|long|large|big|fast|high)\b|\b(?:percentage|share|rate|"
+        r"number|amount|cost|costs|price|budget|figures?|size|total|average|level|savings?|spend)\b",
+        re.I)),
+    ("date", re.compile(
+        r"\bwhen\b|\b(?:what|which) (?:year|date|month|day)|timeline|schedule|deadline|chronolog",
+        re.I)),
+    ("reason", re.compile(r"\bwhy\b|\bcauses?\b|\breasons?\b|\bdriv(?:e|es|en|ers)\b", re.I)),
+    ("name", re.compile(r"\bwho(?:m|se)?\b|\bwhich (?:company|person|country|city|firm)", re.I)),
+)  # fmt: skip
+_REASON = re.compile(
+    r"\b(?:because|due to|owing to|caused|causes|as a result|result(?:s|ed|ing) (?:in|from)|"
+    r"led to|leads to|driven by|attribut\w+|thanks to|since|therefore|why)\b",
+    re.I,
+)
+_DATE = re.compile(r"\b(?:1[5-9]|20)\d\d\b")
+_SAID_ELSEWHERE = 0.55
+"""What a term in the title or heading counts for the sentences under it."""
+
+
+def _groups() -> dict[str, frozenset[str]]:
+    table: dict[str, frozenset[str]] = {}
+    for line in _SYNONYMS.strip().splitlines():
+        group = frozenset(stem(word) for word in line.split())
+        for term in group:
+            table[term] = table.get(term, frozenset()) | group
+    return table
+
+
+_GROUPS = _groups()
+
+
+@dataclass(frozen=True)
+class Aim:
+    """What one ask is after."""
+
+    ask: str
+    weights: Mapping[str, float]
+    own: frozenset[str]
+    """Terms of the facet itself, as against the question's subject; empty where it has none."""
+    surface: Mapping[str, str]
+    """The ask's own word for each term."""
+    phrases: tuple[str, ...]
+    names: tuple[str, ...]
+    """Names of several words in the ask, in lower case."""
+    wants: frozenset[str]
+    frequency: Mapping[str, int]
+    documents: int
+    acronyms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Initials of the ask's phrases, and the terms they stand for."""
+    _matches: dict[str, tuple[tuple[str, float], ...]] = field(default_factory=dict)
+
+    @property
+    def core(self) -> tuple[str, ...]:
+        """The distinctive terms, heaviest first; the question's subject alone is none."""
+        eligible = {t: w for t, w in self.weights.items() if t in self.own} or self.weights
+        top = max(eligible.values(), default=0.0)
+        heavy = [t for t, w in eligible.items() if w >= 0.45 * top]
+        return tuple(sorted(heavy, key=lambda t: (-self.weights[t], t)))
+
+    def matches(self, text: str) -> dict[str, float]:
+        """The ask's terms that stand in a text: 1 as such, less as a synonym or relative."""
+        found: dict[str, float] = {}
+        for root in _roots(text):
+            if root not in self._matches:
+                kin = [(term, k) for term in self.weights if (k := kinship(term, root))]
+                kin += [(term, 0.9) for term in self.acronyms.get(root, ())]
+                self._matches[root] = tuple(kin)
+            for term, near in self._matches[root]:
+                found[term] = max(found.get(term, 0.0), near)
+        return found
+
+    def coverage(
+        self,
+        text: str,
+        around: str = "",
+        only: Iterable[str] | None = None,
+        lent: Mapping[str, float] = MappingProxyType({}),
+    ) -> float:
+        """Share of the weight of the terms that a text holds.
+
+        `around` is its title and heading; `lent` are terms it has by speaking of a thing that
+        another text names together with them.
+        """
+        terms = list(self.weights if only is None else only)
+        total = sum(self.weights[t] for t in terms)
+        if not total:
+            return 0.0
+        inside = self.matches(text)
+        above = self.matches(around) if around else {}
+        held = sum(
+            self.weights[t]
+            * max(inside.get(t, 0.0), _SAID_ELSEWHERE * above.get(t, 0.0), lent.get(t, 0.0))
+            for t in terms
+        )
+        return held / total
+
+    def titled(self, title: str) -> bool:
+        """Whether a title is wholly made of the ask's terms, a distinctive one among them."""
+        terms = set(content_terms(title.split(" (", 1)[0]))
+        return bool(terms) and terms <= set(self.weights) and bool(terms & set(self.core))
+
+    def direct(self, text: str) -> bool:
+        """Whether the text gives the sort of thing that is asked for."""
+        return bool(
+            ("number" in self.wants and re.search(r"\d", text))
+            or ("date" in self.wants and _DATE.search(text))
+            or ("reason" in self.wants and _REASON.search(text))
+            or ("name" in self.wants and capitalised(text))
+        )
+
+
+def aim_at(
+    question: str, title: str, ask: str, frequency: Mapping[str, int], documents: int
+) -> Aim:
+    """Weigh the terms of `ask`; `frequency` is how many documents hold each word searched for."""
+    known: dict[str, int] = {}
+    for searched, count in frequency.items():
+        for root in map(stem, words(searched)):
+            known[root] = max(known.get(root, 0), count)
+    shared, titled = set(content_terms(question)), set(content_terms(title))
+    asked = [t for t in dict.fromkeys(content_terms(f"{title} {ask}")) if not t.isdigit()]
+    named = {t for name in capitalised(ask) for t in content_terms(name.text)}
+    solid = [t for t in asked if t not in _FILLER and t not in _ACTS]
+    own = frozenset(t for t in solid if t not in shared or t in titled)
+    weights: dict[str, float] = {}
+    for term in asked:
+        weight = rarity(known.get(term), documents)
+        if term in titled:
+            weight *= 1.6
+        if own and term in shared and term not in titled:
+            weight *= 0.5
+        if term in _FILLER:
+            weight *= 0.1
+        elif term in _SOFT:
+            weight *= 0.45
+        elif term in _ACTS:
+            weight *= 0.35
+        elif term in named:
+            weight *= 1.2
+        weights[term] = round(weight, 4)
+    surface: dict[str, str] = {}
+    for word in words(f"{ask} {title}"):
+        surface.setdefault(stem(word), word)
+    phrases = tuple(dict.fromkeys([*noun_phrases(title), *noun_phrases(ask)]))
+    wants = frozenset(kind for kind, cue in _WANTS if cue.search(ask))
+    names = tuple(_bare_name(n.text) for n in capitalised(ask) if " " in n.text)
+    return Aim(ask, weights, own, surface, phrases, names, wants, known, documents, _acronyms(ask))
+
+
+def _bare_name(name: str) -> str:
+    return re.sub(r"['’]s?$", "", name).lower()
+
+
+def _acronyms(text: str) -> dict[str, tuple[str, ...]]:
+    """Initials of three to five content words: "customer relationship management" is crm."""
+    found: dict[str, tuple[str, ...]] = {}
+    for clause in re.split(r"[^\w\s'’-]+", text):
+        tokens = words(clause)
+        for size in (3, 4, 5):
+            for i in range(len(tokens) - size + 1):
+                run = tokens[i : i + size]
+                if not any(word in STOP or word.isdigit() for word in run):
+                    initials = "".join(word[0] for word in run)
+                    found.setdefault(initials, tuple(stem(word) for word in run))
+    return found
+
+
+_UNRELATED = re.compile(
+    r"\b(?:unrelated to|not (?:directly )?(?:related|relevant|linked|connected) to|"
+    r"(?:do|does|did)(?: not|n['’]t) (?:directly )?(?:affect|impact|influence|relate|concern)|"
+    r"no (?:direct |measurable )?(?:impact|effect|bearing|influence) on)\b",
+    re.I,
+)
+_ASKS_RELATION = re.compile(
+    r"\b(?:affect|impact|effect|influence|relat|depend|cause|link|why)", re.I
+)
+
+
+def denies_relation(text: str, ask: str) -> bool:
+    """Whether a text says it has nothing to do with something, and nobody asked whether it has."""
+    return bool(_UNRELATED.search(text)) and not _ASKS_RELATION.search(ask)
+
+
+def periods(text: str) -> frozenset[str]:
+    """Years and quarters a text names."""
+    return frozenset(hit.group().upper() for hit in _PERIOD.finditer(text))
+
+
+_PERIOD = re.compile(r"\b(?:(?:19|20)\d\d|Q[1-4])\b", re.I)
+
+
+def rarity(count: int | None, documents: int) -> float:
+    """How much a term tells: 1 where one document in the corpus holds it, near 0 where all do."""
+    if count is None or documents < 2:
+        return 0.7
+    # A word no document has tells no more than one that a single document has.
+    held = max(1, min(count, documents))
+    top = log(1 + (documents - 0.5) / 1.5)
+    # The root keeps a folder of twenty files from turning every shared word into noise.
+    return max(0.06, sqrt(log(1 + (documents - held + 0.5) / (held + 0.5)) / top))
+
+
+@lru_cache(maxsize=200_000)
+def kinship(one: str, other: str) -> float:
+    """How close two roots are: 1 the same, less for synonyms and for words of one family."""
+    if one == other:
+        return 1.0
+    if other in _GROUPS.get(one, ()):
+        return 0.7
+    shorter, longer = sorted((one, other), key=len)
+    if len(shorter) >= 5 and longer.startswith(shorter) and len(longer) - len(shorter) <= 5:
+        return 0.6
+    if len(shorter) >= 7 and longer[:7] == shorter[:7]:
+        return 0.6
+    return 0.0
+
+
+def synonyms(term: str) -> tuple[str, ...]:
+    """Other roots that may stand for a term."""
+    return tuple(sorted(_GROUPS.get(term, frozenset()) - {term}))
+
+
+@lru_cache(maxsize=20_000)
+def _roots(text: str) -> frozenset[str]:
+    return frozenset(content_terms(text))

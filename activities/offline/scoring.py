@@ -1,0 +1,203 @@
+"""Sources scored 0–1 for one ask, each with its reason, and what all of them leave uncovered.
+
+A source counts by its best windows: how much of the ask's distinctive weight they hold, whether
+they measure anything, and the standing of the document. A second look follows names: a document
+about a thing that a good window names takes part in what that window covers, so that an answer in
+two steps is found.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from activities.offline.conversation import JsonObject
+from activities.offline.language import capitalised, content_terms
+from activities.offline.passages import Document, Window, addresses_machine, figures, windows
+from activities.offline.relevance import Aim, denies_relation, periods
+from workflows.evidence import AUTHORITY
+
+GOOD, USELESS = 0.7, 0.2
+_LENT = 0.7
+"""What a term counts that a document has only through a name it shares."""
+
+Bridges = Mapping[str, Mapping[str, float]]
+_NONE: Bridges = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A source with how well it serves the ask, and why."""
+
+    document: Document
+    score: float
+    reason: str
+    best: tuple[tuple[float, Window], ...]
+    """Its windows that are on topic, best first."""
+
+
+def score(documents: list[Document], aim: Aim) -> list[Scored]:
+    """Best first."""
+    first = _sorted(_scored(document, aim, _NONE) for document in documents)
+    bridges = _bridges(first, aim)
+    return _sorted(_scored(s.document, aim, bridges) for s in first) if bridges else first
+
+
+def _sorted(scored: Iterator[Scored]) -> list[Scored]:
+    return sorted(scored, key=lambda s: (-s.score, s.document.source_id))
+
+
+def _scored(document: Document, aim: Aim, bridges: Bridges) -> Scored:
+    authority = AUTHORITY.get(document.kind, 0.5)
+    lent = _lent(document.title, bridges)
+    ranked = [
+        (round(window.quality * worth, 4), window)
+        for window, worth in _on_topic(document, aim, authority, lent)
+    ]
+    # Of a table's rows that serve alike, the latest come first.
+    ranked.sort(key=lambda pair: pair[1].sentences)
+    ranked.sort(key=lambda pair: (pair[0], max(periods(pair[1].text), default="")), reverse=True)
+    spread = aim.coverage(" ".join(document.sentences), document.title, lent=lent)
+    top = max((aim.coverage(w.text, document.title, lent=lent) for _, w in ranked[:5]), default=0.0)
+    measured = any(figures(w.text) for _, w in ranked[:3])
+    ordered = any(addresses_machine(s) for s in document.sentences)
+    worth = 0.5 * top + 0.25 * spread + 0.1 * measured + 0.05 * bool(document.date)
+    worth += 0.2 * authority
+    if not ranked:
+        worth = min(worth, 0.35 if spread >= 0.3 else 0.19)
+    if ordered:
+        worth *= 0.5
+    reason = _reason(document, aim, bool(ranked), measured, ordered)
+    return Scored(document, round(min(worth, 1.0), 3), reason, tuple(ranked))
+
+
+def _on_topic(
+    document: Document, aim: Aim, authority: float, lent: Mapping[str, float]
+) -> Iterator[tuple[Window, float]]:
+    """The windows that hold enough of what is distinctive, each with its worth."""
+    needed, all_told = _needed(aim)
+    whole = aim.coverage(" ".join(document.sentences), document.title, aim.core, lent)
+    named = aim.titled(document.title)
+    if whole < all_told and not named:
+        return
+    devoted = 1.0 if named else aim.coverage(document.title, only=aim.core, lent=lent)
+    asked = periods(aim.ask)
+    for window in windows(document):
+        around = f"{document.title} {window.heading}"
+        own = aim.coverage(window.text, around, aim.core, lent)
+        # In a document about the ask, a figure near one of its words is on topic.
+        related = named or own >= needed or (devoted >= 0.5 and figures(window.text))
+        if not related or not aim.matches(window.text).keys() - (lent if not devoted else ()):
+            continue
+        worth = (
+            0.5 * aim.coverage(window.text, around, lent=lent)
+            + 0.12 * devoted
+            + 0.16 * min(figures(window.text), 2) / 2
+            + 0.08 * aim.direct(window.text)
+            + 0.14 * authority
+            + 0.03 * len(periods(window.text) & asked)
+            + 0.08 * any(name in f"{around} {window.text}".lower() for name in aim.names)
+        )
+        yield window, worth * (0.5 if denies_relation(window.text, aim.ask) else 1.0)
+
+
+def _needed(aim: Aim) -> tuple[float, float]:
+    """The share of the distinctive weight that a window, and its whole document, must hold.
+
+    "Union negotiations" are not found in a document that negotiates and names no union.
+    """
+    windowed = {0: 1.0, 1: 0.5, 2: 0.42, 3: 0.33, 4: 0.28}.get(len(aim.core), 0.24)
+    return windowed, {0: 1.0, 1: 0.5, 2: 0.75, 3: 0.62, 4: 0.5}.get(len(aim.core), 0.4)
+
+
+def _reason(document: Document, aim: Aim, usable: bool, measured: bool, ordered: bool) -> str:
+    held = aim.matches(" ".join([document.title, *document.sentences]))
+    names = [aim.surface.get(t, t) for t in aim.core if held.get(t, 0) >= 0.6][:4]
+    parts = [f"names {listed(names)} of the question" if names else "none of the question's terms"]
+    if measured:
+        parts.append("gives figures")
+    if not usable and names:
+        parts.append("says nothing usable on the point")
+    if document.date:
+        parts.append(f"dated {document.date}")
+    authority = AUTHORITY.get(document.kind, 0.5)
+    standing = "authoritative" if authority >= 0.8 else "popular" if authority < 0.4 else ""
+    parts.append(f"{document.kind}{', ' + standing if standing else ''}")
+    if ordered:
+        parts.append("holds orders to its reader, which are not followed")
+    return "; ".join(parts)
+
+
+# --- names that lead on -------------------------------------------------------------------------
+
+
+def entities(aim: Aim, scored: list[Scored]) -> list[str]:
+    """Named things that stand beside the ask's words in the best documents, likeliest first."""
+    found: Counter[str] = Counter()
+    for source in scored[:4]:
+        for worth, window in source.best[:4]:
+            for name in dict.fromkeys(_names(window.text, aim)):
+                # A lone capitalised word is as often a nationality as a thing.
+                found[name] += round(1000 * worth * (1 if " " in name else 0.4))
+    return sorted(found, key=lambda name: (-found[name], name))
+
+
+def _names(text: str, aim: Aim) -> Iterator[str]:
+    for name in capitalised(text):
+        terms = set(content_terms(name.text))
+        dated = periods(name.text) or len(name.text) < 3
+        if terms and not dated and not terms <= set(aim.weights) and len(terms) < 6:
+            yield name.text
+
+
+def _bridges(scored: list[Scored], aim: Aim) -> Bridges:
+    """Names in the best windows that are titles of other documents, and the terms they lend."""
+    titles = {_title_key(s.document.title): s.document.source_id for s in scored}
+    found: dict[str, dict[str, float]] = {}
+    for source in scored[:4]:
+        for _, window in source.best[:4]:
+            matched = aim.matches(f"{window.text} {source.document.title}")
+            for name in _names(window.text, aim):
+                home = titles.get(_title_key(name))
+                if home is not None and home != source.document.source_id:
+                    terms = found.setdefault(_title_key(name), {})
+                    for term, near in matched.items():
+                        terms[term] = max(terms.get(term, 0.0), _LENT * near)
+    return found
+
+
+def _lent(title: str, bridges: Bridges) -> Mapping[str, float]:
+    return bridges.get(_title_key(title), {})
+
+
+def _title_key(title: str) -> str:
+    """A title without what stands in brackets behind it."""
+    return " ".join(content_terms(title.split(" (", 1)[0]))
+
+
+# --- what is left -------------------------------------------------------------------------------
+
+
+def uncovered(aim: Aim, scored: list[Scored]) -> list[str]:
+    """Distinctive terms that no serviceable source covers, heaviest first."""
+    held: dict[str, float] = {}
+    for source in scored:
+        if source.score < 0.45:
+            continue
+        for _, window in source.best[:12]:
+            for term, near in aim.matches(f"{window.text} {window.heading}").items():
+                held[term] = max(held.get(term, 0.0), near)
+    return [t for t in aim.core if held.get(t, 0.0) < 0.6]
+
+
+def told(scored: list[Scored]) -> list[JsonObject]:
+    """The scores as the tools and the answer want them."""
+    return [
+        {"source_id": s.document.source_id, "score": s.score, "reason": s.reason} for s in scored
+    ]
+
+
+def listed(items: list[str]) -> str:
+    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"

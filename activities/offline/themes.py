@@ -1,0 +1,335 @@
+"""Sub-domains that found passages show: themes, named in the documents' own words.
+
+Labels come first: a phrase that several documents share is a seed, the passages that hold it are
+its theme, and phrases that live in the same passages are joined to it. So every theme has a name a
+reader knows from the documents. Passages weigh by how much of the question they hold, so that a
+folder full of other matters does not make themes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from math import log
+
+from activities.offline.conversation import ToolCall
+from activities.offline.language import content_terms, noun_phrases, stem, words
+from activities.offline.lexicon import ADJECTIVE_ENDINGS, STOP, VERBS, listed
+from activities.offline.questions import GENERIC_STEMS
+
+Key = tuple[str, ...]
+
+ON_TOPIC = 0.45
+"""Of the best passage's share of the question; below it a passage is about something else."""
+_MARKUP = re.compile(r"\S*@\S*|https?://\S+|www\.\S+|[|<>{}`*_=]+")
+_BEFORE_VERBS = listed("to will would can could should must may might we they i you not also")
+_BEFORE_NOUNS = listed("the a an of in for on by with our their its this these from between per no")
+_AFTER_VERBS = listed("the a an its their his her our your this these it them")
+_SEEDS = 60
+_TOGETHER = 0.6
+
+
+@dataclass(frozen=True)
+class Passage:
+    source_id: str
+    title: str
+    kind: str
+    text: str
+    terms: frozenset[str]
+    weight: float
+    """How much of the question it holds, 1 for the fullest."""
+
+
+@dataclass(frozen=True)
+class Theme:
+    title: str
+    phrases: tuple[str, ...]
+    """What is distinctive of it, in the documents' words, strongest first."""
+    terms: frozenset[str]
+    passages: frozenset[int]
+    documents: frozenset[str]
+    weight: float
+
+
+@dataclass
+class _Label:
+    """What is known of one phrase across the passages."""
+
+    key: Key
+    forms: Counter[str] = field(default_factory=Counter)
+    passages: set[int] = field(default_factory=set)
+    documents: set[str] = field(default_factory=set)
+    titles: set[str] = field(default_factory=set)
+    score: float = 0.0
+
+    name: str = ""
+    """Its commonest spelling, with capitals only where the documents always write them."""
+
+    @property
+    def is_name(self) -> bool:
+        return any(c.isupper() for c in self.name)
+
+
+class _Use:
+    """How words are used in these passages: as noun or verb, in passing or as the topic."""
+
+    def __init__(self) -> None:
+        self._verb: Counter[str] = Counter()
+        self._noun: Counter[str] = Counter()
+        self._last: Counter[str] = Counter()
+        self._any: Counter[str] = Counter()
+        self._held: Counter[str] = Counter()
+        self._dense: Counter[str] = Counter()
+        self._small: Counter[str] = Counter()
+        self._large: Counter[str] = Counter()
+
+    def read(self, text: str) -> None:
+        before = ""
+        here: Counter[str] = Counter()
+        for word in words(text):
+            root = stem(word)
+            here[root] += 1
+            if before in _BEFORE_VERBS:
+                self._verb[root] += 1
+            elif before in _BEFORE_NOUNS:
+                self._noun[root] += 1
+            if word in _AFTER_VERBS and before not in STOP:
+                self._verb[stem(before)] += 1
+            before = word
+        self._held.update(here.keys())
+        self._dense.update(root for root, count in here.items() if count > 1)
+
+    def phrase(self, phrase: str) -> None:
+        stems = [stem(part) for part in words(phrase)]
+        for part in phrase.split():
+            (self._small if part.islower() else self._large)[part.lower()] += 1
+        self._any.update(stems)
+        self._last.update(stems[-1:])
+
+    def names(self, key: Key) -> bool:
+        """Whether a phrase can be the name of something: no verb at its ends, no adjective last."""
+        if any(self._verb[root] > self._noun[root] for root in (key[0], key[-1])):
+            return False
+        return self._last[key[-1]] * 3 >= self._any[key[-1]]
+
+    def spelled(self, forms: Counter[str]) -> str:
+        form = min(forms, key=lambda f: (-forms[f], f))
+        return " ".join(w.lower() if self._common(w) else w for w in form.split())
+
+    def _common(self, word: str) -> bool:
+        # "Crew" that opens a heading is a common word; "PyPI" beside pypi in an address is not.
+        small, large = self._small[word.lower()], self._large[word.lower()]
+        return small > large if any(c.isupper() for c in word[1:]) else small > 0
+
+    def topical(self, root: str) -> float:
+        """A topic's words come back within a passage; words used in passing do not."""
+        return self._dense[root] / self._held[root] if self._held[root] else 0.0
+
+
+def gather(calls: Sequence[ToolCall], question: str) -> list[Passage]:
+    """Every passage found, once, weighed by the question's terms that it holds."""
+    frequency: dict[str, int] = {}
+    documents = 1
+    for call in calls:
+        documents = max(documents, int(call.report.get("documents", 1)))
+        for word, count in call.report.get("terms", {}).items():
+            for term in content_terms(str(word)):
+                frequency[term] = max(frequency.get(term, 0), int(count))
+    # A rare word of the question must not outweigh all its others, hence the cap.
+    asked = {
+        term: min(2.5, log(1 + (documents - n + 0.5) / (n + 0.5)))
+        for term in set(content_terms(" ; ".join(noun_phrases(question)))) - GENERIC_STEMS
+        if (n := frequency.get(term, 1)) > 0
+    }
+    raw: dict[tuple[str, str], tuple[str, str, str, Counter[str]]] = {}
+    for call in calls:
+        for hit in call.hits:
+            text = "\n".join(sentence.text for sentence in hit.sentences)
+            if (hit.source_id, text) not in raw:
+                terms = Counter(content_terms(f"{hit.title}\n{text}"))
+                raw[hit.source_id, text] = (hit.title, hit.kind, text, terms)
+    held = [
+        sum(weight * terms[term] / (terms[term] + 1.5) for term, weight in sorted(asked.items()))
+        for *_, terms in raw.values()
+    ]
+    best = sorted(held)[len(held) * 9 // 10] if held else 0.0
+    return [
+        Passage(source, title, kind, text, frozenset(terms), min(1.0, share / best) if best else 1.0)
+        for ((source, _), (title, kind, text, terms)), share in zip(raw.items(), held, strict=True)
+    ]
+
+
+def on_topic(passages: Sequence[Passage]) -> list[Passage]:
+    return [p for p in passages if p.weight >= ON_TOPIC]
+
+
+class Landscape:
+    """What a set of passages deals with."""
+
+    def __init__(self, passages: Sequence[Passage], known: Iterable[str]) -> None:
+        """`known` terms are the subject itself; they name no theme."""
+        self.passages = tuple(passages)
+        self.known = frozenset(known)
+        self._labels = _labels(self.passages, self.known)
+
+    def themes(self, most: int) -> list[Theme]:
+        """Strongest first."""
+        found: list[tuple[_Label, list[_Label]]] = []
+        for label in self._labels[:_SEEDS]:
+            home = next((more for seed, more in found if _belongs(label, seed)), None)
+            if home is None:
+                found.append((label, []))
+            else:
+                home.append(label)
+        themes = [_theme(seed, more, self.passages) for seed, more in found]
+        return sorted(themes, key=lambda t: (-t.weight, t.title))[:most]
+
+    def holding(self, text: str) -> frozenset[int]:
+        """The passages that hold a phrase's words, or most of them where it has many."""
+        terms = [t for t in dict.fromkeys(content_terms(text)) if t not in self.known]
+        own = [t for t in terms if t not in GENERIC_STEMS] or terms
+        need = len(own) if len(own) < 3 else len(own) - len(own) // 3
+        return frozenset(
+            i
+            for i, passage in enumerate(self.passages)
+            if own and sum(t in passage.terms for t in own) >= need
+        )
+
+    def phrases(self, members: frozenset[int], without: Iterable[str], most: int) -> list[str]:
+        """What these passages speak of more than the others do, in the documents' words."""
+        taken = set(without) | self.known
+        rated: list[tuple[float, Key, str]] = []
+        for label in self._labels:
+            both = len(label.passages & members)
+            if both < min(2, len(members)) or (label.is_name and not label.name.isupper()):
+                continue
+            lift = both / len(label.passages) - len(members) / max(1, len(self.passages))
+            if lift > 0:
+                rated.append((-lift * both**0.5 * label.score, label.key, label.name))
+        chosen: list[str] = []
+        for _, key, name in sorted(rated):
+            if not set(key) & taken:
+                chosen.append(name)
+                taken |= set(key)
+        return chosen[:most]
+
+
+def _labels(passages: Sequence[Passage], known: frozenset[str]) -> list[_Label]:
+    """Phrases that could name a theme, best first."""
+    labels: dict[Key, _Label] = {}
+    use = _Use()
+    for index, passage in enumerate(passages):
+        use.read(passage.text)
+        for phrase in noun_phrases(_MARKUP.sub(" ; ", passage.text)):
+            use.phrase(phrase)
+            _count(labels, phrase, index, passage.source_id)
+        for phrase in noun_phrases(passage.title):
+            _count(labels, phrase, index, passage.source_id, title=True)
+    documents = {passage.source_id for passage in passages}
+    least = 2 if len(documents) > 3 else 1
+    kept = [
+        label
+        for label in labels.values()
+        if len(label.documents) >= least and not set(label.key) <= known and use.names(label.key)
+    ]
+    for label in kept:
+        label.name = use.spelled(label.forms) if label.forms else ""
+        # A label's passages are all that hold its words, side by side or not.
+        if sum(root not in GENERIC_STEMS | known for root in label.key) > 1:
+            label.passages.update(
+                i for i, p in enumerate(passages) if p.terms.issuperset(label.key)
+            )
+            label.documents.update(passages[i].source_id for i in label.passages)
+        label.score = _score(label, passages, known, use)
+    return sorted((x for x in kept if x.score > 0), key=lambda x: (-x.score, x.key))
+
+
+def _count(
+    labels: dict[Key, _Label], phrase: str, index: int, document: str, title: bool = False
+) -> None:
+    parts = phrase.split()
+    stems = [stem(part.lower()) for part in parts]
+    for size in (1, 2, 3):
+        for start in range(len(parts) - size + 1):
+            key = tuple(stems[start : start + size])
+            if len(set(key)) < size:
+                continue
+            label = labels.get(key)
+            if label is None:
+                label = labels[key] = _Label(key)
+            label.passages.add(index)
+            label.documents.add(document)
+            if title:
+                label.titles.add(document)
+            else:
+                label.forms[" ".join(parts[start : start + size])] += 1
+
+
+def _score(label: _Label, passages: Sequence[Passage], known: frozenset[str], use: _Use) -> float:
+    form = label.name
+    parts = form.lower().split()
+    own = [root for root in label.key if root not in GENERIC_STEMS and root not in known]
+    if not parts or not own or "'" in form or "’" in form:
+        return 0.0
+    if any(len(p) < 3 or p[0].isdigit() for p in parts) and not label.is_name:
+        return 0.0
+    if parts[0] in VERBS or parts[-1] in VERBS:
+        return 0.0
+    if len(label.passages) * 2 > len(passages) > 8:
+        return 0.0  # what half of all passages hold is the subject, not a part of it
+    topical = sum(use.topical(root) for root in own) / len(own)
+    if len(parts) == 1 and topical < (0.3 if label.titles else 0.5):
+        return 0.0
+    weight = sum(passages[i].weight for i in label.passages)
+    score = weight**0.5 * log(1 + len(label.documents))
+    score *= log(1 + len(passages) / len(label.passages)) * (0.2 + topical)
+    score *= (0.6, 1.8, 1.9)[len(parts) - 1] * (1 + min(2, len(label.titles)) * 0.5)
+    score *= 0.7 ** (len(parts) - len(own))
+    if parts[-1].endswith(ADJECTIVE_ENDINGS) or any(p.endswith(("ly", "ed")) for p in parts):
+        score *= 0.6
+    if label.is_name:
+        # Persons and firms fill documents; they are rarely what a subject divides into.
+        score *= 0.6 if form.isupper() else 0.3
+    return score
+
+
+def _belongs(label: _Label, seed: _Label) -> bool:
+    both = len(label.passages & seed.passages)
+    shared = both / min(len(label.passages), len(seed.passages))
+    if set(label.key) & set(seed.key) - GENERIC_STEMS:
+        return shared >= 0.3
+    return shared >= _TOGETHER and both / len(label.passages | seed.passages) >= 0.25
+
+
+def _theme(seed: _Label, more: list[_Label], passages: Sequence[Passage]) -> Theme:
+    phrases = [seed]
+    for label in more:
+        if not any(set(label.key) & set(p.key) for p in phrases):
+            phrases.append(label)
+    partner = next(
+        (p for p in phrases[1:] if not p.is_name and len(p.passages & seed.passages) > 1), None
+    )
+    fuller = [
+        m
+        for m in more
+        if set(seed.key) < set(m.key)
+        and not m.is_name
+        and len(m.passages) * 2 >= len(seed.passages)
+    ]
+    name = max([seed, *fuller], key=lambda m: len(m.key)).name
+    title = f"{name} and {partner.name}" if partner and len(name.split()) < 3 else name
+    members = set(seed.passages)
+    for index in set().union(*(p.passages for p in more)) - members:
+        # Two of a theme's further phrases make a passage its own as well.
+        if sum(index in p.passages for p in phrases[1:]) > 1:
+            members.add(index)
+    return Theme(
+        title=title[0].upper() + title[1:],
+        phrases=tuple(p.name for p in phrases[:6]),
+        terms=frozenset(t for p in phrases[:3] for t in p.key),
+        passages=frozenset(members),
+        documents=frozenset(passages[i].source_id for i in members),
+        weight=sum(passages[i].weight for i in members) ** 0.5 * seed.score,
+    )

@@ -1,0 +1,205 @@
+"""Groups of claims that bear on each other, judged from their words and the text around them.
+
+`verify` answers `VerifierAnswer`. The same thing with different values is a contradiction: all
+sides are kept, with value, date, definition and population as far as the words around them say,
+and with the likely reason. No side is called right. Where the words explain the difference the
+claims are qualified, where nothing does they are contradicted; a group that cannot be told apart
+is unclear and its claims stay unverified, which is not refuted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from activities.offline.conversation import Conversation, JsonObject
+from activities.offline.language import sentences
+from activities.offline.transport import Reply
+from workflows.conflicts import Candidate, agree, candidates, explain
+from workflows.evidence import Claim, Quote
+from workflows.moments import moments
+from workflows.quantities import quantities
+from workflows.units import compatible
+
+_DEFINITION = re.compile(
+    r"\b(?:(?:including|includes?|excluding|excludes?|not including|not counting|counting|net of|"
+    r"exclusive of|inclusive of|without|defined as|measured as|calculated as|expressed as|"
+    r"counted as|before|after)\s+(?:[\w’'%-]+\s?){1,6}|"
+    r"(?:gross|net|nominal|audited|unaudited|preliminary|provisional|revised|planned|budgeted|"
+    r"actual|estimated|projected|contracted|list|catalogue|average|median|peak)\s+"
+    r"(?:[\w’'-]+\s?){1,2}|only\s+(?:[\w’'-]+\s?){1,4}|per\s+[\w-]+)",
+    re.I,
+)
+_POPULATION = re.compile(
+    r"\b(?:(?:among|amongst|across|for all|of all|covering|surveyed?|sample of|survey of)\s+"
+    r"(?:the\s+)?(?:[\w,’'-]+\s?){1,5}|\d[\d,.]*\s+(?:respondents|participants|passengers|patients|"
+    r"households|employees|sites|stores|vehicles|buses|schools|hospitals|firms|companies)|"
+    r"(?:weekdays?|weekends?|adults?|children|residents|commuters|visitors|full-time|part-time|"
+    r"nationwide|urban|rural|regional)(?:\s+[\w-]+)?)",
+    re.I,
+)
+_TRAILING = re.compile(r"\s+(?:and|or|the|a|an|of|in|on|at|to|for|with|is|are|was|were|by)$", re.I)
+_EXPLAINED = frozenset({"definition", "period", "population", "method", "superseded"})
+
+
+def verify(conversation: Conversation) -> Reply:
+    brief = conversation.brief
+    return Reply({"groups": [_judge(group, brief["question"]) for group in brief["groups"]]})
+
+
+def _judge(group: JsonObject, question: str) -> JsonObject:
+    told: list[JsonObject] = group["claims"]
+    claims = [_claim(entry) for entry in told]
+    found = _conflict(group, claims, question)
+    if found is not None:
+        return _contradiction(group, told, found)
+    if all(agree(a, b) for i, a in enumerate(claims) for b in claims[i + 1 :]):
+        return _without_conflict(group, "agreement", "supported", 0.8,
+                                 "says the same as the claims beside it")  # fmt: skip
+    if _speak_of_different_things(claims):
+        return _without_conflict(group, "different_things", "supported", 0.7,
+                                 "speaks of another thing than the claims beside it")  # fmt: skip
+    return _without_conflict(group, "unclear", "unverified", 0.4,
+                             "whether the claims beside it bear on it cannot be told")  # fmt: skip
+
+
+def _claim(entry: JsonObject) -> Claim:
+    quotes = tuple(Quote(source_id=q["source_id"], text=q["text"]) for q in entry["quotes"])
+    return Claim(id=entry["id"], facet_id=entry["facet_id"], text=entry["text"], quotes=quotes)
+
+
+def _conflict(group: JsonObject, claims: Sequence[Claim], question: str) -> Candidate | None:
+    """The widest conflict the claims hold: by their own words, else as answers to the question."""
+    dates = {q["source_id"]: q.get("date") for entry in group["claims"] for q in entry["quotes"]}
+    found = candidates(claims, dates=dates)
+    for asked in (str(group.get("about", "")), question):
+        if not found and asked:
+            # Claims of several facets are set against each other only under one question.
+            one = [claim.model_copy(update={"facet_id": "asked"}) for claim in claims]
+            found = candidates(one, questions={"asked": asked}, dates=dates)
+    same_kind = [c for c in found if c.kind == group.get("kind")] or found
+    return max(same_kind, key=lambda c: (len(set(c.claim_ids)), c.about), default=None)
+
+
+def _speak_of_different_things(claims: Sequence[Claim]) -> bool:
+    """Whether no two claims give amounts or dates that could be set against each other."""
+    for i, one in enumerate(claims):
+        for other in claims[i + 1 :]:
+            if any(
+                compatible(a.unit, b.unit)
+                for a in quantities(one.text)
+                for b in quantities(other.text)
+            ):
+                return False
+            if moments(one.text) and moments(other.text):
+                return False
+    return True
+
+
+# --- a contradiction ----------------------------------------------------------------------------
+
+
+def _contradiction(group: JsonObject, told: list[JsonObject], found: Candidate) -> JsonObject:
+    entries = {entry["id"]: entry for entry in told}
+    sides = []
+    around: list[str] = []
+    for position in found.sides:
+        own = [entries[cid] for cid in position.claim_ids]
+        text = _saying(own[0]["text"], position.value)
+        context = _near(own[0], text)
+        around.append(context)
+        stated = moments(text)
+        sides.append(
+            {
+                "text": text,
+                "claim_ids": list(position.claim_ids),
+                "value": position.value if found.kind != "polarity" else "",
+                "date": stated[0].text if stated else position.date,
+                "definition": _cue(_DEFINITION, text, context, position.value),
+                "population": _cue(_POPULATION, text, context, position.value),
+            }
+        )
+    cause, explanation = _reason(found, around)
+    verdict = "qualified" if cause in _EXPLAINED else "contradicted"
+    note = (
+        f"holds as its source defines it; others give a different value ({cause})"
+        if verdict == "qualified"
+        else "other sources give a different value, and nothing in them explains it"
+    )
+    sided = set(found.claim_ids)
+    rulings = [_ruling(e["id"], verdict, 0.6 if verdict == "qualified" else 0.4, note)
+               for e in told if e["id"] in sided]  # fmt: skip
+    rulings += [_ruling(e["id"], "supported", 0.6, "takes no side in the conflict beside it")
+                for e in told if e["id"] not in sided]  # fmt: skip
+    return {
+        "claim_ids": [e["id"] for e in told],
+        "relation": "contradiction",
+        "about": str(group.get("about") or found.about),
+        "sides": sides,
+        "cause": cause,
+        "explanation": explanation,
+        "rulings": rulings,
+    }
+
+
+def _reason(found: Candidate, around: Sequence[str]) -> tuple[str, str]:
+    """The likeliest cause; the first side is set against each other one."""
+    first = found.sides[0]
+    guesses = [
+        explain(
+            around[0], context, found.kind, first.value, side.value,
+            first.date or None, side.date or None,
+        )
+        for side, context in zip(found.sides[1:], around[1:], strict=True)
+    ]  # fmt: skip
+    explained = [g for g in guesses if g.cause != "unexplained"] or guesses[:1]
+    return explained[0].cause, " ".join(dict.fromkeys(g.text for g in explained))
+
+
+def _saying(text: str, value: str) -> str:
+    """The sentence of a claim that gives the value; all of it where none does alone."""
+    return next((s for s in sentences(text) if value in s), text)
+
+
+def _near(entry: JsonObject, text: str) -> str:
+    """The claim's sentence with its neighbours in the stored text: what bears on its value."""
+    for quote in entry["quotes"]:
+        parts = sentences(" ".join(str(quote.get("context", "")).split()))
+        for i, part in enumerate(parts):
+            if text in part or part in text:
+                return " ".join(dict.fromkeys([*parts[max(0, i - 1) : i + 2], text]))
+    return text
+
+
+def _cue(pattern: re.Pattern[str], text: str, context: str, value: str) -> str:
+    """The cue words nearest the value: in its own sentence first, else beside it."""
+    for where in (text, context):
+        found = pattern.search(where.replace(value, " ")) if value else pattern.search(where)
+        if found:
+            phrase = " ".join(found.group().split()).rstrip(" ,.;")
+            while (shorter := _TRAILING.sub("", phrase)) != phrase:
+                phrase = shorter
+            return phrase
+    return ""
+
+
+# --- everything else ----------------------------------------------------------------------------
+
+
+def _without_conflict(
+    group: JsonObject, relation: str, verdict: str, confidence: float, note: str
+) -> JsonObject:
+    ids = [entry["id"] for entry in group["claims"]]
+    return {
+        "claim_ids": ids,
+        "relation": relation,
+        "about": str(group.get("about", "")),
+        "sides": [],
+        "cause": "unexplained",
+        "explanation": "",
+        "rulings": [_ruling(cid, verdict, confidence, note) for cid in ids],
+    }
+
+
+def _ruling(claim_id: str, verdict: str, confidence: float, notes: str) -> JsonObject:
+    return {"claim_id": claim_id, "verdict": verdict, "confidence": confidence, "notes": notes}

@@ -1,0 +1,419 @@
+"""The report written from checked claims alone, in the parts the gate puts together.
+
+`write` answers `DraftAnswer`. Every sentence of fact is a claim's own words with its citations;
+what the writer adds is order, who says it, and plain remarks in italics on what is contested,
+absent, failed or open. Sent back with complaints, it mends exactly what they name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from activities.offline.conversation import Conversation, JsonObject
+from activities.offline.language import content_terms, similarity
+from activities.offline.passages import is_row
+from activities.offline.prose import (
+    Cited,
+    cited,
+    clean,
+    headline,
+    key_sentence,
+    marks,
+    row,
+    speaks_as_we,
+    told,
+)
+from activities.offline.transport import Reply
+
+_SUMMARY_MOST, _SUMMARY_LEAST = 7, 4
+_PARAGRAPH_WORDS, _PARAGRAPH_CLAIMS = 110, 4
+_REPEATED = 0.85
+_ASKING = re.compile(
+    r"^(?:please\s+)?(?:(?:what|which)\s+(?:is|are|was|were)\s+|(?:describe|explain|analy[sz]e|"
+    r"discuss|summari[sz]e|outline|assess|evaluate|examine|investigate|research|review|report on|"
+    r"give (?:me )?an overview of|"
+    r"write (?:me )?an? (?:\w+ )?(?:report|memo|overview) (?:on|about))\s+)",
+    re.I,
+)
+_ANSWERED = frozenset({"answered", "contested", "found", "partial"})
+
+
+def write(conversation: Conversation) -> Reply:
+    brief = conversation.brief
+    if conversation.complaints and conversation.last_answer:
+        return Reply(_mended(conversation.last_answer, conversation.complaints[-1], brief))
+    return Reply(_draft(brief))
+
+
+def _draft(brief: JsonObject) -> JsonObject:
+    claims = _claims(brief)
+    facets: list[JsonObject] = brief["facets"]
+    wanted = set(brief.get("revise") or ()) or {f["id"] for f in facets}
+    said: list[str] = []
+    sections = []
+    for facet in facets:
+        own = [c for c in claims if c.facet_id == facet["id"]]
+        markdown = _section(facet, own, brief, said)
+        if facet["id"] in wanted:
+            sections.append({"facet_id": facet["id"], "markdown": markdown})
+    return {
+        "title": _title(brief["question"]),
+        "summary": _summary(brief, claims),
+        "sections": sections,
+        "contradictions": [
+            {"contradiction_id": c["id"], "markdown": _entry(c)} for c in brief["contradictions"]
+        ],
+        "gaps": _gaps(brief),
+    }
+
+
+def _claims(brief: JsonObject) -> list[Cited]:
+    found = [
+        Cited(
+            id=c["id"],
+            facet_id=c["facet_id"],
+            text=c["text"],
+            cite=tuple(c["cite"]),
+            verdict=c["verdict"],
+            confidence=float(c.get("confidence", 0.5)),
+            relevance=float(c.get("relevance", 0.5)),
+            origins=int(c.get("origins") or 1),
+            uncertain=c.get("uncertain", ""),
+            limits=c.get("not_to_overstate", ""),
+        )
+        for c in brief["claims"]
+    ]
+    usable = [c for c in found if c.verdict != "failed" and c.cite]
+    return sorted(usable, key=lambda c: (-c.strength, c.id))
+
+
+def _sources(brief: JsonObject) -> dict[int, Mapping[str, object]]:
+    return {int(s["n"]): s for s in brief.get("sources", ())}
+
+
+# --- title and summary --------------------------------------------------------------------------
+
+
+def _title(question: str) -> str:
+    first = re.split(r"(?<=[?.!])\s+", " ".join(question.split()))[0]
+    bare = _ASKING.sub("", first)
+    if bare != first:
+        first = bare.rstrip("?. ")
+    if len(first) > 160:
+        first = first[:160].rsplit(" ", 1)[0] + "…"
+    return first[:1].upper() + first[1:]
+
+
+def _summary(brief: JsonObject, claims: list[Cited]) -> str:
+    chosen = _leading(brief, claims)
+    asked = frozenset(content_terms(brief["question"]))
+    sources = _sources(brief)
+    told_of: list[str] = []
+    for claim in chosen:
+        short = _shortened(claim, key_sentence(claim, asked))
+        told_of.append(told(short, sources) + _contested(claim, brief))
+    blocks = [" ".join(told_of[:4]), " ".join(told_of[4:])]
+    remarks = []
+    if brief["contradictions"]:
+        points = _listed([headline(c["about"]) for c in brief["contradictions"]][:4])
+        remarks.append(f"The sources disagree on {points}; each side is set out below.")
+    absent = [f["title"] for f in brief["facets"] if f["status"] in {"absent", "no_results"}]
+    if absent:
+        remarks.append(f"The documents hold nothing on {_listed(absent)}.")
+    lost = [f["title"] for f in brief["facets"] if f["status"] not in _ANSWERED]
+    lost = [title for title in lost if title not in absent]
+    if lost:
+        remarks.append(f"Not researched to the end: {_listed(lost)}.")
+    blocks += [_remark(" ".join(remarks))] if remarks else []
+    return "\n\n".join(b for b in blocks if b) or _remark("Nothing that can be cited was found.")
+
+
+def _leading(brief: JsonObject, claims: list[Cited]) -> list[Cited]:
+    """The strongest claims: one for each facet first, then the best of the rest, in facet order."""
+    order = {f["id"]: i for i, f in enumerate(brief["facets"])}
+    asked = brief["question"]
+    ranked = sorted(
+        (c for c in claims if not is_row(c.text)),
+        key=lambda c: (
+            -c.strength - 0.6 * similarity(c.text, asked) + 0.15 * speaks_as_we(c.text),
+            c.id,
+        ),
+    ) or list(claims)
+    chosen: list[Cited] = []
+    for facet_id in order:
+        best = next((c for c in ranked if c.facet_id == facet_id and _new(c, chosen)), None)
+        if best and len(chosen) < _SUMMARY_MOST:
+            chosen.append(best)
+    for claim in ranked:
+        if len(chosen) >= max(_SUMMARY_LEAST, min(_SUMMARY_MOST, len(order) + 2)):
+            break
+        if claim not in chosen and _new(claim, chosen):
+            chosen.append(claim)
+    return sorted(chosen, key=lambda c: (order.get(c.facet_id, len(order)), -c.strength, c.id))
+
+
+def _new(claim: Cited, chosen: Sequence[Cited]) -> bool:
+    return all(similarity(claim.text, c.text) < 0.6 for c in chosen)
+
+
+def _shortened(claim: Cited, text: str) -> Cited:
+    return Cited(**{**claim.__dict__, "text": text})
+
+
+# --- sections -----------------------------------------------------------------------------------
+
+
+def _section(facet: JsonObject, claims: list[Cited], brief: JsonObject, said: list[str]) -> str:
+    fresh: list[Cited] = []
+    for claim in claims:
+        if not any(similarity(claim.text, text) >= _REPEATED for text in said):
+            fresh.append(claim)
+            said.append(claim.text)
+    if not fresh:
+        return _empty(facet, bool(claims))
+    sources = _sources(brief)
+    blocks = [_paragraph(group, sources, brief) for group in _grouped(fresh)]
+    blocks += _tables([c for c in fresh if is_row(c.text)], sources)
+    if facet.get("missing"):
+        blocks.append(_remark(f"Looked for and not found here: {_listed(facet['missing'])}."))
+    return "\n\n".join(blocks)
+
+
+def _empty(facet: JsonObject, repeated: bool) -> str:
+    if repeated:
+        return _remark("What was found on this is told in the sections above.")
+    looked = f"; looked for: {_listed(facet['missing'])}" if facet.get("missing") else ""
+    if facet["status"] in {"absent", "no_results"}:
+        return _remark(f"The documents were searched and hold nothing on this{looked}.")
+    reason = str(facet.get("reason") or facet["status"]).rstrip(". ")
+    return _remark(f"This part has no findings: {reason}{looked}.")
+
+
+def _grouped(claims: list[Cited]) -> list[list[Cited]]:
+    """Paragraphs: the strongest claim left opens one, what is closest to it follows."""
+    left = [c for c in claims if not is_row(c.text)]
+    groups: list[list[Cited]] = []
+    while left:
+        group = [left.pop(0)]
+        size = len(group[0].text.split())
+        while left and len(group) < _PARAGRAPH_CLAIMS:
+            nearest = max(left, key=lambda c: (_closeness(group, c), c.strength, c.id))
+            size += len(nearest.text.split())
+            if size > _PARAGRAPH_WORDS or _closeness(group, nearest) < 0.12:
+                break
+            left.remove(nearest)
+            group.append(nearest)
+        groups.append(group)
+    # A lone short claim reads better at the end of the paragraph before it.
+    joined: list[list[Cited]] = []
+    for group in groups:
+        short = len(group) == 1 and len(group[0].text.split()) < 35
+        if joined and short and len(joined[-1]) < _PARAGRAPH_CLAIMS:
+            joined[-1] = joined[-1] + group
+        else:
+            joined.append(group)
+    return joined
+
+
+def _closeness(group: Sequence[Cited], claim: Cited) -> float:
+    likeness = max(similarity(c.text, claim.text) for c in group)
+    return likeness + 0.15 * (group[-1].cite[0] == claim.cite[0])
+
+
+def _paragraph(
+    group: list[Cited], sources: Mapping[int, Mapping[str, object]], brief: JsonObject
+) -> str:
+    pieces: list[str] = []
+    named = ""
+    # What one source says stays together, so that its title is named once.
+    order = {c.cite[0]: i for i, c in reversed(list(enumerate(group)))}
+    for claim in sorted(group, key=lambda c: order[c.cite[0]]):
+        text = told(claim, sources, named)
+        quoted = speaks_as_we(claim.text)
+        named = headline(str(sources.get(claim.cite[0], {}).get("title", ""))) if quoted else ""
+        pieces.append(text + _caveat(claim) + _contested(claim, brief))
+    return " ".join(pieces)
+
+
+def _caveat(claim: Cited) -> str:
+    """What the reader must know and the words themselves do not say."""
+    notes = []
+    if claim.verdict == "unverified":
+        notes.append("This could not be verified")
+    if claim.limits and claim.limits.lower() not in claim.text.lower():
+        notes.append(f"This holds for {claim.limits}")
+    if claim.origins > 1 and len(claim.cite) > 1:
+        notes.append("Independent sources agree on this")
+    return "".join(f" {note} {claim.marks}." for note in notes)
+
+
+def _contested(claim: Cited, brief: JsonObject) -> str:
+    for contradiction in brief["contradictions"]:
+        for side in contradiction["sides"]:
+            if set(side["cite"]) & set(claim.cite) and (
+                similarity(side["text"], claim.text) >= 0.6
+                or clean(side["text"]).rstrip(".") in clean(claim.text)
+            ):
+                return f" (Contested, see “{headline(contradiction['about'])}” {claim.marks}.)"
+    return ""
+
+
+def _tables(rows: list[Cited], sources: Mapping[int, Mapping[str, object]]) -> list[str]:
+    """Rows of one table as a list of comparable figures."""
+    blocks = []
+    for n in dict.fromkeys(c.cite[0] for c in rows):
+        own = [c for c in rows if c.cite[0] == n]
+        title = headline(str(sources.get(n, {}).get("title", "")))
+        lines = [f"- {cited(row(clean(c.text)), c.marks)}" for c in own]
+        blocks.append("\n".join([f"“{title}” gives these figures {marks([n])}:", "", *lines]))
+    return blocks
+
+
+# --- contradictions and gaps --------------------------------------------------------------------
+
+
+def _entry(contradiction: JsonObject) -> str:
+    sides = contradiction["sides"]
+    values = [f"{s['value']} {marks(s['cite'])}" for s in sides if s.get("value")]
+    lines = []
+    if len(values) == len(sides):
+        about = headline(contradiction["about"]).rstrip(". ")
+        lines.append(f"{about[:1].upper()}{about[1:]}: {' against '.join(values)}.\n")
+    for side in sides:
+        details = [
+            f"{label} {side[key].rstrip('. ')}"
+            for key, label in (
+                ("date", "dated"),
+                ("definition", "counting"),
+                ("population", "for"),
+            )
+            if side.get(key)
+        ]
+        extra = f" ({'; '.join(details)})" if details else ""
+        lines.append(f"- {clean(side['text']).rstrip('.')}{extra} {marks(side['cite'])}.")
+    cites = marks(dict.fromkeys(n for side in sides for n in side["cite"]))
+    reason = str(contradiction.get("explanation") or "the sources give no reason").rstrip(". ")
+    lines.append(f"- Likely reason: {reason} {cites}.")
+    return "\n".join(lines)
+
+
+def _gaps(brief: JsonObject) -> str:
+    titles = {f["id"]: f["title"] for f in brief["facets"]}
+    lines = [_gap_line(gap, titles) for gap in brief["gaps"] if gap["status"] != "closed"]
+    told_of = " ".join(lines).lower()
+    for facet in brief["facets"]:
+        unsaid = [m for m in facet.get("missing", ()) if m.lower() not in told_of]
+        if unsaid:
+            lines.append(f"- **Searched and absent**, {facet['title']}: {_listed(unsaid)}.")
+        if facet["status"] not in _ANSWERED | {"absent", "no_results"} and (
+            facet["title"].lower() not in told_of
+        ):
+            reason = str(facet.get("reason") or facet["status"]).rstrip(". ")
+            lines.append(f"- **Failed**, {facet['title']}: {reason}.")
+    for file in brief.get("unreadable", ()):
+        lines.append(f"- **Unreadable file**: {_bare(file['uri'])} ({_bare(file['reason'])}).")
+    return "\n".join(dict.fromkeys(lines))
+
+
+def _gap_line(gap: JsonObject, titles: Mapping[str, str]) -> str:
+    label = {
+        "open": "Left out" if gap["kind"] == "left_out" else "Open",
+        "absent": "Searched and absent",
+        "failed": "Failed",
+    }.get(gap["status"], "Open")
+    title = titles.get(gap["facet_id"], "")
+    where = f", {title}" if title and title.lower() not in gap["text"].lower() else ""
+    reason = str(gap.get("reason", "")).rstrip(". ")
+    why = f" ({_bare(reason)})" if reason and reason.lower() not in gap["text"].lower() else ""
+    return f"- **{label}**{_bare(where)}: {_bare(gap['text']).rstrip('. ')}{why}."
+
+
+def _bare(text: str) -> str:
+    """No square brackets: a number in them would read as a citation."""
+    return text.replace("[", "(").replace("]", ")")
+
+
+def _remark(text: str) -> str:
+    return f"_{_bare(text.replace('_', ' '))}_"
+
+
+def _listed(items: Iterable[str]) -> str:
+    parts = [str(item).strip().rstrip(".") for item in items]
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+# --- what the gate sent back --------------------------------------------------------------------
+
+_FAULT = re.compile(r"^[-*\s]*(?P<where>[^:\n]{1,80}): (?P<text>.+)$", re.M)
+_QUOTED = re.compile(r"“(?P<start>[^”]+?)…?”\s*$")
+
+
+def _mended(answer: JsonObject, complaint: str, brief: JsonObject) -> JsonObject:
+    """The last draft with the named faults taken out; where that leaves nothing, written anew."""
+    fresh = _draft(brief)
+    draft: JsonObject = {**fresh, **{k: v for k, v in answer.items() if v}}
+    parts = {"summary": str(draft["summary"])} | {
+        s["facet_id"]: str(s["markdown"]) for s in draft["sections"]
+    }
+    entries = {c["contradiction_id"]: str(c["markdown"]) for c in draft["contradictions"]}
+    known = {c["id"]: c for c in brief["contradictions"]}
+    gaps = str(draft.get("gaps", ""))
+    for fault in _FAULT.finditer(complaint):
+        where, text = fault["where"].strip(), fault["text"].strip()
+        if where == "gaps" and "not named: " in text:
+            gaps += f"\n- **Open**: {_bare(text.split('not named: ', 1)[1])}"
+        elif where in known:
+            entries[where] = _plain_entry(known[where])
+        elif where in entries:
+            del entries[where]
+        elif where in parts:
+            parts[where] = _without(parts[where], text)
+    return {
+        **draft,
+        "summary": parts["summary"] or fresh["summary"],
+        "sections": [
+            {"facet_id": s["facet_id"], "markdown": parts[s["facet_id"]] or _remark(
+                "Nothing that can be cited was found for this part.")}
+            for s in draft["sections"]
+        ],
+        "contradictions": [
+            {"contradiction_id": cid, "markdown": entries.get(cid) or _plain_entry(known[cid])}
+            for cid in known
+        ],
+        "gaps": gaps.strip(),
+    }  # fmt: skip
+
+
+def _plain_entry(contradiction: JsonObject) -> str:
+    """Both sides in the claims' own words and nothing beside."""
+    lines = [f"- {cited(clean(s['text']), marks(s['cite']))}" for s in contradiction["sides"]]
+    cites = marks(dict.fromkeys(n for s in contradiction["sides"] for n in s["cite"]))
+    reason = str(contradiction.get("explanation") or "the sources give no reason").rstrip(". ")
+    return "\n".join([*lines, f"- Likely reason: {reason} {cites}."])
+
+
+def _without(markdown: str, fault: str) -> str:
+    """The part without what a fault names: a citation, a sentence's number, or a paragraph."""
+    unresolved = re.match(r"\[(\d+)\] names no source", fault)
+    if unresolved:
+        return markdown.replace(f"[{unresolved.group(1)}]", "")
+    quoted = _QUOTED.search(fault)
+    start = " ".join(quoted["start"].split()) if quoted else ""
+    kept = []
+    for block in markdown.split("\n\n"):
+        lines = block.split("\n")
+        hit = [i for i, line in enumerate(lines) if start and " ".join(line.split())[:60]
+               == start[:60]]  # fmt: skip
+        if not hit:
+            kept.append(block)
+            continue
+        number = fault.split(" stands in no claim", 1)
+        if len(number) == 2:
+            sentences = re.split(r"(?<=[.!?…”])\s+(?=[^\s\[])", lines[hit[0]])
+            lines[hit[0]] = " ".join(s for s in sentences if number[0] not in s)
+        else:
+            del lines[hit[0]]
+        if any(line.strip() for line in lines):
+            kept.append("\n".join(lines))
+    return "\n\n".join(kept).strip()

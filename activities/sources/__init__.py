@@ -1,0 +1,1 @@
+"""Local documents: parsed, indexed, searched and read."""

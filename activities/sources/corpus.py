@@ -1,0 +1,194 @@
+"""A folder of documents that can be searched and read.
+
+    corpus = Corpus.open(Path("documents"), Path(".research/index"))
+    corpus.refresh()
+    hits = corpus.search("cost of home charging")
+    more = corpus.follow("cost of home charging", hits)
+    text = corpus.read(hits[0].document.id)
+
+Documents are read by id and from the index, so nothing outside the folder can be reached.
+Every method may be called from any thread, and from several processes on the same index.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+
+from . import index
+from .database import Database
+from .documents import Document, DocumentMeta, Hit, Passage
+from .hops import as_hit, follow
+from .parsing import VERSION
+from .phrases import salient_phrases
+from .ranking import CANDIDATES, Chunk, Ranking, phrase
+from .refresh import IndexReport, Progress, refresh
+from .sentences import passage
+from .stems import Stemmer, words
+
+_SAMPLED = 400
+_MOST_ROUNDS = 3
+
+
+class Corpus:
+    """The documents of one folder."""
+
+    def __init__(self, folder: Path, database: Database) -> None:
+        self.folder = folder
+        self._database = database
+        self._stemmer = Stemmer()
+        self._ranking = Ranking(self._stemmer)
+
+    @classmethod
+    def open(cls, folder: Path, index_dir: Path) -> Corpus:
+        """Open the folder's index, made anew where there is none; `refresh` fills it."""
+        if not folder.is_dir():
+            raise NotADirectoryError(
+                f"{folder} is not a folder; name the folder that holds the documents"
+            )
+        # One index for each folder and each version of the parsers: no migration is ever needed.
+        place = hashlib.sha256(str(folder.resolve()).encode("utf-8", "surrogateescape"))
+        name = f"corpus-{place.hexdigest()[:16]}-v{VERSION}.sqlite3"
+        return cls(folder, Database(index_dir / name))
+
+    def refresh(self, progress: Progress | None = None) -> IndexReport:
+        """Bring the index up to date with the folder."""
+        return refresh(self.folder, self._database, progress)
+
+    def close(self) -> None:
+        self._database.close()
+        self._stemmer.close()
+
+    def __enter__(self) -> Corpus:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        with self._database.reading() as connection:
+            return index.totals(connection).documents
+
+    def search(
+        self,
+        query: str,
+        *,
+        limit: int = 10,
+        exclude: Collection[str] = (),
+        per_document: int = 1,
+        require: Collection[str] = (),
+    ) -> list[Hit]:
+        """The best passages for any text, at most `per_document` of each document.
+
+        `exclude` holds ids of documents; of the terms in `require` at least one must occur in a
+        passage or its title, in any inflection.
+        """
+        if limit < 1 or per_document < 1:
+            return []
+        with self._database.reading() as connection:
+            terms = self._ranking.terms(connection, query)
+            within = " OR ".join(filter(None, map(phrase, require))) or None
+            excluded = set(index.numbers(connection, exclude))
+            found: list[Chunk] = []
+            # A long document can fill the candidates alone; then look again without it.
+            for _ in range(_MOST_ROUNDS):
+                chunks = self._ranking.search(connection, terms, within=within, excluded=excluded)
+                found.extend(chunks)
+                seen = {chunk.document.id for chunk in found}
+                if len(chunks) < CANDIDATES or len(seen) >= limit:
+                    break
+                excluded |= {chunk.number >> index.CHUNK_BITS for chunk in chunks}
+        return _hits(found, limit, per_document)
+
+    def follow(self, query: str, hits: Sequence[Hit], limit: int = 10) -> list[Hit]:
+        """The hits, with the places after the fourth given to what the first ones lead to."""
+        with self._database.reading() as connection:
+            return follow(connection, self._ranking, query, hits, limit)
+
+    def read(self, document_id: str, start: int = 0, limit: int = 6000) -> Passage:
+        """Text of a document from `start`; the next part begins at the passage's `end`."""
+        with self._database.reading() as connection:
+            number, _ = index.find(connection, document_id)
+            start = max(0, start)
+            text = index.text_between(connection, number, start, start + max(1, limit) + 1)
+        return passage(document_id, _trimmed(text, max(1, limit)), start)
+
+    def document(self, document_id: str) -> Document:
+        with self._database.reading() as connection:
+            number, meta = index.find(connection, document_id)
+            text = index.text_between(connection, number, 0, 1 << 62)
+        return Document(meta.id, meta.uri, meta.title, meta.date, meta.kind, meta.sha256, text)
+
+    def documents(self) -> Iterator[DocumentMeta]:
+        """All documents in the order of their ids."""
+        after = ""
+        while True:
+            with self._database.reading() as connection:
+                page = index.metas(connection, after)
+            if not page:
+                return
+            yield from page
+            after = page[-1].id
+
+    def frequency(self, terms: Collection[str]) -> dict[str, int]:
+        """In how many documents each term occurs, in any inflection; phrases count as phrases."""
+        with self._database.reading() as connection:
+            return {
+                term: index.documents_matching(connection, match) if (match := phrase(term)) else 0
+                for term in terms
+            }
+
+    def salient(self, hits: Sequence[Hit], *, limit: int = 12, known: str = "") -> list[str]:
+        """The corpus's own phrases in these hits that are not in `known` already."""
+        texts = [hit.passage.text for hit in hits]
+        return self._weighed(texts, known, limit)
+
+    def terms(self, limit: int = 50) -> list[str]:
+        """Phrases that many documents of the corpus use."""
+        with self._database.reading() as connection:
+            texts = index.sample(connection, _SAMPLED)
+        return self._weighed(texts, "", limit)
+
+    def _weighed(self, texts: Sequence[str], known: str, limit: int) -> list[str]:
+        """Phrases by how many of the texts use them and how rare they are elsewhere."""
+        stems = set(self._stemmer.stems(words(known)).values())
+        candidates = [
+            (text, count)
+            for text, count in salient_phrases(texts)[: 20 * limit]
+            if not stems.issuperset(self._stemmer.stems(words(text)).values())
+        ][: 4 * limit]
+        everywhere = self.frequency([text for text, _ in candidates])
+        size = max(1, len(self))
+        weights = {
+            text: count * math.log(1 + size / max(1, everywhere[text]))
+            for text, count in candidates
+        }
+        return sorted(weights, key=lambda text: (-weights[text], text))[:limit]
+
+
+def _hits(chunks: Sequence[Chunk], limit: int, per_document: int) -> list[Hit]:
+    """The best chunks as hits, documents in the order of their best one."""
+    ranked = sorted(chunks, key=lambda chunk: (-chunk.score, chunk.document.id, chunk.number))
+    taken: Counter[str] = Counter()
+    hits: list[Hit] = []
+    for chunk in ranked:
+        if taken[chunk.document.id] < per_document:
+            taken[chunk.document.id] += 1
+            hits.append(as_hit(chunk))
+            if len(hits) == limit:
+                break
+    return hits
+
+
+def _trimmed(text: str, limit: int) -> str:
+    """At most `limit` characters, cut after a paragraph, a line or a sentence if one is near."""
+    if len(text) <= limit:
+        return text
+    for mark in ("\n\n", "\n", ". ", " "):
+        cut = text.rfind(mark, limit // 2, limit)
+        if cut >= 0:
+            return text[: cut + len(mark)]
+    return text[:limit]

@@ -1,0 +1,85 @@
+"""Bytes to text, and text to the one form in which it is stored and quoted.
+
+`decode` guesses the encoding and refuses binary content. `normalise` gives NFC text with `\\n`
+newlines, plain spaces, no control characters, no trailing spaces and at most one blank line.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+import unicodedata
+
+_BOMS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_LINE_BREAKS = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
+_SPACES = re.compile("[\t\xa0\u1680\u2000-\u200a\u202f\u205f\u3000]")
+# Zero-width marks and soft hyphens would make two equal-looking quotes differ. Lone surrogates
+# (JSON allows them) and NULs cannot be stored.
+_INVISIBLE = re.compile(
+    "[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\xad\u200b\u200e\u200f\u202a-\u202e\u2060\ufeff"
+    "\ufffe\uffff\ud800-\udfff]"
+)
+_BLANKS = re.compile(r"\n{3,}")
+_SAMPLE = 65_536
+_BINARY_SHARE = 0.02
+
+
+class BinaryContentError(ValueError):
+    """The bytes are not text in any encoding that is guessed here."""
+
+
+def decode(content: bytes, declared: str | None = None) -> str:
+    """Text of `content`: by its BOM, as UTF-8, as `declared`, else as Windows-1252."""
+    for bom, name in _BOMS:
+        if content.startswith(bom):
+            return content[len(bom) :].decode(name, errors="replace")
+    _refuse_binary(content)
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError:
+        pass
+    if declared is not None:
+        try:
+            return content.decode(declared)
+        except (LookupError, UnicodeDecodeError):
+            pass
+    text = content.decode("cp1252", errors="replace")
+    odd = sum(1 for c in text[:_SAMPLE] if c == "\ufffd" or (ord(c) > 0x7F and not c.isalpha()))
+    letters = sum(1 for c in text[:_SAMPLE] if c.isascii() and (c.isalnum() or c.isspace()))
+    if odd > 0.1 * len(text[:_SAMPLE]) or letters < 0.4 * len(text[:_SAMPLE]):
+        raise BinaryContentError("is neither UTF-8 nor Western European text; save it as UTF-8")
+    return text
+
+
+def _refuse_binary(content: bytes) -> None:
+    sample = content[:_SAMPLE]
+    controls = sum(sample.count(byte) for byte in (*range(7), *range(14, 27), 28, 29, 30, 31))
+    if sample and (sample.count(0) or controls > _BINARY_SHARE * len(sample)):
+        raise BinaryContentError(
+            "holds binary data, not text; export it as text or PDF, "
+            "or save UTF-16 text with a byte order mark"
+        )
+
+
+def normalise(text: str) -> str:
+    """The stored form of a text. Doing it twice changes nothing."""
+    if not text.isascii():
+        text = _SPACES.sub(" ", _LINE_BREAKS.sub("\n", text))
+        text = unicodedata.normalize("NFC", _INVISIBLE.sub("", text))
+    else:
+        text = _INVISIBLE.sub("", _LINE_BREAKS.sub("\n", text).replace("\t", " "))
+    # Not a regular expression: ` +$` is quadratic in a long run of spaces.
+    text = _BLANKS.sub("\n\n", "\n".join([line.rstrip(" ") for line in text.split("\n")]))
+    # Leading spaces of the first line go too: nothing is quoted by its indentation.
+    return text.strip("\n ")
+
+
+def fold(text: str) -> str:
+    """One line of a text: whitespace folded, for titles, headings and cells."""
+    return " ".join(normalise(text).split())

@@ -1,0 +1,206 @@
+"""Line structure: which lines of a text belong together, and what each unit is.
+
+A unit is a heading, a list item, a table row or a paragraph. Hard-wrapped lines of one paragraph
+are one unit; a blank line always ends a unit. `unwrap` writes each unit on a line of its own, so
+stored text needs no further guessing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from .documents import SentenceKind
+
+HEADING = re.compile(r" {0,3}(#{1,6})[ ]+(?=\S)")
+ITEM = re.compile(
+    r" *(?:[-*+•·▪◦‣●○■□➢✓]|\(?\d{1,2}[.)]|[a-z]\)|\([a-z]{1,3}\)|\[[ xX]\])[ ]+(?=\S)"
+)
+_QUOTED = re.compile(r" *>[> ]*")
+_FENCE = re.compile(r" *(?:```|~~~)")
+_FIELD = re.compile(r":?[A-Z][\w /&-]{0,30}:(?=[ ]+\S|$)")
+_PAIRS = re.compile(r"[^:;]{1,80}: .*?; [^:;]{1,80}: ")
+_STAMP = re.compile(r"(?:\[[^\]]{1,40}\]|\d{1,2}:\d{2}\b|\d{4}-\d{2}-\d{2}\b|@[\w.-]+)[ :,]?")
+_SPEAKER = re.compile(r"@?[\w.][\w. -]{0,40}:$")
+_TERMINAL = re.compile(r"[.!?…][\"'”’)\]*_]*$")
+_WORD = re.compile(r"[^\W\d_]{2,}")
+
+_NARROWEST, _WIDEST = 50, 130
+_LONGEST_HEADING = 90
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """Offsets of the content of one unit, without its marker."""
+
+    start: int
+    end: int
+    kind: SentenceKind
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    start: int
+    text: str
+
+
+def units(text: str) -> Iterator[Unit]:
+    """The units of a text in order; lines that hold no letter or digit are left out."""
+    width = _wrap_width([line for line in text.split("\n") if line])
+    for group in _groups(text, width):
+        yield from _unit(group)
+
+
+def unwrap(text: str) -> str:
+    """The text with every unit on one line; code and tables keep their lines."""
+    if "\n" not in text:
+        return text
+    width = _wrap_width([line for line in text.split("\n") if line])
+    out: list[str] = []
+    position = 0
+    for group in _groups(text, width):
+        out.append(text[position : group[0].start])
+        joined = group[0].text
+        for line in group[1:]:
+            following = line.text.lstrip(" ")
+            glued = joined.endswith("-") and following[:1].islower() and joined[-2:-1].isalpha()
+            joined += following if glued else " " + following
+        out.append(joined)
+        position = group[-1].start + len(group[-1].text)
+    out.append(text[position:])
+    return "".join(out)
+
+
+def looks_like_heading(line: str) -> bool:
+    """A short line in capitals or title case that ends no sentence."""
+    if len(line) > _LONGEST_HEADING or line.endswith((".", ",", ";", "!", "?")):
+        return False
+    words = [word for word in _WORD.findall(line) if len(word) > 3]
+    return (
+        bool(words) and line[:1].isalnum() and sum(w[0].isupper() for w in words) > 0.7 * len(words)
+    )
+
+
+def ends_sentence(line: str) -> bool:
+    return _TERMINAL.search(line[-6:]) is not None
+
+
+def _groups(text: str, width: int) -> Iterator[list[_Line]]:
+    """Runs of lines that make one unit each."""
+    fenced = False
+    for block in _blocks(text):
+        block_width = _wrap_width([line.text for line in block]) if len(block) > 2 else width
+        group: list[_Line] = []
+        for line in block:
+            if _FENCE.match(line.text):
+                fenced = not fenced
+                if group:
+                    yield group
+                group = []
+                yield [line]
+                continue
+            if group and not fenced and _joins(group, line.text, block_width):
+                group.append(line)
+                continue
+            if group:
+                yield group
+            group = [line]
+        if group:
+            yield group
+
+
+def _blocks(text: str) -> Iterator[list[_Line]]:
+    block: list[_Line] = []
+    position = 0
+    for line in text.split("\n"):
+        if line and not line.isspace():
+            block.append(_Line(position, line))
+        elif block:
+            yield block
+            block = []
+        position += len(line) + 1
+    if block:
+        yield block
+
+
+def _joins(group: list[_Line], following: str, width: int) -> bool:
+    """Whether the line after `group` goes on with its sentence."""
+    previous = group[-1].text
+    if _starts_unit(following) or _stands_alone(previous):
+        return False
+    first = following.lstrip(" ")
+    if ITEM.match(group[0].text) and following.startswith("  "):
+        return True
+    if previous.endswith(":"):
+        return False
+    if first[0].islower() or (first[0] in "(\"'“‘" and first[1:2].islower()):
+        return True
+    if previous.endswith((",", "—", "–", " -")) and len(previous) > 40:
+        return True
+    # A wrapped line broke because the next word no longer fitted.
+    return width > 0 and len(previous) + 1 + len(first.split(" ", 1)[0]) > width
+
+
+def _starts_unit(line: str) -> bool:
+    return bool(
+        HEADING.match(line)
+        or ITEM.match(line)
+        or _FIELD.match(line)
+        or _STAMP.match(line)
+        or line.lstrip(" ").startswith(("|", ">", "<!--", ".. "))
+        or not any(map(str.isalnum, line))
+        or _is_row(line)
+    )
+
+
+def _stands_alone(line: str) -> bool:
+    return bool(
+        HEADING.match(line)
+        or line.lstrip(" ").startswith(("|", ">", ".. "))
+        or not any(map(str.isalnum, line))
+        or _is_row(line)
+        or _SPEAKER.match(line)
+        or (_FIELD.match(line) and len(line) < _NARROWEST)
+    )
+
+
+def _is_row(line: str) -> bool:
+    return " | " in line or _PAIRS.match(line) is not None
+
+
+def _wrap_width(lines: list[str]) -> int:
+    """The column at which these lines were wrapped, or 0 if they were not."""
+    longest = max(map(len, lines), default=0)
+    if not _NARROWEST <= longest <= _WIDEST or len(lines) < 3:
+        return 0
+    full = sum(1 for line in lines[:-1] if len(line) > longest - 18)
+    return longest if full >= max(2, 0.4 * (len(lines) - 1)) else 0
+
+
+def _unit(group: list[_Line]) -> Iterator[Unit]:
+    first, last = group[0], group[-1]
+    start, end = first.start, last.start + len(last.text)
+    kind: SentenceKind = "prose"
+    if heading := HEADING.match(first.text):
+        start, kind = start + heading.end(), "heading"
+    elif item := ITEM.match(first.text):
+        start, kind = start + item.end(), "item"
+    elif quoted := _QUOTED.match(first.text):
+        start += quoted.end()
+    else:
+        start += len(first.text) - len(first.text.lstrip(" "))
+    content = first.text[start - first.start :] if len(group) == 1 else first.text
+    if not any(map(str.isalnum, content)):
+        return
+    if len(group) == 1 and kind == "prose":
+        kind = _line_kind(content)
+    yield Unit(start, end, kind)
+
+
+def _line_kind(content: str) -> SentenceKind:
+    if content.startswith("|") or _is_row(content) or _SPEAKER.match(content):
+        return "row"
+    if (_FIELD.match(content) or _STAMP.match(content)) and not ends_sentence(content):
+        return "row"
+    return "heading" if looks_like_heading(content) else "prose"

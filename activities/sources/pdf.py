@@ -1,0 +1,230 @@
+"""PDF files: paragraphs put together again from lines on pages.
+
+Size, weight and place of each line tell headings, paragraphs, list items and table rows apart.
+Page numbers, lines that repeat at the edge of pages and tables of contents are dropped.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby, pairwise
+from pathlib import Path
+from statistics import median
+
+import pypdfium2 as pdfium  # type: ignore[import-untyped]
+
+from .dates import find_date
+from .encoding import fold
+from .extracts import MOST_CHARACTERS, Extract, NoTextError, within_limit
+from .hyphens import HYPHEN, Hyphenation
+from .lines import ITEM, ends_sentence
+from .pdflines import Line, page_lines
+from .tables import table_lines
+
+_PAGE_NUMBER = re.compile(
+    r"\W*(?:page|p\.|seite)? *(?:\d{1,4}|[ivxlc]{1,6})(?: *(?:of|/|von) *\d+)?\W*$", re.IGNORECASE
+)
+_LEADERS = re.compile(r"(?:\. ?){4,}\s*(?:\d+|[ivxlc]+)$")
+_JUNK_TITLE = re.compile(r"untitled|microsoft|\.\w{2,4}$|^\W*$|^(?:slide|document) ?\d*$", re.I)
+_MARGIN = 0.1
+_EDGE_LINES = 2
+_MOST_HEADING_WORDS = 25
+_LONGEST_CELL = 40
+# pdfium keeps global state and is not safe for two threads at once.
+_PDFIUM = threading.Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class _Paragraph:
+    lines: tuple[Line, ...]
+    text: str
+    level: int  # of the heading; 0 is text
+
+
+def extract_pdf(path: Path) -> Extract:
+    with _PDFIUM:
+        document = pdfium.PdfDocument(path)
+        try:
+            pages = list(_pages(document))
+            fields = document.get_metadata_dict(skip_empty=True)
+        finally:
+            document.close()
+    _drop_furniture(pages)
+    lines = [line for page in pages for line in page]
+    if not lines:
+        raise NoTextError("holds no text; a scan? run OCR first")
+    paragraphs = _paragraphs(lines)
+    return Extract(
+        "\n\n".join(within_limit(_written(paragraphs))),
+        title=_title(paragraphs, fold(str(fields.get("Title") or ""))),
+        saved=find_date(str(fields.get("CreationDate") or "").removeprefix("D:")[:8]),
+        usual="report",
+    )
+
+
+def _pages(document: pdfium.PdfDocument) -> Iterator[list[Line]]:
+    length = 0
+    for number in range(len(document)):
+        page = document[number]
+        try:
+            lines = page_lines(page, number)
+        finally:
+            page.close()
+        yield lines
+        length += sum(len(line.text) for line in lines)
+        if length > MOST_CHARACTERS:
+            return
+
+
+def _drop_furniture(pages: list[list[Line]]) -> None:
+    """Remove page numbers, contents, and what stands at the edge of many pages."""
+    edges = [_edge(lines) for lines in pages]
+    seen = Counter(key for edge in edges for key in {_edge_key(line) for line in edge})
+    often = max(2.0, 0.4 * len(pages))
+    for number, edge in enumerate(edges):
+        dropped = {line for line in edge if seen[_edge_key(line)] >= often} | {
+            line for line in _extremes(pages[number]) if _PAGE_NUMBER.match(line.text)
+        }
+        pages[number] = [
+            line
+            for line in pages[number]
+            if line not in dropped and not _LEADERS.search(line.text[-40:])
+        ]
+
+
+def _edge(lines: list[Line]) -> list[Line]:
+    """The outermost lines of a page, if they stand in its margins."""
+    ordered = sorted(lines, key=lambda line: -line.base)
+    top = [x for x in ordered[:_EDGE_LINES] if x.base > (1 - _MARGIN) * x.page_height]
+    return top + [x for x in ordered[-_EDGE_LINES:] if x.base < _MARGIN * x.page_height]
+
+
+def _extremes(lines: list[Line]) -> list[Line]:
+    """The topmost and the lowest line of a page, where its number stands."""
+    outer = [x for x in lines if not 0.2 < x.base / x.page_height < 0.8 and len(x.text) < 16]
+    ends = (max, min) if lines else ()
+    heights = [end(line.base for line in lines) for end in ends]
+    return [line for line in outer if line.base in heights]
+
+
+def _edge_key(line: Line) -> str:
+    return re.sub(r"\d+", "#", line.text)[:120]
+
+
+def _paragraphs(lines: list[Line]) -> list[_Paragraph]:
+    hyphenation = Hyphenation([line.text for line in lines])
+    sizes: Counter[tuple[float, bool]] = Counter()
+    for line in lines:
+        sizes[line.size, line.bold] += len(line.text)
+    body_size, body_bold = sizes.most_common(1)[0][0]
+    largest = max(line.size for line in lines)
+    paragraphs: list[_Paragraph] = []
+    for group in _groups(lines):
+        text = hyphenation.resolve(_joined(group))
+        first = group[0]
+        larger = first.size > 1.12 * body_size
+        bolder = first.bold and not body_bold and first.size > 0.95 * body_size
+        level = 0
+        if (larger or bolder) and _can_head(first, text):
+            level = 1 if larger and first.size > 0.97 * largest else 2
+        paragraphs.append(_Paragraph(tuple(group), text, level))
+    return paragraphs
+
+
+def _can_head(first: Line, text: str) -> bool:
+    return (
+        len(first.cells) == 1
+        and len(text.split()) <= _MOST_HEADING_WORDS
+        and not ends_sentence(text)
+        and not text.endswith((",", ";", ":"))
+        and any(map(str.isalpha, text))
+    )
+
+
+def _groups(lines: list[Line]) -> Iterator[list[Line]]:
+    """Lines that make one paragraph each."""
+    pitches = [
+        (above.last_base - below.base) / above.size
+        for above, below in pairwise(lines)
+        if above.page == below.page and abs(above.size - below.size) < 0.05 * above.size
+    ]
+    usual = median([pitch for pitch in pitches if 0.5 < pitch < 3] or [1.2])
+    edges: dict[tuple[int, int], float] = {}
+    for line in lines:
+        column = (line.page, round(line.left / 40))
+        edges[column] = max(edges.get(column, 0.0), line.right)
+    group: list[Line] = []
+    for line in lines:
+        if group and not _continues(group, line, usual, edges):
+            yield group
+            group = []
+        group.append(line)
+    if group:
+        yield group
+
+
+def _continues(
+    group: list[Line], line: Line, usual: float, edges: dict[tuple[int, int], float]
+) -> bool:
+    """Whether `line` goes on with the paragraph that `group` has begun."""
+    last = group[-1]
+    if not any(map(str.isalnum, last.text)) and len(group) == 1:
+        return abs(last.base - line.base) < 0.5 * line.size  # a bullet set apart from its item
+    if len(last.cells) > 1 or len(line.cells) > 1 or ITEM.match(line.text):
+        return False
+    if abs(last.size - line.size) > 0.08 * last.size or last.bold != line.bold:
+        return False
+    goes_on = line.text[0].islower() and not ends_sentence(last.text)
+    column = max(edges.get((last.page, round(last.left / 40) + i), 0.0) for i in (-1, 0, 1))
+    letter = (line.right - line.left) / max(1, len(line.text))
+    first_word = abs(letter) * len(line.text.split(" ", 1)[0])
+    # The next word would have fitted: the paragraph ended here, unless only a little was left.
+    nearly = last.right - last.left > 0.8 * (column - last.left) and not ends_sentence(last.text)
+    if last.right + first_word + 0.5 * last.size < column and not nearly:
+        return goes_on
+    drop = last.last_base - line.base
+    if last.page != line.page or drop < -0.5 * last.size:
+        return goes_on or not (ends_sentence(last.text) or line.bold)
+    if drop > 1.3 * usual * last.size:
+        return False
+    indented = line.left > last.left + 0.8 * last.size and len(group) > 1
+    return not (indented and ends_sentence(last.text))
+
+
+def _joined(group: list[Line]) -> str:
+    text = group[0].text
+    for line in group[1:]:
+        if text.endswith("-") and text[-2:-1].isalpha() and line.text[0].islower():
+            text = text[:-1] + HYPHEN + line.text
+        else:
+            text += ("" if text.endswith(HYPHEN) else " ") + line.text
+    return text
+
+
+def _written(paragraphs: list[_Paragraph]) -> Iterator[str]:
+    """Paragraphs as text; lines with cells, one below the other, are the rows of a table."""
+    for is_table, run in groupby(paragraphs, key=lambda p: len(p.lines[0].cells) > 1):
+        if not is_table:
+            yield from ("#" * p.level + " " * (p.level > 0) + p.text for p in run)
+            continue
+        rows = [paragraph.lines[0].cells for paragraph in run]
+        cells = [len(cell) for row in rows for cell in row]
+        even = len(rows) > 1 and len({len(row) for row in rows}) == 1
+        if even and sum(cells) / len(cells) <= _LONGEST_CELL:
+            yield "\n".join(table_lines(rows))
+        else:
+            # Two columns of prose, or a table with gaps: a header could be the wrong one.
+            yield "\n".join(" | ".join(row) for row in rows)
+
+
+def _title(paragraphs: list[_Paragraph], declared: str) -> str | None:
+    heading = next((p.text for p in paragraphs if p.level == 1 and p.lines[0].page == 0), None)
+    if heading is not None and len(heading.split()) > 1:
+        return fold(heading)
+    if declared and not _JUNK_TITLE.search(declared):
+        return declared
+    return fold(heading) if heading else next((p.text for p in paragraphs if p.level), None)

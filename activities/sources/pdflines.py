@@ -1,0 +1,135 @@
+"""The lines of a PDF page with what tells them apart: place, height, weight, cells."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pypdfium2 as pdfium  # type: ignore[import-untyped]
+import pypdfium2.raw as raw  # type: ignore[import-untyped]
+
+from .encoding import normalise
+from .hyphens import HYPHEN
+
+_BREAK = re.compile(r"\r\n|[\r\n]")
+_SAMPLES = 6
+_BOLD = 600
+# In ems. Justified text rarely stretches a space beyond one and a half.
+_CELL_GAP = 2.0
+_NUMBERING = re.compile(
+    r"(?:[•·▪◦‣●○■□➢✓*–-]|\(?[\dA-Za-z]{1,2}[.)]|\d{1,2}(?:\.\d{1,2}){0,4}\.?)$"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of text; `base` and `last_base` differ where a broken word runs into the next."""
+
+    text: str
+    cells: tuple[str, ...]
+    page: int
+    page_height: float
+    left: float
+    right: float
+    base: float
+    last_base: float
+    size: float
+    bold: bool
+
+
+def page_lines(page: pdfium.PdfPage, number: int) -> list[Line]:
+    """The lines of a page in reading order."""
+    height = float(page.get_height())
+    textpage = page.get_textpage()
+    try:
+        count = textpage.count_chars()
+        text = textpage.get_text_range() if count > 0 else ""
+        if len(text) != count:
+            # Characters beyond the basic plane shift the index; read one by one instead.
+            text = "".join(_character(textpage, index) for index in range(count))
+        found = (
+            _line(textpage, text, start, end, number, height) for start, end in _line_spans(text)
+        )
+        return [line for line in found if line is not None]
+    finally:
+        textpage.close()
+
+
+def _character(textpage: pdfium.PdfTextPage, index: int) -> str:
+    code = raw.FPDFText_GetUnicode(textpage, index)
+    return chr(code) if code and not 0xD800 <= code <= 0xDFFF else " "
+
+
+def _line_spans(text: str) -> Iterator[tuple[int, int]]:
+    position = 0
+    for found in _BREAK.finditer(text):
+        yield position, found.start()
+        position = found.end()
+    yield position, len(text)
+
+
+def _line(
+    textpage: pdfium.PdfTextPage, text: str, start: int, end: int, page: int, height: float
+) -> Line | None:
+    while start < end and text[start].isspace():
+        start += 1
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    if start == end:
+        return None
+    step = max(1, (end - start) // _SAMPLES)
+    samples = [index for index in range(start, end, step) if not text[index].isspace()] or [start]
+    boxes = {index: textpage.get_charbox(index, loose=True) for index in {*samples, start, end - 1}}
+    size = max(box[3] - box[1] for box in boxes.values())
+    weights = [raw.FPDFText_GetFontWeight(textpage, index) for index in samples]
+    cells = _cells(textpage, text, start, end, size)
+    return Line(
+        text=" ".join(cells),
+        cells=cells,
+        page=page,
+        page_height=height,
+        left=boxes[start][0],
+        right=boxes[end - 1][2],
+        base=_base(textpage, start),
+        last_base=_base(textpage, end - 1),
+        size=round(size, 1),
+        bold=min(weights) >= _BOLD,
+    )
+
+
+def _base(textpage: pdfium.PdfTextPage, index: int) -> float:
+    x, y = ctypes.c_double(), ctypes.c_double()
+    raw.FPDFText_GetCharOrigin(textpage, index, x, y)
+    return y.value
+
+
+def _cells(
+    textpage: pdfium.PdfTextPage, text: str, start: int, end: int, size: float
+) -> tuple[str, ...]:
+    """The line, cut where the space between two words is far wider than a space."""
+    cuts = [start]
+    for found in re.finditer(r"\s+", text[start:end]):
+        before, after = start + found.start() - 1, start + found.end()
+        # Only spaces that pdfium made up, and runs of spaces, can be gaps between cells.
+        made_up = raw.FPDFText_IsGenerated(textpage, before + 1) == 1
+        if not made_up and found.end() - found.start() < 3:
+            continue
+        gap = textpage.get_charbox(after)[0] - textpage.get_charbox(before)[2]
+        if gap > _CELL_GAP * size:
+            cuts.append(after)
+    pieces = [text[a:b] for a, b in zip(cuts, [*cuts[1:], end], strict=True)]
+    cells = [" ".join(_printable(piece).split()) for piece in pieces]
+    if len(cells) > 1 and _NUMBERING.match(cells[0]):
+        cells[:2] = [f"{cells[0]} {cells[1]}"]
+    return tuple(cells)
+
+
+def _printable(text: str) -> str:
+    """Normalised, but with the marks of broken words still in it."""
+    return (
+        HYPHEN.join(normalise(part) for part in text.split(HYPHEN))
+        if HYPHEN in text
+        else normalise(text)
+    )

@@ -1,0 +1,122 @@
+"""Tables as text: every row is a line that can be quoted alone, `Column: value; Column: value.`
+
+Titles above a table, header rows (one or two) and a row that explains the columns are recognised.
+A blank row ends a table. Rows without a header are written `value; value.`
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, groupby, islice
+
+from .encoding import fold
+
+Row = Sequence[str]
+
+_NUMBER = re.compile(r"[-+(]?[$€£¥]? ?[\d.,' ]*\d[\d.,']* ?(?:%|\)|[A-Za-z]{1,3})?\)?$")
+# So many rows are looked at to tell titles, header and data apart.
+_SAMPLE = 50
+_DATE = re.compile(r"\d{4}-\d\d(?:-\d\d)?|\d{1,2}[/.]\d{1,2}[/.]\d{2,4}")
+
+
+def table_lines(rows: Iterable[Row]) -> Iterator[str]:
+    """The lines of one sheet, as they are read; an empty line stands between its tables."""
+    first = True
+    for filled, group in groupby(rows, key=any):
+        if not filled:
+            continue
+        if not first:
+            yield ""
+        first = False
+        titles, header, notes, body = _split(list(islice(group, _SAMPLE)))
+        yield from titles
+        if titles and (header or body):
+            yield ""
+        if notes is not None:
+            yield "About the columns: " + row_line(header, notes)
+        yield from (row_line(header, row) for row in chain(body, group))
+
+
+def row_line(header: Row, row: Row) -> str:
+    """One row as a sentence; empty cells are left out."""
+    parts = [
+        f"{name}: {value}" if name and name != value else value
+        for name, value in _paired(header, row)
+        if value
+    ]
+    # A sentence inside a row ends the row for whoever splits sentences, so its full stop goes.
+    closed = [part.rstrip(" ;.") if len(part.split()) > 4 else part for part in parts[:-1]]
+    line = "; ".join([*closed, *parts[-1:]])
+    return line if line.endswith((".", "!", "?")) else line + "."
+
+
+def column_name(value: str) -> str:
+    """A header as people read it: `total_cost` is `total cost`."""
+    return fold(value.replace("_", " ")).rstrip(": ")
+
+
+def is_number(value: str) -> bool:
+    return bool(_NUMBER.match(value) or _DATE.match(value))
+
+
+def _split(block: list[Row]) -> tuple[list[str], list[str], Row | None, list[Row]]:
+    """Titles, header, explanation of the columns, and body of a table."""
+    titles: list[str] = []
+    rest = list(block)
+    widest = max(_filled(row) for row in rest)
+    while rest and _filled(rest[0]) == 1 and widest > 1:
+        titles.append(next(value for value in rest.pop(0) if value))
+    if len(rest) < 2 or widest < 2 or not _is_header(rest[0]):
+        return titles, [], None, rest
+    header = [column_name(value) for value in rest.pop(0)]
+    if len(rest) > 1 and _is_second_header(header, rest):
+        header = _joined(header, rest.pop(0))
+    notes = rest.pop(0) if len(rest) > 1 and _explains(rest) else None
+    return titles, header, notes, rest
+
+
+def _is_header(row: Row) -> bool:
+    filled = [value for value in row if value]
+    years = sum(1 for value in filled if re.fullmatch(r"(?:19|20)\d\d", value))
+    words = sum(1 for value in filled if not is_number(value) and len(value) <= 80)
+    # Years head the columns of many tables, but a row of nothing else is data.
+    return len(filled) >= 2 and words + years == len(filled) and words > 0
+
+
+def _is_second_header(header: Row, rest: list[Row]) -> bool:
+    gaps = len(rest[0]) and not all(header[: len(rest[0])])
+    return bool(
+        gaps
+        and _is_header(rest[0])
+        and _filled(rest[0]) > _filled(header)
+        and any(map(is_number, rest[1]))
+    )
+
+
+def _explains(rest: list[Row]) -> bool:
+    """A row of descriptions under the header: prose in every cell, above shorter data."""
+    first = [value for value in rest[0] if value]
+    return (
+        len(first) > 1
+        and all(len(value.split()) >= 4 and not is_number(value) for value in first)
+        and any(is_number(value) or len(value.split()) < 4 for value in rest[1] if value)
+    )
+
+
+def _joined(groups: Row, names: Row) -> list[str]:
+    joined: list[str] = []
+    group = ""
+    for position, name in enumerate(names):
+        group = (groups[position] if position < len(groups) else "") or group
+        joined.append(" ".join(part for part in (group, column_name(name)) if part))
+    return joined
+
+
+def _paired(header: Row, row: Row) -> Iterator[tuple[str, str]]:
+    for position, value in enumerate(row):
+        yield (header[position] if position < len(header) else ""), value
+
+
+def _filled(row: Row) -> int:
+    return sum(1 for value in row if value)

@@ -1,0 +1,234 @@
+"""HTML pages: the article's headings, paragraphs, lists and tables, without the site around it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from .blocks import ITEM, ROW, Block, heading, written
+from .dates import find_date
+from .encoding import fold, normalise
+from .extracts import Extract
+from .lines import unwrap
+from .tables import table_lines
+
+_DROPPED = (
+    "script, style, noscript, template, svg, canvas, iframe, object, form, button, select, "
+    "input, textarea, dialog, nav, aside, footer, menu, audio, video, "
+    "[hidden], [aria-hidden=true], [role=navigation], [role=banner], [role=contentinfo], "
+    "[role=complementary], [role=search], [role=dialog], [role=alertdialog], [role=menu]"
+)
+# Whole words of class and id names: `nav-bar` is furniture, `navigate` and `no-sidebar` are not.
+_FURNITURE = re.compile(
+    r"(?:^|[\s_])(?:site-|page-|main-|global-|js-|c-|l-)*"
+    r"(?:nav|navbar|navigation|menu|topbar|sidebar|breadcrumbs?|footer|cookies?|consent|gdpr|"
+    r"newsletter|subscribe|subscription|signup|share|sharing|social|related|recommended|"
+    r"advert\w*|ads?|promo|popup|modal|overlay|skip-?link|toc|pagination|pager|comments?|"
+    r"masthead|banner|search|toolbar|login|disclaimer-bar|sponsored)"
+    r"(?:[-_](?:bar|banner|box|container|content|inner|item|items|links?|list|main|menu|modal|"
+    r"nav|notice|overlay|panel|popup|section|wrap|wrapper|widget|form|buttons?|icons?|text))*"
+    r"(?=$|[\s])",
+    re.IGNORECASE,
+)
+_KEPT = {"html", "body", "main", "article"}
+_BLOCKS = {
+    "address", "article", "blockquote", "body", "center", "dd", "details", "div", "dl", "dt",
+    "fieldset", "figcaption", "figure", "header", "hr", "li", "main", "ol", "p", "pre", "section",
+    "summary", "table", "ul", "h1", "h2", "h3", "h4", "h5", "h6",
+}  # fmt: skip
+_DATE_META = (
+    "article:published_time", "datepublished", "date", "dc.date", "dc.date.issued",
+    "dcterms.date", "dcterms.issued", "dcterms.created", "citation_publication_date",
+    "citation_date", "publish-date", "publish_date", "pubdate", "sailthru.date", "parsely-pub-date",
+    "article:modified_time", "last-modified", "dcterms.modified", "datemodified",
+)  # fmt: skip
+_PUBLISHED = re.compile(r'"datePublished"\s*:\s*"([^"]{4,40})"')
+_CHARSET = re.compile(rb"<meta[^>]{0,200}?charset=[\"']?([\w-]{2,30})", re.IGNORECASE)
+
+
+def declared_encoding(content: bytes) -> str | None:
+    """The encoding that a page names in its first bytes."""
+    found = _CHARSET.search(content[:4096])
+    return found[1].decode("ascii") if found else None
+
+
+def extract_page(text: str) -> Extract:
+    tree = LexborHTMLParser(text)
+    date = _date(tree)
+    name = _meta(tree, "og:title") or fold(node.text() if (node := tree.css_first("title")) else "")
+    _clean(tree)
+    body = "\n\n".join(written(_blocks(_content(tree))))
+    first = tree.css_first("h1")
+    top = _plain(first) if first else ""
+    # `Report - Company Ltd` is the site's way of saying `Report`.
+    title = top if top and (not name or top in name) else name or top
+    return Extract(body, title or None, date, usual="page")
+
+
+def _date(tree: LexborHTMLParser) -> str | None:
+    metas = {
+        (meta.attributes.get(key) or "").lower(): meta.attributes.get("content") or ""
+        for meta in tree.css("meta")
+        for key in ("name", "property", "itemprop")
+        if meta.attributes.get(key)
+    }
+    for name in _DATE_META:
+        if found := find_date(metas.get(name, "")):
+            return found
+    for script in tree.css('script[type="application/ld+json"]'):
+        if (published := _PUBLISHED.search(script.text())) and (found := find_date(published[1])):
+            return found
+    for node in tree.css("article time[datetime], main time[datetime], header time[datetime]"):
+        if found := find_date(node.attributes.get("datetime") or ""):
+            return found
+    return None
+
+
+def _meta(tree: LexborHTMLParser, name: str) -> str:
+    node = tree.css_first(f'meta[property="{name}"], meta[name="{name}"]')
+    return fold((node.attributes.get("content") or "") if node else "")
+
+
+def _clean(tree: LexborHTMLParser) -> None:
+    """Remove what is not the page's own text."""
+    for node in tree.css(_DROPPED):
+        if node.tag not in _KEPT:
+            node.decompose()
+    for node in tree.css("header"):
+        # The header of an article holds its title; that of the site holds a logo and a menu.
+        if not _within(node, ("article", "main")):
+            headings = node.css("h1")
+            if headings and not node.css("a"):
+                continue
+            node.decompose()
+    for node in tree.css("[class], [id]"):
+        names = f"{node.attributes.get('class') or ''} {node.attributes.get('id') or ''}"
+        if node.tag not in _KEPT and _FURNITURE.search(names) and not node.css_first("h1, article"):
+            node.decompose()
+    for node in tree.css("sup"):
+        # Footnote marks would stand in the middle of quotes; exponents stay.
+        if node.css_first("a") is not None and len(node.text()) < 6:
+            node.decompose()
+    for node in tree.css("ul, ol, table"):
+        if _is_menu(node):
+            node.decompose()
+
+
+def _within(node: LexborNode, tags: tuple[str, ...]) -> bool:
+    parent = node.parent
+    while parent is not None:
+        if parent.tag in tags:
+            return True
+        parent = parent.parent
+    return False
+
+
+def _is_menu(node: LexborNode) -> bool:
+    """A list of nothing but short links."""
+    links = node.css("a")
+    if len(links) < 3:
+        return False
+    text = len(_plain(node))
+    linked = sum(len(_plain(link)) for link in links)
+    return linked > 0.85 * text and linked < 40 * len(links)
+
+
+def _content(tree: LexborHTMLParser) -> LexborNode | None:
+    """The element that holds most of the text: `main` or `article` if it does, else the body."""
+    body = tree.body or tree.root
+    if body is None:
+        return None
+    whole = len(body.text())
+    for selector in ("main", "[role=main]", "article"):
+        nodes = tree.css(selector)
+        if len(nodes) == 1 and len(nodes[0].text()) > 0.5 * whole:
+            return nodes[0]
+    return body
+
+
+def _blocks(root: LexborNode | None) -> Iterator[Block]:
+    """Marker and text of every block in order. Iterative, as pages may nest without end."""
+    if root is None:
+        return
+    pending: list[str] = []
+    mark = ""
+    stack: list[LexborNode | str] = [root]
+
+    def flush() -> Iterator[Block]:
+        text = fold("".join(pending))
+        pending.clear()
+        if any(map(str.isalnum, text)):
+            yield mark, text
+
+    while stack:
+        node = stack.pop()
+        if isinstance(node, str):  # the end of a block
+            yield from flush()
+            mark = node
+            continue
+        if node.tag == "-text":
+            pending.append(node.text_content or "")
+        elif node.tag == "br":
+            yield from flush()
+        elif node.tag == "pre":
+            yield from flush()
+            if any(map(str.isalnum, text := unwrap(normalise(node.text())))):
+                yield "", text
+        elif node.tag == "table" and not _is_layout(node):
+            yield from flush()
+            yield from _table(node)
+        elif node.tag in _BLOCKS or node.tag in ("td", "th", "tr"):
+            yield from flush()
+            stack.append(mark)
+            mark = _mark(node, mark)
+            stack.extend(reversed(list(node.iter(include_text=True))))
+        elif not (node.tag or "-").startswith("-"):
+            stack.extend(reversed(list(node.iter(include_text=True))))
+    yield from flush()
+
+
+def _mark(node: LexborNode, outer: str) -> str:
+    tag = node.tag or ""
+    if re.fullmatch(r"h[1-6]", tag):
+        return heading(int(tag[1]))
+    return ITEM if tag == "li" or outer == ITEM else ""
+
+
+def _is_layout(table: LexborNode) -> bool:
+    """Tables that only place things: nested, of one column, or of long text."""
+    if table.css_first("table table, h1, h2, p ~ p") is not None:
+        return True
+    rows = table.css("tr")
+    widest = max((len(row.css("td, th")) for row in rows), default=0)
+    cells = max(1, len(table.css("td, th")))
+    return widest < 2 or len(table.text()) / cells > 300
+
+
+def _table(table: LexborNode) -> Iterator[Block]:
+    caption = table.css_first("caption")
+    if caption is not None and (text := _plain(caption)):
+        yield "", text
+    rows = (_row(row) for row in table.css("tr"))
+    yield from ((ROW, line) for line in table_lines(rows) if line)
+
+
+def _row(row: LexborNode) -> list[str]:
+    cells: list[str] = []
+    for cell in row.css("td, th"):
+        cells.append(_plain(cell))
+        span = cell.attributes.get("colspan") or "1"
+        cells.extend([""] * (min(int(span), 100) - 1 if span.isdigit() else 0))
+    return cells
+
+
+def _plain(node: LexborNode) -> str:
+    """The text of an element on one line; only blocks and breaks part words."""
+    pieces: list[str] = []
+    for child in node.traverse(include_text=True):
+        if child.tag == "-text":
+            pieces.append(child.text_content or "")
+        elif child.tag in _BLOCKS or child.tag in ("br", "td", "th"):
+            pieces.append(" ")
+    return fold("".join(pieces))

@@ -1,0 +1,48 @@
+"""What every activity stands on: the store, the models, the corpora. Made once per worker."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from pathlib import Path
+
+from activities.agent import Subagent
+from activities.journal import Journal
+from activities.model import Models
+from activities.sources.corpus import Corpus, IndexReport
+from activities.store import Store
+from workflows.briefs import Job
+from workflows.budget import Allowance
+
+
+class Workshop:
+    def __init__(self, store: Store, models: Models, indexes: Path) -> None:
+        self.store = store
+        self.models = models
+        self._indexes = indexes
+        self._corpora: dict[str, Corpus] = {}
+        self._opening = asyncio.Lock()
+
+    def subagent(self, job: Job, allowance: Allowance | None = None) -> Subagent:
+        return Subagent(self.models, Journal(self.store, job.journal), job.model, allowance)
+
+    async def corpus(self, path: str | None) -> Corpus | None:
+        """The corpus of a folder, indexed by this worker if it has not been yet."""
+        if path is None:
+            return None
+        if path not in self._corpora:
+            await self.index(path)
+        return self._corpora[path]
+
+    async def index(self, path: str) -> IndexReport:
+        """Bring the index of a folder up to date; only what changed is parsed."""
+        # Two jobs over one folder would parse it twice side by side.
+        async with self._opening:
+            folder = Path(path)
+            name = hashlib.sha256(str(folder).encode()).hexdigest()[:16]
+            corpus = self._corpora.get(path) or await asyncio.to_thread(
+                Corpus.open, folder, self._indexes / name
+            )
+            report = await asyncio.to_thread(corpus.refresh)
+            self._corpora[path] = corpus
+            return report

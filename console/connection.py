@@ -1,0 +1,70 @@
+"""The one way to a Temporal server, for the console and for workers alike.
+
+Both ends must agree on how data is written, so both come through here: pydantic JSON, large
+payloads in the store, traces when a collector is configured.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import time
+
+from temporalio.client import Client
+from temporalio.contrib.pydantic import pydantic_data_converter
+from temporalio.converter import DataConverter
+from temporalio.envconfig import ClientConfig, ClientConnectConfig
+
+from console.faults import ConsoleError
+from console.payloads import external_storage
+from workflows.settings import Settings
+
+
+async def connect(
+    settings: Settings, address: str | None = None, *, patience: float = 5.0
+) -> Client:
+    """A client of the server at `address`, or of the one Temporal's own variables and profile name.
+
+    A server that is still starting gets `patience` seconds to answer.
+    """
+    target = ClientConnectConfig(target_host=address) if address else _configured()
+    plugins, runtime = [], None
+    if settings.telemetry:
+        from console.telemetry import telemetry
+
+        plugins, runtime = [telemetry().plugin], telemetry().runtime
+    deadline = time.monotonic() + patience
+    while True:
+        try:
+            return await Client.connect(
+                **target, data_converter=data_converter(settings), plugins=plugins, runtime=runtime
+            )
+        except RuntimeError as error:
+            if time.monotonic() > deadline:
+                host = target.get("target_host")
+                raise ConsoleError(
+                    f"No Temporal server answers at {host}: start it, correct TEMPORAL_ADDRESS, or"
+                    f" unset it to use the embedded one ({_cause(error)})."
+                ) from error
+        await asyncio.sleep(0.05)
+
+
+def data_converter(settings: Settings) -> DataConverter:
+    """How payloads are written: the same for clients, workers and replay."""
+    return dataclasses.replace(
+        pydantic_data_converter, external_storage=external_storage(settings.store)
+    )
+
+
+def _configured() -> ClientConnectConfig:
+    try:
+        return ClientConfig.load_client_connect_config()
+    except RuntimeError as error:
+        raise ConsoleError(
+            f"Temporal's settings cannot be read: correct TEMPORAL_CONFIG_FILE or TEMPORAL_PROFILE"
+            f" ({_cause(error)})."
+        ) from error
+
+
+def _cause(error: RuntimeError) -> str:
+    return str(error).splitlines()[0][:200]

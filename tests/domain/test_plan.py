@@ -1,0 +1,130 @@
+"""The plan's rules: effort fits the question, facets do not overlap, nothing is dropped unnamed."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workflows.plan import (
+    LIMITS,
+    Effort,
+    Facet,
+    Plan,
+    QuestionKind,
+    faults,
+    fit,
+    limits_for,
+    mend,
+    overlap,
+)
+
+
+def facet(fid: str, question: str = "", depends_on: tuple[str, ...] = ()) -> Facet:
+    return Facet(
+        id=fid,
+        title=f"Title {fid}",
+        question=question or f"What is known about {fid} {fid}thing {fid}matter?",
+        boundary="nothing else",
+        prefer="reports",
+        reason="named in the question",
+        depends_on=depends_on,
+    )
+
+
+def plan(*facets: Facet, kind: QuestionKind = QuestionKind.OVERVIEW) -> Plan:
+    return Plan(kind=kind, facets=facets)
+
+
+NAMES = ["alpha", "bravo", "charlie", "delta", "echo", "foxtrot", "golf", "hotel", "india",
+         "juliett", "kilo", "lima", "mike", "november"]  # fmt: skip
+
+plans = st.builds(
+    lambda kind, facets: Plan(kind=kind, facets=tuple(facets)),
+    st.sampled_from(QuestionKind),
+    st.lists(
+        st.builds(
+            facet,
+            st.sampled_from(NAMES),
+            depends_on=st.lists(st.sampled_from(NAMES), max_size=3).map(tuple),
+        ),
+        min_size=1,
+        max_size=30,
+    ),
+)
+
+
+@pytest.mark.parametrize("effort", list(Effort))
+def test_a_narrow_fact_gets_one_researcher_and_no_refinement(effort: Effort) -> None:
+    fitted = fit(plan(facet("a"), facet("b"), kind=QuestionKind.FACT), effort)
+    assert [f.id for f in fitted.facets] == ["a"]
+    assert fitted.left_out == ()
+    assert limits_for(effort, QuestionKind.FACT).passes == 0
+
+
+def test_a_comparison_keeps_one_researcher_per_thing() -> None:
+    things = plan(*(facet(n) for n in NAMES[:4]), kind=QuestionKind.COMPARISON)
+    assert fit(things, Effort.STANDARD).facets == things.facets
+
+
+def test_what_the_cap_cuts_is_kept_by_name() -> None:
+    broad = plan(*(facet(name) for name in NAMES))
+    fitted = fit(broad, Effort.STANDARD)
+    assert len(fitted.facets) == LIMITS[Effort.STANDARD].facets
+    assert fitted.facets + fitted.left_out == broad.facets
+
+
+def test_an_explicit_cap_replaces_the_efforts_own() -> None:
+    fitted = fit(plan(*(facet(name) for name in NAMES)), Effort.QUICK, max_facets=7)
+    assert len(fitted.facets) == 7
+
+
+def test_a_dependency_on_a_facet_that_was_cut_is_dropped() -> None:
+    broad = plan(facet("a", depends_on=("z",)), facet("z"))
+    assert fit(broad, Effort.STANDARD, max_facets=1).facets[0].depends_on == ()
+
+
+def test_faults_name_what_is_wrong() -> None:
+    same = "How do charging stations connect to the regional electricity grid?"
+    text = " | ".join(
+        faults(
+            plan(
+                facet("a", same),
+                facet("b", same),
+                facet("a"),
+                facet("c", depends_on=("nowhere",)),
+            )
+        )
+    )
+    assert "share the id 'a'" in text
+    assert "'a' and 'b' ask nearly the same" in text
+    assert "depends on 'nowhere'" in text
+
+
+def test_a_circle_of_dependencies_is_a_fault_and_is_cut() -> None:
+    circle = plan(facet("alpha", depends_on=("bravo",)), facet("bravo", depends_on=("alpha",)))
+    assert any("circle" in fault for fault in faults(circle))
+    assert all(f.depends_on == () for f in mend(circle).facets)
+
+
+@given(plans)
+def test_a_mended_plan_has_no_faults_and_mending_again_changes_nothing(broken: Plan) -> None:
+    mended = mend(broken)
+    assert faults(mended) == []
+    assert mend(mended) == mended
+
+
+@given(plans, st.sampled_from(Effort))
+def test_fitting_never_exceeds_the_cap_and_loses_no_facet(given_plan: Plan, effort: Effort) -> None:
+    lawful = mend(given_plan)
+    fitted = fit(lawful, effort)
+    assert len(fitted.facets) <= limits_for(effort, lawful.kind).facets
+    if lawful.kind is not QuestionKind.FACT:
+        assert [f.id for f in fitted.facets + fitted.left_out] == [f.id for f in lawful.facets]
+    assert faults(fitted) == []
+
+
+@given(st.sampled_from(NAMES), st.sampled_from(NAMES))
+def test_overlap_is_symmetric_and_full_for_the_same_facet(a: str, b: str) -> None:
+    assert overlap(facet(a), facet(b)) == overlap(facet(b), facet(a))
+    assert overlap(facet(a), facet(a)) == 1.0

@@ -1,0 +1,81 @@
+"""The house rules, read off the code: who may import whom, and which role has which tool."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from activities.roles import ROLES
+
+ROOT = Path(__file__).parent.parent
+SUBAGENTS = {"planning", "researching", "verifying", "writing", "evaluating"}
+
+
+def modules(package: str) -> list[Path]:
+    return sorted((ROOT / package).rglob("*.py"))
+
+
+def imports(path: Path) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module)
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return found
+
+
+def roots(path: Path) -> set[str]:
+    return {name.split(".")[0] for name in imports(path)}
+
+
+@pytest.mark.parametrize("path", modules("workflows"), ids=lambda p: p.name)
+def test_workflows_import_nothing_that_touches_the_world(path: Path) -> None:
+    forbidden = {"activities", "console", "worker", "starter", "anthropic", "obstore", "httpx2",
+                 "requests", "socket", "sqlite3", "subprocess", "random", "time", "os",
+                 "threading", "uuid", "secrets", "rich", "typer"}  # fmt: skip
+    assert roots(path) & forbidden == set()
+
+
+@pytest.mark.parametrize("path", modules("activities"), ids=lambda p: p.name)
+def test_activities_know_nothing_of_the_front_desk(path: Path) -> None:
+    assert roots(path) & {"console", "worker", "starter", "typer", "rich"} == set()
+
+
+@pytest.mark.parametrize("path", modules("console"), ids=lambda p: p.name)
+def test_the_front_desk_knows_nothing_of_activities(path: Path) -> None:
+    assert roots(path) & {"activities", "worker", "starter", "anthropic"} == set()
+
+
+@pytest.mark.parametrize("name", sorted(SUBAGENTS))
+def test_no_subagent_calls_another_or_starts_one(name: str) -> None:
+    """All talk goes through the coordinator: a subagent has no client and no neighbour."""
+    known = imports(ROOT / "activities" / f"{name}.py")
+    assert known & {f"activities.{other}" for other in SUBAGENTS - {name}} == set()
+    assert not any(module.startswith("temporalio.client") for module in known)
+
+
+def test_the_offline_engine_has_no_way_to_the_world() -> None:
+    for path in modules("activities/offline"):
+        forbidden = {"obstore", "sqlite3", "socket", "subprocess", "os", "pathlib", "random",
+                     "time", "datetime"}  # fmt: skip
+        assert roots(path) & forbidden == set(), path.name
+        assert not any(m.startswith("activities.sources") for m in imports(path)), path.name
+
+
+def test_every_role_has_exactly_the_tools_it_was_given() -> None:
+    assert {name: role.tools for name, role in ROLES.items()} == {
+        "planner": ("search",),
+        "reviewer": (),
+        "researcher": ("search", "read"),
+        "verifier": ("search", "read"),
+        "writer": ("read",),
+        "evaluator": (),
+    }
+
+
+def test_only_the_doors_stand_beside_the_rooms() -> None:
+    assert {p.name for p in ROOT.glob("*.py")} == {"worker.py", "starter.py"}

@@ -1,0 +1,306 @@
+"""Conflicts: every kind is found, every decoy is left alone, order and size do not matter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from workflows.conflicts import Candidate, agree, candidates, explain, groups_of_agreement
+from workflows.evidence import Claim, Quote
+
+
+def claim(n: int, text: str, quote: str = "", facet: str = "f") -> Claim:
+    return Claim(
+        id=f"c{n:04d}", facet_id=facet, text=text,
+        quotes=(Quote(source_id=f"s{n}", text=quote or text),),
+    )  # fmt: skip
+
+
+def claims(*texts: str) -> list[Claim]:
+    return [claim(n, text) for n, text in enumerate(texts)]
+
+
+def sides(candidate: Candidate) -> list[tuple[tuple[str, ...], str]]:
+    return [(side.claim_ids, side.value) for side in candidate.sides]
+
+
+@pytest.mark.parametrize(
+    ("kind", "texts"),
+    [
+        (
+            "number",
+            (
+                "The Stavanger route carried 412,000 passengers in 2023.",
+                "The Stavanger route carried 367,500 passengers in 2023.",
+            ),
+        ),
+        (
+            "number",
+            (
+                "The programme cost is 1.84 billion kroner including shore works.",
+                "The programme cost is 1.52 billion kroner.",
+            ),
+        ),
+        (
+            "number",
+            (
+                "Charging takes 8–10 minutes at the Tau quay.",
+                "Charging at the Tau quay takes 22 minutes.",
+            ),
+        ),
+        (
+            "number",
+            (
+                "Battery capacity of the ferry is 4,200 kWh.",
+                "The ferry has a battery capacity of 3.6 MWh.",
+            ),
+        ),
+        (
+            "date",
+            (
+                "The first ferry was delivered on 12 March 2024.",
+                "The first ferry was delivered on 3 May 2024.",
+            ),
+        ),
+        ("name", ("Route 12 is operated by Norled.", "Route 12 is operated by Fjord1.")),
+        (
+            "polarity",
+            (
+                "The charging station in Tau has been built.",
+                "The charging station in Tau has not been built.",
+            ),
+        ),
+        (
+            "polarity",
+            (
+                "The council approved the charging station in Tau.",
+                "The council rejected the charging station in Tau.",
+            ),
+        ),
+    ],
+)
+def test_each_kind_is_found(kind: str, texts: Sequence[str]) -> None:
+    (found,) = candidates(claims(*texts))
+    assert found.kind == kind
+    assert [side.claim_ids for side in found.sides] == [("c0000",), ("c0001",)]
+    assert found.about
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        # another year of a series
+        (
+            "The Stavanger route carried 412,000 passengers in 2023.",
+            "The Stavanger route carried 367,500 passengers in 2022.",
+        ),
+        # another entity, by name and by number
+        (
+            "The Stavanger route carried 412,000 passengers in 2023.",
+            "The Bergen route carried 367,500 passengers in 2023.",
+        ),
+        (
+            "Route 12 carried 412,000 passengers in 2023.",
+            "Route 14 carried 367,500 passengers in 2023.",
+        ),
+        # rounding, other units, paraphrase
+        ("The programme costs 1.84 billion kroner.", "The programme costs about 1.8 bn kroner."),
+        (
+            "Battery capacity of the ferry is 4,200 kWh.",
+            "The ferry has a battery capacity of 4.2 MWh.",
+        ),
+        # another measure, another unit
+        ("The ferry is 84 m long.", "The ferry is 17 m wide."),
+        ("The ferry programme has 9 routes.", "The ferry programme has 14 vessels."),
+        # a rounder date
+        (
+            "The first ferry was delivered on 12 March 2024.",
+            "The first ferry was delivered in March 2024.",
+        ),
+        # a contrast named on both sides
+        (
+            "An adult ticket on the Tau ferry costs 60 kroner.",
+            "A child ticket on the Tau ferry costs 30 kroner.",
+        ),
+        # one claim holds both values
+        (
+            "The programme cost rose from 1.5 billion kroner to 1.84 billion kroner.",
+            "The programme cost is 1.84 billion kroner.",
+        ),
+        # denial of something else
+        ("The ferry in Tau is electric.", "The ferry in Tau is not late."),
+    ],
+)
+def test_decoys_are_left_alone(texts: Sequence[str]) -> None:
+    assert candidates(claims(*texts)) == ()
+
+
+def test_claims_that_agree_join_one_side() -> None:
+    (found,) = candidates(
+        claims(
+            "The ferry programme costs 1.84 billion kroner including shore works.",
+            "The ferry programme costs 1.52 billion kroner.",
+            "The ferry programme costs about 1.8 billion kroner.",
+        )
+    )
+    assert sides(found) == [
+        (("c0000", "c0002"), "1.84 billion kroner"),
+        (("c0001",), "1.52 billion kroner"),
+    ]
+
+
+def test_three_values_make_three_sides() -> None:
+    (found,) = candidates(
+        claims(*(f"The Tau quay cost {n} million kroner to build." for n in (40, 55, 71)))
+    )
+    assert len(found.sides) == 3
+    assert found.claim_ids == ("c0000", "c0001", "c0002")
+
+
+def test_a_value_without_entity_does_not_tie_two_entities_together() -> None:
+    found = candidates(
+        claims(
+            "The Bergen route carried 412,000 passengers.",
+            "The Stavanger route carried 367,500 passengers.",
+            "The route carried 500,000 passengers.",
+        )
+    )
+    for candidate in found:
+        assert not {"c0000", "c0001"} <= set(candidate.claim_ids)
+
+
+def test_a_stale_source_is_a_candidate_and_shows_its_date() -> None:
+    (found,) = candidates(
+        claims("The Tau quay costs 40 million kroner.", "The Tau quay costs 55 million kroner."),
+        dates={"s0": "2021-02-01", "s1": "2024-06-30"},
+    )
+    assert [side.date for side in found.sides] == ["2021-02-01", "2024-06-30"]
+
+
+def test_agreement_needs_the_same_numbers() -> None:
+    one, two, three = claims(
+        "The ferry programme costs 1.84 billion kroner.",
+        "The ferry programme will cost about 1.8 billion kroner.",
+        "The ferry programme costs 1.52 billion kroner.",
+    )
+    assert agree(one, two)
+    assert not agree(one, three)
+    assert groups_of_agreement([one, two, three]) == [[0, 1], [2]]
+
+
+def test_denial_is_not_agreement() -> None:
+    one, two = claims("The quay in Tau has been built.", "The quay in Tau has not been built.")
+    assert not agree(one, two)
+
+
+def test_explain_quotes_the_cues_of_each_side() -> None:
+    found = explain(
+        "The programme costs 1.84 billion kroner including shore works.",
+        "The programme costs 1.52 billion kroner.",
+        "number", "1.84 billion kroner", "1.52 billion kroner",
+    )  # fmt: skip
+    assert found.cause == "definition"
+    assert "including shore works" in found.text
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "cause"),
+    [
+        ("82 % in the modelled scenario", "71 % as measured on board", "method"),
+        ("412,000 per year", "1,300 per day", "period"),
+        ("82 % of commuters", "71 % of tourists", "population"),
+        ("the revised figure is 82", "the original figure was 71", "superseded"),
+        ("82 in 2021", "71 in 2023", "period"),
+        ("it is 82", "it is 71", "unexplained"),
+    ],
+)
+def test_explain_names_the_cause(a: str, b: str, cause: str) -> None:
+    assert explain(a, b, "number", "82", "71").cause == cause
+
+
+def test_explain_says_when_there_is_no_reason() -> None:
+    found = explain("it is 82", "it is 71", "number", "82", "71", "2024-01-01", "2024-02-01")
+    assert found.cause == "unexplained"
+    assert "no reason" in found.text
+
+
+def test_explain_mentions_a_later_source_without_preferring_it() -> None:
+    found = explain("it is 82", "it is 71", "number", "82", "71", "2021-01-01", "2024-02-01")
+    assert found.cause == "superseded"
+    assert "2024-02-01" in found.text
+    assert "may" in found.text
+
+
+entities = st.sampled_from(["Tau", "Bergen", "Moss", "the harbour"])
+measures = st.sampled_from(["quay cost {} million kroner", "ferry carried {} passengers"])
+years = st.sampled_from(["", " in 2022", " in 2023"])
+texts = st.builds(
+    lambda who, what, n, when: f"The {who.removeprefix('the ')} {what.format(n)}{when}.",
+    entities, measures, st.integers(10, 40), years,
+)  # fmt: skip
+
+
+@given(st.lists(texts, max_size=8), st.randoms(use_true_random=False))
+@settings(max_examples=60, deadline=None)
+def test_order_of_claims_does_not_matter(found: list[str], random: object) -> None:
+    original = claims(*found)
+    shuffled = list(original)
+    random.shuffle(shuffled)  # type: ignore[attr-defined]
+    assert candidates(original) == candidates(shuffled)
+    named = [{original[n].id for n in group} for group in groups_of_agreement(original)]
+    again = [{shuffled[n].id for n in group} for group in groups_of_agreement(shuffled)]
+    assert sorted(map(sorted, named)) == sorted(map(sorted, again))
+
+
+@given(texts)
+@settings(deadline=None)
+def test_nothing_conflicts_with_itself(text: str) -> None:
+    assert candidates(claims(text, text)) == ()
+    assert agree(*claims(text, text))
+
+
+@given(texts, texts)
+@settings(deadline=None)
+def test_agreement_is_symmetric_and_never_a_conflict(a: str, b: str) -> None:
+    one, two = claims(a, b)
+    assert agree(one, two) == agree(two, one)
+    if agree(one, two):
+        assert candidates([one, two]) == ()
+
+
+def test_work_grows_with_the_claims_not_with_their_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    from workflows import conflicts
+
+    calls = 0
+    real = conflicts._Finder._same_thing
+
+    def counted(self: conflicts._Finder, a: conflicts.Value, b: conflicts.Value) -> bool:
+        nonlocal calls
+        calls += 1
+        return real(self, a, b)
+
+    monkeypatch.setattr(conflicts._Finder, "_same_thing", counted)
+    syllables = ["ba", "ke", "lo", "mi", "nu", "ra", "se", "ti", "vo", "du"]
+
+    def word(n: int) -> str:
+        return "".join(syllables[int(digit)] for digit in f"{n:04d}")
+
+    def many(count: int) -> list[Claim]:
+        return claims(
+            *(
+                f"The {word(n // 2)} harbour programme cost {10 + n % 7} million kroner for "
+                f"{word(5000 + n // 3)} quays."
+                for n in range(count)
+            )
+        )
+
+    work = []
+    for count in (500, 2000):
+        calls = 0
+        candidates(many(count))
+        work.append(calls)
+    assert work[1] < 8 * work[0]
+    assert work[1] < 2000 * 40

@@ -1,0 +1,407 @@
+"""What each claim answers to the question it was collected for.
+
+`ask` reads from the question what kind of value answers it (a date, a number, a name), about which
+entity and in which relation; it returns nothing for a question that has no single answer. `answers`
+takes from each claim the value that stands nearest to that relation, where the claim speaks of that
+entity. A claim in which several values could be meant answers nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from workflows.evidence import Claim
+from workflows.moments import Moment
+from workflows.quantities import Quantity, read
+from workflows.statements import Value, names_event
+from workflows.units import family, is_hard
+from workflows.words import STOP, WORD, Name, names, sentences, stem, word_list
+
+_DATE = re.compile(r"^(?:when\b|(?:in|on) (?:what|which) (?:year|date|day|month)\b|"
+                   r"(?:what|which) (?:is|was) the (?:\w+ )?(?:date|year)\b|"
+                   r"(?:what|which) (?:year|date)\b)", re.I)  # fmt: skip
+_NUMBER = re.compile(
+    r"^(?:how (?:many|much|long|far|tall|high|deep|wide|old|large|big|fast|heavy)\b|"
+    r"what (?:is|was) the (?:\w+ ){0,2}(?:population|number|length|height|width|depth|area|size|"
+    r"cost|price|budget|speed|capacity|weight|distance|rate|share|percentage|income|age|elevation|"
+    r"density|duration|revenue|turnover|amount|total|value)\b)",
+    re.I,
+)
+_WHO = re.compile(r"^(?:who|whose|whom|by whom)\b", re.I)
+_WHERE = re.compile(
+    r"^(?:where\b|in (?:what|which) (?:\w+ )?(?:city|town|country|state|county|place|village|"
+    r"region|municipality)\b|(?:what|which) (?:city|town|country|state|county|village|municipality)\b|"
+    r"what (?:is|was) the (?:location|birthplace|place|capital|headquarters)\b)",
+    re.I,
+)
+_ATTRIBUTE = re.compile(
+    r"^(?:what|which)(?: (?:is|was|are|were) the)? (?P<noun>[a-z]+(?: [a-z]+)?)\b", re.I
+)
+# Questions that have no one answer, whatever the words.
+_OPEN = re.compile(
+    r"\b(?:why|how (?:do|does|did|is|are|can|should|would)|what are|which are|compare|list|describe|"
+    r"explain|effects?|impacts?|differences?|advantages|risks?)\b",
+    re.I,
+)
+# Words of one row mean one relation; the first row that knows a word of the question is taken.
+_RELATIONS = tuple(
+    word_list(row)
+    for row in (
+        "born birth birthdate birthday",
+        "died die death dead",
+        "population people inhabitants residents",
+        "built build constructed construction completed erected",
+        "established founded formed created started began opened incorporated organized",
+        "released release published premiered issued",
+        "located location situated lies based headquartered",
+        "length long",
+        "height tall high elevation",
+        "direct directed director directors directs",
+        "artist singer band album song by",
+        "written wrote writer author",
+        "produced producer produces",
+        "designed designer architect",
+        "won win winner winners champion champions defeated",
+        "married husband wife spouse",
+        "operated operator operates",
+        "owned owner owns",
+        "income earnings",
+    )
+)
+_CREATED = word_list(
+    """film movie album song single book novel series play game painting opera show ep record mixtape
+    documentary poem comic magazine"""
+)
+_HEADINGS = word_list(
+    """released written produced directed starring music label genre length language references from
+    films albums songs wikipedia statements country date cast plot summary external links edit"""
+)
+_EVERY_DAY = word_list("what which who when where how many much is was did the name type kind of in")
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What a question wants: a kind of value, about an entity, in a relation."""
+
+    kind: str
+    entity: tuple[str, ...]
+    relation: frozenset[str]
+    words: frozenset[str]
+
+
+def ask(question: str) -> Ask | None:
+    """What the question asks for; nothing where no single value would answer it."""
+    text = question.strip()
+    if _OPEN.search(text) or text.count("?") > 1:
+        return None
+    entity = _entity(text)
+    if not entity:
+        return None
+    kind = (
+        "date" if _DATE.search(text)
+        else "number" if _NUMBER.search(text)
+        else "name" if _WHO.search(text)
+        else "place" if _WHERE.search(text)
+        else "attribute" if _ATTRIBUTE.search(text)
+        else ""
+    )  # fmt: skip
+    if not kind:
+        return None
+    plain = [
+        w.lower()
+        for w in WORD.findall(text)
+        if w.lower() not in entity and w.lower() not in STOP and w.lower() not in _EVERY_DAY
+    ]
+    relation = {stem(w) for w in plain}
+    for row in _RELATIONS:
+        if not row.isdisjoint(plain):
+            relation |= {stem(w) for w in row}
+    if kind == "attribute":
+        found = _ATTRIBUTE.search(text)
+        noun = found["noun"].split() if found else []
+        relation = {stem(w) for w in noun if w.lower() not in STOP}
+    return Ask(kind, entity, frozenset(relation), frozenset(stem(w) for w in plain))
+
+
+def answers(question: str, claims: Sequence[Claim], places: Sequence[int]) -> list[Value]:
+    """The value each claim gives as its answer, where it gives one; `places` go into the values."""
+    wanted = ask(question)
+    if wanted is None:
+        return []
+    found: list[Value] = []
+    for claim, place in zip(claims, places, strict=True):
+        text = claim.text
+        for quote in claim.quotes:
+            if quote.text not in text:
+                text = f"{text}\n{quote.text}"
+        if _speaks_of(wanted.entity, text):
+            value = _answer(wanted, text, place)
+            if value is not None and _introduced(wanted.entity, text, value):
+                found.append(value)
+    return found
+
+
+def _entity(question: str) -> tuple[str, ...]:
+    """The words that name what is asked about: what is quoted, else what is capitalised."""
+    quoted = re.findall(r"[\"\u201c\u201d]([^\"\u201c\u201d]+)[\"\u201c\u201d]", question)
+    if quoted:
+        words = WORD.findall(" ".join(quoted)) or re.findall(r"\w+", " ".join(quoted))
+    else:
+        first = re.match(r"\w+", question)
+        opening = first.end() if first else 0
+        words = [
+            w
+            for name in names(question)
+            if name.start >= opening or len(name.key) > 1
+            for w in WORD.findall(name.text)
+        ]
+        words = words or re.findall(r"\b[A-Z]*\d\w*", question)
+    return tuple(
+        dict.fromkeys(w.lower() for w in words if w.lower() not in STOP | _EVERY_DAY)
+    )
+
+
+def _introduced(entity: Sequence[str], text: str, value: Value) -> bool:
+    """Whether the entity is named by the end of the value's sentence, not only after it."""
+    given = value.amount or value.moment
+    if given is None:
+        return True
+    end = next((e for s, e in sentences(text) if s <= given.start < e), len(text))
+    return _speaks_of(entity, text[:end])
+
+
+def _speaks_of(entity: Sequence[str], text: str) -> bool:
+    """Whether most of the entity's words stand in the text."""
+    present = set(re.findall(r"\w+", text.lower()))
+    if sum(w in present for w in entity) * 2 >= len(entity):
+        return True
+    initials = entity[0] if len(entity) == 1 and 2 < len(entity[0]) < 7 else ""
+    return bool(initials) and any(
+        "".join(word[0] for word in name.key if word) == initials for name in names(text)
+    )
+
+
+def _answer(wanted: Ask, text: str, place: int) -> Value | None:
+    if wanted.kind == "date":
+        return _date(wanted, text, place)
+    if wanted.kind == "number":
+        return _number(wanted, text, place)
+    if wanted.kind == "attribute":
+        return _attribute(wanted, text, place)
+    return _name(wanted, text, place)
+
+
+def _cues(wanted: Ask, text: str) -> list[tuple[int, int]]:
+    return [
+        m.span()
+        for m in WORD.finditer(text)
+        if stem(m.group()) in wanted.relation
+    ]
+
+
+def _gap(start: int, end: int, cue: tuple[int, int], text: str) -> float:
+    """Distance in words; a value after its cue is nearer than one before, a sentence end is far."""
+    between = text[cue[1] : start] if cue[1] <= start else text[end : cue[0]]
+    words = len(between.split())
+    ends = len(sentences(between)) - 1 if between.strip() else 0
+    return words + 12 * max(0, ends) + (0 if cue[1] <= start else 1.5)
+
+
+def _nearest(
+    spans: Sequence[tuple[int, int]], cues: Sequence[tuple[int, int]], text: str
+) -> list[tuple[float, int]]:
+    """Places of the spans by distance from the nearest cue."""
+    found = [
+        (min(_gap(start, end, cue, text) for cue in cues), place)
+        for place, (start, end) in enumerate(spans)
+    ]
+    return sorted(found)
+
+
+# When somebody looked, not when something happened.
+_VISITED = re.compile(r"\b(?:retrieved|accessed|archived|edited|updated)\b\D{0,16}$", re.I)
+_LIFE = re.compile(r"\(\s*(?:born\s+|b\.\s*)?[^()]{0,40}$", re.I)
+
+
+def _date(wanted: Ask, text: str, place: int) -> Value | None:
+    dates = [
+        m
+        for m in read(text)[0]
+        if m.precision not in ("yearless", "decade")
+        and not _VISITED.search(text, max(0, m.start - 24), m.start)
+    ]
+    if not dates:
+        return None
+    lived = _lifespan(wanted, text, dates)
+    if lived is not None:
+        return _value("date", place, text, moment=lived)
+    cues = _cues(wanted, text)
+    if not cues:
+        return None
+    ranked = _nearest([(m.start, m.end) for m in dates], cues, text)
+    if ranked[0][0] > 10:
+        return None
+    best = dates[ranked[0][1]]
+    cue = min(cues, key=lambda cue: _gap(best.start, best.end, cue, text))
+    between = text[cue[1] : best.start] if cue[1] <= best.start else text[best.end : cue[0]]
+    if any(names_event(w) and stem(w) not in wanted.relation for w in WORD.findall(between)):
+        return None  # the date belongs to the other event
+    return _value("date", place, text, moment=best)
+
+
+def _lifespan(wanted: Ask, text: str, dates: Sequence[Moment]) -> Moment | None:
+    """"Name (2 July 1829 – 24 August 1904)" gives birth and death without saying so."""
+    birth, death = "born" in wanted.relation, "death" in wanted.relation
+    if not (birth or death):
+        return None
+    for first, second in pairwise(dates):
+        between = text[first.end : second.start].strip()
+        if between in ("-", "–", "—") and _LIFE.search(text, max(0, first.start - 48), first.start):
+            return first if birth else second
+    return None
+
+
+def _number(wanted: Ask, text: str, place: int) -> Value | None:
+    dates, amounts = read(text)
+    counting = not wanted.relation.isdisjoint(_COUNTED)
+    usable = [
+        q
+        for q in amounts
+        if not (q.label or q.unit == "clock")
+        and not (counting and (is_hard(q.unit) or q.value != int(q.value) or q.unit in _OTHERS))
+    ]
+    cues = _cues(wanted, text)
+    if not usable or not cues:
+        return None
+    ranked = _nearest([(q.start, q.end) for q in usable], cues, text)
+    if ranked[0][0] > 8:
+        return None
+    best = usable[ranked[0][1]]
+    start, end = next((s, e) for s, e in sentences(text) if s <= best.start <= e)
+    periods = tuple(m for m in dates if start <= m.start < end)
+    return _value("number", place, text, amount=best, periods=periods)
+
+
+_COUNTED = frozenset(stem(w) for w in ("population", "number", "people"))
+# What a place has many of beside people.
+_OTHERS = frozenset(stem(w) for w in ("households", "families", "units", "houses", "year", "mile"))
+_BY = re.compile(r"\b(?P<by>by|from)\s+(?P<who>(?:(?!\bby\b)[^.,;()|:\u2022]){2,70})")
+# "Title (Somebody album)": the name that tells works of one title apart.
+_TITLE = re.compile(
+    r"\w\s*\(\s?(?P<who>[A-Z][^()]{1,40}?)\s(?P<work>" + "|".join(sorted(_CREATED)) + r")\s?\)"
+)
+_CHUNK_END = re.compile(
+    r"\s(?:on|in|for|from|at|and|with|released|which|who|that|is|was|as|to|after|featuring|"
+    r"starring|written|based|originally)\b"
+)
+
+
+def _name(wanted: Ask, text: str, place: int) -> Value | None:
+    foreign = [
+        trimmed
+        for n in names(text)
+        if (trimmed := _trimmed(n, wanted)) is not None
+        and not set(trimmed.key) & set(wanted.entity)
+    ]
+    if not foreign:
+        return None
+    if wanted.kind == "place":
+        return _place(wanted, text, place, foreign)
+    made_by = _made_by(wanted, text, foreign)
+    if made_by is not None:
+        return _value("name", place, text, name=made_by)
+    cues = [c for c in _cues(wanted, text) if text[c[0] : c[1]].lower() not in _CREATED | {"by"}]
+    if not cues:
+        return None
+    ranked = _nearest([(n.start, n.end) for n in foreign], cues, text)
+    if ranked[0][0] > 3:
+        return None
+    return _value("name", place, text, name=foreign[ranked[0][1]])
+
+
+def _trimmed(name: Name, wanted: Ask) -> Name | None:
+    """A name up to the first heading word that ran into it, as they do in tables."""
+    end = name.start
+    for word in re.finditer(r"\S+", name.text):
+        plain = word.group().strip(".,").lower()
+        if stem(plain) in wanted.relation or plain in _CREATED or plain in _HEADINGS:
+            break
+        end = name.start + word.end()
+    short = Name(name.text[: end - name.start], name.start, end)
+    return short if short.key else None
+
+
+def _made_by(wanted: Ask, text: str, foreign: Sequence[Name]) -> Name | None:
+    """"directed by X", "an album by the band X": the last name before the phrase ends."""
+    for title in _TITLE.finditer(text):
+        inside = [n for n in foreign if title.start("who") <= n.start < title.end("who")]
+        if inside and title["work"] in wanted.words:
+            return inside[-1]
+    for hit in _BY.finditer(text):
+        before = [w.lower() for w in WORD.findall(text[max(0, hit.start() - 30) : hit.start()])]
+        if not before:
+            continue
+        made = before[-1] in _CREATED
+        known = stem(before[-1]) in wanted.relation or before[-1] in wanted.entity
+        if not made and (hit["by"] == "from" or not known):
+            continue
+        chunk = _CHUNK_END.split(hit["who"])[0]
+        end = hit.start("who") + len(chunk)
+        inside = [n for n in foreign if hit.start("who") <= n.start < end]
+        if inside:
+            return inside[-1]
+    return None
+
+
+_IS_A = re.compile(r"\b(?:is|was) an? (?:[\w-]+ ){0,6}(?=in\b)")
+_AT = re.compile(r"\b(?:in|at|near|of)\s+(?:the\s+|a\s+)?$")
+
+
+def _place(wanted: Ask, text: str, place: int, foreign: Sequence[Name]) -> Value | None:
+    cues = _cues(wanted, text) or [m.span() for m in _IS_A.finditer(text)][:1]
+    introduced = [n for n in foreign if _AT.search(text, max(0, n.start - 12), n.start)]
+    if not cues or not introduced:
+        return None
+    ranked = _nearest([(n.start, n.end) for n in introduced], cues, text)
+    if ranked[0][0] > 8:
+        return None
+    best = introduced[ranked[0][1]]
+    end = best.end
+    for name in foreign:
+        if name.start > end and re.fullmatch(r"\s*,\s*", text[end : name.start]):
+            end = name.end
+    return _value("name", place, text, name=Name(text[best.start : end], best.start, end))
+
+
+def _attribute(wanted: Ask, text: str, place: int) -> Value | None:
+    """"the Republican Party", "Assamese-language": the name that stands before the noun asked."""
+    for hit in WORD.finditer(text):
+        if stem(hit.group()) not in wanted.relation:
+            continue
+        before = re.search(r"([A-Z][a-z]+)[\s-]$", text[max(0, hit.start() - 24) : hit.start()])
+        if before is None or before[1].lower() in STOP or before[1].lower() in wanted.entity:
+            continue
+        start = hit.start() - 1 - len(before[1])
+        return _value("name", place, text, name=Name(before[1], start, hit.start() - 1))
+    return None
+
+
+def _value(
+    kind: str, place: int, text: str, *, amount: Quantity | None = None,
+    moment: Moment | None = None, name: Name | None = None, periods: tuple[Moment, ...] = (),
+) -> Value:  # fmt: skip
+    given = amount or moment or name
+    key = tuple(w.strip(",") for w in name.key) if name else ()
+    return Value(
+        claim=place, kind=kind, unit=amount.unit if amount else "",
+        text=given.text if given else "", amount=amount, moment=moment, name=key, slot="", stems=frozenset(), near=frozenset(),
+        names=(), labels=(), periods=periods, contrasts=(), measures=frozenset(), sentence=text,
+    )  # fmt: skip
+
+
+def comparable_unit(value: Value) -> str:
+    """Answers are compared within one family of units."""
+    return family(value.unit) if value.kind == "number" else value.kind

@@ -1,0 +1,179 @@
+"""What the coordinator hands each activity, and what it gets back.
+
+A brief is all a subagent knows: nothing else is inherited. Answers are compact; what is large is
+stored by the activity and comes back as a reference.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from workflows.budget import Allowance, Spend
+from workflows.contracts import (
+    CorpusReady,
+    DraftRef,
+    LedgerRef,
+    ResearchState,
+    UnreadableFile,
+)
+from workflows.evidence import Record
+from workflows.gaps import Gap
+from workflows.outcomes import Retry, SubagentOutcome
+from workflows.plan import Effort, Facet, Plan
+
+
+Approach = Literal["first"] | Retry
+
+
+class Job(Record):
+    """What every subagent of a job shares."""
+
+    id: str
+    journal: str
+    model: str
+    question: str
+    pinned: tuple[str, ...] = ()
+    today: str
+    corpus: str | None = None
+
+
+class OpenCorpus(Record):
+    path: str | None
+
+
+class CorpusOpened(Record):
+    corpus: CorpusReady
+
+
+class PlanBrief(Record):
+    job: Job
+    effort: Effort
+    max_facets: int
+
+
+class Planned(Record):
+    plan: Plan
+    spend: Spend
+
+
+class ReviewBrief(Record):
+    job: Job
+    plan: Plan
+    max_facets: int
+
+
+class Known(Record):
+    """A finding put into a prompt by the coordinator."""
+
+    facet: str
+    summary: str
+
+
+class ResearchBrief(Record):
+    """One facet, or one gap of a facet, for one subagent."""
+
+    job: Job
+    facet: Facet
+    ask: str
+    task: str
+    """Unique in the job: the facet's id, or the gap's."""
+    known: tuple[Known, ...] = ()
+    known_findings: tuple[str, ...] = ()
+    """Keys of findings the job already has; their claims need not be found again."""
+    attempt: int = 0
+    approach: Approach = "first"
+    previous: str = ""
+    """Why the last try did not do, in words."""
+    cycles: int
+    max_claims: int
+    allowance: Allowance
+    seconds: float
+
+
+class Researched(Record):
+    outcome: SubagentOutcome
+    spend: Spend
+
+
+class Batch(Record):
+    """Claims that bear on each other, as groups of ids."""
+
+    groups: tuple[tuple[str, ...], ...]
+
+
+class ReconcileBrief(Record):
+    """Pool findings and ledgers into one ledger, with the rulings there are."""
+
+    job: Job
+    plan: Plan
+    findings: tuple[str, ...] = ()
+    ledgers: tuple[str, ...] = ()
+    rulings: tuple[str, ...] = ()
+
+
+class Reconciled(Record):
+    ledger: LedgerRef
+    batches: tuple[Batch, ...] = ()
+
+
+class VerifyBrief(Record):
+    job: Job
+    ledger: LedgerRef
+    batch: Batch
+    task: str
+
+
+class Verified(Record):
+    rulings: str
+    """The key of the stored rulings, also where the check could not run and left all unverified."""
+    spend: Spend
+
+
+class FacetReport(Record):
+    """How a facet's research ended, for the writer and the evaluator."""
+
+    facet_id: str
+    status: str
+    reason: str = ""
+    missing: tuple[str, ...] = ()
+
+
+class WriteBrief(Record):
+    job: Job
+    plan: Plan
+    ledger: LedgerRef
+    reports: tuple[FacetReport, ...]
+    gaps: tuple[Gap, ...]
+    unreadable: tuple[UnreadableFile, ...] = ()
+    previous: DraftRef | None = None
+    revise: tuple[str, ...] = ()
+    """Facets whose sections are written anew; all where there is no previous draft."""
+    task: str
+
+
+class Written(Record):
+    draft: DraftRef
+    spend: Spend
+
+
+class EvaluateBrief(Record):
+    job: Job
+    plan: Plan
+    ledger: LedgerRef
+    draft: DraftRef
+    reports: tuple[FacetReport, ...]
+    gaps: tuple[Gap, ...]
+    n: int
+    task: str
+
+
+class Evaluated(Record):
+    gaps: tuple[Gap, ...]
+    spend: Spend
+
+
+class PublishBrief(Record):
+    state: ResearchState
+    seconds: float
+
+

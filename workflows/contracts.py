@@ -1,0 +1,303 @@
+"""What crosses the boundary: the request, the state of a job, its result, and messages to it.
+
+Plain JSON in and out, so that any Temporal client in any language can take part. What the
+coordinator and its activities say to each other is in `briefs`.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, PositiveInt, StringConstraints
+
+from workflows.budget import Budget, Spend
+from workflows.evidence import Contradiction, Cycle, Quote, Record, Verdict
+from workflows.gaps import Gap, Pass, StopReason
+from workflows.models import OFFLINE
+from workflows.outcomes import SubagentOutcome
+from workflows.plan import Effort, Limits, Plan, QuestionKind, limits_for
+
+TASK_QUEUE = "research"
+
+MAX_QUESTION_WORDS = 2000
+DEFAULT_PARALLEL = 5
+
+Note = Annotated[str, StringConstraints(min_length=1, max_length=2000)]
+
+
+class ResearchRequest(BaseModel):
+    """What someone asks for. Unknown fields are refused: a typo must not be ignored in silence."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    question: str = Field(min_length=1, max_length=40_000)
+    corpus: str | None = None
+    """A folder of documents the workers can read."""
+    model: str = OFFLINE
+    effort: Effort = Effort.STANDARD
+    max_passes: int | None = Field(default=None, ge=0, le=20)
+    max_facets: int | None = Field(default=None, ge=1, le=60)
+    parallel: PositiveInt = DEFAULT_PARALLEL
+    budget: Budget = Budget()
+    pinned: tuple[Note, ...] = ()
+    """Facts every subagent is given beside the question."""
+
+
+class Phase(StrEnum):
+    STARTING = "starting"
+    PLANNING = "planning"
+    REVIEWING = "reviewing"
+    RESEARCHING = "researching"
+    WRITING = "writing"
+    EVALUATING = "evaluating"
+    REFINING = "refining"
+    FINISHED = "finished"
+
+
+class Checkpoint(Record):
+    """A point the job can be taken up from."""
+
+    name: str
+    phase: Phase
+    at: str
+    turns: int
+    usd: float
+
+
+class Blocked(Record):
+    """Why a job waits for an operator, and what would let it go on."""
+
+    step: str
+    reason: str
+    remedy: str
+    since: str
+
+
+class UnreadableFile(Record):
+    uri: str
+    reason: str
+
+
+class CorpusReady(Record):
+    """The documents as they were when the job began."""
+
+    path: str | None = None
+    documents: int = 0
+    unreadable: tuple[UnreadableFile, ...] = ()
+    unreadable_count: int = 0
+
+
+class LedgerRef(Record):
+    """Where the ledger is stored, and its size."""
+
+    key: str
+    claims: int = 0
+    sources: int = 0
+    contradictions: int = 0
+
+
+class DraftRef(Record):
+    """Where the draft is stored, and whether the gate had to mend it."""
+
+    key: str
+    words: int = 0
+    mended: tuple[str, ...] = ()
+
+
+class Counters(BaseModel):
+    """What the coordinator counts as it goes."""
+
+    spawned: int = 0
+    running: int = 0
+    parallel_max: int = 0
+    retries: int = 0
+    partial: int = 0
+
+
+class ResearchState(BaseModel):
+    """All of a job. Continue-as-new, restart and fork start a run from one of these.
+
+    Big things (findings, ledger, draft) are references into the store.
+    """
+
+    id: str
+    journal: str
+    request: ResearchRequest
+    started_at: str
+    phase: Phase = Phase.STARTING
+    corpus: CorpusReady = CorpusReady()
+    plan: Plan | None = None
+    outcomes: dict[str, SubagentOutcome] = {}
+    """By facet id; a follow-up's outcome by its gap's id."""
+    running: tuple[str, ...] = ()
+    ledger: LedgerRef | None = None
+    draft: DraftRef | None = None
+    gaps: tuple[Gap, ...] = ()
+    passes: tuple[Pass, ...] = ()
+    stop_reason: StopReason | None = None
+    spend: Spend = Spend()
+    spend_by_role: dict[str, Spend] = Field(default_factory=dict)
+    spend_by_facet: dict[str, Spend] = {}
+    counters: Counters = Field(default_factory=Counters)
+    checkpoints: tuple[Checkpoint, ...] = ()
+    blocked: Blocked | None = None
+
+    @property
+    def limits(self) -> Limits:
+        request = self.request
+        kind = self.plan.kind if self.plan else QuestionKind.OVERVIEW
+        limits = limits_for(request.effort, kind, request.max_facets)
+        if request.max_passes is None or kind is QuestionKind.FACT:
+            return limits
+        return limits.model_copy(update={"passes": request.max_passes})
+
+    def book(self, role: str, spend: Spend, facet_id: str | None = None) -> None:
+        """Enter what a subagent cost, in total, by role and by facet."""
+        self.spend += spend
+        self.spend_by_role[role] = self.spend_by_role.get(role, Spend()) + spend
+        if facet_id is not None:
+            self.spend_by_facet[facet_id] = self.spend_by_facet.get(facet_id, Spend()) + spend
+
+
+class FacetStatus(Record):
+    id: str
+    title: str
+    status: str
+    claims: int = 0
+    sources: int = 0
+    turns: int = 0
+
+
+class Status(Record):
+    """A job at a glance; what `status` answers and the live view shows."""
+
+    id: str
+    phase: Phase
+    question: str
+    model: str
+    facets: tuple[FacetStatus, ...] = ()
+    gaps_open: int = 0
+    gaps_closed: int = 0
+    contradictions: int = 0
+    claims: int = 0
+    passes: int = 0
+    turns: int = 0
+    usd: float = 0.0
+    budget_usd: float | None = None
+    checkpoints: tuple[str, ...] = ()
+    blocked: Blocked | None = None
+    stop_reason: StopReason | None = None
+
+
+# --- the result: report.json --------------------------------------------------------------------
+
+CoverageStatus = Literal["answered", "contested", "absent", "failed", "left_out"]
+ResultStatus = Literal["complete", "complete_with_gaps", "nothing_found"]
+
+
+class FacetOut(Record):
+    id: str
+    title: str
+    question: str
+    boundary: str = ""
+    reason: str = ""
+
+
+class PlanOut(Record):
+    kind: str
+    facets: tuple[FacetOut, ...] = ()
+    changes: tuple[str, ...] = ()
+
+
+class Coverage(Record):
+    facet_id: str
+    title: str = ""
+    status: CoverageStatus
+    reason: str
+    claims: int = 0
+    sources: int = 0
+    origins: int = 0
+    cycles: tuple[Cycle, ...] = ()
+    turns: int = 0
+    usd: float = 0.0
+
+
+class SourceOut(Record):
+    n: int | None = None
+    """The [n] it is cited by; None where it was read and not cited."""
+    id: str
+    uri: str
+    title: str
+    date: str | None
+    kind: str
+    authority: float
+    origin: str
+    sha256: str
+
+
+class ClaimOut(Record):
+    id: str
+    facet_id: str
+    text: str
+    verdict: Verdict
+    confidence: float
+    quotes: tuple[Quote, ...]
+    origins: int = 1
+    uncertain: str = ""
+    not_to_overstate: str = ""
+    notes: str = ""
+
+
+class PassOut(Record):
+    n: int
+    gaps_in: int
+    gaps_closed: int
+    turns: int
+    usd: float
+    seconds: float
+    stop_reason: StopReason | None = None
+
+
+class Telemetry(Record):
+    spawned: int = 0
+    parallel_max: int = 0
+    retry_rate: float = 0.0
+    partial_data_rate: float = 0.0
+    turns: int = 0
+    turns_bought_again: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    usd: float = 0.0
+    seconds: float = 0.0
+    by_role: dict[str, Spend] = Field(default_factory=dict)
+
+
+class ResearchResult(Record):
+    """The report with its ledger: what `report.json` holds."""
+
+    id: str
+    question: str
+    status: ResultStatus
+    model: str
+    plan: PlanOut
+    coverage: tuple[Coverage, ...] = ()
+    sources: tuple[SourceOut, ...] = ()
+    claims: tuple[ClaimOut, ...] = ()
+    contradictions: tuple[Contradiction, ...] = ()
+    gaps: tuple[Gap, ...] = ()
+    passes: tuple[PassOut, ...] = ()
+    unreadable: tuple[UnreadableFile, ...] = ()
+    mended: tuple[str, ...] = ()
+    stop_reason: StopReason | None = None
+    telemetry: Telemetry = Telemetry()
+    report_markdown: str
+
+
+# --- messages -----------------------------------------------------------------------------------
+
+
+class Resume(Record):
+    """Go on with a blocked job."""
+
+    note: str = ""

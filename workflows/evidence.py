@@ -1,0 +1,183 @@
+"""Sources, quotes, claims, verdicts and contradictions: what research is made of.
+
+A claim always carries at least one verbatim quote; a contradiction always has two sides. Both hold
+by construction, so nothing later has to ask.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+
+class Record(BaseModel):
+    """A value that never changes once made; fields added later do not break old readers."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+Share = Annotated[float, Field(ge=0.0, le=1.0)]
+
+
+class Verdict(StrEnum):
+    """What checking a claim came to. Not verified is never refuted."""
+
+    SUPPORTED = "supported"
+    CONTRADICTED = "contradicted"
+    QUALIFIED = "qualified"
+    UNVERIFIED = "unverified"
+    FAILED = "failed"
+
+
+# How far a kind of document is trusted when sources of different standing say the same thing.
+AUTHORITY: dict[str, float] = {
+    "regulation": 1.0,
+    "dataset": 0.9,
+    "study": 0.9,
+    "report": 0.85,
+    "minutes": 0.8,
+    "slides": 0.6,
+    "mail": 0.5,
+    "page": 0.5,
+    "note": 0.5,
+    "press": 0.5,
+    "chat": 0.4,
+    "blog": 0.25,
+    "marketing": 0.2,
+}
+
+
+class Source(Record):
+    """A document as it was read; `sha256` names the stored copy that quotes are checked against."""
+
+    id: str
+    uri: str
+    title: str
+    date: str | None = None
+    kind: str = "page"
+    sha256: str
+    sketch: tuple[int, ...] = ()
+
+    @property
+    def authority(self) -> float:
+        return AUTHORITY.get(self.kind, 0.5)
+
+
+class Quote(Record):
+    """Words that stand in a source, and where: offsets into its stored copy once checked."""
+
+    source_id: str
+    text: str = Field(min_length=1)
+    start: int | None = None
+    end: int | None = None
+
+
+class Claim(Record):
+    """One statement of fact with the words it rests on."""
+
+    id: str
+    facet_id: str
+    text: str = Field(min_length=1)
+    quotes: tuple[Quote, ...] = Field(min_length=1)
+    confidence: Share = 0.5
+    uncertain: str = ""
+    not_to_overstate: str = ""
+    relevance: Share = 0.5
+    verdict: Verdict = Verdict.UNVERIFIED
+    notes: str = ""
+    also_for: tuple[str, ...] = ()
+    """Other facets whose own finding of it was joined to this one."""
+
+    def bears_on(self, facet_id: str) -> bool:
+        return facet_id == self.facet_id or facet_id in self.also_for
+
+    @property
+    def source_ids(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(quote.source_id for quote in self.quotes))
+
+    @property
+    def citable(self) -> bool:
+        """A claim whose quote is not in its source never reaches the writer."""
+        return self.verdict is not Verdict.FAILED
+
+
+class SideContext(Record):
+    """What a reader needs to see why two sides may differ."""
+
+    value: str = ""
+    date: str = ""
+    definition: str = ""
+    population: str = ""
+
+
+class Side(Record):
+    """One of the positions in a contradiction, with the claims and sources that hold it."""
+
+    text: str
+    claim_ids: tuple[str, ...] = Field(min_length=1)
+    source_ids: tuple[str, ...] = Field(min_length=1)
+    context: SideContext = SideContext()
+
+
+class Contradiction(Record):
+    """Sources that cannot all be right as they stand. No winner is picked."""
+
+    id: str
+    about: str
+    sides: tuple[Side, ...] = Field(min_length=2)
+    cause: str = "unexplained"
+    explanation: str
+
+    @property
+    def claim_ids(self) -> tuple[str, ...]:
+        return tuple(claim for side in self.sides for claim in side.claim_ids)
+
+
+class Ruling(Record):
+    """A verifier's word on one claim."""
+
+    claim_id: str
+    verdict: Verdict
+    confidence: Share = 0.5
+    notes: str = ""
+
+
+class Rulings(Record):
+    """What one verification batch came to."""
+
+    rulings: tuple[Ruling, ...] = ()
+    contradictions: tuple[Contradiction, ...] = ()
+    settled: tuple[tuple[str, ...], ...] = ()
+    """Groups of claims that were looked at together, so they are not looked at again."""
+
+
+class Cycle(Record):
+    """One round of retrieval: what was asked, how the hits scored, what was still missing."""
+
+    queries: tuple[str, ...]
+    scores: dict[str, Share] = {}
+    reasons: dict[str, str] = {}
+    missing: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()
+
+
+class Findings(Record):
+    """What one research subagent hands over: at least one claim, and how it was found."""
+
+    facet_id: str
+    summary: str = ""
+    claims: tuple[Claim, ...] = Field(min_length=1)
+    sources: tuple[Source, ...] = Field(min_length=1)
+    cycles: tuple[Cycle, ...] = ()
+    uncertain: tuple[str, ...] = ()
+    next_step: str = ""
+
+    @model_validator(mode="after")
+    def _quotes_name_known_sources(self) -> Findings:
+        known = {source.id for source in self.sources}
+        unknown = {sid for claim in self.claims for sid in claim.source_ids} - known
+        if unknown:
+            raise ValueError(f"claims quote sources that were never read: {sorted(unknown)}")
+        return self

@@ -1,0 +1,148 @@
+"""Gaps, and when a job may stop.
+
+A gap is specific enough to be commissioned. It ends closed (something was found), absent (searched,
+and the sources hold nothing) or failed (it could not be searched); until then it is open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from typing import Literal
+
+from pydantic import Field
+
+from workflows.budget import Spend
+from workflows.evidence import Record
+from workflows.outcomes import Failed, NoResults, RateLimited, Refused, SubagentOutcome, TimedOut
+from workflows.plan import Facet, Plan
+
+GapKind = Literal["missing", "thin", "unexplained", "adjacent", "failed", "left_out"]
+GapStatus = Literal["open", "closed", "absent", "failed"]
+
+
+class Gap(Record):
+    id: str
+    kind: GapKind
+    facet_id: str
+    text: str = Field(min_length=1, max_length=600)
+    """What the report lacks, in a sentence a reader understands."""
+    question: str = Field(min_length=1, max_length=600)
+    """What a follow-up is sent out to find."""
+    status: GapStatus = "open"
+    opened_in: int = 0
+    closed_in: int | None = None
+    reason: str = ""
+
+
+class StopReason(StrEnum):
+    SUFFICIENT = "sufficient"
+    NO_PROGRESS = "no_progress"
+    CAP = "cap"
+    BUDGET = "budget"
+
+
+class Pass(Record):
+    """What one round cost and closed. Pass 0 is the first draft."""
+
+    n: int
+    gaps_in: int = 0
+    gaps_closed: int = 0
+    spend: Spend = Spend()
+    seconds: float = 0.0
+    stop_reason: StopReason | None = None
+
+
+def open_gaps(gaps: Iterable[Gap]) -> list[Gap]:
+    return [gap for gap in gaps if gap.status == "open"]
+
+
+def commissionable(gaps: Iterable[Gap]) -> list[Gap]:
+    """Open gaps a follow-up could close. What the cap left out is named, not commissioned."""
+    return [gap for gap in open_gaps(gaps) if gap.kind != "left_out"]
+
+
+def stop(
+    gaps: Iterable[Gap], passes: tuple[Pass, ...], max_passes: int, exhausted: bool
+) -> StopReason | None:
+    """Why refinement ends here, or None where another pass is worth its price."""
+    if not commissionable(gaps):
+        return StopReason.SUFFICIENT
+    if exhausted:
+        return StopReason.BUDGET
+    refinements = [p for p in passes if p.n > 0]
+    if refinements and refinements[-1].gaps_closed == 0:
+        return StopReason.NO_PROGRESS
+    if len(refinements) >= max_passes:
+        return StopReason.CAP
+    return None
+
+
+def merge(known: Iterable[Gap], found: Iterable[Gap]) -> tuple[Gap, ...]:
+    """Known gaps first and as they are; a gap found again under the same question is not new."""
+    gaps = {_key(gap): gap for gap in known}
+    for gap in found:
+        gaps.setdefault(_key(gap), gap)
+    return tuple(gaps.values())
+
+
+def from_research(plan: Plan, outcomes: Mapping[str, SubagentOutcome]) -> tuple[Gap, ...]:
+    """The gaps no judge is needed for: facets that came back empty, failed, or were left out."""
+    gaps = [gap for f in plan.facets if (gap := _from_outcome(f, outcomes.get(f.id)))]
+    gaps += [
+        Gap(
+            id=f"left-out-{facet.id}",
+            kind="left_out",
+            facet_id=facet.id,
+            text=f"“{facet.title}” was left out: the effort allows no more facets.",
+            question=facet.question[:600],
+        )
+        for facet in plan.left_out
+    ]
+    return tuple(gaps)
+
+
+def after_follow_up(gap: Gap, outcome: SubagentOutcome, claims: int, n: int) -> Gap:
+    """What a gap came to when its follow-up brought `claims` new claims."""
+    if claims > 0:
+        return gap.model_copy(update={"status": "closed", "closed_in": n})
+    match outcome:
+        case NoResults() as nothing:
+            return gap.model_copy(update={"status": "absent", "reason": nothing.reason})
+        case TimedOut() | RateLimited() | Refused() | Failed() as failure:
+            return gap.model_copy(update={"status": "failed", "reason": failure.reason})
+        case _:
+            # Found, but nothing the job did not know: the sources hold no more on it.
+            return gap.model_copy(update={"status": "absent", "reason": "nothing new was found"})
+
+
+def _from_outcome(facet: Facet, outcome: SubagentOutcome | None) -> Gap | None:
+    match outcome:
+        case NoResults():
+            return Gap(
+                id=f"absent-{facet.id}",
+                kind="missing",
+                facet_id=facet.id,
+                text=f"“{facet.title}” was searched for and is absent from the sources.",
+                question=facet.question[:600],
+                status="absent",
+                reason=outcome.reason,
+            )
+        case (TimedOut() | RateLimited() | Refused() | Failed()) as failure if (
+            failure.findings is None
+        ):
+            return Gap(
+                id=f"failed-{facet.id}",
+                kind="failed",
+                facet_id=facet.id,
+                text=f"“{facet.title}” could not be researched: {failure.reason}"[:600],
+                question=facet.question[:600],
+                status="failed" if isinstance(failure, Refused) else "open",
+                reason=failure.reason,
+            )
+        case _:
+            return None
+
+
+def _key(gap: Gap) -> tuple[str, str]:
+    return gap.facet_id, " ".join(gap.question.lower().split())

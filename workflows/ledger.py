@@ -1,0 +1,227 @@
+"""The ledger: every claim with its quotes and verdict, every source, every contradiction.
+
+Ledgers join: a facet's own, verified as soon as the facet returns, is later pooled with the others,
+and a pass's with what was known before. Joining never drops a quote or a contradiction's side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Self
+
+from pydantic import Field
+
+from workflows.conflicts import Candidate, candidates, groups_of_agreement
+from workflows.evidence import (
+    Claim,
+    Contradiction,
+    Findings,
+    Quote,
+    Record,
+    Rulings,
+    Source,
+    Verdict,
+)
+from workflows.quantities import numbers_missing
+from workflows.quotes import StoredText, fold, likeness
+
+SAME_ORIGIN = 0.4
+_COPIED_WORDS = 12
+
+
+class Ledger(Record):
+    """What is known. `numbers` gives each source the [n] it is cited by, for good."""
+
+    sources: dict[str, Source] = Field(default_factory=dict)
+    claims: tuple[Claim, ...] = ()
+    contradictions: tuple[Contradiction, ...] = ()
+    numbers: dict[str, int] = Field(default_factory=dict)
+    settled: tuple[tuple[str, ...], ...] = ()
+    aliases: dict[str, str] = Field(default_factory=dict)
+    """Claims that were joined: the id they had, the id that speaks for them now."""
+
+    @classmethod
+    def checked(cls, findings: Findings, texts: Mapping[str, StoredText]) -> Self:
+        """A facet's findings after the mechanical check (D1)."""
+        claims = tuple(check(claim, texts) for claim in findings.claims)
+        sources = {source.id: source for source in findings.sources}
+        return cls(sources=sources, claims=claims, numbers=_number({}, claims))
+
+    def claim(self, claim_id: str) -> Claim:
+        wanted = self.aliases.get(claim_id, claim_id)
+        return next(claim for claim in self.claims if claim.id == wanted)
+
+    def citable(self) -> tuple[Claim, ...]:
+        return tuple(claim for claim in self.claims if claim.citable)
+
+    def cites(self, source_ids: Iterable[str]) -> tuple[int, ...]:
+        return tuple(sorted({self.numbers[sid] for sid in source_ids if sid in self.numbers}))
+
+
+def check(claim: Claim, texts: Mapping[str, StoredText]) -> Claim:
+    """Every quote must stand in its source; numbers in the claim must stand in the quotes."""
+    placed: list[Quote] = []
+    absent: list[str] = []
+    unread: list[str] = []
+    for quote in claim.quotes:
+        text = texts.get(quote.source_id)
+        found = text.find(quote) if text else None
+        if found:
+            placed.append(found)
+        else:
+            (absent if text else unread).append(quote.source_id)
+    if not placed:
+        if unread and not absent:
+            # A check that could not run is no refutation.
+            return _ruled(claim, Verdict.UNVERIFIED, "the stored copy could not be read")
+        return _ruled(claim, Verdict.FAILED, f"the quote does not stand in {', '.join(absent)}")
+    claim = claim.model_copy(update={"quotes": tuple(placed)})
+    missing = numbers_missing(claim.text, [quote.text for quote in placed])
+    if missing:
+        note = f"not in the quotes: {', '.join(missing)}"
+        return _ruled(claim, Verdict.UNVERIFIED, note)
+    return _ruled(claim, Verdict.SUPPORTED, claim.notes)
+
+
+def join(ledgers: Sequence[Ledger], rulings: Iterable[Rulings] = ()) -> Ledger:
+    """One ledger of many: claims that agree become one, rulings are applied to what they name."""
+    if not ledgers:
+        return Ledger()
+    sources: dict[str, Source] = {}
+    claims: dict[str, Claim] = {}
+    aliases: dict[str, str] = {}
+    for ledger in ledgers:
+        sources.update(ledger.sources)
+        aliases.update(ledger.aliases)
+        for claim in ledger.claims:
+            claims.setdefault(claim.id, claim)
+    ruled = list(rulings)
+    for ruling in (ruling for batch in ruled for ruling in batch.rulings):
+        current = claims.get(aliases.get(ruling.claim_id, ruling.claim_id))
+        # What the mechanical check refuted stays refuted, whatever a model says of it.
+        if current and current.citable:
+            updated = _ruled(current, ruling.verdict, ruling.notes or current.notes)
+            claims[current.id] = updated.model_copy(update={"confidence": ruling.confidence})
+    contradictions = [c for ledger in ledgers for c in ledger.contradictions]
+    contradictions += [c for batch in ruled for c in batch.contradictions]
+    joined, new_aliases = _join_agreeing(list(claims.values()), contradictions)
+    aliases = {old: new_aliases.get(kept, kept) for old, kept in aliases.items()} | new_aliases
+    settled = {g for ledger in ledgers for g in ledger.settled}
+    settled |= {g for batch in ruled for g in batch.settled}
+    return Ledger(
+        sources=sources,
+        claims=joined,
+        contradictions=_distinct(_renamed(c, aliases) for c in contradictions),
+        numbers=_number(ledgers[0].numbers, joined),
+        settled=tuple(sorted({_ids(group, aliases) for group in settled})),
+        aliases=aliases,
+    )
+
+
+def open_candidates(ledger: Ledger, questions: Mapping[str, str]) -> tuple[Candidate, ...]:
+    """Claims that seem to conflict and have not been looked at together yet."""
+    settled = [set(group) for group in ledger.settled]
+    dates = {source.id: source.date for source in ledger.sources.values()}
+    found = candidates(ledger.citable(), questions=questions, dates=dates)
+    return tuple(
+        candidate
+        for candidate in found
+        if not any(set(candidate.claim_ids) <= group for group in settled)
+    )
+
+
+def origins(ledger: Ledger) -> dict[str, str]:
+    """Each source's independent origin: copies of one text share the id of the first of them."""
+    result: dict[str, str] = {}
+    firsts: list[Source] = []
+    for source in ledger.sources.values():
+        twin = next(
+            (f for f in firsts if likeness(f.sketch, source.sketch) >= SAME_ORIGIN), None
+        )
+        if twin is None:
+            firsts.append(source)
+        result[source.id] = twin.id if twin else source.id
+    return result
+
+
+def origin_count(claim: Claim, origin: Mapping[str, str]) -> int:
+    """Independent origins behind a claim; a long sentence printed twice is one origin too."""
+    seen: dict[str, str] = {}
+    for quote in claim.quotes:
+        words = fold(quote.text).lower()
+        copied = words if len(words.split()) >= _COPIED_WORDS else quote.source_id
+        seen.setdefault(copied, origin.get(quote.source_id, quote.source_id))
+    return len(set(seen.values()))
+
+
+def _join_agreeing(
+    claims: list[Claim], contradictions: Sequence[Contradiction]
+) -> tuple[tuple[Claim, ...], dict[str, str]]:
+    sides = {cid: (c.id, i) for c in contradictions for i, s in enumerate(c.sides)
+             for cid in s.claim_ids}  # fmt: skip
+    kept: dict[str, Claim] = {}
+    aliases: dict[str, str] = {}
+    for group in groups_of_agreement(claims):
+        best: list[Claim] = []
+        for claim in (claims[i] for i in group):
+            # Claims on different sides of one contradiction never become one.
+            twin = next((b for b in best if _joinable(b, claim, sides)), None)
+            if twin is None:
+                best.append(claim)
+                kept[claim.id] = claim
+            else:
+                aliases[claim.id] = twin.id
+                kept[twin.id] = _absorb(kept[twin.id], claim)
+    order = [claim.id for claim in claims if claim.id in kept]
+    return tuple(kept[cid] for cid in order), aliases
+
+
+def _joinable(one: Claim, other: Claim, sides: Mapping[str, tuple[str, int]]) -> bool:
+    a, b = sides.get(one.id), sides.get(other.id)
+    apart = a is not None and b is not None and a[0] == b[0] and a[1] != b[1]
+    return one.citable == other.citable and not apart
+
+
+def _absorb(claim: Claim, other: Claim) -> Claim:
+    quotes = {(q.source_id, fold(q.text)): q for q in (*claim.quotes, *other.quotes)}
+    facets = dict.fromkeys((*claim.also_for, other.facet_id, *other.also_for))
+    return claim.model_copy(
+        update={
+            "quotes": tuple(quotes.values()),
+            "also_for": tuple(facet for facet in facets if facet != claim.facet_id),
+            "confidence": max(claim.confidence, other.confidence),
+            "relevance": max(claim.relevance, other.relevance),
+        }
+    )
+
+
+def _renamed(contradiction: Contradiction, aliases: Mapping[str, str]) -> Contradiction:
+    sides = tuple(
+        side.model_copy(update={"claim_ids": _ids(side.claim_ids, aliases)})
+        for side in contradiction.sides
+    )
+    return contradiction.model_copy(update={"sides": sides})
+
+
+def _distinct(contradictions: Iterable[Contradiction]) -> tuple[Contradiction, ...]:
+    """The widest account of each: one whose claims all stand in another's says nothing more."""
+    kept: list[Contradiction] = []
+    for one in sorted(contradictions, key=lambda c: (-len(set(c.claim_ids)), c.id)):
+        if not any(set(one.claim_ids) <= set(other.claim_ids) for other in kept):
+            kept.append(one)
+    return tuple(sorted(kept, key=lambda c: c.id))
+
+
+def _ids(group: Iterable[str], aliases: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(sorted({aliases.get(cid, cid) for cid in group}))
+
+
+def _number(known: Mapping[str, int], claims: Iterable[Claim]) -> dict[str, int]:
+    numbers = dict(known)
+    for source_id in (sid for claim in claims if claim.citable for sid in claim.source_ids):
+        numbers.setdefault(source_id, len(numbers) + 1)
+    return numbers
+
+
+def _ruled(claim: Claim, verdict: Verdict, notes: str) -> Claim:
+    return claim.model_copy(update={"verdict": verdict, "notes": notes})

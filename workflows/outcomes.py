@@ -1,0 +1,104 @@
+"""What a research subagent can come back with. Failures are values.
+
+    found         the facet is answered
+    partial       something was found, something named is missing
+    timed out     the clock ran out
+    no results    the sources hold nothing on it
+    rate limited  the provider asked to wait
+    refused       the model declined
+    failed        anything else that asking again as it was would not mend
+
+Success carries a `FindingsRef`, which counts at least one claim: an empty success cannot be built.
+Every other outcome says what was asked, what was found before, and what to try instead.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, PositiveInt
+
+from workflows.evidence import Record
+
+
+class FindingsRef(Record):
+    """Where a subagent's findings are stored, and enough of them to decide on."""
+
+    key: str
+    claims: PositiveInt
+    sources: PositiveInt
+    summary: str = Field(default="", max_length=1200)
+
+
+class Found(Record):
+    status: Literal["found"] = "found"
+    findings: FindingsRef
+
+
+class Partial(Record):
+    status: Literal["partial"] = "partial"
+    findings: FindingsRef
+    missing: tuple[str, ...] = Field(min_length=1)
+
+
+class _Failure(Record):
+    asked: str = Field(min_length=1)
+    reason: str = Field(min_length=1)
+    try_instead: str = Field(min_length=1)
+    findings: FindingsRef | None = None
+
+
+class TimedOut(_Failure):
+    status: Literal["timed_out"] = "timed_out"
+    seconds: float
+
+
+class NoResults(_Failure):
+    status: Literal["no_results"] = "no_results"
+    queries: tuple[str, ...] = Field(min_length=1)
+    exhausted: bool = False
+    """The subagent says that searching on would find nothing more."""
+
+
+class RateLimited(_Failure):
+    status: Literal["rate_limited"] = "rate_limited"
+    retry_after_seconds: float = Field(ge=0)
+
+
+class Refused(_Failure):
+    status: Literal["refused"] = "refused"
+
+
+class Failed(_Failure):
+    status: Literal["failed"] = "failed"
+
+
+SubagentOutcome = Annotated[
+    Found | Partial | TimedOut | NoResults | RateLimited | Refused | Failed,
+    Field(discriminator="status"),
+]
+
+Retry = Literal["narrower", "broader", "again"]
+
+MAX_RETRIES = 2
+
+
+def retry(outcome: SubagentOutcome, retries: int) -> Retry | None:
+    """How the coordinator asks once more, or None where it takes what there is.
+
+    A timeout or a failure is met with a smaller question, an empty search with a wider one, a rate
+    limit with the same one later. What was refused is not asked again, and a part is taken.
+    """
+    if retries >= MAX_RETRIES:
+        return None
+    match outcome:
+        case TimedOut() | Failed():
+            return "narrower"
+        case NoResults(exhausted=True) if retries > 0:
+            return None
+        case NoResults():
+            return "broader"
+        case RateLimited():
+            return "again"
+        case _:
+            return None

@@ -1,0 +1,90 @@
+"""Whether one statement denies another: a negation on one side, or words of opposite direction."""
+
+from __future__ import annotations
+
+from workflows.quantities import read, same_number
+from workflows.statements import Value
+from workflows.words import NEGATIONS, STOP, WORD, negated, stem
+
+# Left and right are opposite; a statement holds one or the other, never both.
+_PAIRS = (
+    "rise rises rose risen rising increase increases increased increasing grow grows grew growth up"
+    "|fall falls fell fallen falling decrease decreases decreased decline declines declined drop "
+    "drops dropped shrank down",
+    "approve approves approved accept accepts accepted|reject rejects rejected",
+    "allow allows allowed permit permits permitted|ban bans banned forbid forbids forbidden "
+    "prohibit prohibits prohibited",
+    "support supports supported|oppose opposes opposed",
+    "above exceed exceeds exceeded|below",
+    "profit profitable|loss unprofitable",
+    "safe|unsafe",
+    "mandatory compulsory required|optional voluntary",
+    "higher|lower",
+    "faster|slower",
+    "cheaper|dearer costlier",
+    "before|after",
+    "possible feasible|impossible infeasible",
+    "legal lawful|illegal unlawful",
+    "improve improves improved improving|worsen worsens worsened worsening",
+    "successful succeeded|unsuccessful",
+    "likely|unlikely",
+    "true|false",
+    "guilty|innocent",
+    "alive|dead",
+    "include includes included including|exclude excludes excluded excluding",
+)
+_SIDE_OF = {
+    word: (row, side)
+    for row, pair in enumerate(_PAIRS)
+    for side, words in enumerate(pair.split("|"))
+    for word in words.split()
+}
+
+
+DIRECTIONS = frozenset(stem(word) for word in _SIDE_OF) | NEGATIONS
+"""Words that turn a statement round; whether two are about one thing is told without them."""
+
+
+def opposed(a: Value, b: Value) -> bool:
+    """Whether the two statements, taken to be about one thing, contradict each other."""
+    if not _numbers_agree(a.sentence, b.sentence):
+        return False
+    sides_a, sides_b = _sides(a.sentence), _sides(b.sentence)
+    shared = [row for row in sides_a if row in sides_b]
+    flipped = sum(sides_a[row] != sides_b[row] for row in shared) % 2 == 1
+    denied = negated(a.sentence) != negated(b.sentence)
+    if not shared and not denied:
+        return False
+    if denied and not flipped and a.stems - NEGATIONS != b.stems - NEGATIONS:
+        # A lone "not" far from what is shared may deny something else altogether.
+        return _denied_word_shared(a, b)
+    return flipped != denied
+
+
+def _sides(text: str) -> dict[int, int]:
+    found: dict[int, int] = {}
+    for word in WORD.findall(text.lower()):
+        if word in _SIDE_OF:
+            row, side = _SIDE_OF[word]
+            found.setdefault(row, side)
+    return found
+
+
+def _denied_word_shared(a: Value, b: Value) -> bool:
+    """Whether the word after the negation stands in the other statement."""
+    for one, other in ((a, b), (b, a)):
+        words = WORD.findall(one.sentence.lower().replace("\u2019", "'"))
+        for place, word in enumerate(words):
+            if word in NEGATIONS or word.endswith("n't"):
+                following = [w for w in words[place + 1 :] if w not in STOP][:2]
+                if following and all(stem(w) in other.stems for w in following[:1]):
+                    return True
+    return False
+
+
+def _numbers_agree(a: str, b: str) -> bool:
+    _, mine = read(a)
+    _, theirs = read(b)
+    return all(any(same_number(x, y) for y in theirs) for x in mine) and all(
+        any(same_number(x, y) for x in mine) for y in theirs
+    )

@@ -1,0 +1,313 @@
+"""The finished report: parts put together, citations numbered as they are read, the ledger beside it.
+
+All of it is mechanical. What the gate let through is not touched again, only its citation numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from workflows.contracts import (
+    ClaimOut,
+    Coverage,
+    CoverageStatus,
+    FacetOut,
+    PassOut,
+    PlanOut,
+    ResearchResult,
+    ResearchState,
+    ResultStatus,
+    SourceOut,
+    Telemetry,
+)
+from workflows.evidence import Cycle
+from workflows.ledger import Ledger, origin_count, origins
+from workflows.models import card
+from workflows.plan import Facet
+from workflows.report import CITATION, Draft
+
+_STATUS_WORDS: dict[CoverageStatus, str] = {
+    "answered": "answered",
+    "contested": "answered, contested",
+    "absent": "searched and absent",
+    "failed": "failed",
+    "left_out": "left out",
+}
+
+
+def publish(
+    state: ResearchState,
+    ledger: Ledger,
+    draft: Draft | None,
+    cycles: Mapping[str, Sequence[Cycle]],
+    seconds: float,
+) -> ResearchResult:
+    """The result of a job. `cycles` are each facet's rounds of retrieval, by facet id."""
+    origin = origins(ledger)
+    coverage = tuple(_coverage(state, ledger, origin, cycles))
+    body = _body(state, draft) if draft else _nothing_found(state)
+    numbers = _reading_order(body, ledger.numbers)
+    markdown = CITATION.sub(lambda m: f"[{numbers[int(m.group(1))]}]", body)
+    sources = sorted(
+        (_source(ledger, sid, numbers, origin) for sid in ledger.sources),
+        key=lambda s: (s.n is None, s.n or 0, s.uri),
+    )
+    spend, counters = state.spend, state.counters
+    return ResearchResult(
+        id=state.id,
+        question=state.request.question,
+        status=_status(state, ledger),
+        model=state.request.model,
+        plan=_plan(state),
+        coverage=coverage,
+        sources=tuple(sources),
+        claims=tuple(
+            ClaimOut(
+                id=claim.id,
+                facet_id=claim.facet_id,
+                text=claim.text,
+                verdict=claim.verdict,
+                confidence=claim.confidence,
+                quotes=claim.quotes,
+                origins=origin_count(claim, origin),
+                uncertain=claim.uncertain,
+                not_to_overstate=claim.not_to_overstate,
+                notes=claim.notes,
+            )
+            for claim in ledger.claims
+        ),
+        contradictions=ledger.contradictions,
+        gaps=state.gaps,
+        passes=tuple(
+            PassOut(
+                n=p.n,
+                gaps_in=p.gaps_in,
+                gaps_closed=p.gaps_closed,
+                turns=p.spend.turns,
+                usd=p.spend.usd,
+                seconds=p.seconds,
+                stop_reason=p.stop_reason,
+            )
+            for p in state.passes
+        ),
+        unreadable=state.corpus.unreadable,
+        mended=draft.mended if draft else (),
+        stop_reason=state.stop_reason,
+        telemetry=Telemetry(
+            spawned=counters.spawned,
+            parallel_max=counters.parallel_max,
+            retry_rate=_share(counters.retries, counters.spawned),
+            partial_data_rate=_share(counters.partial, len(state.outcomes)),
+            turns=spend.turns,
+            turns_bought_again=spend.bought_again,
+            input_tokens=spend.input_tokens,
+            output_tokens=spend.output_tokens,
+            usd=spend.usd,
+            seconds=seconds,
+            by_role=state.spend_by_role,
+        ),
+        report_markdown="\n\n".join(
+            [markdown, _method(state, coverage, draft), _source_list(sources)]
+        ).strip()
+        + "\n",
+    )
+
+
+def _body(state: ResearchState, draft: Draft) -> str:
+    facets = state.plan.facets if state.plan else ()
+    sections = {section.facet_id: section.markdown for section in draft.sections}
+    told = {entry.contradiction_id: entry.markdown for entry in draft.contradictions}
+    parts = [f"# {draft.title}", _head(state), "## Summary", draft.summary]
+    for facet in facets:
+        parts += [f"## {facet.title}", sections.get(facet.id, "")]
+    if told:
+        parts += ["## Where the sources disagree", "\n\n".join(told.values())]
+    if draft.gaps:
+        parts += ["## What is missing", draft.gaps]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _nothing_found(state: ResearchState) -> str:
+    """No report is invented: the result says what was tried."""
+    facets = state.plan.facets if state.plan else ()
+    tried = [
+        f"- **{facet.title}**: {getattr(outcome, 'reason', outcome.status)}"
+        for facet in facets
+        if (outcome := state.outcomes.get(facet.id))
+    ]
+    return "\n\n".join(
+        [
+            f"# Nothing was found: {state.request.question}",
+            _head(state),
+            "No source held anything that answers this question, so no report was written.",
+            "## What was tried",
+            "\n".join(tried),
+            "Add documents that deal with it, or ask more broadly, and run again.",
+        ]
+    )
+
+
+def _head(state: ResearchState) -> str:
+    documents = state.corpus.documents
+    return (
+        f"_{card(state.request.model).statement} Question: “{state.request.question.strip()}” "
+        f"Date: {state.started_at[:10]}. Documents searched: {documents}._"
+    )
+
+
+def _method(state: ResearchState, coverage: Iterable[Coverage], draft: Draft | None) -> str:
+    """How the report came about, so that a reader can judge it."""
+    parts = ["## How this was researched"]
+    rows = [
+        f"| {_cell(c.title)} | {_STATUS_WORDS[c.status]} | {c.claims} | {c.sources} "
+        f"| {c.origins} | {_cell(c.reason)} |"
+        for c in coverage
+    ]
+    parts.append(
+        "\n".join(
+            [
+                "| Facet | Status | Claims | Sources | Independent origins | Remark |",
+                "|---|---|---|---|---|---|",
+                *rows,
+            ]
+        )
+    )
+    if state.plan and state.plan.changes:
+        parts.append("Changes to the plan before research began:\n\n" + _items(state.plan.changes))
+    passes = [
+        f"Pass {p.n}: {p.gaps_in} gaps taken up, {p.gaps_closed} closed, {p.spend.turns} turns."
+        for p in state.passes
+        if p.n > 0
+    ]
+    if passes:
+        parts.append("Refinement after the first draft:\n\n" + _items(passes))
+    if state.stop_reason:
+        parts.append(f"Research stopped because: {state.stop_reason.value.replace('_', ' ')}.")
+    if state.corpus.unreadable:
+        files = [f"`{f.uri}`: {f.reason}" for f in state.corpus.unreadable]
+        parts.append("Files that could not be read:\n\n" + _items(files))
+    if draft and draft.mended:
+        parts.append(
+            f"{len(draft.mended)} passages were mended mechanically because the writer's did not "
+            "pass the checks; `report.json` lists them under `mended`."
+        )
+    return "\n\n".join(parts)
+
+
+def _source_list(sources: Iterable[SourceOut]) -> str:
+    cited = [s for s in sources if s.n is not None]
+    lines = [
+        f"{s.n}. {s.title} ({', '.join(x for x in (s.kind, s.date) if x)}), `{s.uri}`, "
+        f"sha256 `{s.sha256[:12]}`"
+        for s in cited
+    ]
+    return "\n\n".join(["## Sources", "\n".join(lines)]) if lines else ""
+
+
+def _reading_order(markdown: str, numbers: Mapping[str, int]) -> dict[int, int]:
+    """Ledger number → number in the report: 1, 2, 3 … as a reader meets them."""
+    known = set(numbers.values())
+    met = dict.fromkeys(int(n) for n in CITATION.findall(markdown) if int(n) in known)
+    return {n: i + 1 for i, n in enumerate(met)} | {
+        int(n): int(n) for n in CITATION.findall(markdown) if int(n) not in known
+    }
+
+
+def _coverage(
+    state: ResearchState,
+    ledger: Ledger,
+    origin: Mapping[str, str],
+    cycles: Mapping[str, Sequence[Cycle]],
+) -> Iterable[Coverage]:
+    if state.plan is None:
+        return
+    contested = {cid for c in ledger.contradictions for cid in c.claim_ids}
+    for facet in state.plan.facets:
+        claims = [claim for claim in ledger.citable() if claim.bears_on(facet.id)]
+        sources = {sid for claim in claims for sid in claim.source_ids}
+        outcome = state.outcomes.get(facet.id)
+        status: CoverageStatus
+        if claims:
+            status = "contested" if any(c.id in contested for c in claims) else "answered"
+            missing = "; ".join(getattr(outcome, "missing", ()))
+            reason = f"not found: {missing}" if missing else ""
+        else:
+            status = "absent" if outcome and outcome.status == "no_results" else "failed"
+            reason = getattr(outcome, "reason", "") or "it was not researched"
+        spend = state.spend_by_facet.get(facet.id)
+        yield Coverage(
+            facet_id=facet.id,
+            title=facet.title,
+            status=status,
+            reason=reason,
+            claims=len(claims),
+            sources=len(sources),
+            origins=len({origin.get(sid, sid) for sid in sources}),
+            cycles=tuple(cycles.get(facet.id, ())),
+            turns=spend.turns if spend else 0,
+            usd=spend.usd if spend else 0.0,
+        )
+    for facet in state.plan.left_out:
+        yield Coverage(
+            facet_id=facet.id,
+            title=facet.title,
+            status="left_out",
+            reason="the effort allows no more facets",
+        )
+
+
+def _status(state: ResearchState, ledger: Ledger) -> ResultStatus:
+    if not ledger.citable():
+        return "nothing_found"
+    unclosed = any(gap.status != "closed" for gap in state.gaps)
+    return "complete_with_gaps" if unclosed else "complete"
+
+
+def _plan(state: ResearchState) -> PlanOut:
+    if state.plan is None:
+        return PlanOut(kind="")
+    return PlanOut(
+        kind=state.plan.kind,
+        facets=tuple(_facet(facet) for facet in state.plan.facets),
+        changes=state.plan.changes,
+    )
+
+
+def _facet(facet: Facet) -> FacetOut:
+    return FacetOut(
+        id=facet.id,
+        title=facet.title,
+        question=facet.question,
+        boundary=facet.boundary,
+        reason=facet.reason,
+    )
+
+
+def _source(
+    ledger: Ledger, source_id: str, numbers: Mapping[int, int], origin: Mapping[str, str]
+) -> SourceOut:
+    source = ledger.sources[source_id]
+    n = ledger.numbers.get(source_id)
+    return SourceOut(
+        n=numbers.get(n) if n is not None else None,
+        id=source.id,
+        uri=source.uri,
+        title=source.title,
+        date=source.date,
+        kind=source.kind,
+        authority=source.authority,
+        origin=origin[source_id],
+        sha256=source.sha256,
+    )
+
+
+def _items(lines: Iterable[str]) -> str:
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def _share(part: int, whole: int) -> float:
+    return round(part / whole, 4) if whole else 0.0

@@ -1,0 +1,66 @@
+"""One refinement pass: targeted follow-ups for the open gaps, and only the sections they touch.
+
+A pass starts from the state the coordinator hands over and gives back the state it leaves behind.
+Nothing finished is bought again: known findings travel in, and only what is new is verified.
+"""
+
+from __future__ import annotations
+
+from temporalio import workflow
+
+with workflow.unsafe.imports_passed_through():
+    from workflows.contracts import Blocked, ResearchState, Resume
+    from workflows.evidence import Record
+    from workflows.gaps import Pass, commissionable
+    from workflows.steps import Steps
+
+
+class PassRequest(Record):
+    n: int
+    state: ResearchState
+
+
+@workflow.defn(name="RefinementWorkflow")
+class RefinementWorkflow:
+    @workflow.init
+    def __init__(self, request: PassRequest) -> None:
+        self._steps = Steps(request.state.model_copy(deep=True), self._tell_coordinator)
+        self._told: Blocked | None = None
+
+    @workflow.run
+    async def run(self, request: PassRequest) -> ResearchState:
+        steps, state, n = self._steps, self._steps.state, request.n
+        began, before = workflow.now(), state.spend
+        wanted = commissionable(state.gaps)
+
+        closed = await steps.research_gaps(n)
+        touched = {g.facet_id for g in state.gaps if g.closed_in == n}
+        await steps.write(revise=sorted(touched), n=n)
+        await steps.evaluate(n)
+
+        state.passes += (
+            Pass(
+                n=n,
+                gaps_in=len(wanted),
+                gaps_closed=closed,
+                spend=state.spend - before,
+                seconds=(workflow.now() - began).total_seconds(),
+            ),
+        )
+        return state
+
+    @workflow.signal
+    async def resume(self, request: Resume) -> None:
+        self._steps.resume()
+
+    @workflow.query
+    def state(self) -> ResearchState:
+        return self._steps.state
+
+    async def _tell_coordinator(self) -> None:
+        """All talk goes through the coordinator: it shows an operator what this pass waits for."""
+        parent, blocked = workflow.info().parent, self._steps.state.blocked
+        if parent is not None and blocked != self._told:
+            self._told = blocked
+            coordinator = workflow.get_external_workflow_handle(parent.workflow_id)
+            await coordinator.signal("pass_blocked", blocked)

@@ -1,0 +1,54 @@
+"""The one home of settings: what the environment says, read once at the door and passed on.
+
+`Settings.read(os.environ)` is pure: it takes the mapping. Secrets are not among the fields; only
+whether they are there. Their values are read by the clients that need them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from pydantic import Field
+
+from workflows.evidence import Record
+from workflows.models import DEFAULT_CLAUDE, OFFLINE
+
+STATE_DIR = ".research"
+_TEMPORAL = ("TEMPORAL_ADDRESS", "TEMPORAL_PROFILE", "TEMPORAL_CONFIG_FILE")
+_CREDENTIALS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_PROFILE")
+
+
+class Settings(Record):
+    state_dir: str = STATE_DIR
+    """Where the embedded server, the store and the indexes live."""
+    store: str
+    """RESEARCH_STORE: a folder or a URL (s3://, gs://, az://, file://) for what must survive."""
+    has_server: bool = False
+    """True where Temporal's own variables name a server; else the embedded one is started."""
+    has_credentials: bool = False
+    base_url: str | None = None
+    """ANTHROPIC_BASE_URL: any endpoint that speaks the Messages API."""
+    telemetry: bool = False
+    parallel_subagents: int = Field(default=40, ge=1)
+    """RESEARCH_WORKER_SUBAGENTS: how many subagents one worker runs at once."""
+
+    @property
+    def default_model(self) -> str:
+        return DEFAULT_CLAUDE if self.has_credentials or self.base_url else OFFLINE
+
+    @classmethod
+    def read(cls, env: Mapping[str, str]) -> Settings:
+        state_dir = env.get("RESEARCH_HOME") or STATE_DIR
+        return cls(
+            state_dir=state_dir,
+            store=env.get("RESEARCH_STORE") or str(Path(state_dir) / "store"),
+            has_server=any(env.get(name) for name in _TEMPORAL),
+            has_credentials=any(env.get(name) for name in _CREDENTIALS),
+            base_url=env.get("ANTHROPIC_BASE_URL") or None,
+            telemetry=any(
+                env.get(name)
+                for name in ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+            ),
+            parallel_subagents=int(env.get("RESEARCH_WORKER_SUBAGENTS") or 40),
+        )
