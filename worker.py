@@ -1,6 +1,6 @@
 """The worker: wires workflows and activities to a Temporal server and runs them until SIGTERM.
 
-    python worker.py
+python worker.py
 """
 
 from __future__ import annotations

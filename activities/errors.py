@@ -41,7 +41,7 @@ class StreamCut(Exception):
 
 
 def as_activity_error(error: Exception) -> ApplicationError:
-    """The provider's error as Temporal wants it: its kind, whether to retry, and how long to wait."""
+    """The provider's error as Temporal wants it: its kind, whether to retry, how long to wait."""
     if isinstance(error, anthropic.APIStatusError):
         return _from_status(error)
     if isinstance(error, TypeError):

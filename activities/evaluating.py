@@ -93,8 +93,7 @@ def shown(brief: EvaluateBrief, ledger: Ledger, draft: Draft) -> JsonObject:
             [draft.summary, *(section.markdown for section in draft.sections), draft.gaps]
         ),
         "gaps": [
-            gap.model_dump(include={"facet_id", "kind", "question", "status"})
-            for gap in brief.gaps
+            gap.model_dump(include={"facet_id", "kind", "question", "status"}) for gap in brief.gaps
         ],
         "pass": brief.n,
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 from temporalio import activity
@@ -23,7 +24,7 @@ class Indexing:
     async def open_corpus(self, brief: OpenCorpus) -> CorpusOpened:
         if brief.path is None:
             return CorpusOpened(corpus=CorpusReady())
-        if not Path(brief.path).is_dir():
+        if not await asyncio.to_thread(Path(brief.path).is_dir):
             raise ApplicationError(
                 f"the worker sees no folder {brief.path!r}; give a path that all workers can read",
                 type="bad_input",

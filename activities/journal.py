@@ -57,7 +57,7 @@ class Journal:
     async def tool_result(
         self, turn: Turn, tool_use_id: str, run: Callable[[], Awaitable[JsonObject]]
     ) -> JsonObject:
-        """What a tool returned the first time: the world may have changed since, the run has not."""
+        """What a tool returned the first time: the world may have changed since, the run not."""
         key = f"{self._folder}/{turn.fingerprint}.{tool_use_id}.json"
         kept = await self._store.get(key)
         if kept is None:

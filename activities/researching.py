@@ -13,7 +13,7 @@ from activities.errors import RATE_LIMITED
 from activities.roles import RESEARCHER
 from activities.toolbox import Toolbox
 from activities.workshop import Workshop
-from workflows.briefs import Researched, ResearchBrief
+from workflows.briefs import ResearchBrief, Researched
 from workflows.evidence import Claim, Findings, Quote
 from workflows.outcomes import (
     Failed,
@@ -189,18 +189,19 @@ def _nothing(brief: ResearchBrief, answer: ResearchAnswer, tools: Toolbox) -> Su
             reason=f"none of the quotes stand in their sources; {_looked_at(tools)}",
             try_instead="ask a narrower question, or use another model",
         )
-    queries = tools.queries()
-    if not queries:
+    if not tools.searched:
+        # Nothing was looked at, so nothing can be called absent.
+        why = "its searches failed" if tools.queries() else "it answered without searching"
         return Failed(
             asked=brief.ask,
-            reason="the subagent answered without searching",
-            try_instead="ask a narrower question",
+            reason=f"the subagent found nothing because {why}",
+            try_instead="look at the worker's log, then ask again",
         )
     return NoResults(
         asked=brief.ask,
         reason=f"the sources hold nothing on it; {_looked_at(tools)}",
         try_instead="add documents about it",
-        queries=queries,
+        queries=tools.queries(),
         exhausted=answer.exhausted,
     )
 
@@ -209,5 +210,3 @@ def _looked_at(tools: Toolbox) -> str:
     queries = "; ".join(f"“{q}”" for q in tools.queries()[:4])
     searched = f"searched {queries}" if queries else "nothing was searched"
     return f"{searched}; {len(tools.sources)} documents came into sight"
-
-

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import re
 from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
@@ -26,6 +27,8 @@ from workflows.quotes import sketch
 
 JsonObject = dict[str, Any]
 READ_CHARACTERS = 6000
+_WORD = re.compile(r"\w{3,}")
+_COUNTED = 40
 
 log = logging.getLogger(__name__)
 
@@ -41,6 +44,8 @@ class Toolbox:
         self._turns: list[int] = []
         self._log: dict[int, _CycleLog] = {}
         self.sources: dict[str, Source] = {}
+        self.searched = 0
+        """Searches that gave an answer, were it an empty one."""
 
     async def run(self, name: str, tool_input: JsonObject, turn: int) -> JsonObject:
         if name not in self._role.tools:
@@ -67,6 +72,7 @@ class Toolbox:
         if name == "search":
             entry = self._log.setdefault(turn, _CycleLog())
             entry.note(tool_input)
+            self.searched += not result.get("is_error")
 
     def cycles(self, final_scores: Iterable[tuple[str, float, str]] = ()) -> tuple[Cycle, ...]:
         """What each cycle asked, and how its hits were scored in the turn after it."""
@@ -96,7 +102,8 @@ class Toolbox:
         hits = await asyncio.to_thread(corpus.search, query, limit=self._role.hits, exclude=exclude)
         if self._role.name == "researcher" and cycle > 1:
             hits = await asyncio.to_thread(corpus.follow, query, hits, self._role.hits)
-        terms = await asyncio.to_thread(corpus.frequency, query.split()[:40])
+        words = dict.fromkeys(_WORD.findall(query.lower()))
+        terms = await asyncio.to_thread(corpus.frequency, list(words)[:_COUNTED])
         report = {
             "cycle": cycle,
             "cycles_left": self._cycles - cycle,

@@ -19,7 +19,7 @@ from activities.roles import VERIFIER
 from activities.store import Store
 from activities.toolbox import Toolbox
 from activities.workshop import Workshop
-from workflows.briefs import Batch, Reconciled, ReconcileBrief, Verified, VerifyBrief
+from workflows.briefs import Batch, ReconcileBrief, Reconciled, Verified, VerifyBrief
 from workflows.conflicts import Candidate
 from workflows.contracts import LedgerRef
 from workflows.evidence import (
@@ -191,9 +191,7 @@ def _rulings(
             if ruling.claim_id in ids
         ]
     settled = tuple(tuple(sorted(claim.id for claim in group)) for group in groups)
-    return Rulings(
-        rulings=tuple(rulings), contradictions=tuple(contradictions), settled=settled
-    )
+    return Rulings(rulings=tuple(rulings), contradictions=tuple(contradictions), settled=settled)
 
 
 def _sides(answer: GroupAnswer, ids: set[str], ledger: Ledger) -> tuple[Side, ...]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from pathlib import Path
 
 from activities.agent import Subagent
 from activities.journal import Journal
 from activities.model import Models
-from activities.sources.corpus import Corpus, IndexReport
+from activities.sources.corpus import Corpus
+from activities.sources.refresh import IndexReport
 from activities.store import Store
 from workflows.briefs import Job
 from workflows.budget import Allowance
@@ -38,11 +38,9 @@ class Workshop:
         """Bring the index of a folder up to date; only what changed is parsed."""
         # Two jobs over one folder would parse it twice side by side.
         async with self._opening:
-            folder = Path(path)
-            name = hashlib.sha256(str(folder).encode()).hexdigest()[:16]
-            corpus = self._corpora.get(path) or await asyncio.to_thread(
-                Corpus.open, folder, self._indexes / name
-            )
+            corpus = self._corpora.get(path)
+            if corpus is None:
+                corpus = await asyncio.to_thread(Corpus.open, Path(path), self._indexes)
             report = await asyncio.to_thread(corpus.refresh)
             self._corpora[path] = corpus
             return report

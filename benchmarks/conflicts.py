@@ -10,9 +10,10 @@ Answers are equal when they are the same after case and punctuation are folded. 
 
 preserved   share of the questions with several distinct answers (of documents labelled correct or
             misinfo) for which *every* distinct answer is kept distinct: it stands in the value of a
-            side of a candidate, or verbatim in the quotes of a claim that no group of agreement
-            joins with a claim of a document with another answer. The second arm makes this a
-            measure of loss (nothing dropped, nothing merged), not of detection.
+            side of a candidate, or verbatim in the quotes of a claim of a document with that
+            answer, which no group of agreement joins with a claim of a document with another. The
+            second arm makes this a measure of loss (nothing dropped, nothing merged), not of
+            detection.
 parted      the harder one: share of the same questions for which *every* pair of distinct answers
             stands on different sides of some candidate.
 pairs found share of pairs of documents with different answers that stand on different sides.
@@ -175,7 +176,9 @@ def _kept(
         return True
     for group in groups_of_agreement(claims):
         others = {truth[n] for n in group} - {answer, None}
-        holds = any(f" {answer} " in f" {folded(claims[n].text)} " for n in group)
+        holds = any(
+            truth[n] == answer and f" {answer} " in f" {folded(claims[n].text)} " for n in group
+        )
         if holds and not others:
             return True
     return False

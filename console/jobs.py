@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
@@ -212,7 +212,7 @@ async def resume(job: Job) -> bool:
 
 
 async def has_worker(client: Client) -> bool:
-    """True where somebody polls the task queue."""
+    """True where somebody polls the task queue, or did a minute ago: a poll lasts that long."""
     from temporalio.api.enums.v1 import TaskQueueType
     from temporalio.api.taskqueue.v1 import TaskQueue
     from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest
@@ -224,7 +224,8 @@ async def has_worker(client: Client) -> bool:
             task_queue_type=TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW,
         )
     )
-    return len(about.pollers) > 0
+    recent = datetime.now(UTC) - timedelta(seconds=75)
+    return any(poller.last_access_time.ToDatetime(UTC) > recent for poller in about.pollers)
 
 
 def cause(error: BaseException) -> str:

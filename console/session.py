@@ -34,8 +34,10 @@ class Session:
         # Imported late: the server and the worker start while this takes its time.
         from console.connection import connect
 
-        client = await connect(self.settings, self.server.address if self.server else None)
-        if self.server and self.server.fresh:
+        if self.server is None:
+            return await connect(self.settings, patience=1.0)
+        client = await connect(self.settings, self.server.address)
+        if self.server.fresh:
             await _registered(client)
         return client
 

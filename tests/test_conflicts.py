@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from workflows.comparison import Comparison
 from workflows.conflicts import Candidate, agree, candidates, explain, groups_of_agreement
 from workflows.evidence import Claim, Quote
+from workflows.statements import Value
 
 
 def claim(n: int, text: str, quote: str = "", facet: str = "f") -> Claim:
@@ -272,17 +274,15 @@ def test_agreement_is_symmetric_and_never_a_conflict(a: str, b: str) -> None:
 
 
 def test_work_grows_with_the_claims_not_with_their_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
-    from workflows import conflicts
-
     calls = 0
-    real = conflicts._Finder._same_thing
+    real = Comparison.same_thing
 
-    def counted(self: conflicts._Finder, a: conflicts.Value, b: conflicts.Value) -> bool:
+    def counted(self: Comparison, a: Value, b: Value) -> bool:
         nonlocal calls
         calls += 1
         return real(self, a, b)
 
-    monkeypatch.setattr(conflicts._Finder, "_same_thing", counted)
+    monkeypatch.setattr(Comparison, "same_thing", counted)
     syllables = ["ba", "ke", "lo", "mi", "nu", "ra", "se", "ti", "vo", "du"]
 
     def word(n: int) -> str:

@@ -9,6 +9,7 @@ witness. Agreement is symmetric; a claim agrees with itself.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import combinations
 
 from workflows.evidence import Claim
@@ -21,13 +22,27 @@ from workflows.words import stems
 
 _WITHIN = 0.7  # share of the shorter claim's words that must stand in the longer
 _TOGETHER = 0.5
-_CROWD = 64
+_SAME_QUOTE = 0.5
+_KEYS = 5
+_CROWD = 16
+_FEW = 6
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """A claim as far as agreement looks at it."""
+
+    text: str
+    folded: str
+    words: frozenset[str]
+    quotes: frozenset[str]
+    statement: Value
 
 
 def agree(a: Claim, b: Claim) -> bool:
     """Whether the two claims say the same thing."""
-    first, second = read_claims([a, b])
-    return _agree(a, b, first, second)
+    first, second = _said([a, b])
+    return _agree(first, second)
 
 
 def groups_of_agreement(claims: Sequence[Claim]) -> list[list[int]]:
@@ -36,26 +51,7 @@ def groups_of_agreement(claims: Sequence[Claim]) -> list[list[int]]:
     A claim joins a group only if it agrees with every member, so agreement never drifts along a
     chain of near neighbours.
     """
-    readings = read_claims(claims)
-    words = [frozenset(stems(claim.text)) for claim in claims]
-    counts: dict[str, int] = {}
-    for bag in words:
-        for word in sorted(bag):
-            counts[word] = counts.get(word, 0) + 1
-    blocks: dict[tuple[str, ...], list[int]] = {}
-    for place, claim in enumerate(claims):
-        rare = sorted((w for w in words[place] if counts[w] > 1), key=lambda w: (counts[w], w))[:5]
-        for key in combinations(sorted(rare), 2):
-            blocks.setdefault(key, []).append(place)
-        blocks.setdefault(("text", " ".join(sorted(words[place]))), []).append(place)
-        for quote in claim.quotes:
-            blocks.setdefault(("quote", _folded(quote.text)), []).append(place)
-    met = {
-        pair: None
-        for places in blocks.values()
-        if 1 < len(places) <= _CROWD
-        for pair in combinations(places, 2)
-    }
+    said = _said(claims)
     order = sorted(range(len(claims)), key=lambda n: (claims[n].id, claims[n].text))
     rank = {place: n for n, place in enumerate(order)}
     home = list(range(len(claims)))
@@ -65,11 +61,11 @@ def groups_of_agreement(claims: Sequence[Claim]) -> list[list[int]]:
     def agrees(x: int, y: int) -> bool:
         pair = (x, y) if x < y else (y, x)
         if pair not in known:
-            known[pair] = _agree(claims[x], claims[y], readings[x], readings[y])
+            known[pair] = _agree(said[x], said[y])
         return known[pair]
 
-    pairs = [(x, y) if rank[x] < rank[y] else (y, x) for x, y in met]
-    for x, y in sorted(pairs, key=lambda pair: (rank[pair[0]], rank[pair[1]])):
+    met = [(x, y) if rank[x] < rank[y] else (y, x) for x, y in _meeting(said)]
+    for x, y in sorted(met, key=lambda pair: (rank[pair[0]], rank[pair[1]])):
         one, other = home[x], home[y]
         if one == other or not agrees(x, y):
             continue
@@ -80,27 +76,62 @@ def groups_of_agreement(claims: Sequence[Claim]) -> list[list[int]]:
     return sorted(sorted(group) for group in groups.values())
 
 
+def _meeting(said: Sequence[_Said]) -> set[tuple[int, int]]:
+    """Pairs that share a quote, all their words, or two of their rarest."""
+    counts: dict[str, int] = {}
+    for one in said:
+        for word in one.words:
+            counts[word] = counts.get(word, 0) + 1
+    blocks: dict[tuple[str, ...], list[int]] = {}
+    for place, one in enumerate(said):
+        rare = sorted((counts[w], w) for w in one.words if counts[w] > 1)[:_KEYS]
+        for key in combinations(sorted(word for _, word in rare), 2):
+            blocks.setdefault(key, []).append(place)
+        for whole in (one.folded, *one.quotes):
+            blocks.setdefault((whole,), []).append(place)
+    met: set[tuple[int, int]] = set()
+    for places in blocks.values():
+        # In a crowd neighbours meet; those who say the same in the same words have sorted together.
+        if len(places) > _CROWD:
+            places.sort(key=lambda place: (said[place].folded, place))
+        reach = len(places) if len(places) <= _CROWD else _FEW
+        for n, x in enumerate(places):
+            met.update((min(x, y), max(x, y)) for y in places[n + 1 : n + 1 + reach] if x != y)
+    return met
+
+
 def _folded(text: str) -> str:
     return " ".join(text.lower().split())
 
 
-def _agree(a: Claim, b: Claim, first: Reading, second: Reading) -> bool:
-    if _folded(a.text) == _folded(b.text):
+def _said(claims: Sequence[Claim]) -> list[_Said]:
+    return [
+        _Said(
+            claim.text,
+            _folded(claim.text),
+            frozenset(stems(claim.text)),
+            frozenset(_folded(quote.text) for quote in claim.quotes),
+            _statement(claim, reading),
+        )
+        for claim, reading in zip(claims, read_claims(claims), strict=True)
+    ]
+
+
+def _agree(a: _Said, b: _Said) -> bool:
+    if a.folded == b.folded:
         return True
+    shared, least = len(a.words & b.words), min(len(a.words), len(b.words))
+    if not least or shared / least < _SAME_QUOTE:
+        return False
+    # One quote may carry several statements, so its words alone do not make them one.
+    quoted = a.quotes <= b.quotes or b.quotes <= a.quotes
+    if not quoted and (shared / least < _WITHIN or shared / len(a.words | b.words) < _TOGETHER):
+        return False
     if not _values_agree(a.text, b.text):
         return False
-    mine, theirs = _statement(a, first), _statement(b, second)
-    if different(mine, theirs) or opposed(mine, theirs):
+    if different(a.statement, b.statement) or opposed(a.statement, b.statement):
         return False
-    if {_folded(q.text) for q in a.quotes} & {_folded(q.text) for q in b.quotes}:
-        return True
-    bag, other = frozenset(stems(a.text)), frozenset(stems(b.text))
-    shared, least = len(bag & other), min(len(bag), len(other))
-    if not least:
-        return False
-    if shared / least < _WITHIN or shared / len(bag | other) < _TOGETHER:
-        return False
-    return not _edited(a.text, b.text)
+    return quoted or not _edited(a.text, b.text)
 
 
 def _edited(a: str, b: str) -> bool:

@@ -17,7 +17,7 @@ from workflows.evidence import Claim
 from workflows.moments import Moment
 from workflows.quantities import Quantity, read
 from workflows.statements import Value, names_event
-from workflows.units import family, is_hard
+from workflows.units import family
 from workflows.words import STOP, WORD, Name, names, sentences, stem, word_list
 
 _DATE = re.compile(r"^(?:when\b|(?:in|on) (?:what|which) (?:year|date|day|month)\b|"
@@ -75,6 +75,7 @@ _CREATED = word_list(
     """film movie album song single book novel series play game painting opera show ep record mixtape
     documentary poem comic magazine"""
 )
+_WORKS = frozenset(stem(word) for word in _CREATED) | {"by"}
 _HEADINGS = word_list(
     """released written produced directed starring music label genre length language references from
     films albums songs wikipedia statements country date cast plot summary external links edit"""
@@ -137,10 +138,9 @@ def answers(question: str, claims: Sequence[Claim], places: Sequence[int]) -> li
         for quote in claim.quotes:
             if quote.text not in text:
                 text = f"{text}\n{quote.text}"
-        if _speaks_of(wanted.entity, text):
-            value = _answer(wanted, text, place)
-            if value is not None and _introduced(wanted.entity, text, value):
-                found.append(value)
+        value = _answer(wanted, text, place)
+        if value is not None and _concerns(wanted, text, value):
+            found.append(value)
     return found
 
 
@@ -164,13 +164,29 @@ def _entity(question: str) -> tuple[str, ...]:
     )
 
 
-def _introduced(entity: Sequence[str], text: str, value: Value) -> bool:
-    """Whether the entity is named by the end of the value's sentence, not only after it."""
+_REFERENCE = re.compile(
+    r"\b(?:the|this) (?:city|town|village|township|municipality|county|district|island|region|country|"
+    r"parish|community|borough|company|school|river)\b",
+    re.I,
+)
+
+
+def _concerns(wanted: Ask, text: str, value: Value) -> bool:
+    """Whether the value is the entity's: named by the end of the value's sentence, or referred to.
+
+    A figure whose sentence speaks of "the town" belongs to the town the question names, since the
+    claim was collected for it, unless the claim names another in its place.
+    """
     given = value.amount or value.moment
     if given is None:
+        return _speaks_of(wanted.entity, text)
+    start, end = next(((s, e) for s, e in sentences(text) if s <= given.start < e), (0, len(text)))
+    if _speaks_of(wanted.entity, text[:end]):
         return True
-    end = next((e for s, e in sentences(text) if s <= given.start < e), len(text))
-    return _speaks_of(entity, text[:end])
+    return (
+        not _speaks_of(wanted.entity, text)
+        and _REFERENCE.search(text, start, end) is not None
+    )
 
 
 def _speaks_of(entity: Sequence[str], text: str) -> bool:
@@ -271,7 +287,8 @@ def _number(wanted: Ask, text: str, place: int) -> Value | None:
         q
         for q in amounts
         if not (q.label or q.unit == "clock")
-        and not (counting and (is_hard(q.unit) or q.value != int(q.value) or q.unit in _OTHERS))
+        and not (counting and (q.value != int(q.value) or q.unit not in ("", *wanted.relation)))
+        and not _AGENT.search(text, max(0, q.start - 6), q.start)
     ]
     cues = _cues(wanted, text)
     if not usable or not cues:
@@ -285,9 +302,8 @@ def _number(wanted: Ask, text: str, place: int) -> Value | None:
     return _value("number", place, text, amount=best, periods=periods)
 
 
+_AGENT = re.compile(r"\bby\s+$")  # "spoken by 22,795 people" counts speakers, not people
 _COUNTED = frozenset(stem(w) for w in ("population", "number", "people"))
-# What a place has many of beside people.
-_OTHERS = frozenset(stem(w) for w in ("households", "families", "units", "houses", "year", "mile"))
 _BY = re.compile(r"\b(?P<by>by|from)\s+(?P<who>(?:(?!\bby\b)[^.,;()|:\u2022]){2,70})")
 # "Title (Somebody album)": the name that tells works of one title apart.
 _TITLE = re.compile(
@@ -313,7 +329,7 @@ def _name(wanted: Ask, text: str, place: int) -> Value | None:
     made_by = _made_by(wanted, text, foreign)
     if made_by is not None:
         return _value("name", place, text, name=made_by)
-    cues = [c for c in _cues(wanted, text) if text[c[0] : c[1]].lower() not in _CREATED | {"by"}]
+    cues = [c for c in _cues(wanted, text) if stem(text[c[0] : c[1]]) not in _WORKS]
     if not cues:
         return None
     ranked = _nearest([(n.start, n.end) for n in foreign], cues, text)
@@ -357,7 +373,7 @@ def _made_by(wanted: Ask, text: str, foreign: Sequence[Name]) -> Name | None:
 
 
 _IS_A = re.compile(r"\b(?:is|was) an? (?:[\w-]+ ){0,6}(?=in\b)")
-_AT = re.compile(r"\b(?:in|at|near|of)\s+(?:the\s+|a\s+)?$")
+_AT = re.compile(r"\b(?:in|at|near|city of|town of|village of|county of)\s+(?:the\s+|a\s+)?$")
 
 
 def _place(wanted: Ask, text: str, place: int, foreign: Sequence[Name]) -> Value | None:
@@ -379,7 +395,7 @@ def _place(wanted: Ask, text: str, place: int, foreign: Sequence[Name]) -> Value
 def _attribute(wanted: Ask, text: str, place: int) -> Value | None:
     """"the Republican Party", "Assamese-language": the name that stands before the noun asked."""
     for hit in WORD.finditer(text):
-        if stem(hit.group()) not in wanted.relation:
+        if stem(hit.group()) not in wanted.relation or hit.group().endswith("s"):
             continue
         before = re.search(r"([A-Z][a-z]+)[\s-]$", text[max(0, hit.start() - 24) : hit.start()])
         if before is None or before[1].lower() in STOP or before[1].lower() in wanted.entity:

@@ -21,7 +21,6 @@ from workflows.gaps import Gap
 from workflows.outcomes import Retry, SubagentOutcome
 from workflows.plan import Effort, Facet, Plan
 
-
 Approach = Literal["first"] | Retry
 
 
@@ -175,5 +174,3 @@ class Evaluated(Record):
 class PublishBrief(Record):
     state: ResearchState
     seconds: float
-
-

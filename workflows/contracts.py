@@ -9,7 +9,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PositiveInt, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from workflows.budget import Budget, Spend
 from workflows.evidence import Contradiction, Cycle, Quote, Record, Verdict
@@ -38,7 +38,10 @@ class ResearchRequest(BaseModel):
     effort: Effort = Effort.STANDARD
     max_passes: int | None = Field(default=None, ge=0, le=20)
     max_facets: int | None = Field(default=None, ge=1, le=60)
-    parallel: PositiveInt = DEFAULT_PARALLEL
+    parallel: int = Field(default=DEFAULT_PARALLEL, ge=1, le=50)
+    """How many subagents of this job run at once."""
+    subagent_seconds: float = Field(default=900.0, gt=0, le=6 * 3600)
+    """When a subagent hands over what it has."""
     budget: Budget = Budget()
     pinned: tuple[Note, ...] = ()
     """Facts every subagent is given beside the question."""

@@ -135,9 +135,7 @@ def origins(ledger: Ledger) -> dict[str, str]:
     result: dict[str, str] = {}
     firsts: list[Source] = []
     for source in ledger.sources.values():
-        twin = next(
-            (f for f in firsts if likeness(f.sketch, source.sketch) >= SAME_ORIGIN), None
-        )
+        twin = next((f for f in firsts if likeness(f.sketch, source.sketch) >= SAME_ORIGIN), None)
         if twin is None:
             firsts.append(source)
         result[source.id] = twin.id if twin else source.id

@@ -60,5 +60,3 @@ MODELS: dict[str, ModelCard] = {
 
 def card(name: str) -> ModelCard:
     return MODELS.get(name) or ModelCard(name=name, statement=_WRITTEN_BY)
-
-

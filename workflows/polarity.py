@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from workflows.quantities import read, same_number
 from workflows.statements import Value
 from workflows.words import NEGATIONS, STOP, WORD, negated, stem
@@ -47,13 +49,11 @@ DIRECTIONS = frozenset(stem(word) for word in _SIDE_OF) | NEGATIONS
 
 def opposed(a: Value, b: Value) -> bool:
     """Whether the two statements, taken to be about one thing, contradict each other."""
-    if not _numbers_agree(a.sentence, b.sentence):
-        return False
-    sides_a, sides_b = _sides(a.sentence), _sides(b.sentence)
-    shared = [row for row in sides_a if row in sides_b]
-    flipped = sum(sides_a[row] != sides_b[row] for row in shared) % 2 == 1
-    denied = negated(a.sentence) != negated(b.sentence)
-    if not shared and not denied:
+    (denies_a, sides_a), (denies_b, sides_b) = stance(a.sentence), stance(b.sentence)
+    known = dict(sides_b)
+    flips = [side != known[row] for row, side in sides_a if row in known]
+    flipped, denied = sum(flips) % 2 == 1, denies_a != denies_b
+    if not (flipped or denied) or not _numbers_agree(a.sentence, b.sentence):
         return False
     if denied and not flipped and a.stems - NEGATIONS != b.stems - NEGATIONS:
         # A lone "not" far from what is shared may deny something else altogether.
@@ -61,13 +61,15 @@ def opposed(a: Value, b: Value) -> bool:
     return flipped != denied
 
 
-def _sides(text: str) -> dict[int, int]:
+@lru_cache(maxsize=16384)
+def stance(text: str) -> tuple[bool, tuple[tuple[int, int], ...]]:
+    """Whether a text denies, and which way its words of direction point."""
     found: dict[int, int] = {}
     for word in WORD.findall(text.lower()):
         if word in _SIDE_OF:
             row, side = _SIDE_OF[word]
             found.setdefault(row, side)
-    return found
+    return negated(text), tuple(found.items())
 
 
 def _denied_word_shared(a: Value, b: Value) -> bool:

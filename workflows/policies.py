@@ -15,7 +15,6 @@ from temporalio.common import RetryPolicy
 NEEDS_OPERATOR = ("authentication", "bad_request", "spend_limit", "bad_input", "storage")
 
 HEARTBEAT = timedelta(seconds=4)
-RESEARCH_SECONDS = 15 * 60.0
 
 
 @dataclass(frozen=True)
@@ -43,5 +42,8 @@ MECHANICAL = Policy(timedelta(minutes=10), timedelta(minutes=40), attempts=5)
 THINKING = Policy(timedelta(minutes=15), timedelta(minutes=60), attempts=6)
 """Planning, reviewing, verifying, writing, judging."""
 
-RESEARCHING = Policy(timedelta(seconds=RESEARCH_SECONDS + 60), timedelta(hours=2), attempts=6)
-"""A subagent ends by itself at its soft deadline; the minute above it is for handing over."""
+
+def researching(seconds: float) -> Policy:
+    """A subagent ends by itself at its soft deadline; the minute above it is for handing over."""
+    attempt = timedelta(seconds=seconds + 60)
+    return Policy(attempt, 8 * attempt, attempts=6)

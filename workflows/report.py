@@ -191,7 +191,11 @@ class _Support:
             for n in cited
             for text in (
                 self._about.get(n, ""),
-                *(t for c in self._claims.get(n, ()) for t in (c.text, *(q.text for q in c.quotes))),
+                *(
+                    t
+                    for c in self._claims.get(n, ())
+                    for t in (c.text, *(q.text for q in c.quotes))
+                ),
             )
         ]
 
@@ -247,9 +251,7 @@ def _prose_faults(
             yield Fault("uncited", where, f"a paragraph of fact has no citation: “{start}…”")
             continue
         for number in _unsupported(paragraph, cited, support, told):
-            yield Fault(
-                "number", where, f"{number} stands in no claim cited there, in “{start}…”"
-            )
+            yield Fault("number", where, f"{number} stands in no claim cited there, in “{start}…”")
 
 
 def _unsupported(

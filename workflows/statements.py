@@ -270,6 +270,15 @@ class _Sentence:
         self.claim, self.text, self.offset = claim, text, offset
         self.dates, self.amounts = dates, amounts
         self.words = [(w, s + offset, e + offset) for w, s, e in tokens(text)]
+        dated = [(m.start, m.end) for m in dates]
+        self.content = [
+            (stem(w), lower, s, e)
+            for w, s, e in self.words
+            if len(w) > 1
+            and w[0].isalpha()
+            and (lower := w.lower()) not in STOP
+            and not any(a <= s < b for a, b in dated)
+        ]
         self.names = [n for n in found if not _merely_opens(n, offset, common)]
         self.entities = [n for n in self.names if not self._said(n)]
         self.labels = tuple(
@@ -324,14 +333,9 @@ class _Sentence:
         periods: tuple[Moment, ...] | None = None,
         entities: tuple[tuple[str, ...], ...] | None = None,
     ) -> Value:  # fmt: skip
-        content = [
-            (stem(w), w.lower(), s, e)
-            for w, s, e in self.words
-            if not (start <= s < end) and len(w) > 1 and w.lower() not in STOP and w[0].isalpha()
-        ]
-        dated = [(m.start, m.end) for m in self.dates]
-        content = [c for c in content if not any(a <= c[2] < b for a, b in dated)]
-        content.sort(key=lambda c: (min(abs(c[2] - end), abs(start - c[3])), c[2]))
+        content = [c for c in self.content if not start <= c[2] < end]
+        if kind != "statement":
+            content.sort(key=lambda c: (min(abs(c[2] - end), abs(start - c[3])), c[2]))
         near = content[:6]
         classes = frozenset(_MEASURE_OF[w] for _, w, _, _ in near if w in _MEASURE_OF)
         if kind == "date":
@@ -410,6 +414,12 @@ class _Sentence:
 
 def _merely_opens(name: Name, offset: int, common: frozenset[str]) -> bool:
     return name.start <= offset + 1 and " " not in name.text and name.text.lower() in common
+
+
+def scope(value: Value) -> object:
+    """All that `different` looks at: values of one scope need to be asked only once."""
+    periods = tuple((m.first, m.last) for m in value.periods)
+    return value.kind, value.names, value.labels, periods, value.contrasts, value.measures
 
 
 def phrase(statement: Value, text: str) -> Value:

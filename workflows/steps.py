@@ -55,10 +55,9 @@ from workflows.plan import Facet, Plan, fit, mend
 from workflows.policies import (
     HEARTBEAT,
     MECHANICAL,
-    RESEARCH_SECONDS,
-    RESEARCHING,
     THINKING,
     Policy,
+    researching,
 )
 
 Result = TypeVar("Result", bound=Record)
@@ -127,9 +126,7 @@ class Steps:
     async def review(self) -> None:
         """The split is reviewed, then cut to size, before the first researcher starts."""
         self.state.phase = Phase.REVIEWING
-        brief = ReviewBrief(
-            job=self._job(), plan=self._plan(), max_facets=self.state.limits.facets
-        )
+        brief = ReviewBrief(job=self._job(), plan=self._plan(), max_facets=self.state.limits.facets)
         reviewed = await self._call("review_plan", brief, Planned, THINKING, "review the plan")
         request = self.state.request
         self.state.plan = fit(mend(reviewed.plan), request.effort, request.max_facets)
@@ -282,6 +279,7 @@ class Steps:
             self.state.running += (assignment.task,)
             counters.parallel_max = max(counters.parallel_max, len(self.state.running))
             await self._notify()
+            seconds = self.state.request.subagent_seconds
             brief = ResearchBrief(
                 job=self._job(),
                 facet=assignment.facet,
@@ -295,11 +293,11 @@ class Steps:
                 cycles=self.state.limits.cycles,
                 max_claims=self.state.limits.claims,
                 allowance=self.state.request.budget.for_research(self.state.spend),
-                seconds=RESEARCH_SECONDS,
+                seconds=seconds,
             )
             try:
                 answer = await self._call(
-                    "research", brief, Researched, RESEARCHING, assignment.facet.title
+                    "research", brief, Researched, researching(seconds), assignment.facet.title
                 )
             finally:
                 self.state.running = tuple(
@@ -342,9 +340,7 @@ class Steps:
         async def judge(batch: Batch, name: str) -> str:
             async with self._verifiers:
                 self.state.counters.spawned += 1
-                brief = VerifyBrief(
-                    job=self._job(), ledger=pooled.ledger, batch=batch, task=name
-                )
+                brief = VerifyBrief(job=self._job(), ledger=pooled.ledger, batch=batch, task=name)
                 ruled = await self._call(
                     "verify", brief, Verified, THINKING, f"{len(batch.groups)} conflicts"
                 )

@@ -6,9 +6,10 @@ of it. What stands in that place is then a value on both sides, whatever kind of
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from functools import lru_cache
 
 from workflows.words import STOP, stem, tokens
 
@@ -28,34 +29,52 @@ class Substitution:
 
 def substitutions(a: str, b: str) -> Iterator[Substitution]:
     """Places where one phrase stands for another, shared words on both sides of it."""
-    mine, theirs = list(tokens(a)), list(tokens(b))
-    keys = [w.lower() for w, _, _ in mine], [w.lower() for w, _, _ in theirs]
+    mine, theirs = _words(a), _words(b)
+    keys = [w for w, _, _ in mine], [w for w, _, _ in theirs]
     steps = SequenceMatcher(None, *keys, autojunk=False).get_opcodes()
     for place, (step, i, j, k, m) in enumerate(steps):
         if step != "replace" or max(j - i, m - k) > _LONGEST:
             continue
-        if not (0 < place and steps[place - 1][0] == "equal"):
+        if not place or steps[place - 1][0] != "equal":
             continue
         before = steps[place - 1][2] - steps[place - 1][1]
         last = place + 1 == len(steps)
         after = 0 if last or steps[place + 1][0] != "equal" else 1
         if not (last or after):
             continue
-        ours = {stem(w) for w in keys[0][i:j] if w not in STOP and len(w) > 1}
-        others = {stem(w) for w in keys[1][k:m] if w not in STOP and len(w) > 1}
-        if ours - others and others - ours:
+        if _exchanged(keys[0][i:j], keys[1][k:m]):
             yield Substitution(
                 (mine[i][1], mine[j - 1][2]), (theirs[k][1], theirs[m - 1][2]), before
             )
 
 
+@lru_cache(maxsize=4096)
+def _words(text: str) -> tuple[tuple[str, int, int], ...]:
+    return tuple((word.lower(), start, end) for word, start, end in tokens(text))
+
+
 def lone_substitution(a: str, b: str) -> Substitution | None:
     """The one phrase in which two wordings of a sentence differ, if it is one, past the subject."""
-    found = list(substitutions(a, b))
-    if len(found) != 1 or found[0].before < _LEAD:
+    mine, theirs = _words(a), _words(b)
+    least = min(len(mine), len(theirs))
+    lead = 0
+    while lead < least and mine[lead][0] == theirs[lead][0]:
+        lead += 1
+    if lead < _LEAD:
         return None
-    one = found[0]
-    rest_a = a[: one.mine[0]].split() + a[one.mine[1] :].split()
-    rest_b = b[: one.theirs[0]].split() + b[one.theirs[1] :].split()
-    shared = SequenceMatcher(None, rest_a, rest_b, autojunk=False).ratio()
-    return one if shared >= 0.85 else None
+    tail = 0
+    while tail < least - lead and mine[-1 - tail][0] == theirs[-1 - tail][0]:
+        tail += 1
+    ours, others = mine[lead : len(mine) - tail], theirs[lead : len(theirs) - tail]
+    if max(len(ours), len(others)) > _LONGEST or lead + tail < 2 * max(len(ours), len(others)):
+        return None
+    if not _exchanged([w for w, _, _ in ours], [w for w, _, _ in others]):
+        return None
+    return Substitution((ours[0][1], ours[-1][2]), (others[0][1], others[-1][2]), lead)
+
+
+def _exchanged(mine: Sequence[str], theirs: Sequence[str]) -> bool:
+    """Whether each side has a content word the other lacks."""
+    ours = {stem(w) for w in mine if w not in STOP and len(w) > 1}
+    others = {stem(w) for w in theirs if w not in STOP and len(w) > 1}
+    return bool(ours - others and others - ours)

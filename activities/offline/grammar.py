@@ -30,6 +30,9 @@ _REWORDED = (
 _TOKEN = re.compile(r"[,;:|]|[^\s,;:|()\"“”]+")
 WH = listed("what which who whom whose when where why how whether")
 OPENERS = frozenset({"including", "covering", "considering", "regarding", "concerning"})
+_NUMBERS = listed("two three four five six seven eight nine ten")
+_POSSESSIVES = listed("its their our his her your my")
+_AUXILIARIES = listed("do does did can could will would should may might must")
 _JOINED = frozenset({"and", "or"})
 VERDICTS = listed("good bad better worse best worst right wrong yes no not positive negative")
 
@@ -53,11 +56,12 @@ def tokens_of(clause: str) -> list[Token]:
     for i, text in enumerate(raw):
         before = tokens[-1] if tokens else None
         after = raw[i + 1].lower() if i + 1 < len(raw) else ""
-        tokens.append(Token(text, _role(text, before, after)))
+        helped = any(token.low in _AUXILIARIES for token in tokens)
+        tokens.append(Token(text, _role(text, before, after, helped)))
     return tokens
 
 
-def _role(text: str, before: Token | None, after: str) -> str:
+def _role(text: str, before: Token | None, after: str, helped: bool) -> str:
     low = text.lower().replace("’", "'")
     previous = before.role if before else "start"
     if text in ",;":
@@ -78,9 +82,15 @@ def _role(text: str, before: Token | None, after: str) -> str:
         return "determiner"
     if low in STOP:
         return "other"
+    # "the county orders two": what stands between a noun and a determiner is a verb.
+    if previous == "noun" and (after in DETERMINERS or after in _NUMBERS):
+        return "verb"
     if low.endswith("ing"):
-        finite = previous == "noun" and after in DETERMINERS
-        return "verb" if finite else "noun"
+        return "verb" if previous == "noun" and not after and low in VERBS else "noun"
+    # "energy use, …" is a thing; "what does it offer?" asks what is done.
+    closes = previous == "noun" and (after in {",", ";", "and", "or"} or not (after or helped))
+    if closes and low in VERBS - QUESTION_WORDS:
+        return "noun"
     if low.endswith("ed") and len(low) > 4:
         return "verb" if previous in {"noun", "other", "wh"} else "noun"
     if low.endswith("ly") and len(low) > 5:
@@ -123,7 +133,8 @@ def past_separator(tokens: list[Token], at: int) -> tuple[int, bool]:
 
 
 def trimmed(text: str) -> str:
-    tokens = text.strip(' \t\n,;:.?!"“”').split()
+    """Without marks around it, leading determiners and words like "its" that point elsewhere."""
+    tokens = [t for t in text.strip(' \t\n,;:.?!"“”').split() if t.lower() not in _POSSESSIVES]
     while tokens and tokens[0].lower() in DETERMINERS | {"and", "or", "also", "then", "finally"}:
         tokens = tokens[1:]
     return " ".join(tokens)

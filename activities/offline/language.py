@@ -22,7 +22,7 @@ from activities.offline.grammar import (
     tokens_of,
     trimmed,
 )
-from activities.offline.lexicon import ADJECTIVE_ENDINGS, PREPOSITIONS, STOP
+from activities.offline.lexicon import ADJECTIVE_ENDINGS, PREPOSITIONS, STOP, listed
 from activities.offline.phrases import (
     WORD,
     Name,
@@ -53,6 +53,7 @@ _BULLET = re.compile(r"^\s*(?:[-*•–]|\(?(?:\d{1,2}|[a-z])[.)])\s+(.+?)[\s;,.
 _ENUMERATED = re.compile(r"\(?\b(?:\d|[a-z]|i{1,3}|iv|vi{0,3})\)\s+")
 
 
+_FRAMES = listed("state status role history future impact effect influence importance development")
 _NEXT_QUESTION = re.compile(
     # After "and" any question word opens a new question; after a bare comma "who", "which" and
     # "where" mostly begin a relative clause, which does not.
@@ -161,6 +162,8 @@ def _settled(items: list[list[Token]]) -> list[list[Token]]:
     programme" the programme belongs to both, so it is taken off.
     """
     *rest, last = items
+    if len(rest[0]) > 2 and rest[0][1].low == "of" and rest[0][0].low in _FRAMES:
+        rest[0] = rest[0][2:]
     of = next((i for i, token in enumerate(last) if token.low == "of"), None)
     if of is not None and not any(token.low == "of" for item in rest for token in item):
         whole = len(last) - of > 2 or last[-1].text[0].isupper()

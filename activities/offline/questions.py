@@ -6,6 +6,7 @@ Only the English of the question is used, so the reading is the same whatever th
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from activities.offline.grammar import VERDICTS, WH, Token, tokens_of, trimmed
@@ -42,7 +43,7 @@ _DECIDES = re.compile(
 )
 _TELLS_TIME = re.compile(
     r"\btimeline\b|\bchronolog|\bhistor(?:y|ical)\b|\bevol(?:ution|ve[sd]?)\b|\bmilestones?\b|"
-    r"\bover (?:time|the (?:years|decades|past|last|course))\b|\bsequence of\b|\bcourse of events\b|"
+    r"\bover (?:time|the (?:years|decades|past|last|course))\b|\b(?:sequence|course) of events\b|"
     r"\bfrom (?:\w+ )?\d{4} (?:to|until|till|through|onwards?)\b|\bbetween \d{4} and \d{4}\b|"
     r"\bsince (?:\w+ )?\d{4}\b|\b\d{4}\s?[–-]\s?\d{4}\b|"
     r"\bhow (?:did|has|have|had|was|were) .*\b(?:develop|chang|evolv|progress|unfold|come about|"
@@ -85,7 +86,13 @@ _FOLLOWS = re.compile(
     re.I,
 )
 _YEAR = re.compile(r"\b(1[5-9]\d\d|20\d\d)\b")
-_SUBJECT_WORDS = 12
+_SUBJECT_WORDS = 11
+_SPAN_WORDS = 8
+_INTRODUCTION = re.compile(
+    r"((?:by|in|given|based on|according to|as|for|after|following|considering)\b[^?]*?),\s+"
+    r"(?=(?:what|which|how|why|who|should|is|are|does|do|can)\b)",
+    re.I,
+)
 _TIMES = listed("end start beginning q1 q2 q3 q4 year years month months date time order response")
 
 
@@ -105,10 +112,19 @@ class Question:
     kind: QuestionKind
     subject: str
     """What it is all about, fit to stand after "of"; empty where the question names nothing."""
+    spans: tuple[str, ...]
+    """The phrases the subject is made of."""
     aspects: tuple[Aspect, ...]
     things: tuple[str, ...] = ()
     """What it compares."""
     years: tuple[int, ...] = ()
+
+
+def listing(items: Sequence[str], word: str = "and") -> str:
+    """ "a", "a and b", "a, b and c"."""
+    if len(items) < 2:
+        return "".join(items)
+    return f"{', '.join(items[:-1])} {word} {items[-1]}"
 
 
 def read_question(text: str) -> Question:
@@ -121,7 +137,8 @@ def read_question(text: str) -> Question:
     else:
         things = ()
     years = tuple(sorted({int(y) for y in _YEAR.findall(text)}))
-    return Question(text, kind, _subject(text, aspects, things), aspects, things, years)
+    spans = _spans_of_subject(text, aspects, things)
+    return Question(text, kind, listing(spans), spans, aspects, things, years)
 
 
 def _aspect(text: str) -> Aspect:
@@ -234,29 +251,47 @@ def _compared(text: str) -> tuple[str, ...]:
     return ()
 
 
-def _subject(text: str, aspects: tuple[Aspect, ...], things: tuple[str, ...]) -> str:
+def _spans_of_subject(
+    text: str, aspects: tuple[Aspect, ...], things: tuple[str, ...]
+) -> tuple[str, ...]:
     """The question's own noun phrases that are neither aspects nor sides, in its own words."""
     taken = {t for a in aspects if not a.asks for t in content_terms(a.text.split(" of ")[0])}
     taken |= {t for thing in things for t in content_terms(thing)}
     asked = [a.text for a in aspects if a.asks]
     spans: list[str] = []
+    later: list[str] = []
     for sentence in sentences(text):
         for clause in asked:
             if not sentence.startswith(clause):
                 sentence = sentence.replace(clause, "")
+        opening = _INTRODUCTION.match(sentence)
+        if opening:
+            later += _spans(tokens_of(opening[1]), taken)
+            sentence = sentence[opening.end() :]
         if not re.match(r"(?:please )?(?:cover|include|consider|address|focus)\b", sentence, re.I):
             spans += _spans(tokens_of(sentence.rstrip(" ?.!")), taken)
         if spans:
             break
-    spans = list(dict.fromkeys(spans))
+    spans = [_shortened(span) for span in dict.fromkeys(spans)]
     named = [s for s in spans if capitalised(f"a {s}")]
     others = sorted((s for s in spans if s not in named), key=lambda s: -len(content_terms(s)))
     kept: list[str] = []
-    for span in [*named[:2], *others[:2]]:
-        if not kept or len(" ".join([*kept, span]).split()) <= _SUBJECT_WORDS:
+    # What a question opens with ("Based on …, how …") is context: it comes last and if it fits.
+    context = [_shortened(span) for span in later]
+    for span in [*named[:2], *others[:2], *context]:
+        fits = len(kept) < 3 and len(" ".join([*kept, span]).split()) <= _SUBJECT_WORDS
+        if not kept or fits:
             kept.append(span)
-    kept.sort(key=spans.index)
-    return ", ".join(kept[:-1]) + " and " + kept[-1] if len(kept) > 1 else "".join(kept)
+    kept.sort(key=[*spans, *context].index)
+    return tuple(kept)
+
+
+def _shortened(span: str) -> str:
+    """A very long phrase by its last part that holds a name."""
+    if len(span.split()) <= _SPAN_WORDS:
+        return span
+    parts = re.split(r"\s(?:of|in|on|for|to|from|by|with|at)\s(?:the |a |an |its |their )?", span)
+    return next((p for p in reversed(parts) if capitalised(f"a {p}")), parts[0])
 
 
 def _spans(tokens: list[Token], taken: set[str]) -> list[str]:
@@ -264,9 +299,7 @@ def _spans(tokens: list[Token], taken: set[str]) -> list[str]:
     run: list[Token] = []
     for i, token in enumerate(tokens):
         number = token.role == "noun" or token.text.isdigit()
-        if number:
-            run.append(token)
-        elif run and token.role in {"preposition", "determiner"} and _goes_on(tokens, i):
+        if number or (run and token.role in {"preposition", "determiner"} and _goes_on(tokens, i)):
             run.append(token)
         else:
             spans.append(run)

@@ -94,6 +94,7 @@ _REASON = re.compile(
     re.I,
 )
 _DATE = re.compile(r"\b(?:1[5-9]|20)\d\d\b")
+_JOINT = re.compile(r"\s+(?:and|or|versus|vs\.?)\s+|\s*[,;/&]\s*", re.I)
 _SAID_ELSEWHERE = 0.55
 """What a term in the title or heading counts for the sentences under it."""
 
@@ -114,6 +115,7 @@ _GROUPS = _groups()
 class Aim:
     """What one ask is after."""
 
+    title: str
     ask: str
     weights: Mapping[str, float]
     own: frozenset[str]
@@ -121,6 +123,10 @@ class Aim:
     surface: Mapping[str, str]
     """The ask's own word for each term."""
     phrases: tuple[str, ...]
+    subject: Mapping[str, float]
+    """The whole question's terms and their weights."""
+    named: frozenset[str]
+    """Terms that stand in the ask only as part of names: whom it is about, not what."""
     names: tuple[str, ...]
     """Names of several words in the ask, in lower case."""
     wants: frozenset[str]
@@ -137,6 +143,13 @@ class Aim:
         top = max(eligible.values(), default=0.0)
         heavy = [t for t, w in eligible.items() if w >= 0.45 * top]
         return tuple(sorted(heavy, key=lambda t: (-self.weights[t], t)))
+
+    @property
+    def parts(self) -> tuple[tuple[str, ...], ...]:
+        """The distinctive terms by the parts of the title: "costs and funding" is either."""
+        split = (set(content_terms(part)) for part in _JOINT.split(self.title))
+        parts = [tuple(t for t in self.core if t in terms) for terms in split]
+        return tuple(part for part in parts if part) or (self.core,)
 
     def matches(self, text: str) -> dict[str, float]:
         """The ask's terms that stand in a text: 1 as such, less as a synonym or relative."""
@@ -175,6 +188,12 @@ class Aim:
         )
         return held / total
 
+    def about(self, text: str) -> float:
+        """The share of the whole question's weight that a text holds."""
+        total = sum(self.subject.values())
+        roots = _roots(text)
+        return sum(w for t, w in self.subject.items() if t in roots) / total if total else 0.0
+
     def titled(self, title: str) -> bool:
         """Whether a title is wholly made of the ask's terms, a distinctive one among them."""
         terms = set(content_terms(title.split(" (", 1)[0]))
@@ -205,18 +224,15 @@ def aim_at(
     own = frozenset(t for t in solid if t not in shared or t in titled)
     weights: dict[str, float] = {}
     for term in asked:
-        weight = rarity(known.get(term), documents)
+        weight = _told_weight(term, known, documents)
         if term in titled:
             weight *= 1.6
+        elif titled:
+            # What an ask adds to its title tells where to look, not what must be there.
+            weight *= 0.7
         if own and term in shared and term not in titled:
             weight *= 0.5
-        if term in _FILLER:
-            weight *= 0.1
-        elif term in _SOFT:
-            weight *= 0.45
-        elif term in _ACTS:
-            weight *= 0.35
-        elif term in named:
+        if term in named and term not in _SOFT | _FILLER | _ACTS:
             weight *= 1.2
         weights[term] = round(weight, 4)
     surface: dict[str, str] = {}
@@ -225,7 +241,27 @@ def aim_at(
     phrases = tuple(dict.fromkeys([*noun_phrases(title), *noun_phrases(ask)]))
     wants = frozenset(kind for kind, cue in _WANTS if cue.search(ask))
     names = tuple(_bare_name(n.text) for n in capitalised(ask) if " " in n.text)
-    return Aim(ask, weights, own, surface, phrases, names, wants, known, documents, _acronyms(ask))
+    return Aim(
+        title=title,
+        ask=ask,
+        weights=weights,
+        own=own,
+        surface=surface,
+        phrases=phrases,
+        subject={t: _told_weight(t, known, documents) for t in sorted(shared) if not t.isdigit()},
+        named=frozenset(named),
+        names=names,
+        wants=wants,
+        frequency=known,
+        documents=documents,
+        acronyms=_acronyms(ask),
+    )
+
+
+def _told_weight(term: str, frequency: Mapping[str, int], documents: int) -> float:
+    """What a term tells by itself: rare above common, things above general words and verbs."""
+    kind = 0.1 if term in _FILLER else 0.45 if term in _SOFT else 0.35 if term in _ACTS else 1.0
+    return kind * rarity(frequency.get(term), documents)
 
 
 def _bare_name(name: str) -> str:
@@ -247,7 +283,7 @@ def _acronyms(text: str) -> dict[str, tuple[str, ...]]:
 
 
 _UNRELATED = re.compile(
-    r"\b(?:unrelated to|not (?:directly )?(?:related|relevant|linked|connected) to|"
+    r"\b(?:unrelated to|not (?:\w+ )?(?:directly |necessarily )?(?:related|relevant|linked) to|"
     r"(?:do|does|did)(?: not|n['’]t) (?:directly )?(?:affect|impact|influence|relate|concern)|"
     r"no (?:direct |measurable )?(?:impact|effect|bearing|influence) on)\b",
     re.I,

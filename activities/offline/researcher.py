@@ -45,6 +45,7 @@ from activities.offline.transport import Reply, UseTools
 from workflows.evidence import AUTHORITY
 
 ENOUGH = 3
+_READS = 8
 # Complaints about an answer's form, as against a follow-up question.
 _FAULT = re.compile(r"does not stand in|copy it exactly|validation error|schema", re.I)
 _SAME = 0.82
@@ -63,6 +64,8 @@ def research(conversation: Conversation) -> UseTools | Reply:
         queries = _queries(conversation, aim, scored, missing)
         if queries:
             return UseTools(_searches(queries, scored))
+    if unread := _unread(conversation, aim, scored):
+        return UseTools(tuple(("read", {"source_id": sid}) for sid in unread))
     chosen = _choose(scored, aim, brief)
     return Reply(_answer(chosen, scored, missing, aim, brief))
 
@@ -121,6 +124,15 @@ def _queries(
             asked.add(key)
             queries.append((query, purpose))
     return queries[: 1 if approach == "narrower" else 3]
+
+
+def _unread(conversation: Conversation, aim: Aim, scored: list[Scored]) -> list[str]:
+    """Documents worth reading beyond the passage that was found: one turn, before answering."""
+    reads = [call for call in conversation.calls if call.name == "read"]
+    if reads or "read" not in conversation.tools:
+        return []
+    best = [s for s in scored if s.score >= USELESS and (s.best or aim.titled(s.document.title))]
+    return [s.document.source_id for s in best[:_READS]]
 
 
 def _first_queries(brief: JsonObject, aim: Aim, approach: str) -> list[tuple[str, str]]:

@@ -23,6 +23,15 @@ GOOD, USELESS = 0.7, 0.2
 _LENT = 0.7
 """What a term counts that a document has only through a name it shares."""
 
+# The share of the distinctive weight that a window, and its whole document, must hold, by the
+# number of distinctive terms: "union negotiations" are not found in a document that negotiates
+# and names no union.
+_WINDOW = {0: 1.0, 1: 0.5, 2: 0.42, 3: 0.33, 4: 0.28}
+_WHOLE = {0: 1.0, 1: 0.5, 2: 0.75, 3: 0.62, 4: 0.5}
+
+_LOOSE = 0.4
+"""What is left of a window's worth where its document has nothing of the question's subject."""
+
 Bridges = Mapping[str, Mapping[str, float]]
 _NONE: Bridges = MappingProxyType({})
 
@@ -40,20 +49,27 @@ class Scored:
 
 def score(documents: list[Document], aim: Aim) -> list[Scored]:
     """Best first."""
-    first = _sorted(_scored(document, aim, _NONE) for document in documents)
+    about = {d.source_id: aim.about(" ".join([d.title, *d.sentences])) for d in documents}
+    most = max(about.values(), default=0.0) or 1.0
+    # A facet's words in a document on another subject are another subject's.
+    tied = {source_id: share / most for source_id, share in about.items()}
+    first = _sorted(_scored(d, aim, _NONE, tied[d.source_id]) for d in documents)
     bridges = _bridges(first, aim)
-    return _sorted(_scored(s.document, aim, bridges) for s in first) if bridges else first
+    if not bridges:
+        return first
+    return _sorted(_scored(d, aim, bridges, tied[d.source_id]) for d in documents)
 
 
 def _sorted(scored: Iterator[Scored]) -> list[Scored]:
     return sorted(scored, key=lambda s: (-s.score, s.document.source_id))
 
 
-def _scored(document: Document, aim: Aim, bridges: Bridges) -> Scored:
+def _scored(document: Document, aim: Aim, bridges: Bridges, tied: float) -> Scored:
     authority = AUTHORITY.get(document.kind, 0.5)
     lent = _lent(document.title, bridges)
+    tied = 1.0 if lent or aim.titled(document.title) else tied
     ranked = [
-        (round(window.quality * worth, 4), window)
+        (round(window.quality * worth * (_LOOSE + (1 - _LOOSE) * tied), 4), window)
         for window, worth in _on_topic(document, aim, authority, lent)
     ]
     # Of a table's rows that serve alike, the latest come first.
@@ -65,6 +81,7 @@ def _scored(document: Document, aim: Aim, bridges: Bridges) -> Scored:
     ordered = any(addresses_machine(s) for s in document.sentences)
     worth = 0.5 * top + 0.25 * spread + 0.1 * measured + 0.05 * bool(document.date)
     worth += 0.2 * authority
+    worth *= 0.7 + 0.3 * tied
     if not ranked:
         worth = min(worth, 0.35 if spread >= 0.3 else 0.19)
     if ordered:
@@ -77,19 +94,31 @@ def _on_topic(
     document: Document, aim: Aim, authority: float, lent: Mapping[str, float]
 ) -> Iterator[tuple[Window, float]]:
     """The windows that hold enough of what is distinctive, each with its worth."""
-    needed, all_told = _needed(aim)
-    whole = aim.coverage(" ".join(document.sentences), document.title, aim.core, lent)
+    whole = " ".join(document.sentences)
     named = aim.titled(document.title)
-    if whole < all_told and not named:
+    parts = [
+        part
+        for part in aim.parts
+        if named or aim.coverage(whole, document.title, part, lent) >= _WHOLE.get(len(part), 0.4)
+    ]
+    if not parts:
         return
     devoted = 1.0 if named else aim.coverage(document.title, only=aim.core, lent=lent)
     asked = periods(aim.ask)
+    # Whom a question is about is not what it asks of them.
+    point = set(aim.core) - aim.named
     for window in windows(document):
         around = f"{document.title} {window.heading}"
-        own = aim.coverage(window.text, around, aim.core, lent)
+        related = named or any(
+            aim.coverage(window.text, around, part, lent) >= _WINDOW.get(len(part), 0.24)
+            for part in parts
+        )
         # In a document about the ask, a figure near one of its words is on topic.
-        related = named or own >= needed or (devoted >= 0.5 and figures(window.text))
-        if not related or not aim.matches(window.text).keys() - (lent if not devoted else ()):
+        related = related or (devoted >= 0.5 and figures(window.text) > 0)
+        said = aim.matches(window.text).keys()
+        if not related or not said - (lent if not devoted else ()):
+            continue
+        if point and not named and not point & (said | aim.matches(around).keys() | lent.keys()):
             continue
         worth = (
             0.5 * aim.coverage(window.text, around, lent=lent)
@@ -101,15 +130,6 @@ def _on_topic(
             + 0.08 * any(name in f"{around} {window.text}".lower() for name in aim.names)
         )
         yield window, worth * (0.5 if denies_relation(window.text, aim.ask) else 1.0)
-
-
-def _needed(aim: Aim) -> tuple[float, float]:
-    """The share of the distinctive weight that a window, and its whole document, must hold.
-
-    "Union negotiations" are not found in a document that negotiates and names no union.
-    """
-    windowed = {0: 1.0, 1: 0.5, 2: 0.42, 3: 0.33, 4: 0.28}.get(len(aim.core), 0.24)
-    return windowed, {0: 1.0, 1: 0.5, 2: 0.75, 3: 0.62, 4: 0.5}.get(len(aim.core), 0.4)
 
 
 def _reason(document: Document, aim: Aim, usable: bool, measured: bool, ordered: bool) -> str:

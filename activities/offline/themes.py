@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from math import log
 
 from activities.offline.conversation import ToolCall
@@ -27,6 +28,7 @@ _MARKUP = re.compile(r"\S*@\S*|https?://\S+|www\.\S+|[|<>{}`*_=]+")
 _BEFORE_VERBS = listed("to will would can could should must may might we they i you not also")
 _BEFORE_NOUNS = listed("the a an of in for on by with our their its this these from between per no")
 _AFTER_VERBS = listed("the a an its their his her our your this these it them")
+_ENOUGH = 24
 _SEEDS = 60
 _TOGETHER = 0.6
 
@@ -156,13 +158,20 @@ def gather(calls: Sequence[ToolCall], question: str) -> list[Passage]:
     ]
     best = sorted(held)[len(held) * 9 // 10] if held else 0.0
     return [
-        Passage(source, title, kind, text, frozenset(terms), min(1.0, share / best) if best else 1.0)
+        Passage(
+            source, title, kind, text, frozenset(terms), min(1.0, share / best) if best else 1.0
+        )
         for ((source, _), (title, kind, text, terms)), share in zip(raw.items(), held, strict=True)
     ]
 
 
 def on_topic(passages: Sequence[Passage]) -> list[Passage]:
-    return [p for p in passages if p.weight >= ON_TOPIC]
+    """The passages that bear on the question; a few weaker ones where there are hardly any."""
+    strong = [p for p in passages if p.weight >= ON_TOPIC]
+    if len(strong) >= _ENOUGH:
+        return strong
+    ranked = sorted(range(len(passages)), key=lambda i: (-passages[i].weight, i))[:_ENOUGH]
+    return [passages[i] for i in sorted(ranked) if passages[i].weight >= ON_TOPIC * 0.7]
 
 
 class Landscape:
@@ -203,11 +212,12 @@ class Landscape:
         rated: list[tuple[float, Key, str]] = []
         for label in self._labels:
             both = len(label.passages & members)
-            if both < min(2, len(members)) or (label.is_name and not label.name.isupper()):
+            if both < min(2 if len(label.key) > 1 else 3, len(members)):
                 continue
             lift = both / len(label.passages) - len(members) / max(1, len(self.passages))
             if lift > 0:
-                rated.append((-lift * both**0.5 * label.score, label.key, label.name))
+                worth = lift * both**0.5 * label.score * (1.0 if len(label.key) > 1 else 0.4)
+                rated.append((-worth, label.key, label.name))
         chosen: list[str] = []
         for _, key, name in sorted(rated):
             if not set(key) & taken:
@@ -222,7 +232,7 @@ def _labels(passages: Sequence[Passage], known: frozenset[str]) -> list[_Label]:
     use = _Use()
     for index, passage in enumerate(passages):
         use.read(passage.text)
-        for phrase in noun_phrases(_MARKUP.sub(" ; ", passage.text)):
+        for phrase in _phrases_of(passage.text):
             use.phrase(phrase)
             _count(labels, phrase, index, passage.source_id)
         for phrase in noun_phrases(passage.title):
@@ -244,6 +254,12 @@ def _labels(passages: Sequence[Passage], known: frozenset[str]) -> list[_Label]:
             label.documents.update(passages[i].source_id for i in label.passages)
         label.score = _score(label, passages, known, use)
     return sorted((x for x in kept if x.score > 0), key=lambda x: (-x.score, x.key))
+
+
+@lru_cache(maxsize=4096)
+def _phrases_of(text: str) -> tuple[str, ...]:
+    # Kept because a second look at the same search reads the same passages again.
+    return tuple(noun_phrases(_MARKUP.sub(" ; ", text)))
 
 
 def _count(
@@ -275,7 +291,11 @@ def _score(label: _Label, passages: Sequence[Passage], known: frozenset[str], us
         return 0.0
     if any(len(p) < 3 or p[0].isdigit() for p in parts) and not label.is_name:
         return 0.0
-    if parts[0] in VERBS or parts[-1] in VERBS:
+    if parts[0] in VERBS or parts[-1] in VERBS or label.key[0] in GENERIC_STEMS:
+        return 0.0
+    if label.is_name and not (form.isupper() and form.isalpha() and 2 < len(form) < 6):
+        return 0.0  # persons and firms fill documents; a subject rarely divides into them
+    if len(parts) == 1 and parts[0].endswith(ADJECTIVE_ENDINGS):
         return 0.0
     if len(label.passages) * 2 > len(passages) > 8:
         return 0.0  # what half of all passages hold is the subject, not a part of it
@@ -286,13 +306,12 @@ def _score(label: _Label, passages: Sequence[Passage], known: frozenset[str], us
     score = weight**0.5 * log(1 + len(label.documents))
     score *= log(1 + len(passages) / len(label.passages)) * (0.2 + topical)
     score *= (0.6, 1.8, 1.9)[len(parts) - 1] * (1 + min(2, len(label.titles)) * 0.5)
-    score *= 0.7 ** (len(parts) - len(own))
+    score *= 0.6 ** (len(parts) - len(own))
     if parts[-1].endswith(ADJECTIVE_ENDINGS) or any(p.endswith(("ly", "ed")) for p in parts):
         score *= 0.6
     if label.is_name:
-        # Persons and firms fill documents; they are rarely what a subject divides into.
-        score *= 0.6 if form.isupper() else 0.3
-    return score
+        score *= 0.4
+    return float(score)
 
 
 def _belongs(label: _Label, seed: _Label) -> bool:
@@ -308,9 +327,7 @@ def _theme(seed: _Label, more: list[_Label], passages: Sequence[Passage]) -> The
     for label in more:
         if not any(set(label.key) & set(p.key) for p in phrases):
             phrases.append(label)
-    partner = next(
-        (p for p in phrases[1:] if not p.is_name and len(p.passages & seed.passages) > 1), None
-    )
+    partner = next((p for p in phrases[1:] if len(p.passages & seed.passages) > 1), None)
     fuller = [
         m
         for m in more

@@ -34,7 +34,6 @@ _SCHEMA = (
     # The text stands in `chunks`; a second copy inside FTS5 would double the file.
     "CREATE VIRTUAL TABLE passages USING fts5("
     f"title, body, content='', tokenize='{TOKENIZER}', detail=full)",
-    f"INSERT INTO passages(passages, rank) VALUES ('rank', 'bm25({TITLE_WEIGHT}, 1.0)')",
     "CREATE VIRTUAL TABLE vocabulary USING fts5vocab(passages, row)",
     "PRAGMA user_version = 1",
 )
@@ -115,6 +114,10 @@ class Database:
                 connection.execute("BEGIN IMMEDIATE")
                 for statement in _SCHEMA:
                     connection.execute(statement)
+                connection.execute(
+                    "INSERT INTO passages(passages, rank) VALUES ('rank', ?)",
+                    (f"bm25({TITLE_WEIGHT}, 1.0)",),
+                )
                 connection.execute("COMMIT")
 
     @staticmethod

@@ -1,14 +1,165 @@
-"""x"""
+"""The second step of a search: from the names in the first hits to the documents about them.
 
-from .sentences import passage
+A question often needs two documents of which only one shares its words: "where did her father
+die" finds her, and her page names him. The first four hits stay. From the first three come the
+capitalised names, those near words of the query before others. Documents that have such a name as
+title follow; after them, in turn, the other hits and the documents that hold a name together with
+words of the query that are still missing.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, zip_longest
+
 from .documents import Hit
-from .ranking import Chunk
+from .index import numbers
+from .phrases import names
+from .ranking import Chunk, Ranking, Term, phrase
+from .sentences import passage
+from .stems import STOP_WORDS, words
+
+_KEPT = 4
+_READ = 3
+_MOST_NAMES = 16
+_CONSIDERED = 8  # chunks looked at for each name
+_NEAR = 60  # characters on either side
+_PARENTHESIS = re.compile(r"\s*\([^)]*\)")
+
+_Stems = frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Name:
+    """A name in the first hits: the better its weight, the nearer it stood to the query's words."""
+
+    text: str
+    stems: _Stems
+    weight: float
 
 
 def as_hit(chunk: Chunk) -> Hit:
+    """A chunk as a hit, with its sentences."""
     text = chunk.body.rstrip()
     return Hit(chunk.document, passage(chunk.document.id, text, chunk.start), chunk.score)
 
 
-def follow(connection, ranking, query, hits, limit):
-    return list(hits)[:limit]
+def follow(
+    connection: sqlite3.Connection,
+    ranking: Ranking,
+    query: str,
+    hits: Sequence[Hit],
+    limit: int,
+) -> list[Hit]:
+    """The first hits, what they lead to and the other hits: `limit` in all, each document once."""
+    kept = list(hits[: max(0, min(_KEPT, limit))])
+    if not kept:
+        return []
+    hop = _Hop(connection, ranking, query, kept)
+    titled, together = hop.reached()
+    # Hits that share names with the first ones are a guess; they take turns with those that
+    # share the words of the question, so that simple questions lose nothing.
+    others = (
+        hit
+        for pair in zip_longest(hits[len(kept) :], map(as_hit, together))
+        for hit in pair
+        if hit is not None
+    )
+    return _distinct(kept, chain(map(as_hit, titled), others), limit)
+
+
+class _Hop:
+    """One step from `kept`."""
+
+    def __init__(
+        self, connection: sqlite3.Connection, ranking: Ranking, query: str, kept: Sequence[Hit]
+    ) -> None:
+        self._connection = connection
+        self._ranking = ranking
+        self._kept = kept
+        self._terms = ranking.terms(connection, query)
+        self._asked = frozenset(term.stem for term in self._terms)
+        self._seen = numbers(connection, [hit.document.id for hit in kept])
+
+    def reached(self) -> tuple[list[Chunk], list[Chunk]]:
+        """Chunks of documents titled with a name, and chunks that hold one in some other way."""
+        titled: list[Chunk] = []
+        together: list[Chunk] = []
+        wanted = self._missing()
+        for name in self._names():
+            match = phrase(name.text)
+            if match is None:
+                continue
+            chunks = self._matching(f"title : {match}")
+            exact = [c for c in chunks if self._stems(_bare(c.document.title)) == name.stems]
+            titled.extend(exact[:2])
+            together.extend([c for c in chunks if c not in exact][:1])
+            if wanted:
+                together.extend(self._matching(f"{match} AND ({wanted})")[:1])
+        return titled, together
+
+    def _matching(self, match: str) -> list[Chunk]:
+        found = self._ranking.matching(
+            self._connection, match, excluded=self._seen, limit=_CONSIDERED
+        )
+        return self._ranking.scored(self._connection, self._terms, found)
+
+    def _missing(self) -> str:
+        """The words of the query that the first two hits do not hold; all if they hold them all."""
+        covered: set[str] = set()
+        for hit in self._kept[:2]:
+            covered |= self._stems(f"{hit.document.title} {hit.passage.text}")
+        missing: Sequence[Term] = [t for t in self._terms if t.stem not in covered] or self._terms
+        return " OR ".join(f'"{term.word}"' for term in missing)
+
+    def _names(self) -> list[_Name]:
+        titles = {self._stems(_bare(hit.document.title)) for hit in self._kept[:_READ]}
+        best: dict[_Stems, _Name] = {}
+        for rank, hit in enumerate(self._kept[:_READ]):
+            own = self._stems(_bare(hit.document.title))
+            for name in self._names_of(hit, own, (_READ - rank) / 2):
+                known = name.stems <= self._asked or name.stems <= own or name.stems in titles
+                if not known and name.weight > best.get(name.stems, _NOTHING).weight:
+                    best[name.stems] = name
+        ranked = sorted(best.values(), key=lambda name: (-name.weight, name.text))
+        return ranked[:_MOST_NAMES]
+
+    def _names_of(self, hit: Hit, own: _Stems, weight: float) -> Iterator[_Name]:
+        for position, sentence in enumerate(hit.passage.sentences):
+            text = hit.passage.quote(sentence)
+            in_sentence = len((self._stems(text) & self._asked) - own)
+            for start, name in names(text):
+                stems = self._stems(name)
+                if not stems:
+                    continue
+                around = self._stems(text[max(0, start - _NEAR) : start + len(name) + _NEAR])
+                near = len((around & self._asked) - own - stems)
+                first = 0.3 if position == 0 else 0.0
+                yield _Name(name, stems, weight + near + 0.3 * in_sentence + first)
+
+    def _stems(self, text: str) -> _Stems:
+        meaningful = [word for word in words(text) if word not in STOP_WORDS]
+        return frozenset(self._ranking.stemmer.stems(meaningful).values())
+
+
+_NOTHING = _Name("", frozenset(), -1.0)
+
+
+def _bare(title: str) -> str:
+    """A title without what tells it from its namesakes: `Mercury (planet)` is `Mercury`."""
+    return _PARENTHESIS.sub("", title)
+
+
+def _distinct(kept: list[Hit], more: Iterator[Hit], limit: int) -> list[Hit]:
+    found = list(kept)
+    seen = {hit.document.id for hit in kept}
+    for hit in more:
+        if len(found) >= limit:
+            break
+        if hit.document.id not in seen:
+            seen.add(hit.document.id)
+            found.append(hit)
+    return found

@@ -10,14 +10,13 @@ from typing import cast
 
 from .chunks import chunk_starts
 from .database import Database
-from .documents import Document, DocumentMeta, Kind, Unreadable, UnknownDocument, document_id
+from .documents import Document, DocumentMeta, Kind, UnknownDocument, Unreadable, document_id
 
 # A chunk's number holds its document's, so finding one from the other needs no join.
 CHUNK_BITS = 20
 _LAST_CHUNK = (1 << CHUNK_BITS) - 1
 
 Row = tuple[int, str, str, str, str | None, str, str]
-_META = "number, id, uri, title, date, kind, sha256"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +76,9 @@ def unreadable(connection: sqlite3.Connection) -> tuple[Unreadable, ...]:
 def metas(connection: sqlite3.Connection, after: str = "", limit: int = 1000) -> list[DocumentMeta]:
     """The next documents in the order of their ids."""
     rows = connection.execute(
-        f"SELECT {_META} FROM documents WHERE id > ? ORDER BY id LIMIT ?", (after, limit)
+        "SELECT number, id, uri, title, date, kind, sha256 FROM documents"
+        " WHERE id > ? ORDER BY id LIMIT ?",
+        (after, limit),
     )
     return [meta(row) for row in rows]
 
@@ -90,7 +91,8 @@ def meta(row: Row) -> DocumentMeta:
 def find(connection: sqlite3.Connection, identifier: str) -> tuple[int, DocumentMeta]:
     """Number and description of a document; `UnknownDocument` if there is none."""
     row = connection.execute(
-        f"SELECT {_META} FROM documents WHERE id = ?", (identifier,)
+        "SELECT number, id, uri, title, date, kind, sha256 FROM documents WHERE id = ?",
+        (identifier,),
     ).fetchone()
     if row is None:
         raise UnknownDocument(identifier)
@@ -109,8 +111,8 @@ def numbers(connection: sqlite3.Connection, identifiers: Collection[str]) -> lis
 def documents_matching(connection: sqlite3.Connection, match: str) -> int:
     """The number of documents with a chunk that matches an FTS5 expression."""
     row = connection.execute(
-        f"SELECT count(DISTINCT rowid >> {CHUNK_BITS}) FROM passages WHERE passages MATCH ?",
-        (match,),
+        "SELECT count(DISTINCT rowid >> ?) FROM passages WHERE passages MATCH ?",
+        (CHUNK_BITS, match),
     ).fetchone()
     return int(row[0])
 
@@ -120,9 +122,9 @@ def sample(connection: sqlite3.Connection, count: int) -> list[str]:
     step = max(1, totals(connection).documents // count)
     rows = connection.execute(
         "SELECT d.title || char(10) || c.body FROM documents d"
-        f" JOIN chunks c ON c.number = d.number << {CHUNK_BITS}"
+        " JOIN chunks c ON c.number = d.number << ?"
         " WHERE d.number % ? = 0 ORDER BY d.number LIMIT ?",
-        (step, count),
+        (CHUNK_BITS, step, count),
     )
     return [row[0] for row in rows]
 

@@ -9,11 +9,14 @@ from collections.abc import Iterable, Iterator
 from .stems import STOP_WORDS
 
 _TOKEN = re.compile(r"[^\W_]+(?:[-'’&.][^\W_]+)*|[^\w\s]|\n+")
+_CAPITAL = r"[A-ZÀ-ÖØ-ÞŁŚŠŽ][\w'’.-]*"
 # Words inside a name that are not capitalised: Bank of England, Ludwig van Beethoven.
+_INNER = (
+    r"of|the|de|del|della|di|da|do|du|des|la|le|von|van|der|den|bin|ibn|al|el|and|&|for|in|on|at|to"
+)
 _NAME = re.compile(
-    r"(?:[A-ZÀ-ÖØ-ÞŁŚŠŽ][\w'’.-]*|\d{4}(?= [A-Z]))"
-    r"(?:[ ](?:(?:of|the|de|del|della|di|da|do|du|des|la|le|von|van|der|den|bin|ibn|al|el|and|&|for|in|on|at|to|y|a)[ ]){0,2}"
-    r"(?:[A-ZÀ-ÖØ-ÞŁŚŠŽ][\w'’.-]*|[IVX]+\b|\d{1,4}\b))*"
+    rf"(?:{_CAPITAL}|\d{{4}}(?= [A-Z]))"
+    rf"(?: (?:(?:{_INNER}) ){{0,2}}(?:{_CAPITAL}|\d{{1,4}}\b))*"
 )
 _VAGUE = frozenset(
     {

@@ -106,9 +106,9 @@ class Ranking:
         """Numbers of the chunks that match an FTS5 expression, best first."""
         rows = connection.execute(
             "SELECT rowid FROM passages WHERE passages MATCH ?"
-            f" AND (rowid >> {CHUNK_BITS}) NOT IN (SELECT value FROM json_each(?))"
+            " AND (rowid >> ?) NOT IN (SELECT value FROM json_each(?))"
             " ORDER BY rank LIMIT ?",
-            (match, json.dumps(sorted(excluded)), limit),
+            (match, CHUNK_BITS, json.dumps(sorted(excluded)), limit),
         )
         return [row[0] for row in rows]
 
@@ -128,9 +128,9 @@ class Ranking:
         rows = connection.execute(
             "SELECT c.number, c.start, c.words, c.body,"
             " d.number, d.id, d.uri, d.title, d.date, d.kind, d.sha256"
-            f" FROM chunks c JOIN documents d ON d.number = c.number >> {CHUNK_BITS}"
+            " FROM chunks c JOIN documents d ON d.number = c.number >> ?"
             " WHERE c.number IN (SELECT value FROM json_each(?))",
-            (json.dumps(list(numbers)),),
+            (CHUNK_BITS, json.dumps(list(numbers)),),
         ).fetchall()
         weights = {
             term.stem: math.log(1 + (size.chunks - term.chunks + 0.5) / (term.chunks + 0.5))

@@ -48,7 +48,7 @@ def test_surroundings_are_cut_at_words() -> None:
 def test_copies_are_alike_and_other_texts_are_not() -> None:
     words = [f"word{i}" for i in range(300)]
     story = " ".join(words)
-    edited = " ".join(words[:140] + ["edited", "a", "little"] + words[143:])
+    edited = " ".join([*words[:140], "edited", "a", "little", *words[143:]])
     other = " ".join(f"else{i}" for i in range(300))
     assert likeness(sketch(story), sketch(story)) == 1.0
     assert likeness(sketch(story), sketch(edited)) > 0.8

@@ -1,4 +1,4 @@
-"""A Messages API that answers from a list, and remembers what it was asked. The fake at the wire."""
+"""The fake at the wire: answers from a list, and remembers what it was asked."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""The turn loop, at the wire: every stop reason ends in the right thing, and histories only grow."""
+"""The turn loop at the wire: every stop reason ends in the right thing, histories only grow."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +81,7 @@ async def test_every_request_starts_with_the_one_before_it(tmp_path: Path) -> No
     ])  # fmt: skip
     assert isinstance(await setting.talk(), Answered)
     histories = [request["messages"] for request in setting.wire.requests]
-    for shorter, longer in zip(histories, histories[1:], strict=False):
+    for shorter, longer in pairwise(histories):
         assert longer[: len(shorter)] == shorter
     fixed = [{k: r[k] for k in ("system", "tools", "output_config")} for r in setting.wire.requests]
     assert all(request == fixed[0] for request in fixed)
@@ -152,7 +153,8 @@ async def test_pausing_for_ever_ends(tmp_path: Path) -> None:
 
 
 async def test_a_stop_sequence_is_the_end_of_the_answer(tmp_path: Path) -> None:
-    spoken = await Setting(tmp_path, [message(text('{"changes": []}'), stop="stop_sequence")]).talk()
+    stopped = message(text('{"changes": []}'), stop="stop_sequence")
+    spoken = await Setting(tmp_path, [stopped]).talk()
     assert isinstance(spoken, Answered)
 
 
@@ -163,9 +165,7 @@ async def test_an_answer_that_breaks_off_is_retried_by_temporal(tmp_path: Path) 
 
 
 async def test_calling_tools_for_ever_ends_with_a_request_to_answer(tmp_path: Path) -> None:
-    endless = [
-        message(use("search", f"t{i}", query=str(i)), stop="tool_use") for i in range(30)
-    ]
+    endless = [message(use("search", f"t{i}", query=str(i)), stop="tool_use") for i in range(30)]
     setting = Setting(tmp_path, endless)
     spoken = await setting.talk()
     assert isinstance(spoken, Unanswered)

@@ -1,6 +1,7 @@
 """A worker that does what the coordinator does, without research; for tests of the front desk.
 
-What it is asked steers it: `slow` keeps it busy, `block` parks it until it is resumed, `fail` fails
+What it is asked steers it: `hold` keeps it busy until there is a file `go` in the
+state folder, `block` parks it until it is resumed, `fail` fails
 it, `nothing` finds nothing, `big` returns a result far over the payload threshold.
 """
 
@@ -9,8 +10,10 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from datetime import timedelta
+from pathlib import Path
 
-from temporalio import workflow
+from temporalio import activity, workflow
 from temporalio.exceptions import ApplicationError
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
@@ -29,6 +32,11 @@ from workflows.contracts import (
 from workflows.settings import Settings
 
 
+@activity.defn
+async def released() -> bool:
+    return (Path(os.environ["RESEARCH_HOME"]) / "go").exists()
+
+
 @workflow.defn(name="ResearchWorkflow")
 class StandIn:
     @workflow.init
@@ -41,7 +49,11 @@ class StandIn:
     async def run(self, request: ResearchRequest) -> ResearchResult:
         asked = request.question
         self._facet = "running"
-        await workflow.sleep(60 if "slow" in asked else 0.6)
+        await workflow.sleep(0.3)
+        while "hold" in asked and not await workflow.execute_activity(
+            released, start_to_close_timeout=timedelta(seconds=5)
+        ):
+            await workflow.sleep(0.2)
         if "fail" in asked:
             raise ApplicationError("the moon is in the way", non_retryable=True)
         if "block" in asked:
@@ -85,6 +97,7 @@ async def main() -> None:
         client,
         task_queue=TASK_QUEUE,
         workflows=[StandIn],
+        activities=[released],
         workflow_runner=UnsandboxedWorkflowRunner(),
     ):
         await stop.wait()

@@ -1,0 +1,169 @@
+"""What a kind of question needs covered beyond what it names.
+
+Sides for a comparison, periods for a timeline, causes or effects and what speaks against them, and
+for a decision its options, costs, risks, benefits and constraints as far as the documents show.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from activities.offline import dimensions
+from activities.offline.dimensions import Dimension
+from activities.offline.facets import Draft
+from activities.offline.language import content_terms
+from activities.offline.parts import covered, inline, kinds_of
+from activities.offline.questions import Question, listing
+from activities.offline.themes import Landscape
+
+
+def fact(question: Question) -> Draft:
+    title = question.subject or question.text.rstrip("?")
+    return Draft(
+        title=(title[0].upper() + title[1:])[:120],
+        about=title,
+        reason="The question asks for one narrow thing; it needs one researcher.",
+        prefer=dimensions.prefer("", []),
+        named=True,
+        asks=question.text.strip().rstrip("?"),
+    )
+
+
+def sides(question: Question, view: Landscape) -> list[Draft]:
+    drafts: list[Draft] = []
+    criteria = listing([a.text for a in question.aspects if not a.asks])
+    for thing in question.things:
+        members = view.holding(thing)
+        others = {t for other in question.things for t in content_terms(other)}
+        drafts.append(
+            Draft(
+                title=thing[0].upper() + thing[1:],
+                about=thing,
+                reason=f"One of the {len(question.things)} things the question compares"
+                + (f", on {criteria}" if criteria else "")
+                + f"; {len(members)} passages found name it.",
+                prefer=dimensions.prefer(criteria, kinds_of(members, view.passages)),
+                named=True,
+                phrases=tuple(view.phrases(members, others, 8)),
+                side=bool(criteria),
+                weight=float(len(members)),
+                passages=members,
+            )
+        )
+    return drafts
+
+
+_YEAR = re.compile(r"\b(1[5-9]\d\d|20\d\d)\b")
+
+
+def periods(question: Question, view: Landscape) -> list[Draft]:
+    """Three to five stretches of years with about as much told of each."""
+    counted: Counter[int] = Counter()
+    for passage in view.passages:
+        counted.update({int(y) for y in _YEAR.findall(passage.text)})
+    if len(question.years) > 1:
+        first, last = question.years[0], question.years[-1]
+    elif question.years and counted:
+        first, last = question.years[0], max(max(counted), question.years[0])
+    else:
+        common = [y for y, n in counted.items() if n > 1]
+        first, last = (min(common), max(common)) if common else (0, 0)
+    told = {y: n for y, n in counted.items() if first <= y <= last}
+    if last - first < 2 or sum(told.values()) < 6:
+        return []
+    parts = 3 if last - first < 9 or sum(told.values()) < 40 else 4
+    drafts: list[Draft] = []
+    for start, end in _stretches(first, last, told, parts):
+        years = [str(y) for y in range(start, end + 1)]
+        members = frozenset(
+            i for i, p in enumerate(view.passages) if any(year in p.text for year in years)
+        )
+        span = f"{start}–{end}" if end > start else str(start)
+        phrases = view.phrases(members, (), 8)
+        heading = f"{span}: {listing(phrases[:2])}" if phrases else span
+        named = years if len(years) < 9 else [*years[:4], *years[-4:]]
+        drafts.append(
+            Draft(
+                title=heading,
+                about=f"the years {listing(named)}" if end > start else f"the year {start}",
+                reason=f"{len(members)} of the {len(view.passages)} passages on the subject name "
+                f"years of this period.",
+                prefer="Sources of the time itself: minutes, reports and dated notices",
+                named=True,
+                phrases=tuple(phrases),
+                weight=float(len(members)),
+                passages=members,
+            )
+        )
+    return drafts
+
+
+def _stretches(first: int, last: int, told: dict[int, int], parts: int) -> list[tuple[int, int]]:
+    total = sum(told.values())
+    ends: list[int] = []
+    counted = 0
+    for year in range(first, last):
+        counted += told.get(year, 0)
+        if counted * parts >= total * (len(ends) + 1) and len(ends) < parts - 1:
+            ends.append(year)
+    return list(zip([first, *(end + 1 for end in ends)], [*ends, last], strict=True))
+
+
+def explaining(question: Question, view: Landscape, named: Sequence[Draft]) -> list[Draft]:
+    asks_cause = re.search(r"\bwhy\b|\bcaus|\breason|\bled to\b|\bdriv", question.text, re.I)
+    asks_effect = re.search(r"effect|impact|affect|consequen|influenc|shap", question.text, re.I)
+    answered = any(
+        re.match(r"why\b|what (?:caus|led|drove)|causes?\b", d.about, re.I) for d in named
+    )
+    wanted = [dimensions.CAUSES] if asks_cause and not answered else []
+    wanted += [dimensions.EFFECTS] if asks_effect and not named else []
+    wanted += [dimensions.COUNTER if asks_cause else dimensions.LIMITS]
+    return [_dimension(d, question, view) for d in wanted]
+
+
+def deciding(question: Question, view: Landscape, named: Sequence[Draft]) -> list[Draft]:
+    wanted = (
+        dimensions.OPTIONS,
+        dimensions.COSTS,
+        dimensions.RISKS,
+        dimensions.BENEFITS,
+        dimensions.RULES,
+    )
+    drafts = [_dimension(d, question, view) for d in wanted]
+    shown = [
+        d
+        for d in drafts
+        if len({view.passages[i].source_id for i in d.passages}) > 2
+        and len(d.passages) * 6 > len(view.passages)
+    ]
+    # A yes or no without costs and risks is no decision, whatever the documents hold.
+    choice = re.search(r"\bshould\b|\bwhether\b|\bworth\b|\bdecid", question.text, re.I)
+    needed = (
+        {dimensions.COSTS.title, dimensions.RISKS.title} if choice and len(named) < 4 else set()
+    )
+    kept = [d for d in drafts if d in shown or d.title in needed]
+    return [d for d in kept if not covered(d, named)]
+
+
+def general(question: Question, view: Landscape) -> list[Draft]:
+    drafts = [_dimension(d, question, view) for d in dimensions.ALL]
+    return sorted(drafts, key=lambda d: (-d.weight, d.title))
+
+
+def _dimension(dimension: Dimension, question: Question, view: Landscape) -> Draft:
+    members = frozenset(
+        i for i, p in enumerate(view.passages) if len(p.terms & dimension.terms) > 1
+    )
+    return Draft(
+        title=dimension.title,
+        about=inline(dimension.title),
+        reason=f"A question of this kind needs it; {len(members)} of the {len(view.passages)} "
+        f"passages on the subject speak of it ({', '.join(dimension.words[:4])}).",
+        prefer=dimension.prefer[0].upper() + dimension.prefer[1:],
+        phrases=tuple(view.phrases(members, dimension.terms, 6)) if len(members) > 1 else (),
+        asks=dimension.asks.format(s=question.subject or "this"),
+        weight=float(len(members)),
+        passages=members,
+    )

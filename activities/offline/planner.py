@@ -1,0 +1,153 @@
+"""The offline planner: searches broadly, then splits a question by what it asks and what is there.
+
+Three sources, in this order: what the question names (always a facet, also where the documents hold
+nothing, so that its absence is found and said), what the documents show (themes that several of
+them share and that bear on the question), and what its kind needs (periods for a timeline, sides
+for a comparison, costs and risks for a decision). A narrow fact is one facet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from activities.offline import dimensions
+from activities.offline.conversation import Conversation
+from activities.offline.facets import Draft, as_facets, joined
+from activities.offline.kinds import deciding, explaining, fact, general, periods, sides
+from activities.offline.language import capitalised, content_terms, similarity
+from activities.offline.parts import core_parts, covered, named_parts, phrase_of, shown_themes
+from activities.offline.questions import Question, read_question
+from activities.offline.themes import Landscape, gather, on_topic
+from activities.offline.transport import Reply, UseTools
+from workflows.plan import QuestionKind
+
+_MOST_QUERIES = 12
+_TARGET = {"quick": 4, "standard": 7, "deep": 12}
+"""How many facets are aimed at; what the question names may go beyond, up to the cap."""
+
+
+def plan(conversation: Conversation) -> UseTools | Reply:
+    """Two turns of searching at most, then the plan."""
+    brief = conversation.brief
+    question = read_question(str(brief.get("question", "")))
+    done = conversation.searches()
+    can_search = "search" in conversation.tools and not any(call.error for call in done)
+    if can_search and not done:
+        return _search(_broad(question))
+    found = gather(done, question.text)
+    topical = on_topic(found)
+    view = Landscape(topical, content_terms(question.subject))
+    asked_before = {str(call.input.get("query", "")) for call in done}
+    if can_search and len({call.turn for call in done}) == 1:
+        more = [q for q in _deeper(question, view) if q not in asked_before]
+        if more:
+            return _search(more)
+    target = min(int(brief.get("max_facets", 10)), _TARGET.get(str(brief.get("effort")), 7))
+    drafts = _drafts(question, view, target, len(found))
+    drafts = _fitted(drafts, int(brief.get("max_facets", 10)))
+    facets = as_facets(_told_apart(drafts), question)
+    return Reply(
+        {"kind": question.kind.value, "facets": [facet.model_dump(mode="json") for facet in facets]}
+    )
+
+
+def _search(queries: Sequence[str]) -> UseTools:
+    return UseTools(
+        tuple(
+            ("search", {"query": query, "aim": "See what the documents hold on this."})
+            for query in list(dict.fromkeys(queries))[:_MOST_QUERIES]
+        )
+    )
+
+
+def _broad(question: Question) -> list[str]:
+    """The question, what it names, and the sides that any matter has."""
+    subject = question.subject
+    queries = [question.text]
+    if question.kind is QuestionKind.FACT:
+        return queries
+    queries += [subject] if subject else []
+    queries += [f"{thing} {subject}".strip() for thing in question.things]
+    queries += [f"{phrase_of(a)} {subject}".strip() for a in question.aspects]
+    queries += [name.text for name in capitalised(question.text)[:3]]
+    queries += [f"{subject} {' '.join(d.words[:4])}".strip() for d in dimensions.ALL]
+    return queries
+
+
+def _deeper(question: Question, view: Landscape) -> list[str]:
+    """What looked promising: the strongest themes, so that each is seen at its full size."""
+    if question.kind is QuestionKind.FACT:
+        return []
+    return [f"{' '.join(t.phrases[:3])} {question.subject}".strip() for t in view.themes(8)]
+
+
+def _drafts(question: Question, view: Landscape, target: int, found: int) -> list[Draft]:
+    if question.kind is QuestionKind.FACT:
+        return [fact(question)]
+    named = named_parts(question, view)
+    if question.kind is QuestionKind.DECISION:
+        named = core_parts(question, view, named) + named
+    by_kind: dict[QuestionKind, Callable[[], list[Draft]]] = {
+        QuestionKind.COMPARISON: lambda: sides(question, view),
+        QuestionKind.TIMELINE: lambda: periods(question, view),
+        QuestionKind.CAUSE: lambda: explaining(question, view, named),
+        QuestionKind.DECISION: lambda: deciding(question, view, named),
+        QuestionKind.OVERVIEW: list,
+    }
+    special = by_kind[question.kind]()
+    if question.kind is QuestionKind.COMPARISON and special:
+        # The criteria stand in every side's question; only questions of their own are left.
+        return special + [d for d in named if d.asks]
+    if question.kind is QuestionKind.TIMELINE and special:
+        return special + named
+    kept = list(named)
+    room = max(target - len(kept), 0)
+    # What the kind needs and the documents' own themes share the room that is left.
+    themes = shown_themes(view, kept + special)
+    share = room if not special else max(room - min(len(special), (room + 1) // 2), 0)
+    kept += themes[:share]
+    kept += [d for d in special if not covered(d, kept)][: max(target - len(kept), 0)]
+    kept += themes[share:][: max(target - len(kept), 0)]
+    if len(kept) < min(3, target):
+        kept += [d for d in general(question, view) if not covered(d, kept)][
+            : min(4, target) - len(kept)
+        ]
+    return kept
+
+
+def _told_apart(drafts: Sequence[Draft]) -> list[Draft]:
+    """Each phrase with one facet only, and none that is another facet's name."""
+    taken = {term: i for i, d in enumerate(drafts) for term in content_terms(d.title)}
+    result: list[Draft] = []
+    for index, draft in enumerate(drafts):
+        own: list[str] = []
+        for phrase in draft.phrases:
+            terms = set(content_terms(phrase))
+            if all(taken.get(term, index) == index for term in terms):
+                own.append(phrase)
+                taken.update(dict.fromkeys(terms, index))
+            if len(own) == 4:
+                break
+        result.append(replace(draft, phrases=tuple(own)))
+    return result
+
+
+def _fitted(drafts: list[Draft], most: int) -> list[Draft]:
+    """Within the cap: the weakest that the question does not name go first, then twins join."""
+    drafts = list(drafts)
+    while len(drafts) > max(most, 1):
+        spare = [d for d in drafts if not d.named]
+        if spare:
+            drafts.remove(min(spare, key=lambda d: (d.weight, d.title)))
+            continue
+        pairs = [
+            (similarity(a.about, b.about), -abs(i - j), -i, -j)
+            for i, a in enumerate(drafts)
+            for j, b in enumerate(drafts)
+            if i < j
+        ]
+        _, _, i, j = max(pairs)
+        drafts[-i] = joined(drafts[-i], drafts[-j])
+        del drafts[-j]
+    return drafts

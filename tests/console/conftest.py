@@ -1,0 +1,151 @@
+"""A folder with an embedded server in it, and the starter as a person would run it there."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from console import embedded
+from console.commands import app
+from console.workers import Worker
+from workflows.settings import Settings
+
+ROOT = Path(__file__).resolve().parents[2]
+STAND_IN = ROOT / "tests" / "console" / "stand_in_worker.py"
+# The starter with a worker that needs no activities.
+_STARTER = """
+import sys
+from pathlib import Path
+import console.workers
+console.workers.SCRIPT = Path(sys.argv.pop(1))
+from console.commands import app
+from console.faults import leave
+try:
+    app()
+except SystemExit as end:
+    leave(end.code)
+"""
+
+
+def processes(place: Path) -> list[str]:
+    """Every process but the tests' own that has this folder in its command line."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            line = entry.read_text(errors="replace").replace("\0", " ")
+        except OSError:
+            continue
+        if str(place) in line and "pytest" not in line and "import" not in line:
+            found.append(line[:200])
+    return found
+
+
+def call(*arguments: str) -> tuple[int, str, str]:
+    """Exit code, standard output and standard error of a command run in this process."""
+    ended = CliRunner().invoke(app, arguments)
+    if ended.exception is not None and not isinstance(ended.exception, SystemExit):
+        raise ended.exception
+    return ended.exit_code, ended.stdout, ended.stderr
+
+
+def eventually(holds: Callable[[], bool], seconds: float = 10.0) -> bool:
+    deadline = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+class Place:
+    """A working directory to run commands in."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.state = folder / "state"
+        (folder / "docs").mkdir(parents=True)
+        (folder / "docs" / "a.md").write_text("Something is written here.")
+
+    @property
+    def out(self) -> Path:
+        return self.folder / "out"
+
+    def env(self) -> dict[str, str]:
+        kept = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("TEMPORAL_", "ANTHROPIC_", "RESEARCH_", "OTEL_"))
+        }
+        return kept | {"RESEARCH_HOME": "state", "PYTHONPATH": str(ROOT)}
+
+    def popen(self, *arguments: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, "-c", _STARTER, str(STAND_IN), *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=self.folder,
+            env=self.env(),
+        )
+
+    def starter(self, *arguments: str) -> tuple[int, str, str]:
+        """Exit code, standard output and standard error of a command run to its end."""
+        process = self.popen(*arguments)
+        said, complained = process.communicate(timeout=60)
+        return process.returncode, said, complained
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    yield Place(tmp_path / "a place, é")
+    assert eventually(lambda: not processes(tmp_path)), processes(tmp_path)
+
+
+class Idle:
+    """In place of a command's own worker, where one is there already."""
+
+    def __init__(self, *_: object) -> None:
+        return
+
+    def __enter__(self) -> Idle:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return
+
+    def look(self) -> None:
+        return None
+
+
+@pytest.fixture(scope="session")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Place, embedded.Server]]:
+    """A place whose server and worker are kept running."""
+    place = Place(tmp_path_factory.mktemp("served") / "place")
+    settings = Settings.read({"RESEARCH_HOME": str(place.state)})
+    with pytest.MonkeyPatch.context() as patch, embedded.server(place.state) as server:
+        patch.setenv("PYTHONPATH", str(ROOT))
+        with Worker(settings, server.address, STAND_IN):
+            yield place, server
+    assert not processes(place.folder)
+
+
+@pytest.fixture
+def served(
+    running: tuple[Place, embedded.Server], monkeypatch: pytest.MonkeyPatch
+) -> tuple[Place, embedded.Server]:
+    """The same for commands called in this process: they join the server and find the worker."""
+    place, server = running
+    for name in list(os.environ):
+        if name.startswith(("TEMPORAL_", "ANTHROPIC_", "RESEARCH_", "OTEL_")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("RESEARCH_HOME", "state")
+    monkeypatch.setattr("console.session.Worker", Idle)
+    monkeypatch.chdir(place.folder)
+    return place, server

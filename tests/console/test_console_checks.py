@@ -1,0 +1,171 @@
+"""Bad input gets one sentence with the remedy and exit code 2, before anything is started."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from typer.testing import CliRunner
+
+from console import checks
+from console.commands import app
+from console.faults import BadInputError, ExitCode
+from workflows.contracts import MAX_QUESTION_WORDS
+from workflows.models import DEFAULT_CLAUDE, OFFLINE
+from workflows.plan import Effort
+from workflows.settings import Settings
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working directory with a small corpus in it, and an environment without any setting."""
+    for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("TEMPORAL_ADDRESS", "TEMPORAL_PROFILE", "TEMPORAL_CONFIG_FILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("RESEARCH_HOME", "home")
+    monkeypatch.delenv("RESEARCH_STORE", raising=False)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "a.md").write_text("Something is written here.")
+    (tmp_path / "pictures").mkdir()
+    (tmp_path / "pictures" / "a.png").write_bytes(b"")
+    return tmp_path
+
+
+class Case(NamedTuple):
+    arguments: list[str]
+    said: str
+
+
+GOOD = ["what is written", "--corpus", "docs"]
+CASES = {
+    "empty question": Case(["", "--corpus", "docs"], "question is empty: put it in quotes"),
+    "blank question": Case([" \n?! ", "--corpus", "docs"], "question is empty"),
+    "20,000 words": Case(["word " * 20_000, "--corpus", "docs"], "20,000 words, at most 2,000"),
+    "one endless word": Case(["w" * 50_000, "--corpus", "docs"], "50,000 characters"),
+    "missing folder": Case(["q", "--corpus", "nowhere"], "correct --corpus"),
+    "a file for a folder": Case(["q", "--corpus", "docs/a.md"], "is a file: give --corpus the"),
+    "empty folder": Case(["q", "--corpus", "pictures"], "holds no document that can be read"),
+    "no folder, no key": Case(["q"], "name a folder with --corpus DIR"),
+    "unknown model": Case([*GOOD, "--model", "gpt-9"], "choose one of offline, claude-"),
+    "empty model": Case([*GOOD, "--model", ""], "choose one of"),
+    "no key": Case([*GOOD, "--model", DEFAULT_CLAUDE], "set ANTHROPIC_API_KEY, or use --model off"),
+    "negative budget": Case([*GOOD, "--budget-usd", "-1"], "an amount above 0"),
+    "zero budget": Case([*GOOD, "--budget-usd", "0"], "an amount above 0"),
+    "budget not a number": Case([*GOOD, "--budget-usd", "nan"], "an amount above 0"),
+    "endless budget": Case([*GOOD, "--budget-usd", "inf"], "leave it out for no limit"),
+    "negative passes": Case([*GOOD, "--max-passes", "-1"], "give a number from 0 to 20"),
+    "no facets": Case([*GOOD, "--max-facets", "0"], "give a number from 1 to 60"),
+    "unknown effort": Case([*GOOD, "--effort", "heroic"], "choose one of quick, standard, deep"),
+    "id with a space": Case([*GOOD, "--id", "my job"], "1 to 200 letters"),
+    "id of a child": Case([*GOOD, "--id", "job/pass-1"], "1 to 200 letters"),
+    "endless id": Case([*GOOD, "--id", "x" * 2000], "1 to 200 letters"),
+    "empty id": Case([*GOOD, "--id", ""], "1 to 200 letters"),
+    "out is a file": Case([*GOOD, "--out", "docs/a.md"], "is a file: choose another folder"),
+    "out inside a file": Case(
+        [*GOOD, "--out", "docs/a.md/out"], "choose another folder with --out"
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_bad_input_is_refused_with_its_remedy(place: Path, case: Case) -> None:
+    ended = CliRunner().invoke(app, ["run", *case.arguments])
+
+    assert ended.exit_code == ExitCode.BAD_INPUT
+    assert ended.stderr.startswith("Error: ")
+    assert case.said in ended.stderr
+    assert ended.stderr.count("\n") == 1
+    assert not list(place.rglob("temporal.sqlite")), "something was started"
+
+
+def test_a_port_in_use_is_refused(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        monkeypatch.setenv("RESEARCH_TEMPORAL_PORT", str(port))
+        ended = CliRunner().invoke(app, ["run", *GOOD])
+
+    assert ended.exit_code == ExitCode.BAD_INPUT
+    assert f"Port {port} is in use: choose another with RESEARCH_TEMPORAL_PORT" in ended.stderr
+
+
+@pytest.mark.parametrize("port", ["http", "80", "70000", "-1"])
+def test_a_port_that_is_none_is_refused(
+    place: Path, monkeypatch: pytest.MonkeyPatch, port: str
+) -> None:
+    monkeypatch.setenv("RESEARCH_TEMPORAL_PORT", port)
+    ended = CliRunner().invoke(app, ["run", *GOOD])
+
+    assert ended.exit_code == ExitCode.BAD_INPUT
+    assert "from 1024 to 65535" in ended.stderr
+
+
+def test_a_full_disk_is_refused(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    usage = shutil.disk_usage(place)._replace(free=1_000_000)
+    monkeypatch.setattr("shutil.disk_usage", lambda _: usage)
+    ended = CliRunner().invoke(app, ["run", *GOOD])
+
+    assert ended.exit_code == ExitCode.BAD_INPUT
+    assert "1 MB left and 50 MB are needed: free some" in ended.stderr
+
+
+def test_a_setting_that_cannot_be_used_is_refused(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RESEARCH_WORKER_SUBAGENTS", "many")
+    ended = CliRunner().invoke(app, ["run", *GOOD])
+
+    assert ended.exit_code == ExitCode.BAD_INPUT
+    assert "correct the RESEARCH_* variables" in ended.stderr
+
+
+def test_start_without_a_server_names_the_way_out(place: Path) -> None:
+    ended = CliRunner().invoke(app, ["start", *GOOD])
+
+    assert ended.exit_code == ExitCode.BAD_INPUT
+    assert "set TEMPORAL_ADDRESS, or use `run`" in ended.stderr
+
+
+def test_a_list_of_an_unknown_status_is_refused(place: Path) -> None:
+    ended = CliRunner().invoke(app, ["list", "--status", "odd"])
+
+    assert ended.exit_code == ExitCode.BAD_INPUT
+    assert "choose one of blocked, running" in ended.stderr
+
+
+def test_good_input_becomes_a_request_with_an_absolute_folder(place: Path) -> None:
+    wish = checks.Wish(" why? ok ", Path("docs"), "Deep", 0, 3, 1.5, None)
+    request = checks.request(wish, Settings.read({}))
+
+    assert request.question == "why? ok"
+    assert request.corpus == str(place / "docs")
+    assert (request.effort, request.max_passes, request.max_facets) == (Effort.DEEP, 0, 3)
+    assert (request.budget.usd, request.model) == (1.5, OFFLINE)
+
+
+def test_the_longest_question_is_taken() -> None:
+    assert checks.question("word " * MAX_QUESTION_WORDS)
+
+
+def test_any_model_is_taken_where_an_endpoint_is_set() -> None:
+    settings = Settings.read({"ANTHROPIC_BASE_URL": "http://localhost:1"})
+    assert checks.model("my-own-model", settings) == "my-own-model"
+    assert checks.model(None, settings) == DEFAULT_CLAUDE
+
+
+def test_a_key_makes_claude_the_default_and_needs_no_folder() -> None:
+    settings = Settings.read({"ANTHROPIC_API_KEY": "k"})
+    assert checks.request(checks.Wish("q"), settings).model == DEFAULT_CLAUDE
+
+
+def test_hidden_folders_are_no_documents(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "notes.md").write_text("x")
+    with pytest.raises(BadInputError):
+        checks.corpus(tmp_path)

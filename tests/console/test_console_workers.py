@@ -1,0 +1,79 @@
+"""A worker is replaced when it dies, stopped with its starter, and told where it belongs."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from console.faults import ConsoleError
+from console.workers import Worker, environment
+from workflows.settings import Settings
+
+from .conftest import eventually, processes
+
+PATIENT = "import os, sys, time; print(os.environ['TEMPORAL_ADDRESS'], os.getpid(), flush=True)\n"
+
+
+def settings(place: Path) -> Settings:
+    return Settings.read({"RESEARCH_HOME": str(place)})
+
+
+def script(place: Path, text: str) -> Path:
+    path = place / "worker.py"
+    path.write_text(text)
+    return path
+
+
+def pids(worker: Worker) -> list[int]:
+    return [int(line.split()[1]) for line in worker.log.read_text().splitlines()]
+
+
+def test_a_killed_worker_is_replaced(tmp_path: Path) -> None:
+    waits = script(tmp_path, PATIENT + "time.sleep(60)")
+    with Worker(settings(tmp_path), "host:1", waits) as worker:
+        assert eventually(lambda: worker.log.exists() and len(pids(worker)) == 1)
+        assert worker.look() is None
+        os.kill(pids(worker)[0], signal.SIGKILL)
+        while (note := worker.look()) is None:
+            time.sleep(0.02)
+        assert note == "The worker was killed by signal 9; another one goes on where it was."
+        assert eventually(lambda: len(pids(worker)) == 2)
+    assert not processes(tmp_path)
+
+
+def test_a_worker_that_ends_while_it_starts_is_not_tried_again(tmp_path: Path) -> None:
+    (tmp_path / "worker.log").write_text("an older story\n")
+    fails = script(tmp_path, "raise SystemExit('no such key')")
+    with Worker(settings(tmp_path), "host:1", fails) as worker:
+        with pytest.raises(ConsoleError, match=r"ended with code 1.*\n    no such key") as raised:
+            eventually(lambda: worker.look() is not None)
+        assert "older story" not in str(raised.value)
+
+
+def test_a_worker_that_will_not_drain_is_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("console.workers._GRACE", 0.3)
+    deaf = script(tmp_path, "import signal; signal.signal(15, signal.SIG_IGN)\n" + PATIENT
+                  + "time.sleep(60)")  # fmt: skip
+    began = time.monotonic()
+    with Worker(settings(tmp_path), "host:1", deaf) as worker:
+        assert eventually(lambda: worker.log.exists() and len(pids(worker)) == 1)
+    assert time.monotonic() - began < 5
+    assert not processes(tmp_path)
+
+
+def test_the_environment_names_this_server_and_absolute_folders(tmp_path: Path) -> None:
+    given = {"TEMPORAL_API_KEY": "k", "TEMPORAL_PROFILE": "p", "ANTHROPIC_API_KEY": "a"}
+    told = environment(Settings(state_dir="here", store="s3://bucket/x"), "host:1", given)
+
+    assert told["TEMPORAL_ADDRESS"] == "host:1"
+    assert "TEMPORAL_API_KEY" not in told
+    assert "TEMPORAL_PROFILE" not in told
+    assert told["ANTHROPIC_API_KEY"] == "a"
+    assert told["RESEARCH_HOME"] == str(Path("here").resolve())
+    assert told["RESEARCH_STORE"] == "s3://bucket/x"

@@ -1,0 +1,119 @@
+"""Which values of different claims are about the same thing, and whether they are the same.
+
+Values meet only where they share two of their rarest words, so the work grows with the claims and
+not with their pairs. Sums are exact whatever the order of a set, so results never depend on hashing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from math import fsum, log
+
+from workflows.moments import same_moment
+from workflows.quantities import same_number
+from workflows.statements import Reading, Value, block, comparable, different, rarity
+
+_KEYS = 5  # rare stems of a value that open a block
+_CROWD = 16  # in a larger block everybody meets a few, instead of everybody
+_FEW = 6
+
+Pair = tuple[Value, Value]
+
+
+class Comparison:
+    """One set of claims, read and ready to be compared."""
+
+    def __init__(self, readings: Sequence[Reading]) -> None:
+        self.readings = readings
+        self.counts = rarity(readings)
+        size = len(readings) + 1
+        self._weights = {word: log(1 + size / n) for word, n in self.counts.items()}
+        self._totals: dict[frozenset[str], float] = {}
+
+    def meeting(self, values: Sequence[Value]) -> list[Pair]:
+        """Pairs of values of different claims that may be about one thing, each once, in order."""
+        blocks: dict[tuple[str, ...], list[int]] = {}
+        for place, value in enumerate(values):
+            kind = block(value)
+            rare = sorted((n, w) for w in value.stems if (n := self.counts.get(w, 0)) > 1)[:_KEYS]
+            words = sorted(word for _, word in rare)
+            keys = combinations(words, 2) if len(words) > 1 else [tuple(words)]
+            for key in keys:
+                blocks.setdefault((*kind, *key), []).append(place)
+        met: set[tuple[int, int]] = set()
+        for places in blocks.values():
+            if len(places) <= _CROWD:
+                met.update(combinations(places, 2))
+            else:
+                few = list({values[p].text: p for p in reversed(places)}.values())[-_FEW:]
+                met.update((min(p, q), max(p, q)) for p in places for q in few if p != q)
+        return [
+            (values[p], values[q]) for p, q in sorted(met) if values[p].claim != values[q].claim
+        ]
+
+    def overlap(
+        self, a: Value, b: Value, without: frozenset[str] = frozenset()
+    ) -> tuple[float, float]:
+        """How much of the shorter, and of both together, is shared, by weight of words."""
+        shared = self._weight((a.stems & b.stems) - without)
+        mine, theirs = self._total(a.stems - without), self._total(b.stems - without)
+        least, union = min(mine, theirs), mine + theirs - shared
+        return (shared / least if least else 0.0), (shared / union if union else 0.0)
+
+    def same_thing(self, a: Value, b: Value) -> bool:
+        """Whether both speak of one entity, measure, unit and period, as far as words tell."""
+        # The cheap questions first: most pairs that meet are about different things.
+        shared = len(a.stems & b.stems)
+        if shared < 2 or shared < 0.25 * min(len(a.stems), len(b.stems)):
+            return False
+        if a.near.isdisjoint(b.near) and not (a.unit and a.unit == b.unit):
+            return False
+        if not comparable(a, b) or different(a, b):
+            return False
+        named = bool(a.names and b.names) or bool(set(a.labels) & set(b.labels))
+        if a.kind == "name" and not named:
+            return False
+        within, together = self.overlap(a, b)
+        if within < (0.5 if named else 0.6) or together < 0.25:
+            return False
+        if same_value(a, b):
+            return True
+        # A claim that gives the other's value too, beside its own, does not contradict it.
+        return not (self.holds(a.claim, b) or self.holds(b.claim, a))
+
+    def holds(self, claim: int, value: Value) -> bool:
+        """Whether the claim states the value anywhere."""
+        reading = self.readings[claim]
+        if value.amount is not None:
+            amount = value.amount
+            return any(same_number(amount, known) for known in reading.amounts)
+        if value.moment is not None:
+            moment = value.moment
+            return any(same_moment(moment, known) for known in reading.moments)
+        return any(value.text in statement.sentence for statement in reading.statements)
+
+    def _weight(self, words: frozenset[str]) -> float:
+        return fsum(self._weights.get(word, 0.0) for word in words)
+
+    def _total(self, words: frozenset[str]) -> float:
+        if words not in self._totals:
+            self._totals[words] = self._weight(words)
+        return self._totals[words]
+
+
+def same_value(a: Value, b: Value) -> bool:
+    """Whether the two values, taken to be about one thing, are one value."""
+    if a.amount is not None and b.amount is not None:
+        return same_number(a.amount, b.amount)
+    if a.moment is not None and b.moment is not None:
+        return same_moment(a.moment, b.moment)
+    return set(a.name) <= set(b.name) or set(b.name) <= set(a.name)
+
+
+def share_entity(a: Value, b: Value) -> bool:
+    """Whether a name or a numbered thing stands in both."""
+    mine = {word for name in a.names for word in name}
+    return any(word in mine for name in b.names for word in name) or bool(
+        set(a.labels) & set(b.labels)
+    )
