@@ -182,6 +182,94 @@ def test_a_stale_source_is_a_candidate_and_shows_its_date() -> None:
     assert [side.date for side in found.sides] == ["2021-02-01", "2024-06-30"]
 
 
+def test_a_denial_and_all_who_join_it_make_one_candidate() -> None:
+    (found,) = candidates(
+        claims(
+            "The quay in Tau has been built.",
+            "The quay in Tau has not been built.",
+            "The quay in Tau has not been built yet.",
+        )
+    )
+    assert [side.claim_ids for side in found.sides] == [("c0000",), ("c0001", "c0002")]
+
+
+def test_an_edited_copy_is_a_conflict_and_no_second_witness() -> None:
+    one, two = claims(
+        "The Tau harbour board decided in its spring meeting that monthly reports are sent out.",
+        "The Tau harbour board decided in its spring meeting that weekly bulletins are sent out.",
+    )
+    (found,) = candidates([one, two])
+    assert found.kind == "name"
+    assert [side.value for side in found.sides] == ["monthly reports", "weekly bulletins"]
+    assert not agree(one, two)
+
+
+def test_the_question_tells_which_value_is_the_answer() -> None:
+    found = candidates(
+        claims(
+            "The Tau quay opened in 1998 after long debate, and was rebuilt in 2011.",
+            "Opened to traffic in 2001, the Tau quay replaced an older pier.",
+        ),
+        questions={"f": "When was the Tau quay opened?"},
+    )
+    assert [side.value for side in found[0].sides] == ["1998", "2001"]
+    assert found[0].kind == "date"
+
+
+def test_an_answer_about_another_entity_is_not_compared() -> None:
+    found = candidates(
+        claims("The Tau quay opened in 1998.", "The Moss pier opened in 2001."),
+        questions={"f": "When was the Tau quay opened?"},
+    )
+    assert found == ()
+
+
+def test_answers_for_different_years_are_not_compared() -> None:
+    found = candidates(
+        claims(
+            "As of 2010 the population of Tau was 3,559.",
+            "In 2020 Tau had a population of 3,902.",
+        ),
+        questions={"f": "What is the population of Tau?"},
+    )
+    assert found == ()
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What are the costs of the Tau programme?",
+        "Why is the Tau quay late?",
+        "How does the Tau quay compare with the Moss pier?",
+        "What does it cost?",
+    ],
+)
+def test_a_broad_question_does_not_make_its_claims_comparable(question: str) -> None:
+    found = candidates(
+        claims(
+            "Shore power at Tau costs 40 million kroner.",
+            "The Tau programme office employs twelve people and costs 9 million kroner.",
+        ),
+        questions={"f": question},
+    )
+    assert found == ()
+
+
+def test_a_crowd_about_one_thing_is_still_compared() -> None:
+    costs = (40 + n % 3 * 9 for n in range(90))
+    (found,) = candidates(
+        claims(*(f"The ferry programme cost is {n} million kroner." for n in costs))
+    )
+    assert [len(side.claim_ids) for side in found.sides] == [30, 30, 30]
+
+
+def test_one_quote_can_carry_two_statements() -> None:
+    quote = "Norled runs nine ferries from Tau and employs a crew of forty."
+    one = claim(1, "Norled runs nine ferries from Tau.", quote)
+    two = claim(2, "A crew of forty is employed by Norled.", quote)
+    assert not agree(one, two)
+
+
 def test_agreement_needs_the_same_numbers() -> None:
     one, two, three = claims(
         "The ferry programme costs 1.84 billion kroner.",

@@ -87,7 +87,7 @@ def _meeting(said: Sequence[_Said]) -> set[tuple[int, int]]:
         rare = sorted((counts[w], w) for w in one.words if counts[w] > 1)[:_KEYS]
         for key in combinations(sorted(word for _, word in rare), 2):
             blocks.setdefault(key, []).append(place)
-        for whole in (one.folded, *one.quotes):
+        for whole in dict.fromkeys((one.folded, *sorted(one.quotes))):
             blocks.setdefault((whole,), []).append(place)
     met: set[tuple[int, int]] = set()
     for places in blocks.values():
@@ -96,7 +96,8 @@ def _meeting(said: Sequence[_Said]) -> set[tuple[int, int]]:
             places.sort(key=lambda place: (said[place].folded, place))
         reach = len(places) if len(places) <= _CROWD else _FEW
         for n, x in enumerate(places):
-            met.update((min(x, y), max(x, y)) for y in places[n + 1 : n + 1 + reach] if x != y)
+            near = places[n + 1 : n + 1 + reach]
+            met.update((x, y) if x < y else (y, x) for y in near if x != y)
     return met
 
 

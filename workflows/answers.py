@@ -1,130 +1,34 @@
 """What each claim answers to the question it was collected for.
 
-`ask` reads from the question what kind of value answers it (a date, a number, a name), about which
-entity and in which relation; it returns nothing for a question that has no single answer. `answers`
-takes from each claim the value that stands nearest to that relation, where the claim speaks of that
-entity. A claim in which several values could be meant answers nothing.
+`workflows.questions` reads what is wanted; `answers` takes from each claim the value of that kind
+that stands nearest to the words of the relation, where the claim speaks of the entity. A claim
+whose nearest value is far, or belongs to another event, answers nothing.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from workflows.evidence import Claim
+from workflows.lexicon import names_event
 from workflows.moments import Moment
 from workflows.quantities import Quantity, read
-from workflows.statements import Value, names_event
+from workflows.questions import Ask, ask
+from workflows.statements import Value
 from workflows.units import family
 from workflows.words import STOP, WORD, Name, names, sentences, stem, word_list
 
-_DATE = re.compile(r"^(?:when\b|(?:in|on) (?:what|which) (?:year|date|day|month)\b|"
-                   r"(?:what|which) (?:is|was) the (?:\w+ )?(?:date|year)\b|"
-                   r"(?:what|which) (?:year|date)\b)", re.I)  # fmt: skip
-_NUMBER = re.compile(
-    r"^(?:how (?:many|much|long|far|tall|high|deep|wide|old|large|big|fast|heavy)\b|"
-    r"what (?:is|was) the (?:\w+ ){0,2}(?:population|number|length|height|width|depth|area|size|"
-    r"cost|price|budget|speed|capacity|weight|distance|rate|share|percentage|income|age|elevation|"
-    r"density|duration|revenue|turnover|amount|total|value)\b)",
-    re.I,
-)
-_WHO = re.compile(r"^(?:who|whose|whom|by whom)\b", re.I)
-_WHERE = re.compile(
-    r"^(?:where\b|in (?:what|which) (?:\w+ )?(?:city|town|country|state|county|place|village|"
-    r"region|municipality)\b|(?:what|which) (?:city|town|country|state|county|village|municipality)\b|"
-    r"what (?:is|was) the (?:location|birthplace|place|capital|headquarters)\b)",
-    re.I,
-)
-_ATTRIBUTE = re.compile(
-    r"^(?:what|which)(?: (?:is|was|are|were) the)? (?P<noun>[a-z]+(?: [a-z]+)?)\b", re.I
-)
-# Questions that have no one answer, whatever the words.
-_OPEN = re.compile(
-    r"\b(?:why|how (?:do|does|did|is|are|can|should|would)|what are|which are|compare|list|describe|"
-    r"explain|effects?|impacts?|differences?|advantages|risks?)\b",
-    re.I,
-)
-# Words of one row mean one relation; the first row that knows a word of the question is taken.
-_RELATIONS = tuple(
-    word_list(row)
-    for row in (
-        "born birth birthdate birthday",
-        "died die death dead",
-        "population people inhabitants residents",
-        "built build constructed construction completed erected",
-        "established founded formed created started began opened incorporated organized",
-        "released release published premiered issued",
-        "located location situated lies based headquartered",
-        "length long",
-        "height tall high elevation",
-        "direct directed director directors directs",
-        "artist singer band album song by",
-        "written wrote writer author",
-        "produced producer produces",
-        "designed designer architect",
-        "won win winner winners champion champions defeated",
-        "married husband wife spouse",
-        "operated operator operates",
-        "owned owner owns",
-        "income earnings",
-    )
-)
 _CREATED = word_list(
-    """film movie album song single book novel series play game painting opera show ep record mixtape
-    documentary poem comic magazine"""
+    """film movie album song single book novel series play game painting opera show ep record
+    mixtape documentary poem comic magazine"""
 )
 _WORKS = frozenset(stem(word) for word in _CREATED) | {"by"}
 _HEADINGS = word_list(
     """released written produced directed starring music label genre length language references from
     films albums songs wikipedia statements country date cast plot summary external links edit"""
 )
-_EVERY_DAY = word_list("what which who when where how many much is was did the name type kind of in")
-
-
-@dataclass(frozen=True, slots=True)
-class Ask:
-    """What a question wants: a kind of value, about an entity, in a relation."""
-
-    kind: str
-    entity: tuple[str, ...]
-    relation: frozenset[str]
-    words: frozenset[str]
-
-
-def ask(question: str) -> Ask | None:
-    """What the question asks for; nothing where no single value would answer it."""
-    text = question.strip()
-    if _OPEN.search(text) or text.count("?") > 1:
-        return None
-    entity = _entity(text)
-    if not entity:
-        return None
-    kind = (
-        "date" if _DATE.search(text)
-        else "number" if _NUMBER.search(text)
-        else "name" if _WHO.search(text)
-        else "place" if _WHERE.search(text)
-        else "attribute" if _ATTRIBUTE.search(text)
-        else ""
-    )  # fmt: skip
-    if not kind:
-        return None
-    plain = [
-        w.lower()
-        for w in WORD.findall(text)
-        if w.lower() not in entity and w.lower() not in STOP and w.lower() not in _EVERY_DAY
-    ]
-    relation = {stem(w) for w in plain}
-    for row in _RELATIONS:
-        if not row.isdisjoint(plain):
-            relation |= {stem(w) for w in row}
-    if kind == "attribute":
-        found = _ATTRIBUTE.search(text)
-        noun = found["noun"].split() if found else []
-        relation = {stem(w) for w in noun if w.lower() not in STOP}
-    return Ask(kind, entity, frozenset(relation), frozenset(stem(w) for w in plain))
 
 
 def answers(question: str, claims: Sequence[Claim], places: Sequence[int]) -> list[Value]:
@@ -137,36 +41,16 @@ def answers(question: str, claims: Sequence[Claim], places: Sequence[int]) -> li
         text = claim.text
         for quote in claim.quotes:
             if quote.text not in text:
-                text = f"{text}\n{quote.text}"
+                text = f"{text}\n\n{quote.text}"
         value = _answer(wanted, text, place)
         if value is not None and _concerns(wanted, text, value):
             found.append(value)
     return found
 
 
-def _entity(question: str) -> tuple[str, ...]:
-    """The words that name what is asked about: what is quoted, else what is capitalised."""
-    quoted = re.findall(r"[\"\u201c\u201d]([^\"\u201c\u201d]+)[\"\u201c\u201d]", question)
-    if quoted:
-        words = WORD.findall(" ".join(quoted)) or re.findall(r"\w+", " ".join(quoted))
-    else:
-        first = re.match(r"\w+", question)
-        opening = first.end() if first else 0
-        words = [
-            w
-            for name in names(question)
-            if name.start >= opening or len(name.key) > 1
-            for w in WORD.findall(name.text)
-        ]
-        words = words or re.findall(r"\b[A-Z]*\d\w*", question)
-    return tuple(
-        dict.fromkeys(w.lower() for w in words if w.lower() not in STOP | _EVERY_DAY)
-    )
-
-
 _REFERENCE = re.compile(
-    r"\b(?:the|this) (?:city|town|village|township|municipality|county|district|island|region|country|"
-    r"parish|community|borough|company|school|river)\b",
+    r"\b(?:the|this) (?:city|town|village|township|municipality|county|district|island|region|"
+    r"country|parish|community|borough|company|school|river)\b",
     re.I,
 )
 
@@ -183,10 +67,7 @@ def _concerns(wanted: Ask, text: str, value: Value) -> bool:
     start, end = next(((s, e) for s, e in sentences(text) if s <= given.start < e), (0, len(text)))
     if _speaks_of(wanted.entity, text[:end]):
         return True
-    return (
-        not _speaks_of(wanted.entity, text)
-        and _REFERENCE.search(text, start, end) is not None
-    )
+    return not _speaks_of(wanted.entity, text) and _REFERENCE.search(text, start, end) is not None
 
 
 def _speaks_of(entity: Sequence[str], text: str) -> bool:
@@ -211,11 +92,7 @@ def _answer(wanted: Ask, text: str, place: int) -> Value | None:
 
 
 def _cues(wanted: Ask, text: str) -> list[tuple[int, int]]:
-    return [
-        m.span()
-        for m in WORD.finditer(text)
-        if stem(m.group()) in wanted.relation
-    ]
+    return [m.span() for m in WORD.finditer(text) if stem(m.group()) in wanted.relation]
 
 
 def _gap(start: int, end: int, cue: tuple[int, int], text: str) -> float:
@@ -269,7 +146,7 @@ def _date(wanted: Ask, text: str, place: int) -> Value | None:
 
 
 def _lifespan(wanted: Ask, text: str, dates: Sequence[Moment]) -> Moment | None:
-    """"Name (2 July 1829 – 24 August 1904)" gives birth and death without saying so."""
+    """ "Name (2 July 1829 – 24 August 1904)" gives birth and death without saying so."""
     birth, death = "born" in wanted.relation, "death" in wanted.relation
     if not (birth or death):
         return None
@@ -351,7 +228,7 @@ def _trimmed(name: Name, wanted: Ask) -> Name | None:
 
 
 def _made_by(wanted: Ask, text: str, foreign: Sequence[Name]) -> Name | None:
-    """"directed by X", "an album by the band X": the last name before the phrase ends."""
+    """ "directed by X", "an album by the band X": the last name before the phrase ends."""
     for title in _TITLE.finditer(text):
         inside = [n for n in foreign if title.start("who") <= n.start < title.end("who")]
         if inside and title["work"] in wanted.words:
@@ -393,7 +270,7 @@ def _place(wanted: Ask, text: str, place: int, foreign: Sequence[Name]) -> Value
 
 
 def _attribute(wanted: Ask, text: str, place: int) -> Value | None:
-    """"the Republican Party", "Assamese-language": the name that stands before the noun asked."""
+    """ "the Republican Party", "Assamese-language": the name that stands before the noun asked."""
     for hit in WORD.finditer(text):
         if stem(hit.group()) not in wanted.relation or hit.group().endswith("s"):
             continue
@@ -413,8 +290,9 @@ def _value(
     key = tuple(w.strip(",") for w in name.key) if name else ()
     return Value(
         claim=place, kind=kind, unit=amount.unit if amount else "",
-        text=given.text if given else "", amount=amount, moment=moment, name=key, slot="", stems=frozenset(), near=frozenset(),
-        names=(), labels=(), periods=periods, contrasts=(), measures=frozenset(), sentence=text,
+        text=given.text if given else "", amount=amount, moment=moment, name=key,
+        slot="", stems=frozenset(), near=frozenset(), names=(), labels=(),
+        periods=periods, contrasts=(), measures=frozenset(), sentence=text,
     )  # fmt: skip
 
 

@@ -1,22 +1,29 @@
 """Which values of different claims are about the same thing, and whether they are the same.
 
 Values meet only where they share two of their rarest words, so the work grows with the claims and
-not with their pairs. Sums are exact whatever the order of a set, so results never depend on hashing.
+not with their pairs. Sums are exact whatever the order of a set, so nothing depends on hashing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import combinations
 from math import fsum, log
 
 from workflows.moments import same_moment
 from workflows.quantities import same_number
 from workflows.statements import Reading, Value, block, comparable, different, rarity
+from workflows.substitutions import LEAD
 
 _KEYS = 5  # rare stems of a value that open a block
 _CROWD = 16  # in a larger block everybody meets a few, instead of everybody
 _FEW = 6
+# How much of the shorter sentence must be shared, by weight of words: less where both name an
+# entity, more where a figure counts nothing in particular or at another rate.
+_NAMED = 0.5
+_UNNAMED = 0.6
+_VAGUE = 0.7
+_TOGETHER = 0.25
 
 Pair = tuple[Value, Value]
 
@@ -43,11 +50,7 @@ class Comparison:
                 blocks.setdefault((*kind, *key), []).append(place)
         met: set[tuple[int, int]] = set()
         for places in blocks.values():
-            if len(places) <= _CROWD:
-                met.update(combinations(places, 2))
-            else:
-                few = list({values[p].text: p for p in reversed(places)}.values())[-_FEW:]
-                met.update((min(p, q), max(p, q)) for p in places for q in few if p != q)
+            met.update(_pairs(places, values))
         return [
             (values[p], values[q]) for p, q in sorted(met) if values[p].claim != values[q].claim
         ]
@@ -75,7 +78,8 @@ class Comparison:
         if a.kind == "name" and not named:
             return False
         within, together = self.overlap(a, b)
-        if within < (0.5 if named else 0.6) or together < 0.25:
+        vague = a.kind == "number" and (not a.unit or a.unit != b.unit)
+        if within < (_VAGUE if vague else _NAMED if named else _UNNAMED) or together < _TOGETHER:
             return False
         if same_value(a, b):
             return True
@@ -100,6 +104,30 @@ class Comparison:
         if words not in self._totals:
             self._totals[words] = self._weight(words)
         return self._totals[words]
+
+
+def told_twice(statements: Sequence[Value]) -> list[Pair]:
+    """Pairs of statements that open with the same words, in order."""
+    blocks: dict[tuple[str, ...], list[int]] = {}
+    for place, value in enumerate(statements):
+        opening = tuple(value.sentence.lower().split(None, LEAD)[:LEAD])
+        blocks.setdefault(opening, []).append(place)
+    met: set[tuple[int, int]] = set()
+    for places in blocks.values():
+        places.sort(key=lambda place: (statements[place].sentence, place))
+        reach = len(places) if len(places) <= _CROWD else _FEW
+        for n, p in enumerate(places):
+            met.update((min(p, q), max(p, q)) for q in places[n + 1 : n + 1 + reach])
+    pairs = [(statements[p], statements[q]) for p, q in sorted(met)]
+    return [(a, b) for a, b in pairs if a.claim != b.claim]
+
+
+def _pairs(places: Sequence[int], values: Sequence[Value]) -> Iterable[tuple[int, int]]:
+    """Everybody with everybody; in a crowd, everybody with a few that differ in their value."""
+    if len(places) <= _CROWD:
+        return combinations(places, 2)
+    few = list({values[p].text: p for p in reversed(places)}.values())[-_FEW:]
+    return ((p, q) if p < q else (q, p) for p in places for q in few if p != q)
 
 
 def same_value(a: Value, b: Value) -> bool:

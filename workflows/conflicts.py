@@ -19,11 +19,11 @@ from pydantic import Field
 
 from workflows.agreement import agree, groups_of_agreement
 from workflows.answers import answers, comparable_unit
-from workflows.comparison import Comparison, Pair, same_value, share_entity
+from workflows.comparison import Comparison, Pair, same_value, share_entity, told_twice
 from workflows.evidence import Claim, Record
 from workflows.explanations import Explanation, explain
 from workflows.moments import apart
-from workflows.polarity import DIRECTIONS, opposed, stance
+from workflows.polarity import DIRECTIONS, NEUTRAL, opposed, stance
 from workflows.quantities import read
 from workflows.statements import Value, different, phrase, read_claims, scope
 from workflows.substitutions import lone_substitution
@@ -33,7 +33,6 @@ Kind = Literal["number", "date", "name", "polarity"]
 _NO_QUESTIONS: Mapping[str, str] = MappingProxyType({})
 _NO_DATES: Mapping[str, str | None] = MappingProxyType({})
 _ANSWERS = 8  # more different answers than this, and the question had not one answer
-_EXCHANGED = 5  # words; statements that differ in more are not one statement told twice
 
 
 class Position(Record):
@@ -134,19 +133,25 @@ class _Finder:
     def told(self) -> list[Candidate]:
         """Statements of which one denies the other, or repeats it with another phrase in it."""
         statements = [value for reading in self.readings for value in reading.statements]
-        denied: list[Pair] = []
-        reworded: list[Pair] = []
-        for a, b in self.comparison.meeting(statements):
-            shared = len(a.stems & b.stems)
-            if max(len(a.stems), len(b.stems)) - shared > _EXCHANGED or shared < 2:
-                continue
-            if stance(a.sentence) != stance(b.sentence):
-                within, together = self.comparison.overlap(a, b, DIRECTIONS)
-                if within >= 0.75 and together >= 0.6 and opposed(a, b) and not different(a, b):
-                    denied.append((a, b))
-            elif share_entity(a, b):
-                reworded.extend(_reworded(a, b))
+        turned = [s for s in statements if stance(s.sentence) != NEUTRAL]
+        topics = frozenset(word for s in turned for word in s.stems)
+        near = [s for s in statements if len(s.stems & topics) > 1]
+        denied = [
+            (a, b)
+            for a, b in self.comparison.meeting(near)
+            if stance(a.sentence) != stance(b.sentence) and self._denies(a, b)
+        ]
+        reworded = [
+            pair
+            for a, b in told_twice(statements)
+            if share_entity(a, b) and stance(a.sentence) == stance(b.sentence)
+            for pair in _reworded(a, b)
+        ]
         return [*self._denials(denied), *self._grouped(reworded)]
+
+    def _denies(self, a: Value, b: Value) -> bool:
+        within, together = self.comparison.overlap(a, b, DIRECTIONS)
+        return within >= 0.75 and together >= 0.6 and opposed(a, b) and not different(a, b)
 
     def _grouped(self, pairs: Sequence[Pair]) -> list[Candidate]:
         """Join pairs about one thing into candidates with one side per value."""

@@ -1,13 +1,14 @@
 """Facets, how many a question deserves, and the rules a plan must keep.
 
-The model proposes a plan; these functions decide. `fit` sizes it to the question (A4), `faults`
-lists what is wrong with it in words that can be sent back, `waves` orders what depends on what.
+The model proposes a plan; these functions decide. `fit` sizes it to the question, `faults`
+lists what is wrong with it in words that can be sent back, `mend` puts it right without a model.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
 from pydantic import Field, PositiveInt
@@ -110,13 +111,10 @@ def faults(plan: Plan) -> list[str]:
             for dep in facet.depends_on
             if dep not in ids or dep == facet.id
         ]
-    for i, one in enumerate(plan.facets):
-        for other in plan.facets[i + 1 :]:
-            if overlap(one, other) >= OVERLAP:
-                found.append(
-                    f"facets {one.id!r} and {other.id!r} ask nearly the same;"
-                    " join them or draw the boundary"
-                )
+    found += [
+        f"facets {one.id!r} and {other.id!r} ask nearly the same; join them or draw the boundary"
+        for one, other in twins(plan.facets)
+    ]
     if not any("depends" in fault for fault in found) and _stuck(plan.facets):
         found.append(f"facets depend on each other in a circle: {sorted(_stuck(plan.facets))}")
     return found
@@ -124,14 +122,12 @@ def faults(plan: Plan) -> list[str]:
 
 def mend(plan: Plan) -> Plan:
     """The same plan made lawful without a model: ids unique, twins joined, circles cut."""
-    kept: list[Facet] = []
+    kept = _with_own_ids(plan.facets)
     changes = list(plan.changes)
-    for facet in plan.facets:
-        twin = next((k for k in kept if k.id == facet.id or overlap(k, facet) >= OVERLAP), None)
-        if twin is None:
-            kept.append(facet)
-        else:
-            changes.append(f"joined “{facet.title}” with “{twin.title}”: nearly the same question")
+    while pair := next(iter(twins(kept)), None):
+        one, other = pair
+        kept.remove(other)
+        changes.append(f"joined “{other.title}” with “{one.title}”: nearly the same question")
     ids = {facet.id for facet in kept}
     kept = [
         facet.model_copy(
@@ -149,15 +145,39 @@ def mend(plan: Plan) -> Plan:
 OVERLAP = 0.8
 
 
-def overlap(one: Facet, other: Facet) -> float:
-    """Share of the smaller facet's words that the other has too, titles and questions together."""
-    a, b = _words(one), _words(other)
+def twins(facets: Sequence[Facet]) -> list[tuple[Facet, Facet]]:
+    """Pairs of facets that ask nearly the same.
+
+    Words that most facets share name the subject of the whole question, so they tell no facet from
+    another and do not count.
+    """
+    words = {id(facet): _words(facet) for facet in facets}
+    shared = Counter(word for own in words.values() for word in own)
+    subject = {word for word, count in shared.items() if count > 2 and count > len(facets) / 2}
+    return [
+        (one, other)
+        for i, one in enumerate(facets)
+        for other in facets[i + 1 :]
+        if _overlap(words[id(one)], words[id(other)], subject) >= OVERLAP
+    ]
+
+
+def _overlap(one: set[str], other: set[str], subject: set[str]) -> float:
+    if one == other:
+        return 1.0
+    a, b = one - subject, other - subject
     return len(a & b) / min(len(a), len(b)) if a and b else 0.0
 
 
-def ready(facets: Iterable[Facet], done: set[str], started: set[str]) -> list[Facet]:
-    """Facets that may start now: not started, and all they depend on has returned."""
-    return [f for f in facets if f.id not in started and set(f.depends_on) <= done]
+def _with_own_ids(facets: Iterable[Facet]) -> list[Facet]:
+    """A second facet of one name is still a facet: it gets an id of its own."""
+    kept: dict[str, Facet] = {}
+    for facet in facets:
+        name, number = facet.id, 2
+        while name in kept:
+            name, number = f"{facet.id[:60]}-{number}", number + 1
+        kept[name] = facet.model_copy(update={"id": name})
+    return list(kept.values())
 
 
 def _words(facet: Facet) -> set[str]:

@@ -47,6 +47,10 @@ DIRECTIONS = frozenset(stem(word) for word in _SIDE_OF) | NEGATIONS
 """Words that turn a statement round; whether two are about one thing is told without them."""
 
 
+NEUTRAL: tuple[bool, tuple[tuple[int, int], ...]] = (False, ())
+"""The stance of a statement that neither denies nor points anywhere."""
+
+
 def opposed(a: Value, b: Value) -> bool:
     """Whether the two statements, taken to be about one thing, contradict each other."""
     (denies_a, sides_a), (denies_b, sides_b) = stance(a.sentence), stance(b.sentence)

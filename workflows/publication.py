@@ -1,4 +1,4 @@
-"""The finished report: parts put together, citations numbered as they are read, the ledger beside it.
+"""The finished report: parts put together, citations numbered as read, the ledger beside it.
 
 All of it is mechanical. What the gate let through is not touched again, only its citation numbers.
 """

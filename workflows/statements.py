@@ -11,113 +11,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from workflows.evidence import Claim
+from workflows.lexicon import CHANGE, CONTRAST_OF, EVENT_OF, MEASURE_OF, PAPER, SAID
 from workflows.moments import Moment, apart
 from workflows.quantities import Quantity, read
 from workflows.units import compatible, family
-from workflows.words import STOP, WORD, Name, names, sentences, stem, tokens, word_list
+from workflows.words import STOP, WORD, Name, names, sentences, stem, tokens
 
-# Words of one row exclude each other: a figure for one is no figure for the next.
-_CONTRASTS = (
-    "north northern|south southern|east eastern|west western",
-    "adult adults|child children|student students|senior seniors pensioner pensioners",
-    "male men man boys|female women woman girls",
-    "weekday weekdays|weekend weekends",
-    "morning|afternoon|evening|night nights overnight",
-    "import imports imported|export exports exported",
-    "inbound incoming|outbound outgoing",
-    "arrival arrivals|departure departures",
-    "domestic|international foreign",
-    "urban|rural",
-    "minimum lowest|maximum highest",
-    "daily|weekly|monthly|quarterly|annual annually yearly",
-    "upper|lower",
-    "first 1st|second 2nd|third 3rd|fourth 4th|fifth 5th|sixth 6th|seventh 7th|eighth 8th",
-    "born birth|died death",
-)
-# What is measured. Two values whose nearest words name different measures are not compared.
-_MEASURES = (
-    "cost costs costing expense expenses expenditure spending budget budgeted investment bill",
-    "revenue revenues turnover sales income",
-    "profit profits earnings surplus",
-    "loss losses deficit",
-    "price prices fare fares fee fees tariff",
-    "salary salaries wage wages pay",
-    "population inhabitants residents",
-    "length long",
-    "width wide beam",
-    "height tall high elevation altitude",
-    "depth deep draught",
-    "weight weighs weighing mass",
-    "speed",
-    "capacity",
-    "area",
-    "age aged",
-    "distance",
-    "emissions emission emit",
-    "consumption consumed consumes",
-    "density",
-    "share proportion",
-    "margin",
-    "debt",
-    "turnout",
-    "households",
-    "delay delays delayed",
-)
-_CHANGE = word_list(
-    """rise rises rose risen rising increase increases increased increasing grow grows grew grown
-    growth fall falls fell fallen falling decline declined declines drop dropped drops decrease
-    decreased cut cuts up down gained lost reduction reduced reduce reduces more less fewer higher
-    lower"""
-)
-_EVENTS = (
-    "open opens opened opening inaugurated",
-    "close closes closed closing closure shut",
-    "launch launched launches",
-    "start starts started begin begins began begun commence commenced",
-    "end ends ended expire expires expired finish finished",
-    "complete completed completion built build construct constructed construction",
-    "sign signed signing award awarded",
-    "found founded establish established formed created incorporated",
-    "born birth",
-    "die died dies death",
-    "publish published release released releases premiered",
-    "deliver delivered delivery delivers",
-    "approve approved approval adopted",
-    "elect elected appointed",
-    "due deadline",
-    "enter entered enters",
-    "merge merged acquired acquire",
-    "resign resigned retired",
-)
-_SAID = word_list(
-    """said says say reported reports report estimates estimated expects expected announced writes
-    wrote claims claimed told states stated puts put notes noted found finds according"""
-)
-# A date after one of these is when a figure was put on paper, not the period it measures.
-_PAPER = word_list(
-    """published dated updated approved adopted decided estimate estimated announced revised signed
-    forecast version budgeted presented minutes memo letter issued"""
+_LETTERED = re.compile(
+    r"\b(Part|Phase|Option|Annex|Appendix|Group|Zone|Class|Type|Section|Lot|Scenario|Alternative|"
+    r"Terminal|Gate|Platform|Block|Unit|Table|Team|Plan)\s([A-Z])\b",
+    re.IGNORECASE,
 )
 _IDENTIFIER = re.compile(r"\b(?=\w*\d)(?=\w*[A-Za-z])(?:[A-Za-z]+[-\u2013]?\d\w*)\b")
-
-
-def _classes(rows: Sequence[str]) -> dict[str, tuple[int, int]]:
-    return {
-        word: (row, place)
-        for row, line in enumerate(rows)
-        for place, alternatives in enumerate(line.split("|"))
-        for word in alternatives.split()
-    }
-
-
-_CONTRAST_OF = _classes(_CONTRASTS)
-_MEASURE_OF = {word: row for word, (row, _) in _classes(_MEASURES).items()}
-_EVENT_OF = {word: row for word, (row, _) in _classes(_EVENTS).items()}
-
-
-def names_event(word: str) -> bool:
-    """Whether the word names something that happens on a date."""
-    return word.lower() in _EVENT_OF
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,11 +190,12 @@ class _Sentence:
             dict.fromkeys(
                 [(self._word_before(q.start), q.text) for q in amounts if q.label]
                 + [("id", found.lower()) for found in _IDENTIFIER.findall(text)]
+                + [(stem(word), letter) for word, letter in _LETTERED.findall(text)]
             )
         )
         self.contrasts = tuple(
             dict.fromkeys(
-                _CONTRAST_OF[w.lower()] for w, _, _ in self.words if w.lower() in _CONTRAST_OF
+                CONTRAST_OF[w.lower()] for w, _, _ in self.words if w.lower() in CONTRAST_OF
             )
         )
         self.keys = tuple(dict.fromkeys(n.key for n in self.entities if n.key))
@@ -337,13 +243,13 @@ class _Sentence:
         if kind != "statement":
             content.sort(key=lambda c: (min(abs(c[2] - end), abs(start - c[3])), c[2]))
         near = content[:6]
-        classes = frozenset(_MEASURE_OF[w] for _, w, _, _ in near if w in _MEASURE_OF)
+        classes = frozenset(MEASURE_OF[w] for _, w, _, _ in near if w in MEASURE_OF)
         if kind == "date":
-            events = [_EVENT_OF[w] for _, w, _, _ in content[:4] if w in _EVENT_OF]
+            events = [EVENT_OF[w] for _, w, _, _ in content[:4] if w in EVENT_OF]
             classes = frozenset(events[:1])
         elif amount is not None and amount.unit in ("%", "pp"):
             window = self.text[max(0, start - self.offset - 30) : end - self.offset + 24].lower()
-            changed = not _CHANGE.isdisjoint(window.replace(",", " ").replace(".", " ").split())
+            changed = not CHANGE.isdisjoint(window.replace(",", " ").replace(".", " ").split())
             classes = classes | {-1} if changed else classes
         if kind == "statement":
             classes = frozenset()
@@ -371,23 +277,23 @@ class _Sentence:
 
     def _on_paper(self, moment: Moment) -> bool:
         before = [w.lower() for w, s, _ in self.words if moment.start - 28 <= s < moment.start]
-        return any(word in _PAPER for word in before[-3:])
+        return any(word in PAPER for word in before[-3:])
 
     def _event_near(self, moment: Moment) -> int | None:
         """How many words lie between a date and the event it dates, if there is one."""
         places = [i for i, (_, s, _) in enumerate(self.words) if s < moment.start]
         at = places[-1] if places else -1
-        gaps = [
-            abs(at - i) for i, (w, _, _) in enumerate(self.words) if w.lower() in _EVENT_OF
-        ]
+        gaps = [abs(at - i) for i, (w, _, _) in enumerate(self.words) if w.lower() in EVENT_OF]
         return min(gaps) if gaps else None
 
     def _said(self, name: Name) -> bool:
         """Whether the name is only the voice that speaks."""
-        after = [w.lower() for w, s, _ in self.words if s >= name.end][:2]
+        after = [w.lower() for w, s, _ in self.words if s >= name.end][:1]
         before = [w.lower() for w, s, _ in self.words if s < name.start][-3:]
-        return any(w in _SAID for w in after) or before[-2:] == ["according", "to"] or (
-            before[-3:-1] == ["according", "to"]
+        return (
+            any(w in SAID for w in after)
+            or before[-2:] == ["according", "to"]
+            or (before[-3:-1] == ["according", "to"])
         )
 
     def _slot(self, name: Name) -> str:

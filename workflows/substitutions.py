@@ -14,7 +14,9 @@ from functools import lru_cache
 from workflows.words import STOP, stem, tokens
 
 _LONGEST = 5  # words; a longer change rewrites the sentence rather than one value in it
-_LEAD = 4  # words the wordings share before the change, so that the subject is not what changed
+LEAD = 4  # words the wordings share before the change, so that the subject is not what changed
+_TAIL = 2  # words shared after the change, unless so much is shared before it that it is a copy
+_LONG = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,7 @@ def lone_substitution(a: str, b: str) -> Substitution | None:
     lead = 0
     while lead < least and mine[lead][0] == theirs[lead][0]:
         lead += 1
-    if lead < _LEAD:
+    if lead < LEAD:
         return None
     tail = 0
     while tail < least - lead and mine[-1 - tail][0] == theirs[-1 - tail][0]:
@@ -68,6 +70,8 @@ def lone_substitution(a: str, b: str) -> Substitution | None:
     ours, others = mine[lead : len(mine) - tail], theirs[lead : len(theirs) - tail]
     if max(len(ours), len(others)) > _LONGEST or lead + tail < 2 * max(len(ours), len(others)):
         return None
+    if tail < _TAIL and lead + tail < _LONG:
+        return None  # "is electric" and "is blue" end alike sentences and can both be true
     if not _exchanged([w for w, _, _ in ours], [w for w, _, _ in others]):
         return None
     return Substitution((ours[0][1], ours[-1][2]), (others[0][1], others[-1][2]), lead)

@@ -13,7 +13,12 @@ from functools import lru_cache
 
 WORD = re.compile(r"[A-Za-z\u00c0-\u024f]+(?:['\u2019][A-Za-z]+)?")
 _TOKEN = re.compile(r"[^\W\d_]\w*(?:['\u2019][A-Za-z]+)?|\d[\w.,]*\w|\d")
-_SENTENCE = re.compile(r"(?<=[.!?;])[\"')\]\u201d]*\s+(?=[\"'(\[\u201c]?[A-Z0-9])|\n+|(?<=\s\.)\s+")
+# A single line break inside running text is a space; before a list, a table row or a heading, or
+# after a line that ended, it ends a sentence as an empty line does.
+_SENTENCE = re.compile(
+    r"(?<=[.!?;])[\"')\]\u201d]*\s+(?=[\"'(\[\u201c]?[A-Z0-9])|(?<=\s\.)\s+"
+    r"|\s*\n\s*\n\s*|(?<=[.!?;:|])\s*\n|\n(?=\s*(?:[-*+#|>=~]|\d+[.)]\s))"
+)
 _ABBREVIATION = re.compile(
     r"(?:\b(?:Mr|Mrs|Ms|Dr|St|No|Nos|Jr|Sr|vs|etc|approx|ca|Inc|Ltd|Co|Corp|Gen|Col|Lt|Prof|Rev|"
     r"Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|Sept|Oct|Nov|Dec|e\.g|i\.e|[A-Z]))\.$"
@@ -27,7 +32,6 @@ _NAME = re.compile(
     rf"(?<![\w-]){_CAPITALISED}"
     rf"(?:\s+(?:(?:of|de|la|le|du|der|den|van|von|the|al|and|y|for|&)\s+){{0,2}}{_CAPITALISED})*"
 )
-
 
 
 def word_list(text: str) -> frozenset[str]:
@@ -99,11 +103,7 @@ def tokens(text: str) -> Iterator[tuple[str, int, int]]:
 
 def stems(text: str) -> list[str]:
     """The content words of a text, folded, in order, without stop words and figures."""
-    return [
-        stem(word)
-        for word in WORD.findall(text)
-        if len(word) > 1 and word.lower() not in STOP
-    ]
+    return [stem(word) for word in WORD.findall(text) if len(word) > 1 and word.lower() not in STOP]
 
 
 def sentences(text: str) -> list[tuple[int, int]]:
@@ -164,4 +164,3 @@ def names(text: str) -> list[Name]:
         if len(label) > 1:
             found.append(Name(label, start, start + len(label)))
     return found
-

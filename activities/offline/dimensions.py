@@ -140,7 +140,7 @@ COUNTER = Dimension(
 LIMITS = Dimension(
     "Limits and counter-evidence",
     COUNTER.words,
-    "what limits or contradicts the reported effects on {s}: criticism, doubts, no change",
+    "what limits or contradicts the effects reported around {s}: criticism, doubts, no change",
     COUNTER.prefer,
 )
 CAUSES = Dimension(

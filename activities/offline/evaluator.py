@@ -14,14 +14,23 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
+from activities.offline import dimensions
 from activities.offline.conversation import Conversation, JsonObject
-from activities.offline.language import capitalised, content_terms, noun_phrases, similarity
+from activities.offline.language import (
+    capitalised,
+    content_terms,
+    noun_phrases,
+    similarity,
+    words,
+)
 from activities.offline.questions import GENERIC_STEMS, Question, listing, read_question
 from activities.offline.transport import Reply
 
 _MOST = 6
 _PER_FACET = 2
 _SAME_QUESTION = 0.75
+_HINTS = ", in particular "
+_INTERCHANGEABLE = frozenset(chain.from_iterable(d.terms for d in dimensions.ALL))
 _KEPT_OUT = frozenset({"contradicted", "failed"})
 _OVER = frozenset({"absent", "failed"})
 
@@ -111,13 +120,16 @@ def _reported(
 ) -> Iterator[_Gap]:
     """What researchers said they could not find, where nobody else found it either."""
     held = [set(content_terms(claim["text"])) for claim in claims]
+    subject = set(content_terms(question.subject))
     for facet in facets:
         if not by_facet[facet["id"]]:
             continue
+        _, _, hints = facet["question"].partition(_HINTS)
         for missing in facet.get("missing", ()):
-            point = (
-                set(content_terms(missing)) - GENERIC_STEMS - set(content_terms(question.subject))
-            )
+            # What the plan gave as an example is no hole where the facet is answered without it.
+            if len(by_facet[facet["id"]]) > 3 and missing.strip(" .").lower() in hints.lower():
+                continue
+            point = set(content_terms(missing)) - GENERIC_STEMS - subject - _INTERCHANGEABLE
             if not point or any(len(point & terms) * 3 >= len(point) * 2 for terms in held):
                 continue
             yield _Gap(
@@ -174,9 +186,11 @@ def _lacking(facet: JsonObject, claims: Sequence[JsonObject], question: Question
     if not claims:
         return []
     held = set(chain.from_iterable(content_terms(claim["text"]) for claim in claims))
-    subject = set(content_terms(question.subject)) | GENERIC_STEMS
+    # Words like "costs, prices, budgets" stand for each other; lacking one of them is no hole.
+    subject = set(content_terms(question.subject)) | GENERIC_STEMS | _INTERCHANGEABLE
     asked: dict[str, set[str]] = {}
-    for phrase in noun_phrases(f"{facet['title']}. {facet['question']}"):
+    asks, _, _ = facet["question"].partition(_HINTS)
+    for phrase in noun_phrases(f"{facet['title']}. {asks}"):
         terms = set(content_terms(phrase)) - subject
         if terms and not any(terms <= other for other in asked.values()):
             asked[phrase] = terms
@@ -234,23 +248,27 @@ def _unexplained_names(
     facets: Sequence[JsonObject], claims: Sequence[JsonObject], question: Question
 ) -> Iterator[_Gap]:
     """Named in claim after claim, and no claim says what it is."""
-    known = set(content_terms(question.text)) | set(
-        chain.from_iterable(content_terms(f"{f['title']} {f['question']}") for f in facets)
-    )
+    asked = " ".join([question.text, *(f"{f['title']} {f['question']}" for f in facets)])
+    known = set(content_terms(asked))
+    initials = "".join(word[0] for word in words(asked))
+    least = max(5, len(claims) // 8)
     seen: Counter[str] = Counter()
     opens: set[str] = set()
     homes: dict[str, Counter[str]] = {}
     for claim in claims:
         text = claim["text"]
-        for name in {n.text: n for n in capitalised(text)}.values():
-            seen[name.text] += 1
-            homes.setdefault(name.text, Counter())[claim["facet_id"]] += 1
-            after = text[name.end : name.end + 40].lstrip(" ,(").lower()
-            if name.start < 5 or after.startswith(("is ", "are ", "was ", "the ", "a ", "which ")):
-                opens.add(name.text)
+        for found in {n.text: n for n in capitalised(text)}.values():
+            seen[found.text] += 1
+            homes.setdefault(found.text, Counter())[claim["facet_id"]] += 1
+            after = text[found.end : found.end + 40].lstrip(" ,(").lower()
+            if found.start < 5 or after.startswith(("is ", "are ", "was ", "the ", "a ", "which ")):
+                opens.add(found.text)
     for name, count in sorted(seen.items()):
-        if count < 4 or name in opens or set(content_terms(name)) & known:
+        terms = set(content_terms(name))
+        if count < least or name in opens or terms & known or terms <= GENERIC_STEMS:
             continue
+        if name.isupper() and name.lower() in initials:
+            continue  # the question spells it out
         home = min(homes[name], key=lambda fid: (-homes[name][fid], fid))
         yield _Gap(
             4.0 - min(count, 9) / 10,

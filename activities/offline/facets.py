@@ -72,7 +72,11 @@ def as_facets(drafts: Sequence[Draft], question: Question) -> list[Facet]:
             # A part that asks what the others mean needs their findings; three are enough to go on.
             depends_on=tuple(earlier[:3]) if draft.follows else (),
         )
-        facets.append(_asking(facet, draft, index, facets, question))
+        facet = _asking(facet, draft, index, facets, question)
+        apart = all(overlap(facet, other) < OVERLAP for other in facets)
+        # Found in the documents and still not to be told from another: it is the other's.
+        if draft.named or apart:
+            facets.append(facet)
     return facets
 
 
@@ -116,8 +120,11 @@ def _wordings(draft: Draft, index: int, question: Question) -> list[str]:
     texts = [f.format(a=draft.about, s=subject, p=p) for p in particular for f in turned]
     if len(spans) > 1 and not draft.side:
         texts += [f.format(a=draft.about, s=s, p=particular[0]) for s in spans for f in turned]
-    if own:
+    # The last resort, where all else would read like a neighbour; it does without the subject.
+    if draft.named or own:
         texts += [f.format(a=draft.about, p=particular[0]) for f in _ALONE]
+    if draft.named:
+        texts += [f"What about {draft.about}?"]
     return texts
 
 

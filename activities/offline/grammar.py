@@ -95,7 +95,12 @@ def _role(text: str, before: Token | None, after: str, helped: bool) -> str:
         return "verb" if previous in {"noun", "other", "wh"} else "noun"
     if low.endswith("ly") and len(low) > 5:
         return "other"
-    if low in VERBS and previous != "determiner" and (after in DETERMINERS or after != "of"):
+    relative = before is not None and before.low == "that"
+    if (
+        low in VERBS
+        and (previous != "determiner" or relative)
+        and (after in DETERMINERS or after != "of")
+    ):
         return "verb"
     ordered = previous in {"start", "join", "comma"} or (before is not None and before.low == "to")
     if ordered and low in QUESTION_WORDS:

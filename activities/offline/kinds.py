@@ -20,7 +20,7 @@ from activities.offline.themes import Landscape
 
 
 def fact(question: Question) -> Draft:
-    title = question.subject or question.text.rstrip("?")
+    title = " ".join(question.text.split()).rstrip("?")
     return Draft(
         title=(title[0].upper() + title[1:])[:120],
         about=title,

@@ -40,7 +40,7 @@ QUESTION_WORDS: frozenset[str] = listed(
     what which who whom whose when where why how describe explain compare contrast summarise
     summarize outline list discuss analyse analyze assess evaluate examine explore identify tell
     give show provide investigate research find write report overview review please question
-    answer
+    answer known particular regard concerning finding findings said
     """
 )
 
@@ -111,7 +111,7 @@ GENERIC: frozenset[str] = listed(
     """
     ability access account action activity addition aim amount analysis answer approach appendix
     area article aspect attachment author average background basis benefit best better big bit
-    body bottom can case category century certain chapter change chart choice circumstance class
+    body bottom can case category cent certain chapter change chart choice circumstance class
     clear closing column common comment company comparison complete component concern conclusion
     condition consideration contact content context contribution copy cost couple course current
     data date datum day december detail development difference different document draft each early
@@ -122,19 +122,19 @@ GENERIC: frozenset[str] = listed(
     regards regular relevant robust seamless sector significant stakeholder strategic substantial
     sustained thanks valuable vital com www http https org html pdf subject ten twelve twenty
     thirty forty fifty three four five six seven eight nine dozen billion eur usd gbp euro dollar
-    pound kilometre metre tonne kilogram minute default draft example call return proposal
-    discussion reference accept chair paper paragraph clause annex board built council committee
-    director manager department office officer minister spokesperson inbox cc bcc sent message
-    president chief head secretary april august february january july june march may october
-    november september edit effect effort end entire entity entry environment era event example
-    executive existing extent fact factor feature field figure file final finding first focus
-    folder following form former full function future general goal good great group growth half
-    heading help high history hour hundred idea image impact implication important improvement
-    increase individual info information initial initiative input insight instance interest
-    introduction issue item job key kind large last late later latest level life likely line link
-    list little local location long look lot low main major making manner margin matter means
-    measure member mention method middle million minute model moment month monday tuesday
-    wednesday thursday friday saturday sunday name nature new next non note number object
+    pound kilometre litre kwh degree metre tonne kilogram minute default draft example call return
+    proposal discussion reference accept chair paper paragraph clause annex board built council
+    committee director manager department office officer minister spokesperson inbox cc bcc sent
+    message president chief head secretary april august february january july june march may
+    october november september edit effect effort end entire entity entry environment era event
+    example executive existing extent fact factor feature field figure file final finding first
+    focus folder following form former full function future general goal good great group growth
+    half heading help high history hour hundred idea image impact implication important
+    improvement increase individual info information initial initiative input insight instance
+    interest introduction issue item job key kind large last late later latest level life likely
+    line link list little local location long look lot low main major making manner margin matter
+    means measure member mention method middle mile million minute model moment month monday
+    tuesday wednesday thursday friday saturday sunday name nature new next non note number object
     objective objectives official old open option order organisation organization original outcome
     outline overall overview page paragraph part particular past people percent percentage
     performance period person phase place plan plans point portion position possible potential

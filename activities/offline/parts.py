@@ -15,7 +15,8 @@ from activities.offline.facets import Draft
 from activities.offline.language import capitalised, content_terms, stem, words
 from activities.offline.lexicon import STOP
 from activities.offline.questions import GENERIC_STEMS, Aspect, Question
-from activities.offline.themes import Landscape, Passage, Theme
+from activities.offline.themes import Landscape, Theme
+from activities.offline.topicality import Passage
 
 
 def named_parts(question: Question, view: Landscape) -> list[Draft]:

@@ -24,6 +24,7 @@ _ROW = re.compile(r"^[^:;]{1,60}: [^;]+; [^:;]{1,60}: ")
 _FIELD = re.compile(
     r"^\W*(?:from|to|cc|bcc|subject|date|sent|reply-to|folder|attachments?|email id|message-id|"
     r"name|e-?mail|tel|phone|fax|status|username|user|channel|members?|author|prepared (?:by|for)|"
+    r"in attendance|present|attendees|participants|apologies|chair|secretary|venue|"
     r"distribution|document (?:id|number)|version|doi|isbn|keywords|tags|url|website|contact)\s*:",
     re.I,
 )
@@ -54,7 +55,8 @@ _SELF_REFERENCE = re.compile(
     r"(?:this|the(?: following)?|our) (?:report|document|section|chapter|paper|article|page|memo|"
     r"presentation|appendix|guide|slide|deck|overview|analysis|review|table|figure|memorandum|"
     r"e-?mail|note|spreadsheet|sheet|dashboard)s? "
-    r"(?:also )?(?:is\b|outlines?|provides?|presents?|describes?|aims?|explores?|examines?|covers?|"
+    r"(?:also |further |then |next )?"
+    r"(?:is\b|outlines?|provides?|presents?|describes?|aims?|explores?|examines?|covers?|"
     r"summari[sz]es?|discusses|details|delves?|seeks?|introduces?|focus(?:es)?|offers?|contains?|"
     r"lists?|serves?|highlights? (?:the|our|key)|will\b|has outlined|underscores?))|"
     r"\b(?:next|following|previous) (?:section|chapter|slide|page)s?\b|future reports will",
@@ -78,8 +80,8 @@ _VAGUE = re.compile(
 )
 _LEANS = re.compile(
     r"^(?:it|its|they|their|them|he|his|she|her|this|that|these|those|such|both|neither|"
-    r"the (?:latter|former|same|result|results|figure|figures|number|rate|increase|decrease|"
-    r"reduction|improvement|change|rest|remainder)|"
+    r"the (?:latter|former|same|results?|figures?|number|rate|increase|decrease|reduction|"
+    r"improvement|change|rest|remainder|sum|amount|total|estimate|excess)\b(?! of| for| in)|"
     r"as a result|consequently|therefore|thus|hence|accordingly|similarly|likewise|instead|"
     r"however|nevertheless|conversely|by contrast|in contrast|for (?:example|instance)|"
     r"in (?:turn|addition|other words)|additionally|moreover|furthermore|also|meanwhile|then|"
@@ -129,14 +131,24 @@ _ORDERS = re.compile(
     rf"|^(?:system|assistant)\s*:\s|<\|?(?:im_start|system|instructions?)\b",
     re.I,
 )
-_MARKS = re.compile(r"^(?:[-*+•·▪◦‣●○■□➢✓>#|]+|\(?\d{1,2}[.)]|\([a-z]\)|[a-z]\))\s+")
+_MARKS = re.compile(
+    r"^(?:[-*+•·▪◦‣●○■□➢✓>#|]+|\(?\d{1,2}[.)]|\([a-z]\)|[a-z]\)|§ ?\d+[.\d]*|"
+    r"\d{1,2}(?:\.\d{1,2}){1,3}\.?(?= [A-Z][a-z]))\s+"
+)
 _EMPHASIS = re.compile(r"\*\*|__|`|(?<!\w)\*(?=\w)|(?<=\w)\*(?!\w)|!?\[([^\]]+)\]\([^)]*\)")
+_GLUED = re.compile(
+    r"^(?:(?:[A-Z][\w&’'/-]*|and|of|for|the|in|to|with|on|&|-|–)[:,]?\s+){3,12}?"
+    r"(?=(?:In|The|As|Our|We|By|This|At|To|For|With|During|An|A|Since|From|While|Through|Over)\s+"
+    r"[a-z0-9Q])"
+)
 _FIGURE = re.compile(
     r"[$€£¥]\s?\d|\d[\d.,]*\s?(?:%|percent|per cent|million|billion|thousand|bn|[kmgt]wh?\b|x\b)|"
     r"\d[\d,.]*\d|\b\d+\b",
     re.I,
 )
 _YEAR = re.compile(r"\b(?:1[5-9]|20)\d\d\b|\bQ[1-4]\b|\bH[12]\b|\b\d{1,2}:\d\d\b")
+_DATED = re.compile(r"\b\d{1,2}(?:st|nd|rd|th)? (?=[A-Z][a-z]{2,8}\b)|\b[A-Z][a-z]{2,8} \d{1,2}\b")
+_LABELLED = re.compile(r"^[\w/.-]+(?: [\w/.-]+){0,2}: ")
 _END = re.compile(r"[.!…][\"'”’)\]*_]*$")
 
 
@@ -166,7 +178,7 @@ class Window:
 
     @property
     def text(self) -> str:
-        return " ".join(plain(sentence) for sentence in self.sentences)
+        return " ".join(unglued(plain(sentence)) for sentence in self.sentences)
 
 
 def gather(hits: Iterable[Hit]) -> list[Document]:
@@ -240,7 +252,13 @@ def usable(sentence: str) -> float:
         return 0.0
     if is_row(text):
         return 0.8 if figures(text) and count <= 120 else 0.3
-    if text.endswith("?") or "@" in text or "://" in text or _COURTESY.search(text):
+    if (
+        " | " in text
+        or text.endswith("?")
+        or "@" in text
+        or "://" in text
+        or _COURTESY.search(text)
+    ):
         return 0.0
     if is_heading(sentence) or _SELF_REFERENCE.search(text):
         return 0.0
@@ -256,6 +274,11 @@ def usable(sentence: str) -> float:
         score *= 0.4
     if count < 7 and not figures(text):
         score *= 0.6
+    if not _END.search(text) and count < 12 and not figures(_DATED.sub(" ", text)):
+        score *= 0.4
+    if _LABELLED.match(text):
+        # "Value: EUR 24.7 million" does not say of what.
+        score *= 0.7
     return score * substance(text)
 
 
@@ -308,6 +331,14 @@ def addresses_machine(sentence: str) -> bool:
 def figures(sentence: str) -> int:
     """How many figures a sentence gives; years and quarters alone measure nothing."""
     return len(_FIGURE.findall(_YEAR.sub(" ", sentence)))
+
+
+def unglued(text: str) -> str:
+    """The sentence without a heading that lost its line break: "Next Steps In 2024 we …"."""
+    found = _GLUED.match(text)
+    if found and sum(word[0].isupper() for word in found.group().split()) >= 3:
+        return text[found.end() :]
+    return text
 
 
 def plain(sentence: str) -> str:

@@ -18,7 +18,8 @@ from activities.offline.kinds import deciding, explaining, fact, general, period
 from activities.offline.language import capitalised, content_terms, similarity
 from activities.offline.parts import core_parts, covered, named_parts, phrase_of, shown_themes
 from activities.offline.questions import Question, read_question
-from activities.offline.themes import Landscape, gather, on_topic
+from activities.offline.themes import Landscape
+from activities.offline.topicality import gather, on_topic
 from activities.offline.transport import Reply, UseTools
 from workflows.plan import QuestionKind
 
@@ -44,7 +45,7 @@ def plan(conversation: Conversation) -> UseTools | Reply:
         if more:
             return _search(more)
     target = min(int(brief.get("max_facets", 10)), _TARGET.get(str(brief.get("effort")), 7))
-    drafts = _drafts(question, view, target, len(found))
+    drafts = _drafts(question, view, target)
     drafts = _fitted(drafts, int(brief.get("max_facets", 10)))
     facets = as_facets(_told_apart(drafts), question)
     return Reply(
@@ -82,7 +83,7 @@ def _deeper(question: Question, view: Landscape) -> list[str]:
     return [f"{' '.join(t.phrases[:3])} {question.subject}".strip() for t in view.themes(8)]
 
 
-def _drafts(question: Question, view: Landscape, target: int, found: int) -> list[Draft]:
+def _drafts(question: Question, view: Landscape, target: int) -> list[Draft]:
     if question.kind is QuestionKind.FACT:
         return [fact(question)]
     named = named_parts(question, view)
@@ -109,10 +110,15 @@ def _drafts(question: Question, view: Landscape, target: int, found: int) -> lis
     kept += themes[:share]
     kept += [d for d in special if not covered(d, kept)][: max(target - len(kept), 0)]
     kept += themes[share:][: max(target - len(kept), 0)]
+    # Few themes: the sides that any matter has, the best documented first.
+    room = (min(6, target) if question.kind is QuestionKind.OVERVIEW else min(3, target)) - len(
+        kept
+    )
+    spare = [d for d in general(question, view) if not covered(d, kept)]
+    documented = [d for d in spare if len(d.passages) > max(2, len(view.passages) // 12)]
+    kept += documented[: max(room, 0)]
     if len(kept) < min(3, target):
-        kept += [d for d in general(question, view) if not covered(d, kept)][
-            : min(4, target) - len(kept)
-        ]
+        kept += [d for d in spare if d not in kept][: 3 - len(kept)]
     return kept
 
 

@@ -89,21 +89,28 @@ def speaks_as_we(text: str) -> bool:
     return bool(_FIRST_PERSON.search(_NOT_A_PERSON.sub(" ", text)))
 
 
-def told(claim: Cited, sources: Mapping[int, Mapping[str, object]], named: str = "") -> str:
-    """A claim as one or more sentences with its citation; `named` is a title just mentioned."""
+def told(claim: Cited, sources: Mapping[int, Mapping[str, object]], named: set[str]) -> str:
+    """A claim as one or more sentences with its citation.
+
+    `named` holds the titles already given in this part of the report; a source is introduced once,
+    after that its words stand in quotation marks with the citation alone.
+    """
     text = clean(claim.text)
     if is_row(text):
         return cited(row(text), claim.marks)
     source = sources.get(claim.cite[0], {}) if claim.cite else {}
     title = headline(str(source.get("title", "")))
-    if speaks_as_we(text) and title:
-        opening = "It adds: " if title == named else f"{_naming(title, source)} states: "
+    introduced = title in named or not title
+    if speaks_as_we(text):
+        named.add(title)
+        opening = "" if introduced else f"{_naming(title, source)} says: "
         return f"{opening}“{_inner(text)}” {claim.marks}."
     text = opened(text)
-    if AUTHORITY.get(str(source.get("kind")), 0.5) < _WEAK and title and claim.origins < 2:
+    if AUTHORITY.get(str(source.get("kind")), 0.5) < _WEAK and claim.origins < 2 and title:
         # What only a seller or a blog says is said to be theirs.
-        return cited(f"According to {_naming(title, source)[0].lower()}"
-                     f"{_naming(title, source)[1:]}: {text}", claim.marks)  # fmt: skip
+        named.add(title)
+        naming = _naming(title, source)
+        return cited(f"According to {naming[0].lower()}{naming[1:]}: {text}", claim.marks)
     return cited(text, claim.marks)
 
 
@@ -143,14 +150,19 @@ def row(text: str) -> str:
         return text
     head = pairs[0]
     first = head[1] if len(head[1].split()) > 1 else f"{head[0]} {head[1]}"
-    rest = ", ".join(f"{name[:1].lower() + name[1:] if _common(name) else name} {value}"
-                     for name, value in pairs[1:])  # fmt: skip
+    rest = ", ".join(
+        value if name.lower() in _EMPTY_NAMES else f"{_lowered(name)} {value}"
+        for name, value in pairs[1:]
+    )
     return f"{first}: {rest}."
 
 
-def _common(name: str) -> bool:
-    words = name.split()
-    return bool(words) and words[0][1:].islower()
+_EMPTY_NAMES = frozenset({"value", "amount", "figure", "result", "number"})
+
+
+def _lowered(name: str) -> str:
+    common = name.split()[0][1:].islower()
+    return name[:1].lower() + name[1:] if common else name
 
 
 def key_sentence(claim: Cited, question: frozenset[str]) -> str:
@@ -162,7 +174,7 @@ def key_sentence(claim: Cited, question: frozenset[str]) -> str:
     best = max(
         parts,
         key=lambda p: (
-            len(question & set(content_terms(p))) + 1.5 * min(figures(p), 2),
+            len(question & set(content_terms(p))) + 3 * min(figures(p), 2),
             -parts.index(p),
         ),
     )

@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from activities.offline.comparison import compared
 from activities.offline.grammar import VERDICTS, WH, Token, tokens_of, trimmed
 from activities.offline.language import (
     capitalised,
@@ -93,7 +94,10 @@ _INTRODUCTION = re.compile(
     r"(?=(?:what|which|how|why|who|should|is|are|does|do|can)\b)",
     re.I,
 )
-_TIMES = listed("end start beginning q1 q2 q3 q4 year years month months date time order response")
+_TIMES = listed(
+    "end start beginning q1 q2 q3 q4 year years month months date time order response "
+    "state status role future importance influence"
+)
 
 
 @dataclass(frozen=True)
@@ -130,7 +134,7 @@ def listing(items: Sequence[str], word: str = "and") -> str:
 def read_question(text: str) -> Question:
     text = " ".join(text.split()) if "\n" not in text.strip() else text.strip()
     aspects = tuple(_aspect(item) for item in question_aspects(text))
-    things = _compared(text)
+    things = compared(text)
     kind = _kind(text, aspects, things)
     if kind is QuestionKind.COMPARISON:
         aspects = _criteria(aspects, things)
@@ -205,50 +209,6 @@ def _is_fact(text: str, aspects: tuple[Aspect, ...]) -> bool:
         return False
     # "The director of … is based in what city?", "At the 2011 census, what was …?"
     return named and bool(_ASKED_INSIDE.search(last))
-
-
-_SIDES = (
-    re.compile(
-        r"\bhow (?:do|does|did|would|have|has) (?P<sides>.+?) (?:compare|differ|stack up)", re.I
-    ),
-    re.compile(
-        r"\b(?:compar(?:e|ing|ison of)|contrast(?:ing)?|differences? between|between)\s+"
-        r"(?P<sides>.+?)(?=\s+(?:on|in|by|for|regarding|when|as|along|across|over|at|from|under)\b"
-        r"|[?.:;]|$)",
-        re.I,
-    ),
-    re.compile(
-        r"(?P<sides>(?:[\w'’-]+ ){0,3}[\w'’-]+ (?:versus|vs\.?) (?:[\w'’-]+ ?){1,4}"
-        r"(?:,? (?:versus|vs\.?|and|or) [\w'’-]+)*)",
-        re.I,
-    ),
-    re.compile(
-        r"(?:,|:|\bbetter,?|\bcheaper,?|\bfaster,?|\bsafer,?)\s+(?P<sides>[^,;:?]+ or [^,;:?]+)\?",
-        re.I,
-    ),
-)
-_BETWEEN_SIDES = re.compile(
-    r"\s*,\s*(?:and|or)?\s*|\s+(?:and|or|with|to|versus|vs\.?|against|than)\s+"
-)
-
-
-def _compared(text: str) -> tuple[str, ...]:
-    for form in _SIDES:
-        found = form.search(text)
-        if not found:
-            continue
-        # "compare the cost and noise of A and B": what stands before "of" is a criterion.
-        _, _, after = found["sides"].rpartition(" of ")
-        named = after if len(_BETWEEN_SIDES.split(after)) > 1 else found["sides"]
-        sides = [trimmed(side) for side in _BETWEEN_SIDES.split(named) if side.strip()]
-        shared = sides[-1].split()[1:] if sides else []
-        if shared and all("-" in s and " " not in s for s in sides[:-1]):
-            sides[:-1] = [" ".join([side, *shared]) for side in sides[:-1]]
-        sides = [re.sub(r"^(?:\w+ly|the|both|either)\s+", "", side) for side in sides]
-        sides = [s for s in sides if content_terms(s) and not _YEAR.fullmatch(s)]
-        if len(sides) > 1 and all(len(side.split()) < 7 for side in sides):
-            return tuple(dict.fromkeys(sides))
-    return ()
 
 
 def _spans_of_subject(

@@ -139,7 +139,11 @@ class Aim:
     @property
     def core(self) -> tuple[str, ...]:
         """The distinctive terms, heaviest first; the question's subject alone is none."""
-        eligible = {t: w for t, w in self.weights.items() if t in self.own} or self.weights
+        titled = set(content_terms(self.title))
+        eligible = {t: w for t, w in self.weights.items() if t in self.own}
+        eligible = (
+            {t: w for t, w in eligible.items() if t in titled} or eligible or {**self.weights}
+        )
         top = max(eligible.values(), default=0.0)
         heavy = [t for t, w in eligible.items() if w >= 0.45 * top]
         return tuple(sorted(heavy, key=lambda t: (-self.weights[t], t)))
@@ -238,7 +242,9 @@ def aim_at(
     surface: dict[str, str] = {}
     for word in words(f"{ask} {title}"):
         surface.setdefault(stem(word), word)
-    phrases = tuple(dict.fromkeys([*noun_phrases(title), *noun_phrases(ask)]))
+    # "In particular" names nothing, and would become part of what is looked for.
+    spelled = re.sub(r"\b(?:in particular|especially|such as)\b", ",", ask, flags=re.I)
+    phrases = tuple(dict.fromkeys([*noun_phrases(title), *noun_phrases(spelled)]))
     wants = frozenset(kind for kind, cue in _WANTS if cue.search(ask))
     names = tuple(_bare_name(n.text) for n in capitalised(ask) if " " in n.text)
     return Aim(

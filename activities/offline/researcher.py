@@ -28,6 +28,7 @@ from activities.offline.passages import (
     gather,
     is_row,
     plain,
+    substance,
     usable,
 )
 from activities.offline.relevance import Aim, aim_at, synonyms
@@ -46,6 +47,8 @@ from workflows.evidence import AUTHORITY
 
 ENOUGH = 3
 _READS = 8
+_HOLLOW = 0.6
+"""Below this a sentence is intent or praise, and must be close to the ask to be claimed."""
 # Complaints about an answer's form, as against a follow-up question.
 _FAULT = re.compile(r"does not stand in|copy it exactly|validation error|schema", re.I)
 _SAME = 0.82
@@ -250,6 +253,8 @@ def _choose(scored: list[Scored], aim: Aim, brief: JsonObject) -> list[Chosen]:
     for worth, window, source in pool:
         if len(chosen) >= limit or worth < floor:
             break
+        if worth < 1.5 * floor and max(map(substance, window.sentences)) < _HOLLOW:
+            continue
         if any(_alike(window.text, text) for text in known):
             continue
         twin = next((c for c in chosen if _alike(c.window.text, window.text)), None)

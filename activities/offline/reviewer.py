@@ -69,7 +69,9 @@ def _twins(facets: Sequence[Facet]) -> list[JsonObject]:
                     :600
                 ],
                 "depends_on": tuple(
-                    d for d in {*one.depends_on, *other.depends_on} if d not in {one.id, other.id}
+                    d
+                    for d in dict.fromkeys((*one.depends_on, *other.depends_on))
+                    if d not in {one.id, other.id}
                 ),
             }
         )

@@ -52,7 +52,7 @@ def score(documents: list[Document], aim: Aim) -> list[Scored]:
     about = {d.source_id: aim.about(" ".join([d.title, *d.sentences])) for d in documents}
     most = max(about.values(), default=0.0) or 1.0
     # A facet's words in a document on another subject are another subject's.
-    tied = {source_id: share / most for source_id, share in about.items()}
+    tied = {source_id: min(1.0, share / most / 1.0) for source_id, share in about.items()}
     first = _sorted(_scored(d, aim, _NONE, tied[d.source_id]) for d in documents)
     bridges = _bridges(first, aim)
     if not bridges:

@@ -2,8 +2,7 @@
 
 Labels come first: a phrase that several documents share is a seed, the passages that hold it are
 its theme, and phrases that live in the same passages are joined to it. So every theme has a name a
-reader knows from the documents. Passages weigh by how much of the question they hold, so that a
-folder full of other matters does not make themes.
+reader knows from the documents. Passages weigh by how much of the question they hold.
 """
 
 from __future__ import annotations
@@ -15,33 +14,19 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from math import log
 
-from activities.offline.conversation import ToolCall
 from activities.offline.language import content_terms, noun_phrases, stem, words
 from activities.offline.lexicon import ADJECTIVE_ENDINGS, STOP, VERBS, listed
 from activities.offline.questions import GENERIC_STEMS
+from activities.offline.topicality import Passage
 
 Key = tuple[str, ...]
 
-ON_TOPIC = 0.45
-"""Of the best passage's share of the question; below it a passage is about something else."""
 _MARKUP = re.compile(r"\S*@\S*|https?://\S+|www\.\S+|[|<>{}`*_=]+")
 _BEFORE_VERBS = listed("to will would can could should must may might we they i you not also")
 _BEFORE_NOUNS = listed("the a an of in for on by with our their its this these from between per no")
 _AFTER_VERBS = listed("the a an its their his her our your this these it them")
-_ENOUGH = 24
 _SEEDS = 60
 _TOGETHER = 0.6
-
-
-@dataclass(frozen=True)
-class Passage:
-    source_id: str
-    title: str
-    kind: str
-    text: str
-    terms: frozenset[str]
-    weight: float
-    """How much of the question it holds, 1 for the fullest."""
 
 
 @dataclass(frozen=True)
@@ -123,55 +108,11 @@ class _Use:
     def _common(self, word: str) -> bool:
         # "Crew" that opens a heading is a common word; "PyPI" beside pypi in an address is not.
         small, large = self._small[word.lower()], self._large[word.lower()]
-        return small > large if any(c.isupper() for c in word[1:]) else small > 0
+        return small > large if any(c.isupper() for c in word[1:]) else small * 4 > large
 
     def topical(self, root: str) -> float:
         """A topic's words come back within a passage; words used in passing do not."""
         return self._dense[root] / self._held[root] if self._held[root] else 0.0
-
-
-def gather(calls: Sequence[ToolCall], question: str) -> list[Passage]:
-    """Every passage found, once, weighed by the question's terms that it holds."""
-    frequency: dict[str, int] = {}
-    documents = 1
-    for call in calls:
-        documents = max(documents, int(call.report.get("documents", 1)))
-        for word, count in call.report.get("terms", {}).items():
-            for term in content_terms(str(word)):
-                frequency[term] = max(frequency.get(term, 0), int(count))
-    # A rare word of the question must not outweigh all its others, hence the cap.
-    asked = {
-        term: min(2.5, log(1 + (documents - n + 0.5) / (n + 0.5)))
-        for term in set(content_terms(" ; ".join(noun_phrases(question)))) - GENERIC_STEMS
-        if (n := frequency.get(term, 1)) > 0
-    }
-    raw: dict[tuple[str, str], tuple[str, str, str, Counter[str]]] = {}
-    for call in calls:
-        for hit in call.hits:
-            text = "\n".join(sentence.text for sentence in hit.sentences)
-            if (hit.source_id, text) not in raw:
-                terms = Counter(content_terms(f"{hit.title}\n{text}"))
-                raw[hit.source_id, text] = (hit.title, hit.kind, text, terms)
-    held = [
-        sum(weight * terms[term] / (terms[term] + 1.5) for term, weight in sorted(asked.items()))
-        for *_, terms in raw.values()
-    ]
-    best = sorted(held)[len(held) * 9 // 10] if held else 0.0
-    return [
-        Passage(
-            source, title, kind, text, frozenset(terms), min(1.0, share / best) if best else 1.0
-        )
-        for ((source, _), (title, kind, text, terms)), share in zip(raw.items(), held, strict=True)
-    ]
-
-
-def on_topic(passages: Sequence[Passage]) -> list[Passage]:
-    """The passages that bear on the question; a few weaker ones where there are hardly any."""
-    strong = [p for p in passages if p.weight >= ON_TOPIC]
-    if len(strong) >= _ENOUGH:
-        return strong
-    ranked = sorted(range(len(passages)), key=lambda i: (-passages[i].weight, i))[:_ENOUGH]
-    return [passages[i] for i in sorted(ranked) if passages[i].weight >= ON_TOPIC * 0.7]
 
 
 class Landscape:
@@ -192,7 +133,7 @@ class Landscape:
                 found.append((label, []))
             else:
                 home.append(label)
-        themes = [_theme(seed, more, self.passages) for seed, more in found]
+        themes = [_theme(seed, more, self._labels, self.passages) for seed, more in found]
         return sorted(themes, key=lambda t: (-t.weight, t.title))[:most]
 
     def holding(self, text: str) -> frozenset[int]:
@@ -300,13 +241,13 @@ def _score(label: _Label, passages: Sequence[Passage], known: frozenset[str], us
     if len(label.passages) * 2 > len(passages) > 8:
         return 0.0  # what half of all passages hold is the subject, not a part of it
     topical = sum(use.topical(root) for root in own) / len(own)
-    if len(parts) == 1 and topical < (0.3 if label.titles else 0.5):
+    if len(parts) == 1 and topical < (0.4 if len(label.titles) > 1 else 0.6):
         return 0.0
     weight = sum(passages[i].weight for i in label.passages)
     score = weight**0.5 * log(1 + len(label.documents))
     score *= log(1 + len(passages) / len(label.passages)) * (0.2 + topical)
     score *= (0.6, 1.8, 1.9)[len(parts) - 1] * (1 + min(2, len(label.titles)) * 0.5)
-    score *= 0.6 ** (len(parts) - len(own))
+    score *= 0.4 ** (len(parts) - len(own))
     if parts[-1].endswith(ADJECTIVE_ENDINGS) or any(p.endswith(("ly", "ed")) for p in parts):
         score *= 0.6
     if label.is_name:
@@ -322,20 +263,18 @@ def _belongs(label: _Label, seed: _Label) -> bool:
     return shared >= _TOGETHER and both / len(label.passages | seed.passages) >= 0.25
 
 
-def _theme(seed: _Label, more: list[_Label], passages: Sequence[Passage]) -> Theme:
+def _theme(
+    seed: _Label, more: list[_Label], labels: Sequence[_Label], passages: Sequence[Passage]
+) -> Theme:
     phrases = [seed]
     for label in more:
         if not any(set(label.key) & set(p.key) for p in phrases):
             phrases.append(label)
     partner = next((p for p in phrases[1:] if len(p.passages & seed.passages) > 1), None)
-    fuller = [
-        m
-        for m in more
-        if set(seed.key) < set(m.key)
-        and not m.is_name
-        and len(m.passages) * 2 >= len(seed.passages)
-    ]
-    name = max([seed, *fuller], key=lambda m: len(m.key)).name
+    # One word says little: where the documents mostly use it in a phrase, the phrase is the name.
+    least = len(seed.passages) * (0.3 if len(seed.key) == 1 else 0.5)
+    fuller = [x for x in labels if set(seed.key) < set(x.key) and len(x.passages) >= least]
+    name = (fuller[0] if fuller else seed).name
     title = f"{name} and {partner.name}" if partner and len(name.split()) < 3 else name
     members = set(seed.passages)
     for index in set().union(*(p.passages for p in more)) - members:

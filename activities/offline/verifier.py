@@ -27,7 +27,10 @@ _DEFINITION = re.compile(
     r"counted as|before|after)\s+(?:[\w’'%-]+\s?){1,6}|"
     r"(?:gross|net|nominal|audited|unaudited|preliminary|provisional|revised|planned|budgeted|"
     r"actual|estimated|projected|contracted|list|catalogue|average|median|peak)\s+"
-    r"(?:[\w’'-]+\s?){1,2}|only\s+(?:[\w’'-]+\s?){1,4}|per\s+[\w-]+)",
+    r"(?:[\w’'-]+\s?){1,2}|"
+    r"(?:this|that|it|the (?:sum|figure|total|amount|estimate)) "
+    r"(?:is the|covers?|contains?|counts?|leaves out|does not (?:cover|contain|count)) "
+    r"(?:[\w,:’'-]+\s?){1,14}|only\s+(?:[\w’'-]+\s?){1,4}|per\s+[\w-]+)",
     re.I,
 )
 _POPULATION = re.compile(
@@ -162,12 +165,12 @@ def _saying(text: str, value: str) -> str:
 
 
 def _near(entry: JsonObject, text: str) -> str:
-    """The claim's sentence with its neighbours in the stored text: what bears on its value."""
+    """The claim's sentence with what follows it in the stored text: there a value is explained."""
     for quote in entry["quotes"]:
         parts = sentences(" ".join(str(quote.get("context", "")).split()))
         for i, part in enumerate(parts):
             if text in part or part in text:
-                return " ".join(dict.fromkeys([*parts[max(0, i - 1) : i + 2], text]))
+                return " ".join(dict.fromkeys([*parts[i : i + 3], text]))
     return text
 
 

@@ -28,7 +28,10 @@ from activities.offline.transport import Reply
 
 _SUMMARY_MOST, _SUMMARY_LEAST = 7, 4
 _PARAGRAPH_WORDS, _PARAGRAPH_CLAIMS = 110, 4
+_TITLE = 190
 _REPEATED = 0.85
+_LEADING = 0.75
+"""A facet's best claim opens the report only if it comes this near the best of all."""
 _ASKING = re.compile(
     r"^(?:please\s+)?(?:(?:what|which)\s+(?:is|are|was|were)\s+|(?:describe|explain|analy[sz]e|"
     r"discuss|summari[sz]e|outline|assess|evaluate|examine|investigate|research|review|report on|"
@@ -100,8 +103,9 @@ def _title(question: str) -> str:
     bare = _ASKING.sub("", first)
     if bare != first:
         first = bare.rstrip("?. ")
-    if len(first) > 160:
-        first = first[:160].rsplit(" ", 1)[0] + "…"
+    if len(first) > _TITLE:
+        cut = first[:_TITLE]
+        first = cut[: cut.rfind(",")] if "," in cut[60:] else cut.rsplit(" ", 1)[0] + "…"
     return first[:1].upper() + first[1:]
 
 
@@ -110,9 +114,10 @@ def _summary(brief: JsonObject, claims: list[Cited]) -> str:
     asked = frozenset(content_terms(brief["question"]))
     sources = _sources(brief)
     told_of: list[str] = []
+    named: set[str] = set()
     for claim in chosen:
         short = _shortened(claim, key_sentence(claim, asked))
-        told_of.append(told(short, sources) + _contested(claim, brief))
+        told_of.append(told(short, sources, named) + _contested(claim, brief))
     blocks = [" ".join(told_of[:4]), " ".join(told_of[4:])]
     remarks = []
     if brief["contradictions"]:
@@ -130,23 +135,20 @@ def _summary(brief: JsonObject, claims: list[Cited]) -> str:
 
 
 def _leading(brief: JsonObject, claims: list[Cited]) -> list[Cited]:
-    """The strongest claims: one for each facet first, then the best of the rest, in facet order."""
+    """The strongest claims: one for each facet that has a strong one, then the best of the rest."""
     order = {f["id"]: i for i, f in enumerate(brief["facets"])}
-    asked = brief["question"]
-    ranked = sorted(
-        (c for c in claims if not is_row(c.text)),
-        key=lambda c: (
-            -c.strength - 0.6 * similarity(c.text, asked) + 0.15 * speaks_as_we(c.text),
-            c.id,
-        ),
-    ) or list(claims)
+    worth = {c.id: c.strength + 0.9 * similarity(c.text, brief["question"])
+             - 0.15 * speaks_as_we(c.text) for c in claims}  # fmt: skip
+    ranked = sorted((c for c in claims if not is_row(c.text)), key=lambda c: (-worth[c.id], c.id))
+    ranked = ranked or list(claims)
     chosen: list[Cited] = []
     for facet_id in order:
         best = next((c for c in ranked if c.facet_id == facet_id and _new(c, chosen)), None)
-        if best and len(chosen) < _SUMMARY_MOST:
+        strong = best is not None and worth[best.id] >= _LEADING * worth[ranked[0].id]
+        if best and strong and len(chosen) < _SUMMARY_MOST:
             chosen.append(best)
     for claim in ranked:
-        if len(chosen) >= max(_SUMMARY_LEAST, min(_SUMMARY_MOST, len(order) + 2)):
+        if len(chosen) >= max(_SUMMARY_LEAST, min(_SUMMARY_MOST, len(order) + 1)):
             break
         if claim not in chosen and _new(claim, chosen):
             chosen.append(claim)
@@ -173,7 +175,8 @@ def _section(facet: JsonObject, claims: list[Cited], brief: JsonObject, said: li
     if not fresh:
         return _empty(facet, bool(claims))
     sources = _sources(brief)
-    blocks = [_paragraph(group, sources, brief) for group in _grouped(fresh)]
+    named: set[str] = set()
+    blocks = [_paragraph(group, sources, brief, named) for group in _grouped(fresh)]
     blocks += _tables([c for c in fresh if is_row(c.text)], sources)
     if facet.get("missing"):
         blocks.append(_remark(f"Looked for and not found here: {_listed(facet['missing'])}."))
@@ -181,9 +184,11 @@ def _section(facet: JsonObject, claims: list[Cited], brief: JsonObject, said: li
 
 
 def _empty(facet: JsonObject, repeated: bool) -> str:
-    if repeated:
-        return _remark("What was found on this is told in the sections above.")
     looked = f"; looked for: {_listed(facet['missing'])}" if facet.get("missing") else ""
+    if repeated or facet["status"] in _ANSWERED:
+        # Claims that agree are one claim, told where it was found first.
+        absent = f" Looked for and not found: {_listed(facet['missing'])}." if looked else ""
+        return _remark(f"What was found on this is told under the other headings.{absent}")
     if facet["status"] in {"absent", "no_results"}:
         return _remark(f"The documents were searched and hold nothing on this{looked}.")
     reason = str(facet.get("reason") or facet["status"]).rstrip(". ")
@@ -222,18 +227,17 @@ def _closeness(group: Sequence[Cited], claim: Cited) -> float:
 
 
 def _paragraph(
-    group: list[Cited], sources: Mapping[int, Mapping[str, object]], brief: JsonObject
+    group: list[Cited],
+    sources: Mapping[int, Mapping[str, object]],
+    brief: JsonObject,
+    named: set[str],
 ) -> str:
-    pieces: list[str] = []
-    named = ""
     # What one source says stays together, so that its title is named once.
     order = {c.cite[0]: i for i, c in reversed(list(enumerate(group)))}
-    for claim in sorted(group, key=lambda c: order[c.cite[0]]):
-        text = told(claim, sources, named)
-        quoted = speaks_as_we(claim.text)
-        named = headline(str(sources.get(claim.cite[0], {}).get("title", ""))) if quoted else ""
-        pieces.append(text + _caveat(claim) + _contested(claim, brief))
-    return " ".join(pieces)
+    return " ".join(
+        told(claim, sources, named) + _caveat(claim) + _contested(claim, brief)
+        for claim in sorted(group, key=lambda c: order[c.cite[0]])
+    )
 
 
 def _caveat(claim: Cited) -> str:

@@ -30,7 +30,7 @@ SentenceKind = Literal["prose", "heading", "item", "row"]
 _ID_DIGITS = 10
 
 
-class UnknownDocument(LookupError):  # noqa: N818 - the name says it
+class UnknownDocument(LookupError):
     """No document of the corpus has this id."""
 
     def __init__(self, document_id: str) -> None:

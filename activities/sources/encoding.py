@@ -26,6 +26,9 @@ _INVISIBLE = re.compile(
     "\ufffe\uffff\ud800-\udfff]"
 )
 _BLANKS = re.compile(r"\n{3,}")
+# Most texts need nothing done, and this runs for each; one search is faster than four rewrites.
+_TO_CLEAN = re.compile(r"[\x00-\x09\x0b-\x1f\x7f]| \n|\n\n\n")
+_CONTROLS = bytes((*range(7), *range(14, 27), *range(28, 32)))
 _SAMPLE = 65_536
 _BINARY_SHARE = 0.02
 
@@ -59,8 +62,8 @@ def decode(content: bytes, declared: str | None = None) -> str:
 
 def _refuse_binary(content: bytes) -> None:
     sample = content[:_SAMPLE]
-    controls = sum(sample.count(byte) for byte in (*range(7), *range(14, 27), 28, 29, 30, 31))
-    if sample and (sample.count(0) or controls > _BINARY_SHARE * len(sample)):
+    controls = len(sample) - len(sample.translate(None, _CONTROLS))
+    if sample and (0 in sample or controls > _BINARY_SHARE * len(sample)):
         raise BinaryContentError(
             "holds binary data, not text; export it as text or PDF, "
             "or save UTF-16 text with a byte order mark"
@@ -69,6 +72,8 @@ def _refuse_binary(content: bytes) -> None:
 
 def normalise(text: str) -> str:
     """The stored form of a text. Doing it twice changes nothing."""
+    if text.isascii() and not _TO_CLEAN.search(text):
+        return text.strip("\n ")
     if not text.isascii():
         text = _SPACES.sub(" ", _LINE_BREAKS.sub("\n", text))
         text = unicodedata.normalize("NFC", _INVISIBLE.sub("", text))

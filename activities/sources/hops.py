@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from itertools import chain, zip_longest
 
 from .documents import Hit
-from .index import numbers
+from .index import numbers, totals
 from .phrases import names
 from .ranking import Chunk, Ranking, Term, phrase
 from .sentences import passage
@@ -26,6 +26,7 @@ _KEPT = 4
 _READ = 3
 _MOST_NAMES = 16
 _CONSIDERED = 8  # chunks looked at for each name
+_OFTEN, _SHARE = 100, 0.02  # a name stands in no more chunks than this
 _NEAR = 60  # characters on either side
 _PARENTHESIS = re.compile(r"\s*\([^)]*\)")
 
@@ -125,7 +126,12 @@ class _Hop:
                 if not known and name.weight > best.get(name.stems, _NOTHING).weight:
                     best[name.stems] = name
         ranked = sorted(best.values(), key=lambda name: (-name.weight, name.text))
-        return ranked[:_MOST_NAMES]
+        return [name for name in ranked if self._is_rare(name)][:_MOST_NAMES]
+
+    def _is_rare(self, name: _Name) -> bool:
+        """Words that stand everywhere name nothing; the capital only began a sentence."""
+        frequencies = self._ranking.frequencies(self._connection, sorted(name.stems))
+        return min(frequencies.values()) <= max(_OFTEN, _SHARE * totals(self._connection).chunks)
 
     def _names_of(self, hit: Hit, own: _Stems, weight: float) -> Iterator[_Name]:
         for position, sentence in enumerate(hit.passage.sentences):

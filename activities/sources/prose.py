@@ -32,7 +32,6 @@ _DATE_FIELDS = (
     "lastmod",
     "year",
 )
-_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _RULE = re.compile(r" *([=\-~*_#+^\"'`.:])(?: ?\1){2,} *$")
 _DIVIDER = re.compile(r" *\|?(?: *:?-+:? *\|)+(?: *:?-+:? *)?$")
 _BORDER = re.compile(r" *\+(?:[-=]+\+)+$")
@@ -45,7 +44,7 @@ _UNPRINTED = ("toctree", "image", "figure", "contents", "raw", "include", "index
 
 def extract_markdown(text: str) -> Extract:
     fields, body = _front_matter(text)
-    lines = list(_structured(_COMMENT.sub("", body).split("\n"), markdown=True))
+    lines = list(_structured(_without_comments(body).split("\n"), markdown=True))
     body = unwrap(normalise("\n".join(lines)))
     title = next((fields[key] for key in _TITLE_FIELDS if fields.get(key)), None)
     dates = (find_date(fields[key]) for key in _DATE_FIELDS if fields.get(key))
@@ -91,6 +90,19 @@ def _front_matter(text: str) -> tuple[dict[str, str], str]:
     return fields, text[found.end() :]
 
 
+def _without_comments(text: str) -> str:
+    """Not a regular expression: comments that are opened and never closed make one quadratic."""
+    parts: list[str] = []
+    position = 0
+    while (start := text.find("<!--", position)) >= 0:
+        end = text.find("-->", start)
+        if end < 0:
+            break
+        parts.append(text[position:start])
+        position = end + 3
+    return "".join([*parts, text[position:]])
+
+
 def _structured(lines: list[str], *, markdown: bool) -> Iterator[str]:
     """Lines with headings set apart, tables written as rows, and rules removed."""
     fence = ""
@@ -108,7 +120,7 @@ def _structured(lines: list[str], *, markdown: bool) -> Iterator[str]:
         if line.lstrip().startswith("|") or _BORDER.match(line) or (table and "|" in line):
             table.append(line)
             continue
-        if "|" in line and _DIVIDER.match(following):
+        if "|" in line and _is_divider(following):
             table.append(line)
             continue
         if table:
@@ -148,18 +160,18 @@ def _underlined(line: str, following: str, markdown: bool) -> bool:
 
 def _table(lines: list[str]) -> Iterator[str]:
     """Pipe tables as rows; anything that only looks like one stays as it is."""
-    ruled = any(_DIVIDER.match(line) or _BORDER.match(line) for line in lines)
+    ruled = any(map(_is_divider, lines))
     if not ruled:
         yield from lines
         return
-    rows = [
-        [_cell(cell) for cell in _cells(line)]
-        for line in lines
-        if not _DIVIDER.match(line) and not _BORDER.match(line)
-    ]
+    rows = [[_cell(cell) for cell in _cells(line)] for line in lines if not _is_divider(line)]
     yield ""
     yield from table_lines(rows)
     yield ""
+
+
+def _is_divider(line: str) -> bool:
+    return len(line) < 2000 and bool(_DIVIDER.match(line) or _BORDER.match(line))
 
 
 def _cells(line: str) -> list[str]:

@@ -14,6 +14,7 @@ import sqlite3
 import threading
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from .database import TITLE_WEIGHT
 from .documents import DocumentMeta
@@ -25,9 +26,9 @@ CANDIDATES = 200
 _MOST_TERMS = 32
 _MOST_LOOKED_UP = 200
 _MOST_WORDS = 5000
-# Where the corpus is large, terms in more than this share of it only cost time.
-_FREQUENT = 0.2
+# In a corpus of this many chunks, no more than this share of them is looked at.
 _LARGE = 20_000
+_SHARE = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ class Ranking:
         meaningful = [word for word in found if word not in STOP_WORDS] or found
         stems = self.stemmer.stems(meaningful[:_MOST_LOOKED_UP])
         by_stem = {stem: word for word, stem in reversed(stems.items())}
-        frequencies = self._chunk_frequencies(connection, list(by_stem))
+        frequencies = self.frequencies(connection, list(by_stem))
         terms = [Term(s, word, frequencies[s]) for s, word in by_stem.items() if frequencies[s]]
         terms.sort(key=lambda term: (term.chunks, term.stem))
         return terms[:_MOST_TERMS]
@@ -130,42 +131,38 @@ class Ranking:
             " d.number, d.id, d.uri, d.title, d.date, d.kind, d.sha256"
             " FROM chunks c JOIN documents d ON d.number = c.number >> ?"
             " WHERE c.number IN (SELECT value FROM json_each(?))",
-            (CHUNK_BITS, json.dumps(list(numbers)),),
+            (
+                CHUNK_BITS,
+                json.dumps(list(numbers)),
+            ),
         ).fetchall()
         weights = {
             term.stem: math.log(1 + (size.chunks - term.chunks + 0.5) / (term.chunks + 0.5))
             for term in terms
         }
         likely = _likely(weights)
+        named = [_likely_words(likely, row[7]) for row in rows]
+        told = [_likely_words(likely, row[3]) for row in rows]
+        stems = self.stemmer.stems(chain.from_iterable(chain(named, told)))
         average = size.words / max(1, size.chunks)
         chunks = []
-        for number, start, length, body, *row in rows:
-            document = meta(_row(row))
-            counts = self._counts(weights, likely, document.title, body)
+        for row, in_title, in_body in zip(rows, named, told, strict=True):
+            number, start, length, body, *described = row
+            counts: dict[str, float] = {}
+            for found, weight in ((in_title, TITLE_WEIGHT), (in_body, 1.0)):
+                for word in found:
+                    if (stem := stems[word]) in weights:
+                        counts[stem] = counts.get(stem, 0.0) + weight
             norm = _K1 * (1 - _B + _B * length / average)
             score = sum(
                 weights[stem] * count * (_K1 + 1) / (count + norm) for stem, count in counts.items()
             )
-            chunks.append(Chunk(number, start, body, round(score, 6), document))
+            chunks.append(Chunk(number, start, body, round(score, 6), meta(_row(described))))
         chunks.sort(key=lambda chunk: (-chunk.score, chunk.document.id, chunk.number))
         return chunks
 
-    def _counts(
-        self, weights: dict[str, float], likely: re.Pattern[str], title: str, body: str
-    ) -> dict[str, float]:
-        """How often each term stands in a chunk. A title counts more."""
-        named, told = _likely_words(likely, title), _likely_words(likely, body)
-        stems = self.stemmer.stems(named + told)
-        counts: dict[str, float] = {}
-        for found, weight in ((named, TITLE_WEIGHT), (told, 1.0)):
-            for word in found:
-                if (stem := stems[word]) in weights:
-                    counts[stem] = counts.get(stem, 0.0) + weight
-        return counts
-
-    def _chunk_frequencies(
-        self, connection: sqlite3.Connection, stems: Sequence[str]
-    ) -> dict[str, int]:
+    def frequencies(self, connection: sqlite3.Connection, stems: Sequence[str]) -> dict[str, int]:
+        """In how many chunks each stem stands; remembered until the corpus changes."""
         generation = totals(connection).generation
         with self._lock:
             if generation != self._generation:
@@ -199,8 +196,15 @@ def _row(values: Sequence[object]) -> Row:
 
 
 def _selective(terms: Sequence[Term], size: Totals) -> Sequence[Term]:
-    """The terms worth looking for. In a large corpus the frequent ones only order the result."""
+    """The rarest terms, as many as can be looked up in time; the others only order the result."""
     if size.chunks < _LARGE:
         return terms
-    rare = [term for term in terms if term.chunks <= _FREQUENT * size.chunks]
-    return rare if sum(term.chunks for term in rare) >= CANDIDATES else terms
+    budget = _SHARE * size.chunks
+    chosen: list[Term] = []
+    postings = 0
+    for term in terms:
+        postings += term.chunks
+        if postings > budget and postings - term.chunks >= CANDIDATES:
+            break
+        chosen.append(term)
+    return chosen

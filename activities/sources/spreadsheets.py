@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+import warnings
 from collections.abc import Iterator
 from datetime import date, datetime, time
 from pathlib import Path
@@ -25,7 +26,9 @@ _SNIFFED = 50
 
 def extract_workbook(path: Path, relative: str) -> Extract:
     """All sheets of an Excel file; formulas by their last computed values."""
-    workbook: Any = openpyxl.load_workbook(path, read_only=True, data_only=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about styles and validations, which are not read
+        workbook: Any = openpyxl.load_workbook(path, read_only=True, data_only=True)
     try:
         name = readable_name(relative)
         properties = workbook.properties

@@ -17,6 +17,7 @@ Row = Sequence[str]
 _NUMBER = re.compile(r"[-+(]?[$€£¥]? ?[\d.,' ]*\d[\d.,']* ?(?:%|\)|[A-Za-z]{1,3})?\)?$")
 # So many rows are looked at to tell titles, header and data apart.
 _SAMPLE = 50
+_LONGEST_NUMBER = 40
 _DATE = re.compile(r"\d{4}-\d\d(?:-\d\d)?|\d{1,2}[/.]\d{1,2}[/.]\d{2,4}")
 
 
@@ -57,7 +58,7 @@ def column_name(value: str) -> str:
 
 
 def is_number(value: str) -> bool:
-    return bool(_NUMBER.match(value) or _DATE.match(value))
+    return len(value) < _LONGEST_NUMBER and bool(_NUMBER.match(value) or _DATE.match(value))
 
 
 def _split(block: list[Row]) -> tuple[list[str], list[str], Row | None, list[Row]]:

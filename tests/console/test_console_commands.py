@@ -151,9 +151,8 @@ def test_a_job_that_is_not_there_is_bad_input(served: Served) -> None:
 def test_a_configured_server_is_used_and_its_missing_worker_noticed(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    place, server = served
+    _, server = served
     monkeypatch.setenv("TEMPORAL_ADDRESS", server.address)
-    monkeypatch.setattr("workflows.contracts.TASK_QUEUE", "elsewhere")
     monkeypatch.setattr("console.jobs.TASK_QUEUE", "elsewhere")
     code, said, _ = call("start", "away", *GOOD, "--id", "away")
     assert code == 0

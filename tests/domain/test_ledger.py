@@ -175,16 +175,14 @@ def test_checking_grows_linearly_with_the_number_of_claims() -> None:
     """A ratio in one run, generous: ten times the claims may not cost fifty times the time."""
 
     def seconds(count: int) -> float:
-        text = " ".join(f"Berth {i} handled {i * 7} crates." for i in range(count))
-        claims = tuple(
-            claim(f"c{i}", f"Berth {i} handled {i * 7} crates.",
-                  ("s", f"Berth {i} handled {i * 7} crates."))
-            for i in range(count)
-        )  # fmt: skip
+        texts = {f"s{i}": f"Berth {i} handled {i * 7} crates." for i in range(count)}
+        claims = tuple(claim(f"c{i}", texts[f"s{i}"], (f"s{i}", texts[f"s{i}"]))
+                       for i in range(count))  # fmt: skip
         began = time.perf_counter()
-        book = ledger(*claims, s=text)
+        book = ledger(*claims, **texts)
+        took = time.perf_counter() - began
         assert all(c.verdict is Verdict.SUPPORTED for c in book.claims)
-        return time.perf_counter() - began
+        return took
 
     small = min(seconds(100) for _ in range(3))
-    assert seconds(1000) < 50 * small
+    assert min(seconds(1000) for _ in range(3)) < 50 * small

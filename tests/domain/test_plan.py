@@ -16,7 +16,7 @@ from workflows.plan import (
     fit,
     limits_for,
     mend,
-    overlap,
+    twins,
 )
 
 
@@ -124,7 +124,13 @@ def test_fitting_never_exceeds_the_cap_and_loses_no_facet(given_plan: Plan, effo
     assert faults(fitted) == []
 
 
-@given(st.sampled_from(NAMES), st.sampled_from(NAMES))
-def test_overlap_is_symmetric_and_full_for_the_same_facet(a: str, b: str) -> None:
-    assert overlap(facet(a), facet(b)) == overlap(facet(b), facet(a))
-    assert overlap(facet(a), facet(a)) == 1.0
+def test_words_that_name_the_whole_questions_subject_make_no_twins() -> None:
+    subject = "converting the county ferries to battery electric operation"
+    plans = [facet(n, f"Regarding {subject}: what of {n}{n}?") for n in NAMES[:4]]
+    assert twins(plans) == []
+    assert twins([*plans, plans[0]])
+
+
+def test_two_facets_of_one_id_are_both_kept() -> None:
+    mended = mend(plan(facet("a", "Where is north?"), facet("a", "Who came second?")))
+    assert [f.id for f in mended.facets] == ["a", "a-2"]
