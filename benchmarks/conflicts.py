@@ -41,8 +41,8 @@ from pathlib import Path
 from typing import Any
 
 from workflows.conflicts import Candidate, candidates, groups_of_agreement
+from workflows.conflicts.questions import ask
 from workflows.evidence import Claim, Quote
-from workflows.questions import ask
 from workflows.words import sentences, stems
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "ramdocs-dev.jsonl"

@@ -94,7 +94,8 @@ def watch(job_id: str) -> ExitCode:
         result = await _followed(job, desk, sys.stdout)
         _say(sys.stdout, summary(result))
         _say(sys.stdout, f"`{COMMAND} result {job_id}` writes the report.")
-        return ExitCode.REPORT
+        found = result.status != "nothing_found"
+        return ExitCode.REPORT if found else ExitCode.NOTHING_FOUND
 
     return _with_session(checks.local_settings(current_settings()), go, sys.stdout, job_id)
 

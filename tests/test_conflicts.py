@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workflows.comparison import Comparison
 from workflows.conflicts import Candidate, agree, candidates, explain, groups_of_agreement
+from workflows.conflicts.comparison import Comparison
+from workflows.conflicts.statements import Value
 from workflows.evidence import Claim, Quote
-from workflows.statements import Value
 
 
 def claim(n: int, text: str, quote: str = "", facet: str = "f") -> Claim:

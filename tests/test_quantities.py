@@ -6,8 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workflows.moments import apart, moments, same_moment
-from workflows.quantities import Quantity, numbers_missing, quantities, same_number
+from workflows.quantities import (
+    Quantity,
+    apart,
+    moments,
+    numbers_missing,
+    quantities,
+    same_moment,
+    same_number,
+)
 
 
 def only(text: str) -> Quantity:

@@ -31,6 +31,11 @@ _PER_FACET = 2
 _SAME_QUESTION = 0.75
 _HINTS = ", in particular "
 _INTERCHANGEABLE = frozenset(chain.from_iterable(d.terms for d in dimensions.ALL))
+_FORMULAS = frozenset(
+    content_terms(
+        "documents hold independent sources speak definition period population method lies"
+    )
+)
 _KEPT_OUT = frozenset({"contradicted", "failed"})
 _OVER = frozenset({"absent", "failed"})
 
@@ -67,7 +72,7 @@ def evaluate(conversation: Conversation) -> Reply:
             "judgements": [_judged(f, by_facet[f["id"]], question) for f in facets],
             "gaps": [
                 {"facet_id": g.facet_id, "kind": g.kind, "text": g.text, "question": g.question}
-                for g in _chosen(found, known)
+                for g in _chosen(found, known, question)
             ],
         }
     )
@@ -290,8 +295,9 @@ def _plain(text: str) -> str:
     return text if any(c.isupper() for c in text[1:2]) else text[:1].lower() + text[1:]
 
 
-def _chosen(found: Iterator[_Gap], known: Sequence[JsonObject]) -> list[_Gap]:
+def _chosen(found: Iterator[_Gap], known: Sequence[JsonObject], question: Question) -> list[_Gap]:
     """The gravest that were not asked before, two of a facet at most, six in all."""
+    common = set(content_terms(question.subject)) | _FORMULAS
     over = {gap["facet_id"] for gap in known if gap.get("status") in _OVER}
     chosen: list[_Gap] = []
     for gap in sorted(found, key=lambda g: (g.rank, g.facet_id, g.question)):
@@ -300,13 +306,17 @@ def _chosen(found: Iterator[_Gap], known: Sequence[JsonObject]) -> list[_Gap]:
             continue
         of_facet = [g for g in chosen if g.facet_id == gap.facet_id]
         asked = [str(g["question"]) for g in known] + [g.question for g in chosen]
-        if len(of_facet) >= _PER_FACET or any(_repeats(gap.question, other) for other in asked):
+        if len(of_facet) >= _PER_FACET or any(
+            _repeats(gap.question, other, common) for other in asked
+        ):
             continue
         chosen.append(gap)
     return chosen[:_MOST]
 
 
-def _repeats(one: str, other: str) -> bool:
-    return " ".join(one.lower().split()) == " ".join(other.lower().split()) or (
-        similarity(one, other) >= _SAME_QUESTION
-    )
+def _repeats(one: str, other: str, common: set[str]) -> bool:
+    """The same question, but for the subject and the phrasing that all of them share."""
+    if " ".join(one.lower().split()) == " ".join(other.lower().split()):
+        return True
+    a, b = (set(content_terms(text)) - common for text in (one, other))
+    return bool(a and b) and len(a & b) >= _SAME_QUESTION * (len(a) * len(b)) ** 0.5

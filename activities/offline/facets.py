@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from activities.offline.language import content_terms
 from activities.offline.questions import Question, listing
-from workflows.plan import OVERLAP, Facet, QuestionKind, overlap
+from workflows.plan import OVERLAP, Facet, QuestionKind, twins
 
 _FORMS = (
     "What is known about {a} with regard to {s}{p}?",
@@ -72,12 +72,16 @@ def as_facets(drafts: Sequence[Draft], question: Question) -> list[Facet]:
             # A part that asks what the others mean needs their findings; three are enough to go on.
             depends_on=tuple(earlier[:3]) if draft.follows else (),
         )
-        facet = _asking(facet, draft, index, facets, question)
-        apart = all(overlap(facet, other) < OVERLAP for other in facets)
-        # Found in the documents and still not to be told from another: it is the other's.
-        if draft.named or apart:
-            facets.append(facet)
-    return facets
+        facets.append(_asking(facet, draft, index, facets, question))
+    named = {facet.id for facet, draft in zip(facets, drafts, strict=True) if draft.named}
+    # Found in the documents and still not to be told from another: it is the other's.
+    while pair := next((p for p in twins(facets) if {p[0].id, p[1].id} - named), None):
+        facets.remove(pair[1] if pair[1].id not in named else pair[0])
+    left = {facet.id for facet in facets}
+    return [
+        f.model_copy(update={"depends_on": tuple(d for d in f.depends_on if d in left)})
+        for f in facets
+    ]
 
 
 def _asking(
@@ -91,11 +95,17 @@ def _asking(
     return min(
         tried,
         key=lambda f: (
-            (worst := max((overlap(f, other) for other in earlier), default=0.0)) >= _APART,
+            (worst := max((_alike(f, other) for other in earlier), default=0.0)) >= _APART,
             worst if worst >= _APART else 0.0,
             tried.index(f),
         ),
     )
+
+
+def _alike(one: Facet, other: Facet) -> float:
+    """Share of the smaller facet's words that the other has too."""
+    a, b = (set(re.findall(r"\w{4,}", f"{f.title} {f.question}".lower())) for f in (one, other))
+    return len(a & b) / min(len(a), len(b)) if a and b else 0.0
 
 
 def _wordings(draft: Draft, index: int, question: Question) -> list[str]:

@@ -166,7 +166,8 @@ def _settled(items: list[list[Token]]) -> list[list[Token]]:
         rest[0] = rest[0][2:]
     of = next((i for i, token in enumerate(last) if token.low == "of"), None)
     if of is not None and not any(token.low == "of" for item in rest for token in item):
-        whole = len(last) - of > 2 or last[-1].text[0].isupper()
+        waiting = any(len(item) == 1 and item[0].low.endswith(ADJECTIVE_ENDINGS) for item in rest)
+        whole = waiting or len(last) - of > 2 or last[-1].text[0].isupper()
         last = last[:of] if whole else last
     noun = last[1:]
     return [
@@ -182,7 +183,7 @@ def _text(item: list[Token]) -> str:
 
 
 def _distinct(items: Iterable[str]) -> list[str]:
-    kept: dict[tuple[str, ...], str] = {}
+    kept: dict[frozenset[str], str] = {}
     for item in items:
-        kept.setdefault(tuple(content_terms(item)), item)
+        kept.setdefault(frozenset(content_terms(item)), item)
     return list(kept.values())

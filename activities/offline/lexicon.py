@@ -145,7 +145,7 @@ GENERIC: frozenset[str] = listed(
     small solution source special specific staff stage standard start statement status step
     strategy strategies strong structure study style subject subsection success summary system
     table target task team term test text theme third thousand time title today tool top topic
-    total trend type typical unit update use user usual value variety various version view volume
+    total trend type typical unit update use user usual value various version view volume
     week weekly wide work world year yearly year-on-year zero
     """
 )

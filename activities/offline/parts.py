@@ -98,7 +98,8 @@ def core_parts(question: Question, view: Landscape, named: Sequence[Draft]) -> l
     drafts: list[Draft] = []
     for span in question.spans:
         terms = set(content_terms(span)) - GENERIC_STEMS
-        if len(terms - whose) and len(content_terms(span)) > 1:
+        called = bool(terms & whose) and len(terms - whose) < 2  # "the Harrow district"
+        if terms - whose and len(content_terms(span)) > 1 and not called:
             draft = named_draft(Aspect(span), view)
             if not covered(draft, [*named, *drafts]):
                 drafts.append(draft)
@@ -128,13 +129,20 @@ def _title(aspect: Aspect) -> str:
     return (text[0].upper() + text[1:])[:110]
 
 
+_FEW = 16
+
+
 def shown_themes(view: Landscape, kept: Sequence[Draft]) -> list[Draft]:
     """Themes on topic that nothing kept covers yet."""
     drafts: list[Draft] = []
-    least = max(3, len(view.passages) // 25)
+    few = len(view.passages) < _FEW
+    least = 2 if few else max(3, len(view.passages) // 25)
     for theme in view.themes(20):
         if len(theme.documents) < 2 or len(theme.passages) < least:
             continue
+        telling = set(content_terms(theme.phrases[0])) - GENERIC_STEMS - view.known
+        if few and len(telling) < 2 and len(theme.documents) < 3:
+            continue  # where little was found, a theme needs a telling name or a third witness
         draft = _theme_draft(theme, view)
         if not covered(draft, [*kept, *drafts]):
             drafts.append(draft)

@@ -184,7 +184,13 @@ def _kind(text: str, aspects: tuple[Aspect, ...], things: tuple[str, ...]) -> Qu
 def _is_fact(text: str, aspects: tuple[Aspect, ...]) -> bool:
     """One narrow thing is asked for: a person, a place, a time, a number, a yes or no."""
     asked = sentences(text)
-    if len(asked) > 2 or "\n" in text or _ORDERS.match(text) or sum(a.asks for a in aspects) > 1:
+    if (
+        not asked
+        or len(asked) > 2
+        or "\n" in text
+        or _ORDERS.match(text)
+        or sum(a.asks for a in aspects) > 1
+    ):
         return False
     last = asked[-1]
     named = bool(capitalised(text)) or bool(re.search(r"\d|[\"“]", text))

@@ -20,7 +20,7 @@ from activities.offline.parts import named_draft
 from activities.offline.questions import GENERIC_STEMS, Question, read_question
 from activities.offline.themes import Landscape
 from activities.offline.transport import Reply
-from workflows.plan import OVERLAP, Facet, QuestionKind, overlap
+from workflows.plan import Facet, QuestionKind, twins
 
 _FOUND = re.compile(
     r"\b[1-9]\d* of the \d+ passages|\bpassages? found\b|\bnamed in the question\b", re.I
@@ -58,8 +58,10 @@ def _surplus(question: Question, facets: Sequence[Facet]) -> list[JsonObject]:
 def _twins(facets: Sequence[Facet]) -> list[JsonObject]:
     changes: list[JsonObject] = []
     gone: set[str] = set()
+    alike = {(one.id, other.id) for one, other in twins(facets)}
     for one, other in combinations(facets, 2):
-        if gone & {one.id, other.id} or not _same(one, other):
+        same = (one.id, other.id) in alike or _same_title(one, other)
+        if gone & {one.id, other.id} or not same:
             continue
         gone |= {one.id, other.id}
         merged = one.model_copy(
@@ -80,10 +82,7 @@ def _twins(facets: Sequence[Facet]) -> list[JsonObject]:
     return changes
 
 
-def _same(one: Facet, other: Facet) -> bool:
-    """Nearly the same question, or the same title in other words."""
-    if overlap(one, other) >= OVERLAP:
-        return True
+def _same_title(one: Facet, other: Facet) -> bool:
     a, b = set(content_terms(one.title)), set(content_terms(other.title))
     return bool(a) and a == b
 

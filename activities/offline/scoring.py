@@ -29,8 +29,11 @@ _LENT = 0.7
 _WINDOW = {0: 1.0, 1: 0.5, 2: 0.42, 3: 0.33, 4: 0.28}
 _WHOLE = {0: 1.0, 1: 0.5, 2: 0.75, 3: 0.62, 4: 0.5}
 
-_LOOSE = 0.4
+_LOOSE = 0.5
 """What is left of a window's worth where its document has nothing of the question's subject."""
+
+_TIED = 0.8
+"""A document is wholly on the subject from this share of the best document's hold on it."""
 
 Bridges = Mapping[str, Mapping[str, float]]
 _NONE: Bridges = MappingProxyType({})
@@ -52,7 +55,7 @@ def score(documents: list[Document], aim: Aim) -> list[Scored]:
     about = {d.source_id: aim.about(" ".join([d.title, *d.sentences])) for d in documents}
     most = max(about.values(), default=0.0) or 1.0
     # A facet's words in a document on another subject are another subject's.
-    tied = {source_id: min(1.0, share / most / 1.0) for source_id, share in about.items()}
+    tied = {source_id: min(1.0, share / most / _TIED) for source_id, share in about.items()}
     first = _sorted(_scored(d, aim, _NONE, tied[d.source_id]) for d in documents)
     bridges = _bridges(first, aim)
     if not bridges:

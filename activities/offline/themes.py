@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from math import log
 
-from activities.offline.language import content_terms, noun_phrases, stem, words
+from activities.offline.language import WORD, content_terms, noun_phrases, stem, words
 from activities.offline.lexicon import ADJECTIVE_ENDINGS, STOP, VERBS, listed
 from activities.offline.questions import GENERIC_STEMS
 from activities.offline.topicality import Passage
@@ -22,6 +22,7 @@ from activities.offline.topicality import Passage
 Key = tuple[str, ...]
 
 _MARKUP = re.compile(r"\S*@\S*|https?://\S+|www\.\S+|[|<>{}`*_=]+")
+_OPENS = re.compile(r"[.!?\n]")
 _BEFORE_VERBS = listed("to will would can could should must may might we they i you not also")
 _BEFORE_NOUNS = listed("the a an of in for on by with our their its this these from between per no")
 _AFTER_VERBS = listed("the a an its their his her our your this these it them")
@@ -75,7 +76,14 @@ class _Use:
     def read(self, text: str) -> None:
         before = ""
         here: Counter[str] = Counter()
-        for word in words(text):
+        end = 0
+        for match in WORD.finditer(text):
+            # A capital that opens a sentence or a line tells nothing about the word.
+            if not _OPENS.search(text, end, match.start()) and end:
+                written = self._small if match.group().islower() else self._large
+                written[match.group().lower()] += 1
+            end = match.end()
+            word = match.group().lower().replace("’", "'")
             root = stem(word)
             here[root] += 1
             if before in _BEFORE_VERBS:
@@ -90,8 +98,6 @@ class _Use:
 
     def phrase(self, phrase: str) -> None:
         stems = [stem(part) for part in words(phrase)]
-        for part in phrase.split():
-            (self._small if part.islower() else self._large)[part.lower()] += 1
         self._any.update(stems)
         self._last.update(stems[-1:])
 
@@ -108,7 +114,9 @@ class _Use:
     def _common(self, word: str) -> bool:
         # "Crew" that opens a heading is a common word; "PyPI" beside pypi in an address is not.
         small, large = self._small[word.lower()], self._large[word.lower()]
-        return small > large if any(c.isupper() for c in word[1:]) else small * 4 > large
+        if any(c.isupper() for c in word[1:]):
+            return small > large
+        return not large or small * 4 > large
 
     def topical(self, root: str) -> float:
         """A topic's words come back within a passage; words used in passing do not."""
@@ -138,8 +146,9 @@ class Landscape:
 
     def holding(self, text: str) -> frozenset[int]:
         """The passages that hold a phrase's words, or most of them where it has many."""
-        terms = [t for t in dict.fromkeys(content_terms(text)) if t not in self.known]
-        own = [t for t in terms if t not in GENERIC_STEMS] or terms
+        terms = list(dict.fromkeys(content_terms(text)))
+        fresh = [t for t in terms if t not in self.known] or terms
+        own = [t for t in fresh if t not in GENERIC_STEMS] or fresh
         need = len(own) if len(own) < 3 else len(own) - len(own) // 3
         return frozenset(
             i
@@ -172,7 +181,7 @@ def _labels(passages: Sequence[Passage], known: frozenset[str]) -> list[_Label]:
     labels: dict[Key, _Label] = {}
     use = _Use()
     for index, passage in enumerate(passages):
-        use.read(passage.text)
+        use.read(_MARKUP.sub(" ; ", passage.text))
         for phrase in _phrases_of(passage.text):
             use.phrase(phrase)
             _count(labels, phrase, index, passage.source_id)
@@ -188,7 +197,7 @@ def _labels(passages: Sequence[Passage], known: frozenset[str]) -> list[_Label]:
     for label in kept:
         label.name = use.spelled(label.forms) if label.forms else ""
         # A label's passages are all that hold its words, side by side or not.
-        if sum(root not in GENERIC_STEMS | known for root in label.key) > 1:
+        if sum(not _general(root, known) for root in label.key) > 1:
             label.passages.update(
                 i for i, p in enumerate(passages) if p.terms.issuperset(label.key)
             )
@@ -224,10 +233,15 @@ def _count(
                 label.forms[" ".join(parts[start : start + size])] += 1
 
 
+def _general(root: str, known: frozenset[str]) -> bool:
+    """Whether a root says nothing of its own; a compound does where one of its parts does."""
+    return all(stem(part) in GENERIC_STEMS | known for part in root.split("-"))
+
+
 def _score(label: _Label, passages: Sequence[Passage], known: frozenset[str], use: _Use) -> float:
     form = label.name
     parts = form.lower().split()
-    own = [root for root in label.key if root not in GENERIC_STEMS and root not in known]
+    own = [root for root in label.key if not _general(root, known)]
     if not parts or not own or "'" in form or "’" in form:
         return 0.0
     if any(len(p) < 3 or p[0].isdigit() for p in parts) and not label.is_name:

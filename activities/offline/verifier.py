@@ -17,9 +17,7 @@ from activities.offline.language import sentences
 from activities.offline.transport import Reply
 from workflows.conflicts import Candidate, agree, candidates, explain
 from workflows.evidence import Claim, Quote
-from workflows.moments import moments
-from workflows.quantities import quantities
-from workflows.units import compatible
+from workflows.quantities import compatible, moments, quantities
 
 _DEFINITION = re.compile(
     r"\b(?:(?:including|includes?|excluding|excludes?|not including|not counting|counting|net of|"

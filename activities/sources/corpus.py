@@ -155,9 +155,12 @@ class Corpus:
     def _weighed(self, texts: Sequence[str], known: str, limit: int) -> list[str]:
         """Phrases by how many of the texts use them and how rare they are elsewhere."""
         stems = set(self._stemmer.stems(words(known)).values())
+        counted = salient_phrases(texts)[: 20 * limit]
+        # What one text alone says is not yet the corpus's term; it serves where there is no other.
+        shared = [pair for pair in counted if pair[1] > 1]
         candidates = [
             (text, count)
-            for text, count in salient_phrases(texts)[: 20 * limit]
+            for text, count in (shared if len(shared) >= limit else counted)
             if not stems.issuperset(self._stemmer.stems(words(text)).values())
         ][: 4 * limit]
         everywhere = self.frequency([text for text, _ in candidates])

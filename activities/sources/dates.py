@@ -59,6 +59,11 @@ _STAMP = re.compile(r"^(?:Date|Sent): |^\[\d", re.MULTILINE)
 _FULL_DATE = re.compile(
     r"\d{1,2}(?:st|nd|rd|th)?,?\s.*\d{4}|\d[-/.]\d{1,2}[-/.]\d|\s\d{1,2}, \d{4}"
 )
+_PARTS = re.compile(r"(?<=[\w)])[.;|·](?:\s+|$)")
+_LABELLED = re.compile(
+    r"\b(?:date|published|publication|issued|approved|adopted|posted|updated?|released|signed|dated)\b",
+    re.IGNORECASE,
+)
 _HEAD_LINES = 15
 _SHORT = 90
 
@@ -89,6 +94,13 @@ def head_date(text: str) -> str | None:
         labelled = label is not None and (label["mark"] == ":" or len(line) <= _SHORT // 2)
         if label and labelled and (found := find_date(line[label.end() : label.end() + 45])):
             return found
+    for line in lines[: _HEAD_LINES // 2]:
+        # "Report 25-77. 17 October 2025. Ordered by the council."
+        for part in _PARTS.split(line[: 3 * _SHORT]):
+            dated = _LABELLED.search(part) or len(part) <= 20
+            exact = len(part) <= _SHORT and dated and _FULL_DATE.search(part)
+            if exact and (found := find_date(part)):
+                return found
     for line in lines:
         if len(line) <= _SHORT and _is_byline(line) and (found := find_date(line)):
             return found

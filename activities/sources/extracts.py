@@ -15,7 +15,7 @@ MOST_CHARACTERS = 5_000_000
 
 # The empty files from which python-docx and python-pptx make theirs.
 _TEMPLATE_DATES = {"2013-12-23", "2013-01-27"}
-_WORDS = re.compile(r"[\W_]+")
+_WORDS = re.compile(r"(?<!\d\d)[\W_]+|[\W_]+(?!\d\d)|_")
 
 
 @dataclass(frozen=True, slots=True)

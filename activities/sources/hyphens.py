@@ -35,7 +35,8 @@ class Hyphenation:
         breaks: list[tuple[str, str]] = []
         for line in lines:
             breaks.extend((left.lower(), right.lower()) for left, right in _BROKEN.findall(line))
-            self._words.update(word.lower() for word in _WORD.findall(_BROKEN.sub(" ", line)))
+            for word in _WORD.findall(_BROKEN.sub(" ", line.lower())):
+                self._words.update({word, *word.split("-")})
         whole = sum(1 for left, right in breaks if self._words[left + right])
         kept = sum(1 for left, right in breaks if self._words[f"{left}-{right}"])
         compounds = sum(count for word, count in self._words.items() if "-" in word)
@@ -46,6 +47,15 @@ class Hyphenation:
     def resolve(self, text: str) -> str:
         """The text with every break at a line end mended."""
         return _BROKEN.sub(self._mended, text) if HYPHEN in text else text
+
+    def joined(self, fragments: Sequence[str]) -> str:
+        """Lines of a narrow cell as one; a word cut without a hyphen is whole elsewhere."""
+        text = ""
+        for fragment in fragments:
+            left, right = text.rsplit(" ", 1)[-1].lower(), fragment.split(" ", 1)[0].lower()
+            cut = left and self._words[left + right] >= max(1, self._words[left])
+            text = f"{text}{fragment}" if cut or not text else f"{text} {fragment}"
+        return text
 
     def _mended(self, broken: re.Match[str]) -> str:
         left, right = broken[1], broken[2]

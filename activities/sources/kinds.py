@@ -11,14 +11,16 @@ from .documents import Kind
 from .stems import words
 
 _HEAD = 1500
-_NAMED, _PLACED, _WORDED = 3.0, 2.0, 1.0
+# Files are named with less care than folders and titles.
+_FOLDER, _TITLE, _FILE, _WORDED = 2.5, 2.5, 2.0, 1.0
 _USUAL = 1.5
 _MOST_WORDED = 4.0
 # Formats that leave no doubt.
 _CERTAIN: tuple[Kind, ...] = ("slides", "dataset", "mail")
 
 _NAMES: dict[Kind, frozenset[str]] = {
-    "minutes": frozenset({"minutes", "agenda", "protocol", "meeting", "meetings"}),
+    # Not "minutes", which a title uses for time.
+    "minutes": frozenset({"agenda", "committee", "meeting", "meetings"}),
     "regulation": frozenset(
         {"act", "bylaw", "bylaws", "decree", "directive", "law", "laws", "legal", "legislation",
          "ordinance", "regulation", "regulations", "rulemaking", "statute", "statutes"}
@@ -29,7 +31,7 @@ _NAMES: dict[Kind, frozenset[str]] = {
     ),
     "press": frozenset({"announcement", "announces", "news", "newsroom", "press", "releases"}),
     "blog": frozenset({"blog", "blogs", "column", "diary", "opinion", "post", "posts"}),
-    "marketing": frozenset({"ad", "ads", "brochure", "brochures", "marketing", "promo"}),
+    "marketing": frozenset({"ads", "brochure", "marketing", "promo", "vendor", "vendors"}),
     "mail": frozenset({"email", "emails", "inbox", "mail", "mailbox", "mails"}),
     "chat": frozenset({"channel", "channels", "chat", "chats", "conversation", "slack"}),
     "slides": frozenset({"deck", "presentation", "presentations", "slides"}),
@@ -77,12 +79,12 @@ def guess_kind(title: str, uri: str, text: str, usual: Kind) -> Kind:
     if usual in _CERTAIN:
         return usual
     scores: dict[Kind, float] = {usual: _USUAL}
-    named, placed = set(words(title)), set(words(uri.replace("_", " ")))
+    folder, _, file = uri.rpartition("/")
+    places = ((_FOLDER, set(words(folder))), (_TITLE, set(words(title))), (_FILE, set(words(file))))
     for kind, cues in _NAMES.items():
-        if not cues.isdisjoint(named):
-            scores[kind] = scores.get(kind, 0.0) + _NAMED
-        elif not cues.isdisjoint(placed):
-            scores[kind] = scores.get(kind, 0.0) + _PLACED
+        named = max((weight for weight, found in places if not cues.isdisjoint(found)), default=0.0)
+        if named:
+            scores[kind] = scores.get(kind, 0.0) + named
     head = "\n" + text[:_HEAD].lower()
     for kind, phrases in _WORDING.items():
         worded = sum(_WORDED for phrase in phrases if phrase in head)

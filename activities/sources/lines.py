@@ -47,8 +47,7 @@ class _Line:
 
 def units(text: str) -> Iterator[Unit]:
     """The units of a text in order; lines that hold no letter or digit are left out."""
-    width = _wrap_width([line for line in text.split("\n") if line])
-    for group in _groups(text, width):
+    for group in _groups(text):
         yield from _unit(group)
 
 
@@ -56,10 +55,9 @@ def unwrap(text: str) -> str:
     """The text with every unit on one line; code and tables keep their lines."""
     if "\n" not in text:
         return text
-    width = _wrap_width([line for line in text.split("\n") if line])
     out: list[str] = []
     position = 0
-    for group in _groups(text, width):
+    for group in _groups(text):
         out.append(text[position : group[0].start])
         joined = group[0].text
         for line in group[1:]:
@@ -86,11 +84,12 @@ def ends_sentence(line: str) -> bool:
     return _TERMINAL.search(line[-6:]) is not None
 
 
-def _groups(text: str, width: int) -> Iterator[list[_Line]]:
+def _groups(text: str) -> Iterator[list[_Line]]:
     """Runs of lines that make one unit each."""
+    width = _document_width(text)
     fenced = False
     for block in _blocks(text):
-        block_width = _wrap_width([line.text for line in block]) if len(block) > 2 else width
+        block_width = width or _block_width(block)
         group: list[_Line] = []
         for line in block:
             if _FENCE.match(line.text):
@@ -139,7 +138,9 @@ def _joins(group: list[_Line], following: str, width: int) -> bool:
     if previous.endswith((",", "—", "–", " -")) and len(previous) > 40:
         return True
     # A wrapped line broke because the next word no longer fitted.
-    return width > 0 and len(previous) + 1 + len(first.split(" ", 1)[0]) > width
+    fits = len(previous) + 1 + len(first.split(" ", 1)[0]) <= width
+    unfinished = len(previous) > 0.85 * width and not ends_sentence(previous)
+    return width > 0 and (not fits or unfinished)
 
 
 def _starts_unit(line: str) -> bool:
@@ -169,13 +170,23 @@ def _is_row(line: str) -> bool:
     return " | " in line or _PAIRS.match(line) is not None
 
 
-def _wrap_width(lines: list[str]) -> int:
-    """The column at which these lines were wrapped, or 0 if they were not."""
-    longest = max(map(len, lines), default=0)
-    if not _NARROWEST <= longest <= _WIDEST or len(lines) < 3:
-        return 0
-    full = sum(1 for line in lines[:-1] if len(line) > longest - 18)
-    return longest if full >= max(2, 0.4 * (len(lines) - 1)) else 0
+def _document_width(text: str) -> int:
+    """The column at which a whole text was wrapped, or 0 if it was not."""
+    # Rows of a table are long where nothing else is.
+    lengths = [len(line) for line in text.split("\n") if line and not _is_row(line)]
+    usual = [length for length in lengths if length <= _WIDEST]
+    longest = max(usual, default=0)
+    full = sum(1 for length in usual if length > longest - 18)
+    wrapped = longest >= _NARROWEST and full >= max(3, 0.15 * len(lengths))
+    return longest if wrapped and len(usual) > 0.97 * len(lengths) else 0
+
+
+def _block_width(block: list[_Line]) -> int:
+    """The same for one paragraph, in a text where others were not wrapped."""
+    longest = max(len(line.text) for line in block)
+    full = sum(1 for line in block[:-1] if len(line.text) > longest - 18)
+    wrapped = len(block) > 3 and _NARROWEST + 10 <= longest <= _WIDEST
+    return longest if wrapped and full > 0.6 * (len(block) - 1) else 0
 
 
 def _unit(group: list[_Line]) -> Iterator[Unit]:

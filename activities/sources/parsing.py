@@ -89,15 +89,14 @@ def _document(extract: Extract, relative: str) -> Document | None:
     uri = relative + extract.fragment
     title = _title(extract, text, relative)
     kind = guess_kind(title, uri, text, extract.usual)
-    date = extract.date or _own_date(kind, text)
+    # Dates in the rows of a table are data.
+    date = extract.date or (None if extract.usual == "dataset" else _own_date(kind, text))
     date = date or name_date(PurePosixPath(relative).stem) or extract.saved
     sha256 = text_hash(text)
     return Document(document_id(uri, sha256), uri, title, date, kind, sha256, text)
 
 
 def _own_date(kind: Kind, text: str) -> str | None:
-    if kind == "dataset":  # the dates in its rows are data
-        return None
     messages = latest_message(text) if kind in ("mail", "chat") else None
     return messages or head_date(text)
 

@@ -11,38 +11,40 @@ import threading
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import groupby, pairwise
+from itertools import pairwise
 from pathlib import Path
 from statistics import median
 
 import pypdfium2 as pdfium  # type: ignore[import-untyped]
 
+from .blocks import heading
 from .dates import find_date
 from .encoding import fold
 from .extracts import MOST_CHARACTERS, Extract, NoTextError, within_limit
 from .hyphens import HYPHEN, Hyphenation
 from .lines import ITEM, ends_sentence
 from .pdflines import Line, page_lines
+from .pdftables import Table, with_tables
 from .tables import table_lines
 
 _PAGE_NUMBER = re.compile(
     r"\W*(?:page|p\.|seite)? *(?:\d{1,4}|[ivxlc]{1,6})(?: *(?:of|/|von) *\d+)?\W*$", re.IGNORECASE
 )
+_PAGE = re.compile(r"page \d+(?: of \d+)?$", re.IGNORECASE)
 _LEADERS = re.compile(r"(?:\. ?){4,}\s*(?:\d+|[ivxlc]+)$")
 _JUNK_TITLE = re.compile(r"untitled|microsoft|\.\w{2,4}$|^\W*$|^(?:slide|document) ?\d*$", re.I)
 _MARGIN = 0.1
 _EDGE_LINES = 2
 _MOST_HEADING_WORDS = 25
-_LONGEST_CELL = 40
 # pdfium keeps global state and is not safe for two threads at once.
 _PDFIUM = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
 class _Paragraph:
-    lines: tuple[Line, ...]
+    first: Line
     text: str
-    level: int  # of the heading; 0 is text
+    level: int = 0  # of the heading; 0 is text
 
 
 def extract_pdf(path: Path) -> Extract:
@@ -86,9 +88,11 @@ def _drop_furniture(pages: list[list[Line]]) -> None:
     seen = Counter(key for edge in edges for key in {_edge_key(line) for line in edge})
     often = max(2.0, 0.4 * len(pages))
     for number, edge in enumerate(edges):
-        dropped = {line for line in edge if seen[_edge_key(line)] >= often} | {
-            line for line in _extremes(pages[number]) if _PAGE_NUMBER.match(line.text)
-        }
+        dropped = {
+            line
+            for line in edge
+            if seen[_edge_key(line)] >= often or any(_PAGE.match(c.text) for c in line.cells())
+        } | {line for line in _extremes(pages[number]) if _PAGE_NUMBER.match(line.text)}
         pages[number] = [
             line
             for line in pages[number]
@@ -123,30 +127,33 @@ def _paragraphs(lines: list[Line]) -> list[_Paragraph]:
     body_size, body_bold = sizes.most_common(1)[0][0]
     largest = max(line.size for line in lines)
     paragraphs: list[_Paragraph] = []
-    for group in _groups(lines):
+    for group in _groups(list(with_tables(lines, hyphenation))):
+        if isinstance(group, Table):
+            paragraphs.append(_Paragraph(group.first, "\n".join(table_lines(group.rows))))
+            continue
         text = hyphenation.resolve(_joined(group))
         first = group[0]
         larger = first.size > 1.12 * body_size
         bolder = first.bold and not body_bold and first.size > 0.95 * body_size
         level = 0
-        if (larger or bolder) and _can_head(first, text):
+        if (larger or bolder) and _can_head(text):
             level = 1 if larger and first.size > 0.97 * largest else 2
-        paragraphs.append(_Paragraph(tuple(group), text, level))
+        paragraphs.append(_Paragraph(first, text, level))
     return paragraphs
 
 
-def _can_head(first: Line, text: str) -> bool:
+def _can_head(text: str) -> bool:
     return (
-        len(first.cells) == 1
-        and len(text.split()) <= _MOST_HEADING_WORDS
+        len(text.split()) <= _MOST_HEADING_WORDS
         and not ends_sentence(text)
         and not text.endswith((",", ";", ":"))
         and any(map(str.isalpha, text))
     )
 
 
-def _groups(lines: list[Line]) -> Iterator[list[Line]]:
-    """Lines that make one paragraph each."""
+def _groups(items: list[Line | Table]) -> Iterator[list[Line] | Table]:
+    """Lines that make one paragraph each, and tables."""
+    lines = [item for item in items if isinstance(item, Line)]
     pitches = [
         (above.last_base - below.base) / above.size
         for above, below in pairwise(lines)
@@ -158,11 +165,14 @@ def _groups(lines: list[Line]) -> Iterator[list[Line]]:
         column = (line.page, round(line.left / 40))
         edges[column] = max(edges.get(column, 0.0), line.right)
     group: list[Line] = []
-    for line in lines:
-        if group and not _continues(group, line, usual, edges):
+    for item in items:
+        if group and (isinstance(item, Table) or not _continues(group, item, usual, edges)):
             yield group
             group = []
-        group.append(line)
+        if isinstance(item, Table):
+            yield item
+        else:
+            group.append(item)
     if group:
         yield group
 
@@ -174,7 +184,7 @@ def _continues(
     last = group[-1]
     if not any(map(str.isalnum, last.text)) and len(group) == 1:
         return abs(last.base - line.base) < 0.5 * line.size  # a bullet set apart from its item
-    if len(last.cells) > 1 or len(line.cells) > 1 or ITEM.match(line.text):
+    if len(last.cells()) > 1 or len(line.cells()) > 1 or ITEM.match(line.text):
         return False
     if abs(last.size - line.size) > 0.08 * last.size or last.bold != line.bold:
         return False
@@ -196,6 +206,8 @@ def _continues(
 
 
 def _joined(group: list[Line]) -> str:
+    if len(cells := group[0].cells()) > 1:  # a row on its own
+        return " | ".join(cell.text for cell in cells)
     text = group[0].text
     for line in group[1:]:
         if text.endswith("-") and text[-2:-1].isalpha() and line.text[0].islower():
@@ -206,25 +218,14 @@ def _joined(group: list[Line]) -> str:
 
 
 def _written(paragraphs: list[_Paragraph]) -> Iterator[str]:
-    """Paragraphs as text; lines with cells, one below the other, are the rows of a table."""
-    for is_table, run in groupby(paragraphs, key=lambda p: len(p.lines[0].cells) > 1):
-        if not is_table:
-            yield from ("#" * p.level + " " * (p.level > 0) + p.text for p in run)
-            continue
-        rows = [paragraph.lines[0].cells for paragraph in run]
-        cells = [len(cell) for row in rows for cell in row]
-        even = len(rows) > 1 and len({len(row) for row in rows}) == 1
-        if even and sum(cells) / len(cells) <= _LONGEST_CELL:
-            yield "\n".join(table_lines(rows))
-        else:
-            # Two columns of prose, or a table with gaps: a header could be the wrong one.
-            yield "\n".join(" | ".join(row) for row in rows)
+    for paragraph in paragraphs:
+        yield heading(paragraph.level) + paragraph.text if paragraph.level else paragraph.text
 
 
 def _title(paragraphs: list[_Paragraph], declared: str) -> str | None:
-    heading = next((p.text for p in paragraphs if p.level == 1 and p.lines[0].page == 0), None)
-    if heading is not None and len(heading.split()) > 1:
-        return fold(heading)
+    top = next((p.text for p in paragraphs if p.level == 1 and p.first.page == 0), None)
+    if top is not None and len(top.split()) > 1:
+        return top
     if declared and not _JUNK_TITLE.search(declared):
         return declared
-    return fold(heading) if heading else next((p.text for p in paragraphs if p.level), None)
+    return top or next((p.text for p in paragraphs if p.level), None)

@@ -16,11 +16,20 @@ from .hyphens import HYPHEN
 _BREAK = re.compile(r"\r\n|[\r\n]")
 _SAMPLES = 6
 _BOLD = 600
-# In ems. Justified text rarely stretches a space beyond one and a half.
-_CELL_GAP = 2.0
+# In ems. Justified text stretches a space to little more than half an em, and hardly ever to two.
+_PIECE_GAP, _CELL_GAP = 0.7, 2.0
 _NUMBERING = re.compile(
     r"(?:[•·▪◦‣●○■□➢✓*–-]|\(?[\dA-Za-z]{1,2}[.)]|\d{1,2}(?:\.\d{1,2}){0,4}\.?)$"
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Part of a line with space on either side."""
+
+    text: str
+    left: float
+    right: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +37,7 @@ class Line:
     """One line of text; `base` and `last_base` differ where a broken word runs into the next."""
 
     text: str
-    cells: tuple[str, ...]
+    pieces: tuple[Piece, ...]
     page: int
     page_height: float
     left: float
@@ -37,6 +46,18 @@ class Line:
     last_base: float
     size: float
     bold: bool
+
+    def cells(self) -> list[Piece]:
+        """The pieces, joined where the space between them is no wider than text may have."""
+        cells = [self.pieces[0]]
+        for piece in self.pieces[1:]:
+            last = cells[-1]
+            numbering = len(cells) == 1 and _NUMBERING.match(last.text)
+            if numbering or piece.left - last.right <= _CELL_GAP * self.size:
+                cells[-1] = Piece(f"{last.text} {piece.text}", last.left, piece.right)
+            else:
+                cells.append(piece)
+        return cells
 
 
 def page_lines(page: pdfium.PdfPage, number: int) -> list[Line]:
@@ -84,10 +105,10 @@ def _line(
     boxes = {index: textpage.get_charbox(index, loose=True) for index in {*samples, start, end - 1}}
     size = max(box[3] - box[1] for box in boxes.values())
     weights = [raw.FPDFText_GetFontWeight(textpage, index) for index in samples]
-    cells = _cells(textpage, text, start, end, size)
+    pieces = _pieces(textpage, text, start, end, size)
     return Line(
-        text=" ".join(cells),
-        cells=cells,
+        text=" ".join(piece.text for piece in pieces),
+        pieces=pieces,
         page=page,
         page_height=height,
         left=boxes[start][0],
@@ -105,31 +126,22 @@ def _base(textpage: pdfium.PdfTextPage, index: int) -> float:
     return y.value
 
 
-def _cells(
+def _pieces(
     textpage: pdfium.PdfTextPage, text: str, start: int, end: int, size: float
-) -> tuple[str, ...]:
-    """The line, cut where the space between two words is far wider than a space."""
-    cuts = [start]
-    for found in re.finditer(r"\s+", text[start:end]):
-        before, after = start + found.start() - 1, start + found.end()
-        # Only spaces that pdfium made up, and runs of spaces, can be gaps between cells.
-        made_up = raw.FPDFText_IsGenerated(textpage, before + 1) == 1
-        if not made_up and found.end() - found.start() < 3:
-            continue
-        gap = textpage.get_charbox(after)[0] - textpage.get_charbox(before)[2]
-        if gap > _CELL_GAP * size:
-            cuts.append(after)
-    pieces = [text[a:b] for a, b in zip(cuts, [*cuts[1:], end], strict=True)]
-    cells = [" ".join(_printable(piece).split()) for piece in pieces]
-    if len(cells) > 1 and _NUMBERING.match(cells[0]):
-        cells[:2] = [f"{cells[0]} {cells[1]}"]
-    return tuple(cells)
+) -> tuple[Piece, ...]:
+    """The line, cut where the space between two words is wider than a space."""
+    pieces: list[Piece] = []
+    first, left = start, textpage.get_charbox(start)[0]
+    for space in re.finditer(r"\s+", text[start:end]):
+        before, after = start + space.start() - 1, start + space.end()
+        right, next_left = textpage.get_charbox(before)[2], textpage.get_charbox(after)[0]
+        if next_left - right > _PIECE_GAP * size:
+            pieces.append(Piece(_printable(text[first : before + 1]), left, right))
+            first, left = after, next_left
+    pieces.append(Piece(_printable(text[first:end]), left, textpage.get_charbox(end - 1)[2]))
+    return tuple(pieces)
 
 
 def _printable(text: str) -> str:
-    """Normalised, but with the marks of broken words still in it."""
-    return (
-        HYPHEN.join(normalise(part) for part in text.split(HYPHEN))
-        if HYPHEN in text
-        else normalise(text)
-    )
+    """Normalised and on one line, but with the marks of broken words still in it."""
+    return HYPHEN.join(" ".join(normalise(part).split()) for part in text.split(HYPHEN))

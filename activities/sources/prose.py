@@ -14,7 +14,7 @@ from .dates import find_date
 from .encoding import fold, normalise
 from .extracts import Extract
 from .lines import HEADING, looks_like_heading, unwrap
-from .tables import table_lines
+from .texttables import tables_as_rows
 
 _FRONT_MATTER = re.compile(r"\s*(---|\+\+\+) *\n(.*?\n)\1 *(?:\n|$)", re.DOTALL)
 _FIELD = re.compile(r"([A-Za-z_][\w -]*?) *[:=] *(.*)")
@@ -33,8 +33,6 @@ _DATE_FIELDS = (
     "year",
 )
 _RULE = re.compile(r" *([=\-~*_#+^\"'`.:])(?: ?\1){2,} *$")
-_DIVIDER = re.compile(r" *\|?(?: *:?-+:? *\|)+(?: *:?-+:? *)?$")
-_BORDER = re.compile(r" *\+(?:[-=]+\+)+$")
 _FENCE = re.compile(r" *(```|~~~)")
 _QUOTED = re.compile(r" {0,3}>[> ]*")
 _DIRECTIVE = re.compile(r" *\.\. (?:[\w:|+-]+:: *(.*)|.*)$")
@@ -44,22 +42,21 @@ _UNPRINTED = ("toctree", "image", "figure", "contents", "raw", "include", "index
 
 def extract_markdown(text: str) -> Extract:
     fields, body = _front_matter(text)
-    lines = list(_structured(_without_comments(body).split("\n"), markdown=True))
-    body = unwrap(normalise("\n".join(lines)))
+    body = unwrap(normalise("\n".join(_structured(_without_comments(body), markdown=True))))
     title = next((fields[key] for key in _TITLE_FIELDS if fields.get(key)), None)
     dates = (find_date(fields[key]) for key in _DATE_FIELDS if fields.get(key))
     return Extract(body, title or first_heading(body), next((d for d in dates if d), None))
 
 
 def extract_text(text: str) -> Extract:
-    body = unwrap(normalise("\n".join(_structured(text.split("\n"), markdown=False))))
+    body = unwrap(normalise("\n".join(_structured(text, markdown=False))))
     subject = _SUBJECT.search(body[:2000])
     return Extract(body, first_heading(body) or (subject[1] if subject else _first_line(body)))
 
 
 def extract_restructured(text: str) -> Extract:
-    lines = _without_directives(text.split("\n"))
-    body = unwrap(normalise("\n".join(_structured(list(lines), markdown=False))))
+    text = "\n".join(_without_directives(text.split("\n")))
+    body = unwrap(normalise("\n".join(_structured(text, markdown=False))))
     return Extract(body, first_heading(body))
 
 
@@ -103,32 +100,24 @@ def _without_comments(text: str) -> str:
     return "".join([*parts, text[position:]])
 
 
-def _structured(lines: list[str], *, markdown: bool) -> Iterator[str]:
+def _structured(text: str, *, markdown: bool) -> Iterator[str]:
     """Lines with headings set apart, tables written as rows, and rules removed."""
+    lines = [line.rstrip() for line in text.split("\n")]
+    if "|" in text or "==" in text or "-+-" in text:
+        lines = list(tables_as_rows(lines))
     fence = ""
-    table: list[str] = []
     position = 0
     while position < len(lines):
-        line = lines[position].rstrip()
-        following = lines[position + 1].rstrip() if position + 1 < len(lines) else ""
+        line = lines[position]
+        following = lines[position + 1] if position + 1 < len(lines) else ""
         position += 1
         if mark := _FENCE.match(line):
             fence = "" if fence == mark[1] else fence or mark[1]
         if fence:
             yield line
-            continue
-        if line.lstrip().startswith("|") or _BORDER.match(line) or (table and "|" in line):
-            table.append(line)
-            continue
-        if "|" in line and _is_divider(following):
-            table.append(line)
-            continue
-        if table:
-            yield from _table(table)
-            table = []
-        if _RULE.match(line):
+        elif _RULE.match(line):
             title = following.strip()
-            under = lines[position + 1].rstrip() if position + 1 < len(lines) else ""
+            under = lines[position + 1] if position + 1 < len(lines) else ""
             if not markdown and 0 < len(title) <= 100 and under == line:
                 yield from ("", f"# {title}", "")
                 position += 2
@@ -141,8 +130,6 @@ def _structured(lines: list[str], *, markdown: bool) -> Iterator[str]:
             yield from ("", f"{mark[1]} {line[mark.end() :].rstrip('# ') or line}", "")
         else:
             yield line[quoted.end() :] if markdown and (quoted := _QUOTED.match(line)) else line
-    if table:
-        yield from _table(table)
 
 
 def _underlined(line: str, following: str, markdown: bool) -> bool:
@@ -156,35 +143,6 @@ def _underlined(line: str, following: str, markdown: bool) -> bool:
         return False
     length = len(following.strip())
     return 0.7 * len(title) <= length <= 1.5 * len(title) + 3 and not title.endswith((".", ","))
-
-
-def _table(lines: list[str]) -> Iterator[str]:
-    """Pipe tables as rows; anything that only looks like one stays as it is."""
-    ruled = any(map(_is_divider, lines))
-    if not ruled:
-        yield from lines
-        return
-    rows = [[_cell(cell) for cell in _cells(line)] for line in lines if not _is_divider(line)]
-    yield ""
-    yield from table_lines(rows)
-    yield ""
-
-
-def _is_divider(line: str) -> bool:
-    return len(line) < 2000 and bool(_DIVIDER.match(line) or _BORDER.match(line))
-
-
-def _cells(line: str) -> list[str]:
-    inner = line.strip().removeprefix("|")
-    if inner.endswith("|") and not inner.endswith("\\|"):
-        inner = inner[:-1]
-    return re.split(r"(?<!\\)\|", inner)
-
-
-def _cell(value: str) -> str:
-    cell = fold(value.replace("\\|", "|"))
-    # Emphasis round a whole cell is layout, not text.
-    return cell.strip("*_") if cell[:1] in ("*", "_") and cell[-1:] == cell[:1] else cell
 
 
 def _without_directives(lines: list[str]) -> Iterator[str]:

@@ -14,7 +14,7 @@ from typing import Any
 import openpyxl  # type: ignore[import-untyped, unused-ignore]
 
 from .encoding import fold
-from .extracts import Extract, readable_name, within_limit
+from .extracts import Extract, readable_name, saved_date, within_limit
 from .tables import column_name, table_lines
 
 _CURRENCY = re.compile(r"[$€£¥]")
@@ -36,6 +36,7 @@ def extract_workbook(path: Path, relative: str) -> Extract:
         return Extract(
             "\n".join(lines),
             title=fold(properties.title or "") or name,
+            saved=saved_date(properties.created, properties.modified),
             usual="dataset",
         )
     finally:

@@ -23,14 +23,17 @@ _DATE = re.compile(r"\d{4}-\d\d(?:-\d\d)?|\d{1,2}[/.]\d{1,2}[/.]\d{2,4}")
 
 def table_lines(rows: Iterable[Row]) -> Iterator[str]:
     """The lines of one sheet, as they are read; an empty line stands between its tables."""
-    first = True
+    above: list[str] | None = None
     for filled, group in groupby(rows, key=any):
         if not filled:
             continue
-        if not first:
+        if above is not None:
             yield ""
-        first = False
         titles, header, notes, body = _split(list(islice(group, _SAMPLE)))
+        # Totals set apart by an empty row still stand under the header above.
+        if not header and not titles and above and len(body[0]) == len(above):
+            header = above
+        above = header
         yield from titles
         if titles and (header or body):
             yield ""
@@ -81,8 +84,10 @@ def _is_header(row: Row) -> bool:
     filled = [value for value in row if value]
     years = sum(1 for value in filled if re.fullmatch(r"(?:19|20)\d\d", value))
     words = sum(1 for value in filled if not is_number(value) and len(value) <= 80)
-    # Years head the columns of many tables, but a row of nothing else is data.
-    return len(filled) >= 2 and words + years == len(filled) and words > 0
+    # Years head the columns of many tables, but a row of nothing else is data, unless the
+    # column of the row names has no name itself.
+    unnamed = bool(row) and not row[0] and years > 1
+    return len(filled) >= 2 and words + years == len(filled) and (words > 0 or unnamed)
 
 
 def _is_second_header(header: Row, rest: list[Row]) -> bool:

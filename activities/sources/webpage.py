@@ -26,7 +26,7 @@ _FURNITURE = re.compile(
     r"(?:nav|navbar|navigation|menu|topbar|sidebar|breadcrumbs?|footer|cookies?|consent|gdpr|"
     r"newsletter|subscribe|subscription|signup|share|sharing|social|related|recommended|"
     r"advert\w*|ads?|promo|popup|modal|overlay|skip-?link|toc|pagination|pager|comments?|"
-    r"masthead|banner|search|toolbar|login|disclaimer-bar|sponsored)"
+    r"masthead|banner|search|toolbar|login|sponsored|foot|chat|widget)"
     r"(?:[-_](?:bar|banner|box|container|content|inner|item|items|links?|list|main|menu|modal|"
     r"nav|notice|overlay|panel|popup|section|wrap|wrapper|widget|form|buttons?|icons?|text))*"
     r"(?=$|[\s])",
@@ -44,6 +44,8 @@ _DATE_META = (
     "citation_date", "publish-date", "publish_date", "pubdate", "sailthru.date", "parsely-pub-date",
     "article:modified_time", "last-modified", "dcterms.modified", "datemodified",
 )  # fmt: skip
+# `Report - Company Ltd` is the site's way of saying `Report`.
+_SITE = re.compile(r"(?<=\w{3}) [|–—-] (?:\S+ ?){1,5}$")
 _PUBLISHED = re.compile(r'"datePublished"\s*:\s*"([^"]{4,40})"')
 _CHARSET = re.compile(rb"<meta[^>]{0,200}?charset=[\"']?([\w-]{2,30})", re.IGNORECASE)
 
@@ -62,7 +64,7 @@ def extract_page(text: str) -> Extract:
     body = "\n\n".join(written(_blocks(_content(tree))))
     first = tree.css_first("h1")
     top = _plain(first) if first else ""
-    # `Report - Company Ltd` is the site's way of saying `Report`.
+    name = re.sub(_SITE, "", name)
     title = top if top and (not name or top in name) else name or top
     return Extract(body, title or None, date, usual="page")
 

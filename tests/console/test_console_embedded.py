@@ -70,11 +70,14 @@ def place(tmp_path: Path) -> Iterator[Path]:
 
 
 def test_a_server_starts_answers_and_is_gone_afterwards(place: Path) -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
     began = time.monotonic()
-    with embedded.server(place) as running:
+    with embedded.server(place, port) as running:
         started = time.monotonic() - began
         assert answers(running.address)
-        assert running.address.startswith("127.0.0.1:")
+        assert running.address == f"127.0.0.1:{port}"
         assert running.fresh
         assert (place / "temporal.sqlite").exists()
     assert not answers(running.address)
@@ -82,23 +85,16 @@ def test_a_server_starts_answers_and_is_gone_afterwards(place: Path) -> None:
     assert started < 5
 
 
-def test_the_chosen_port_is_taken(place: Path) -> None:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    with embedded.server(place, port) as running:
-        assert running.address == f"127.0.0.1:{port}"
-
-
 def test_users_share_one_server_and_the_last_one_out_stops_it(place: Path) -> None:
-    first, second = User(place), User(place)
-    assert first.fresh
-    assert not second.fresh
-    assert first.address == second.address
+    first, second, third = User(place), User(place), User(place)
+    assert (first.fresh, second.fresh, third.fresh) == (True, False, False)
+    assert first.address == second.address == third.address
 
     assert first.leave() == 0
-    assert answers(second.address), "it was stopped under its second user"
-    assert second.leave() == 0
+    assert answers(second.address), "it was stopped under its other users"
+    second.send(signal.SIGKILL)
+    assert answers(third.address)
+    assert third.leave() == 0, "one who was killed still counted"
     assert not processes(place)
 
 
@@ -106,14 +102,6 @@ def test_a_killed_user_leaves_no_process_either(place: Path) -> None:
     user = User(place)
     assert user.send(signal.SIGKILL) == -signal.SIGKILL
     assert eventually(lambda: not processes(place)), processes(place)
-
-
-def test_a_killed_user_does_not_count(place: Path) -> None:
-    first, second = User(place), User(place)
-    first.send(signal.SIGKILL)
-    assert answers(second.address)
-    assert second.leave() == 0
-    assert not processes(place)
 
 
 def test_a_killed_keeper_takes_the_server_along_and_the_next_user_starts_anew(place: Path) -> None:

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Sequence
 from itertools import combinations
 from math import fsum, log
 
-from workflows.moments import same_moment
-from workflows.quantities import same_number
-from workflows.statements import Reading, Value, block, comparable, different, rarity
-from workflows.substitutions import LEAD
+from workflows.conflicts.statements import Reading, Value, block, comparable, different, rarity
+from workflows.conflicts.substitutions import LEAD
+from workflows.quantities.amounts import same_number
+from workflows.quantities.dates import same_moment
 
 _KEYS = 5  # rare stems of a value that open a block
 _CROWD = 16  # in a larger block everybody meets a few, instead of everybody

@@ -10,11 +10,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from workflows.conflicts.lexicon import CHANGE, CONTRAST_OF, EVENT_OF, MEASURE_OF, PAPER, SAID
 from workflows.evidence import Claim
-from workflows.lexicon import CHANGE, CONTRAST_OF, EVENT_OF, MEASURE_OF, PAPER, SAID
-from workflows.moments import Moment, apart
-from workflows.quantities import Quantity, read
-from workflows.units import compatible, family
+from workflows.quantities.amounts import Quantity, read
+from workflows.quantities.dates import Moment, apart
+from workflows.quantities.units import compatible, family
 from workflows.words import STOP, WORD, Name, names, sentences, stem, tokens
 
 _LETTERED = re.compile(

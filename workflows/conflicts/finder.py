@@ -17,16 +17,14 @@ from typing import Literal
 
 from pydantic import Field
 
-from workflows.agreement import agree, groups_of_agreement
-from workflows.answers import answers, comparable_unit
-from workflows.comparison import Comparison, Pair, same_value, share_entity, told_twice
+from workflows.conflicts.answers import answers, comparable_unit
+from workflows.conflicts.comparison import Comparison, Pair, same_value, share_entity, told_twice
+from workflows.conflicts.polarity import DIRECTIONS, NEUTRAL, opposed, stance
+from workflows.conflicts.statements import Value, different, phrase, read_claims, scope
+from workflows.conflicts.substitutions import lone_substitution
 from workflows.evidence import Claim, Record
-from workflows.explanations import Explanation, explain
-from workflows.moments import apart
-from workflows.polarity import DIRECTIONS, NEUTRAL, opposed, stance
-from workflows.quantities import read
-from workflows.statements import Value, different, phrase, read_claims, scope
-from workflows.substitutions import lone_substitution
+from workflows.quantities.amounts import read
+from workflows.quantities.dates import apart
 from workflows.words import STOP, WORD, stem
 
 Kind = Literal["number", "date", "name", "polarity"]
@@ -316,7 +314,3 @@ def _exactness(value: Value) -> tuple[float, int, int]:
     if value.moment is not None:
         return float(value.moment.last - value.moment.first), 0, value.claim
     return 0.0, -len(value.name), value.claim
-
-
-__all__ = ["Candidate", "Explanation", "Kind", "Position", "agree", "candidates", "explain",
-           "groups_of_agreement"]  # fmt: skip

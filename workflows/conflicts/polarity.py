@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from workflows.quantities import read, same_number
-from workflows.statements import Value
+from workflows.conflicts.statements import Value
+from workflows.quantities.amounts import read, same_number
 from workflows.words import NEGATIONS, STOP, WORD, negated, stem
 
 # Left and right are opposite; a statement holds one or the other, never both.

@@ -1,8 +1,8 @@
 """What each claim answers to the question it was collected for.
 
-`workflows.questions` reads what is wanted; `answers` takes from each claim the value of that kind
-that stands nearest to the words of the relation, where the claim speaks of the entity. A claim
-whose nearest value is far, or belongs to another event, answers nothing.
+`questions` reads what is wanted; `answers` takes from each claim the value of that kind that stands
+nearest to the words of the relation, where the claim speaks of the entity. A claim whose nearest
+value is far, or belongs to another event, answers nothing.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
+from workflows.conflicts.lexicon import names_event
+from workflows.conflicts.questions import Ask, ask
+from workflows.conflicts.statements import Value
 from workflows.evidence import Claim
-from workflows.lexicon import names_event
-from workflows.moments import Moment
-from workflows.quantities import Quantity, read
-from workflows.questions import Ask, ask
-from workflows.statements import Value
-from workflows.units import family
+from workflows.quantities.amounts import Quantity, read
+from workflows.quantities.dates import Moment
+from workflows.quantities.units import family
 from workflows.words import STOP, WORD, Name, names, sentences, stem, word_list
 
 _CREATED = word_list(

@@ -13,7 +13,7 @@ from datetime import date
 from typing import Literal
 
 from workflows.evidence import Record
-from workflows.moments import apart, moments
+from workflows.quantities.dates import apart, moments
 
 Cause = Literal[
     "definition", "period", "population", "method", "superseded", "error", "unexplained"

@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
+from workflows.conflicts.polarity import opposed
+from workflows.conflicts.statements import Reading, Value, different, read_claims
+from workflows.conflicts.substitutions import substitutions
 from workflows.evidence import Claim
-from workflows.moments import same_moment
-from workflows.polarity import opposed
-from workflows.quantities import read, same_number
-from workflows.statements import Reading, Value, different, read_claims
-from workflows.substitutions import substitutions
+from workflows.quantities.amounts import read, same_number
+from workflows.quantities.dates import same_moment
 from workflows.words import stems
 
 _WITHIN = 0.7  # share of the shorter claim's words that must stand in the longer

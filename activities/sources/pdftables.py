@@ -1,0 +1,181 @@
+"""Tables in a PDF, which are only lines that happen to stand in columns.
+
+A table begins with a line of two or more cells and goes on as long as lines keep to its columns.
+Cells that were wrapped are put together again by the distance between their lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import mean
+
+from .hyphens import Hyphenation
+from .pdflines import Line, Piece
+
+_CLOSE = 3.0  # points by which the edges of a column may differ
+_MOST_GAP = 2.6  # in heights of a line, between rows of a table
+_LEAST_ROWS = 2
+_LONG_CELL = 45  # characters in a line; cells of prose are columns of a page, not of a table
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of cells; all rows have the same length."""
+
+    rows: tuple[tuple[str, ...], ...]
+    first: Line
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    piece: Piece
+    base: float
+
+
+def with_tables(lines: Sequence[Line], words: Hyphenation) -> Iterator[Line | Table]:
+    """The lines of a document with runs of table lines made into tables."""
+    position = 0
+    while position < len(lines):
+        end = _table_end(lines, position)
+        table = _table(lines[position:end], words) if end - position >= _LEAST_ROWS else None
+        if table is not None:
+            yield table
+            position = end
+        else:
+            yield lines[position]
+            position += 1
+
+
+def _table_end(lines: Sequence[Line], start: int) -> int:
+    """Where the table that may begin at `start` ends; `start` itself if none does."""
+    first = lines[start]
+    columns = [(cell.left, cell.right) for cell in first.cells()]
+    if len(columns) < 2:
+        return start
+    heights = [first.base]
+    end = start + 1
+    rows = 1
+    for line in lines[start + 1 :]:
+        if line.page != first.page or abs(line.size - first.size) > 0.1 * first.size:
+            break
+        above = line.base > first.base + _CLOSE
+        if above or min(heights) - line.base > _MOST_GAP * first.size:
+            break
+        cells = line.cells()
+        beside = any(abs(line.base - height) < _CLOSE for height in heights)
+        if len(cells) > 1:
+            rows += 1
+        elif not beside and not _keeps_to(cells[0], columns):
+            break
+        if len(cells) > 1 or beside:
+            columns.extend((cell.left, cell.right) for cell in cells)
+        heights.append(line.base)
+        end += 1
+    return end if rows >= _LEAST_ROWS else start
+
+
+def _keeps_to(cell: Piece, columns: Sequence[tuple[float, float]]) -> bool:
+    """Whether a lone piece begins where a column does and ends before the next."""
+    starts = sorted({left for left, _ in columns})
+    if not any(abs(cell.left - left) < _CLOSE for left in starts):
+        return False
+    return all(cell.right < left for left in starts if left > cell.left + _CLOSE)
+
+
+def _table(lines: Sequence[Line], words: Hyphenation) -> Table | None:
+    columns = _columns(lines)
+    parts = [_Part(p, line.base) for line in lines for p in _pieces(line, columns)]
+    if len(columns) < 2 or mean(len(part.piece.text) for part in parts) > _LONG_CELL:
+        return None
+    rows = []
+    for group in _rows(parts, columns):
+        cells: list[list[str]] = [[] for _ in columns]
+        for part in group:
+            cells[_column(part.piece, columns)].append(part.piece.text)
+        rows.append(tuple(words.resolve(words.joined(cell)) for cell in cells))
+    return Table(tuple(rows), lines[0]) if len(rows) >= _LEAST_ROWS else None
+
+
+def _columns(lines: Sequence[Line]) -> list[tuple[float, float]]:
+    """The stretches across the page that hold text, from pieces that cannot span two columns."""
+    spans: list[tuple[float, float]] = []
+    for line in lines:
+        cells = line.cells()
+        # Where pieces of a cell stand apart a little, they may be cells of narrow columns.
+        alone = [cell for cell in cells if any(cell == piece for piece in line.pieces)]
+        spans.extend((cell.left, cell.right) for cell in alone)
+    merged: list[tuple[float, float]] = []
+    for left, right in sorted(spans):
+        if merged and left < merged[-1][1] + _CLOSE:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], right))
+        else:
+            merged.append((left, right))
+    return merged
+
+
+def _pieces(line: Line, columns: Sequence[tuple[float, float]]) -> Iterator[Piece]:
+    """The pieces of a line, joined where they stand in the same column."""
+    last: Piece | None = None
+    for piece in line.pieces:
+        if last is not None and _column(last, columns) == _column(piece, columns):
+            last = Piece(f"{last.text} {piece.text}", last.left, piece.right)
+            continue
+        if last is not None:
+            yield last
+        last = piece
+    if last is not None:
+        yield last
+
+
+def _column(piece: Piece, columns: Sequence[tuple[float, float]]) -> int:
+    """The column that a piece overlaps most, else the nearest."""
+
+    def distance(number: int) -> float:
+        left, right = columns[number]
+        return max(left, piece.left) - min(right, piece.right)
+
+    return min(range(len(columns)), key=distance)
+
+
+def _rows(parts: Sequence[_Part], columns: Sequence[tuple[float, float]]) -> Iterator[list[_Part]]:
+    """Parts that make one row each, from the top down."""
+    levels = _levels(parts)
+    gaps = [above[0].base - below[0].base for above, below in pairwise(levels)]
+    wrapped = _wrapped_gap(levels, gaps, len(columns))
+    row: list[_Part] = []
+    for number, level in enumerate(levels):
+        filled = {_column(part.piece, columns) for part in level}
+        if wrapped is not None:
+            goes_on = number > 0 and gaps[number - 1] <= wrapped
+        else:
+            goes_on = len(filled) == 1 and 0 not in filled
+        if row and not goes_on:
+            yield row
+            row = []
+        row.extend(level)
+    if row:
+        yield row
+
+
+def _levels(parts: Sequence[_Part]) -> list[list[_Part]]:
+    """Parts on the same height, from left to right."""
+    levels: list[list[_Part]] = []
+    for part in sorted(parts, key=lambda part: (-part.base, part.piece.left)):
+        if levels and levels[-1][0].base - part.base < _CLOSE:
+            levels[-1].append(part)
+        else:
+            levels.append([part])
+    return [sorted(level, key=lambda part: part.piece.left) for level in levels]
+
+
+def _wrapped_gap(levels: Sequence[list[_Part]], gaps: Sequence[float], width: int) -> float | None:
+    """The widest gap between lines of one row, or None if each line is a row.
+
+    Rows stand further apart than the lines of a cell, and the second line of a row is rarely full.
+    """
+    least = min(gaps, default=0.0)
+    close = [n for n, gap in enumerate(gaps) if gap < 1.12 * least]
+    fill = mean([len(levels[n + 1]) for n in close] or [width])
+    return 1.12 * least if len(close) < len(gaps) and fill <= 0.6 * width else None

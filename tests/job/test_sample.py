@@ -1,0 +1,166 @@
+"""The sample, as a newcomer runs it: one command, real processes, and a report held to the truth.
+
+What is planted in the sample documents is written down in `tests/sample_truth.json` and nowhere
+else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+TRUTH = json.loads((ROOT / "tests" / "sample_truth.json").read_text("utf-8"))
+Report = dict[str, Any]
+
+
+class Run:
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        env = {k: v for k, v in os.environ.items() if not k.startswith(("ANTHROPIC", "TEMPORAL"))}
+        self.done = subprocess.run(
+            [sys.executable, "starter.py", "run", TRUTH["question"], "--corpus", "sample_corpus",
+             "--out", str(home / "out"), "--id", "sample"],
+            cwd=ROOT, env=env | {"RESEARCH_HOME": str(home / "state")}, text=True,
+            capture_output=True, timeout=110, check=False,
+        )  # fmt: skip
+
+    @property
+    def report(self) -> Report:
+        found: Report = json.loads((self.home / "out" / "report.json").read_text("utf-8"))
+        return found
+
+    def section(self, title: str) -> str:
+        text: str = self.report["report_markdown"]
+        return text.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return Run(tmp_path_factory.mktemp("sample"))
+
+
+def fold(text: str) -> str:
+    return " ".join(text.split())
+
+
+def test_one_command_writes_three_files_and_says_where(run: Run) -> None:
+    assert run.done.returncode == 0, run.done.stdout + run.done.stderr
+    for name in ("report.md", "report.html", "report.json"):
+        assert (run.home / "out" / name).stat().st_size > 1000
+        assert name in run.done.stdout
+
+
+def test_the_report_says_that_no_language_model_was_used(run: Run) -> None:
+    assert "No language model was used" in run.report["report_markdown"]
+    assert "offline" in run.done.stdout
+
+
+def test_every_sub_domain_is_a_facet_or_part_of_one(run: Run) -> None:
+    facets = " ".join(f"{f['title']} {f['question']}" for f in run.report["plan"]["facets"])
+    for domain in [*TRUTH["sub_domains"], TRUTH["missing"]]:
+        assert any(term.lower() in facets.lower() for term in domain["terms"]), domain["title"]
+
+
+def test_every_quote_stands_in_the_stored_copy_of_its_source(run: Run) -> None:
+    sources = {s["id"]: s for s in run.report["sources"]}
+    texts = {}
+    for source in sources.values():
+        text = (run.home / "state" / "store" / "texts" / source["sha256"]).read_bytes()
+        assert hashlib.sha256(text).hexdigest() == source["sha256"]
+        texts[source["id"]] = fold(text.decode())
+    quotes = [quote for claim in run.report["claims"] for quote in claim["quotes"]]
+    assert len(quotes) > 30
+    for quote in quotes:
+        assert fold(quote["text"]) in texts[quote["source_id"]]
+
+
+def test_every_citation_resolves(run: Run) -> None:
+    known = {s["n"] for s in run.report["sources"] if s["n"] is not None}
+    cited = {int(n) for n in re.findall(r"\[(\d+)\]", run.report["report_markdown"])}
+    assert cited == known
+    assert known == set(range(1, len(known) + 1))
+
+
+@pytest.mark.parametrize("planted", TRUTH["contradictions"], ids=lambda c: c["id"])
+def test_a_planted_contradiction_reaches_the_report_with_its_sides_cited(
+    run: Run, planted: dict[str, Any]
+) -> None:
+    values = {side["value"] for side in planted["sides"]}
+    held = [
+        contradiction
+        for contradiction in run.report["contradictions"]
+        if len({v for v in values for side in contradiction["sides"] if v in fold(side["text"])})
+        == len(values)
+    ]
+    assert held, f"not among the contradictions: {planted['about']}"
+    numbers = {s["id"]: s["n"] for s in run.report["sources"]}
+    told = run.section("Where the sources disagree")
+    for side in held[0]["sides"]:
+        assert any(f"[{numbers[sid]}]" in told for sid in side["source_ids"])
+    assert all(value in told for value in values)
+
+
+def test_nothing_that_agrees_is_called_a_contradiction(run: Run) -> None:
+    for decoy in TRUTH["decoys"]:
+        quotes = [fold(entry["quote"]) for entry in decoy["quotes"]]
+        for contradiction in run.report["contradictions"]:
+            sides = [fold(side["text"]) for side in contradiction["sides"]]
+            hit = {i for i, s in enumerate(sides) if any(q in s or s in q for q in quotes)}
+            assert len(hit) < 2, decoy["about"]
+
+
+def test_three_prints_of_one_story_are_one_origin(run: Run) -> None:
+    origins = {s["uri"]: s["origin"] for s in run.report["sources"]}
+    printed = [origins[uri] for uri in TRUTH["syndicated"] if uri in origins]
+    assert len(printed) >= 2, "the story was hardly read"
+    assert len(set(printed)) == 1
+
+
+def test_an_instruction_in_a_document_changes_nothing(run: Run) -> None:
+    text = fold(run.report["report_markdown"])
+    assert TRUTH["injection"]["false_claim"] not in text
+    assert TRUTH["injection"]["phrase"] not in text
+
+
+def test_the_sub_domain_without_documents_is_named_as_searched_and_absent(run: Run) -> None:
+    terms = [term.lower() for term in TRUTH["missing"]["terms"]]
+    absent = [c for c in run.report["coverage"] if c["status"] == "absent"]
+    assert absent
+    assert all(any(t in c["title"].lower() for t in terms) for c in absent)
+    missing = run.section("What is missing").lower()
+    assert "absent" in missing
+    assert any(term in missing for term in terms)
+
+
+def test_no_facet_is_silently_missing(run: Run) -> None:
+    covered = {entry["facet_id"] for entry in run.report["coverage"]}
+    assert covered >= {facet["id"] for facet in run.report["plan"]["facets"]}
+    for facet in run.report["plan"]["facets"]:
+        assert f"\n## {facet['title']}\n" in run.report["report_markdown"]
+
+
+def test_unreadable_files_are_listed(run: Run) -> None:
+    assert {f["uri"] for f in run.report["unreadable"]} == set(TRUTH["unreadable"])
+    for uri in TRUTH["unreadable"]:
+        assert uri in run.report["report_markdown"]
+
+
+def test_a_gap_is_found_and_closed_by_a_pass_that_costs_under_a_third(run: Run) -> None:
+    closed = [g for g in run.report["gaps"] if g["status"] == "closed" and g["opened_in"] == 0]
+    assert closed
+    first, *passes = run.report["passes"]
+    assert passes
+    assert all(p["turns"] < first["turns"] / 3 for p in passes)
+
+
+def test_nothing_was_bought_twice(run: Run) -> None:
+    assert run.report["telemetry"]["turns_bought_again"] == 0

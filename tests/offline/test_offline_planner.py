@@ -1,0 +1,281 @@
+"""The plan on six kinds of question: natural, complete, lawful, and the same every time."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from activities.answers import PlanDraft, PlanReview
+from activities.offline.conversation import Conversation, JsonObject
+from activities.offline.language import content_terms
+from activities.offline.planner import plan
+from activities.offline.questions import read_question
+from activities.offline.reviewer import review
+from activities.offline.transport import Reply, UseTools
+from activities.sources.corpus import Corpus
+from tests.offline import libraries
+from tests.offline.libraries import Library, planned
+from workflows.plan import Plan, QuestionKind, faults
+
+DRBENCH = Path("/work/shared/data/drbench")
+
+
+@pytest.fixture
+def library(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Library]:
+    opened = Library(tmp_path, getattr(libraries, request.param))
+    yield opened
+    opened.close()
+
+
+def lawful(answer: JsonObject) -> PlanDraft:
+    draft = PlanDraft.model_validate(answer)
+    assert faults(Plan(kind=draft.kind, facets=tuple(draft.facets))) == []
+    return draft
+
+
+def titles(draft: PlanDraft) -> str:
+    return " | ".join(facet.title for facet in draft.facets).lower()
+
+
+@pytest.mark.parametrize("library", ["COFFEE"], indirect=True)
+def test_an_overview_splits_into_what_the_documents_show(library: Library) -> None:
+    draft = lawful(planned(plan, library, "Give an overview of the coffee industry in Velmora."))
+    assert draft.kind is QuestionKind.OVERVIEW
+    assert 3 <= len(draft.facets) <= 7
+    shown = titles(draft)
+    for theme in ("drying beds", "seasonal pickers", "resistant varieties", "export auction"):
+        assert theme in shown
+    assert "football" not in shown
+    assert "tram" not in shown
+    assert all("coffee industry" in facet.question for facet in draft.facets)
+
+
+@pytest.mark.parametrize("library", ["COFFEE"], indirect=True)
+def test_what_the_question_names_is_a_facet_though_nothing_is_found(library: Library) -> None:
+    question = "Describe the coffee industry in Velmora, including roasting, tourism and leaf rust."
+    draft = lawful(planned(plan, library, question))
+    by_title = {facet.title.lower(): facet for facet in draft.facets}
+    assert {"roasting", "tourism", "leaf rust"} <= set(by_title)
+    assert "found nothing on it" in by_title["tourism"].reason
+    assert "passages" in by_title["leaf rust"].reason
+
+
+@pytest.mark.parametrize("library", ["HEATING"], indirect=True)
+def test_a_comparison_has_a_facet_for_each_side(library: Library) -> None:
+    question = "How do heat pumps and gas boilers compare on running costs, noise and emissions?"
+    draft = lawful(planned(plan, library, question))
+    assert draft.kind is QuestionKind.COMPARISON
+    assert [facet.title for facet in draft.facets] == ["Heat pumps", "Gas boilers"]
+    assert all("running costs, noise and emissions" in facet.question for facet in draft.facets)
+
+
+@pytest.mark.parametrize("library", ["LIGHTHOUSES"], indirect=True)
+def test_a_timeline_is_cut_into_periods_without_holes(library: Library) -> None:
+    question = "How did the lighthouse service of Anders Sound develop from 1960 to 2000?"
+    draft = lawful(planned(plan, library, question))
+    assert draft.kind is QuestionKind.TIMELINE
+    spans = [facet.title.split(":")[0].split("–") for facet in draft.facets]
+    assert spans[0][0] == "1960"
+    assert spans[-1][-1] == "2000"
+    assert len(spans) >= 3
+    for before, after in pairwise(spans):
+        assert int(after[0]) == int(before[-1]) + 1
+
+
+@pytest.mark.parametrize("library", ["OYSTERS"], indirect=True)
+def test_a_cause_gets_candidates_and_what_speaks_against_them(library: Library) -> None:
+    draft = lawful(planned(plan, library, "Why did the oyster reefs of Cradle Bay decline?"))
+    assert draft.kind is QuestionKind.CAUSE
+    shown = titles(draft)
+    assert "counter-evidence" in shown
+    assert "silt" in shown or "dredging" in shown or "warm winters" in shown
+
+
+@pytest.mark.parametrize("library", ["FACTS"], indirect=True)
+def test_a_narrow_fact_is_one_facet(library: Library) -> None:
+    draft = lawful(planned(plan, library, "Who designed the Orrin Bridge?"))
+    assert draft.kind is QuestionKind.FACT
+    assert [facet.question for facet in draft.facets] == ["Who designed the Orrin Bridge?"]
+
+
+@pytest.mark.parametrize("library", ["SCHOOLS"], indirect=True)
+def test_a_decision_weighs_costs_and_risks_beside_its_themes(library: Library) -> None:
+    question = "Should the Harrow district adopt the four-day school week?"
+    draft = lawful(planned(plan, library, question))
+    assert draft.kind is QuestionKind.DECISION
+    shown = titles(draft)
+    assert "costs" in shown
+    assert "risks" in shown
+    assert "recruitment" in shown or "childcare" in shown
+
+
+@pytest.mark.parametrize("library", ["SCHOOLS"], indirect=True)
+def test_a_part_that_builds_on_another_depends_on_it(library: Library) -> None:
+    question = (
+        "Why did teacher recruitment fail in the Harrow district, "
+        "and what does that mean for the four-day school week?"
+    )
+    draft = lawful(planned(plan, library, question))
+    second = next(f for f in draft.facets if f.title.startswith("What it means"))
+    assert second.depends_on == (draft.facets[0].id,)
+
+
+@pytest.mark.parametrize("library", ["COFFEE"], indirect=True)
+def test_the_cap_joins_what_is_named_rather_than_dropping_it(library: Library) -> None:
+    question = (
+        "Describe the coffee industry in Velmora: drying beds, seasonal pickers, leaf rust, "
+        "export auction, roasting and tourism."
+    )
+    draft = lawful(planned(plan, library, question, max_facets=3, effort="quick"))
+    assert len(draft.facets) == 3
+    text = " ".join(f"{facet.title} {facet.question}" for facet in draft.facets).lower()
+    for named in ("drying beds", "pickers", "leaf rust", "auction", "roasting", "tourism"):
+        assert named in text
+
+
+@pytest.mark.parametrize("library", ["COFFEE"], indirect=True)
+def test_quick_plans_fewer_facets(library: Library) -> None:
+    question = "Give an overview of the coffee industry in Velmora."
+    quick = planned(plan, library, question, max_facets=4, effort="quick")
+    assert len(quick["facets"]) <= 4
+
+
+def test_without_search_the_plan_still_splits_the_question() -> None:
+    brief = {"question": "Overview of Mars: geology, water and weather.", "max_facets": 5}
+    answer = plan(Conversation("PlanDraft", brief, frozenset()))
+    assert isinstance(answer, Reply)
+    draft = lawful(answer.answer)
+    assert [f.title for f in draft.facets][:3] == ["Geology", "Water", "Weather"]
+
+
+def test_the_first_turn_searches_broadly() -> None:
+    brief = {"question": "Overview of Mars: geology, water and weather.", "max_facets": 5}
+    step = plan(Conversation("PlanDraft", brief, frozenset({"search"})))
+    assert isinstance(step, UseTools)
+    queries = [given["query"] for _, given in step.calls]
+    assert any("geology" in query and "Mars" in query for query in queries)
+    assert len(queries) == len(set(queries)) > 3
+
+
+_REPEATED = """
+import sys, json, pathlib, tempfile
+sys.path.insert(0, sys.argv[1])
+from activities.offline.planner import plan
+from tests.offline.libraries import Library, OYSTERS, planned
+with tempfile.TemporaryDirectory() as folder:
+    library = Library(pathlib.Path(folder) / "one", OYSTERS)
+    answer = planned(plan, library, "Why did the oyster reefs of Cradle Bay decline?")
+    library.close()
+print(json.dumps(answer, sort_keys=True))
+"""
+
+
+def test_the_plan_does_not_hang_on_the_hash_seed() -> None:
+    root = str(Path(__file__).parents[2])
+    answers = {
+        subprocess.run(
+            [sys.executable, "-c", _REPEATED, root],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(answers) == 1
+
+
+def reviewed(question: str, facets: list[JsonObject], max_facets: int = 10) -> PlanReview:
+    brief = {
+        "question": question,
+        "pinned": [],
+        "max_facets": max_facets,
+        "plan": {"kind": "overview", "facets": facets},
+    }
+    return PlanReview.model_validate(review(Conversation("PlanReview", brief, frozenset())).answer)
+
+
+def facet(title: str, question: str, reason: str = "Named in the question.") -> JsonObject:
+    return {
+        "id": title.lower().replace(" ", "-"),
+        "title": title,
+        "question": question,
+        "boundary": "-",
+        "prefer": "-",
+        "reason": reason,
+    }
+
+
+MARS = "Overview of Mars: geology, water and weather."
+
+
+def test_a_sound_plan_is_left_as_it_is() -> None:
+    brief = {"question": MARS, "max_facets": 5}
+    answer = plan(Conversation("PlanDraft", brief, frozenset()))
+    assert isinstance(answer, Reply)
+    assert reviewed(MARS, answer.answer["facets"]).changes == []
+
+
+def test_a_named_part_that_is_missing_is_added() -> None:
+    change, *others = reviewed(
+        MARS,
+        [
+            facet("Geology", "What is known about the geology of Mars?"),
+            facet("Water", "Where on Mars is there water ice?"),
+        ],
+    ).changes
+    assert (change.action, others) == ("add", [])
+    assert change.facet is not None
+    assert change.facet.title == "Weather"
+    assert "Mars" in change.facet.question
+
+
+def test_twins_are_joined_and_strangers_dropped() -> None:
+    changes = reviewed(
+        MARS,
+        [
+            facet("Geology", "What is known about the geology and rocks of Mars?"),
+            facet("Rocks", "What is known about the rocks and geology of Mars?"),
+            facet("Water", "Where on Mars is there water ice?"),
+            facet("Weather", "What is the weather of Mars like?"),
+            facet("Gardening", "How are roses pruned in spring?", "An idea."),
+            facet("Dust", "How thick is dust?", "12 of the 40 passages found deal with it: dust."),
+        ],
+    ).changes
+    assert [(c.action, c.facet_ids) for c in changes] == [
+        ("merge", ["geology", "rocks"]),
+        ("drop", ["gardening"]),
+    ]
+
+
+@pytest.mark.skipif(not DRBENCH.exists(), reason=f"{DRBENCH} is not on this machine")
+@pytest.mark.parametrize("task", ["DR0001", "DR0013", "DR0048", "DR0079"])
+def test_company_questions_get_lawful_complete_plans_fast(task: str, tmp_path: Path) -> None:
+    question = json.loads((DRBENCH / task / "truth.json").read_text())["question"]
+    library = Library.__new__(Library)
+    library._corpus = Corpus.open(DRBENCH / task / "corpus", tmp_path)
+    library._corpus.refresh()
+    spent = 0.0
+
+    def timed(conversation: Conversation) -> UseTools | Reply:
+        nonlocal spent
+        before = time.process_time()
+        step = plan(conversation)
+        spent += time.process_time() - before
+        return step
+
+    draft = lawful(planned(timed, library, question))
+    library.close()
+    text = set(content_terms(" ".join(f"{f.title} {f.question}" for f in draft.facets)))
+    for aspect in read_question(question).aspects:
+        assert set(content_terms(aspect.text)) <= text
+    assert len(draft.facets) >= 3
+    assert spent < 1.0

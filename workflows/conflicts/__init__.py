@@ -1,0 +1,21 @@
+"""Claims held against each other: which cannot all be right, which say the same, and why.
+
+`finder` is the story; `statements` reads claims, `comparison` tells which values are about one
+thing, `polarity` and `substitutions` which sentences deny or reword each other, `questions` and
+`answers` what a claim answers. Nothing here decides who is right.
+"""
+
+from workflows.conflicts.agreement import agree, groups_of_agreement
+from workflows.conflicts.explanations import Explanation, explain
+from workflows.conflicts.finder import Candidate, Kind, Position, candidates
+
+__all__ = [
+    "Candidate",
+    "Explanation",
+    "Kind",
+    "Position",
+    "agree",
+    "candidates",
+    "explain",
+    "groups_of_agreement",
+]
