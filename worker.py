@@ -26,7 +26,9 @@ from activities.store import Store
 from activities.verifying import Verifying
 from activities.workshop import Workshop
 from activities.writing import Writing
+from console.attributes import register
 from console.connection import connect
+from console.faults import leave
 from workflows.contracts import TASK_QUEUE
 from workflows.coordinator import ResearchWorkflow
 from workflows.refinement import RefinementWorkflow
@@ -65,14 +67,18 @@ def build_worker(
         ],
         max_concurrent_activities=settings.parallel_subagents,
         max_heartbeat_throttle_interval=timedelta(seconds=1),
+        # A job whose worker was killed is not held up for long by that worker's own queue.
+        sticky_queue_schedule_to_start_timeout=timedelta(seconds=3),
         graceful_shutdown_timeout=DRAIN,
     )
 
 
 async def main() -> None:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    logging.getLogger("httpx2").setLevel(logging.WARNING)
     settings = Settings.read(os.environ)
-    client = await connect(settings)
+    client = await connect(settings, patience=60)
+    await register(client)
     stop = asyncio.Event()
     for name in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(name, stop.set)
@@ -82,3 +88,5 @@ async def main() -> None:
 
 if __name__ == "__main__":
     asyncio.run(main())
+    # Temporal's core may abort the interpreter at exit (temporalio/sdk-python#300).
+    leave(0)

@@ -47,6 +47,8 @@ from workflows.evidence import AUTHORITY
 
 ENOUGH = 3
 _READS = 8
+_FLOOR = 0.55
+"""Of a good window's worth: fewer claims are better than claims beside the point."""
 _HOLLOW = 0.6
 """Below this a sentence is intent or praise, and must be close to the ask to be claimed."""
 # Complaints about an answer's form, as against a follow-up question.
@@ -238,21 +240,23 @@ def _choose(scored: list[Scored], aim: Aim, brief: JsonObject) -> list[Chosen]:
     pool = [
         (worth * (0.6 + 0.4 * source.score), window, source)
         for source in scored
-        if source.score >= 0.3
+        if source.score >= (0.3 if source.linked else 0.4)
         for worth, window in source.best
     ]
     pool.sort(key=lambda item: (-item[0], item[1].source_id, item[1].sentences))
     if not pool:
         return []
-    floor = 0.5 * pool[0][0]
+    floor = _FLOOR * _level(pool)
     limit = int(brief.get("max_claims", 10))
     known = [str(text) for text in brief.get("known_claims", ())]
     per_document = 3 if len({w.source_id for _, w, _ in pool}) < 5 else 2
     chosen: list[Chosen] = []
     taken: Counter[str] = Counter()
     for worth, window, source in pool:
-        if len(chosen) >= limit or worth < floor:
+        if len(chosen) >= limit:
             break
+        if worth < floor * (0.8 if source.linked else 1.0):
+            continue
         if worth < 1.5 * floor and max(map(substance, window.sentences)) < _HOLLOW:
             continue
         if any(_alike(window.text, text) for text in known):
@@ -269,6 +273,15 @@ def _choose(scored: list[Scored], aim: Aim, brief: JsonObject) -> list[Chosen]:
         taken[window.source_id] += 1
         chosen.append(Chosen(worth, window, source, []))
     return chosen
+
+
+def _level(pool: list[tuple[float, Window, Scored]]) -> float:
+    """What a good window is worth here: the mean of the three best documents' best."""
+    best: dict[str, float] = {}
+    for worth, window, _ in pool:
+        best.setdefault(window.source_id, worth)
+    top = list(best.values())[:3]
+    return sum(top) / len(top)
 
 
 def _alike(one: str, other: str) -> bool:

@@ -32,7 +32,7 @@ _WHOLE = {0: 1.0, 1: 0.5, 2: 0.75, 3: 0.62, 4: 0.5}
 _LOOSE = 0.5
 """What is left of a window's worth where its document has nothing of the question's subject."""
 
-_TIED = 0.8
+_TIED = 0.9
 """A document is wholly on the subject from this share of the best document's hold on it."""
 
 Bridges = Mapping[str, Mapping[str, float]]
@@ -48,6 +48,8 @@ class Scored:
     reason: str
     best: tuple[tuple[float, Window], ...]
     """Its windows that are on topic, best first."""
+    linked: bool = False
+    """Whether it is a document on a thing that the ask, or a good window, names."""
 
 
 def score(documents: list[Document], aim: Aim) -> list[Scored]:
@@ -70,7 +72,8 @@ def _sorted(scored: Iterator[Scored]) -> list[Scored]:
 def _scored(document: Document, aim: Aim, bridges: Bridges, tied: float) -> Scored:
     authority = AUTHORITY.get(document.kind, 0.5)
     lent = _lent(document.title, bridges)
-    tied = 1.0 if lent or aim.titled(document.title) else tied
+    linked = bool(lent) or aim.titled(document.title)
+    tied = 1.0 if linked else tied
     ranked = [
         (round(window.quality * worth * (_LOOSE + (1 - _LOOSE) * tied), 4), window)
         for window, worth in _on_topic(document, aim, authority, lent)
@@ -90,7 +93,7 @@ def _scored(document: Document, aim: Aim, bridges: Bridges, tied: float) -> Scor
     if ordered:
         worth *= 0.5
     reason = _reason(document, aim, bool(ranked), measured, ordered)
-    return Scored(document, round(min(worth, 1.0), 3), reason, tuple(ranked))
+    return Scored(document, round(min(worth, 1.0), 3), reason, tuple(ranked), linked)
 
 
 def _on_topic(
