@@ -101,7 +101,9 @@ class Toolbox:
         exclude = [str(sid) for sid in tool_input.get("exclude") or ()]
         hits = await asyncio.to_thread(corpus.search, query, limit=self._role.hits, exclude=exclude)
         if self._role.name == "researcher" and cycle > 1:
-            hits = await asyncio.to_thread(corpus.follow, query, hits, self._role.hits)
+            hits = await asyncio.to_thread(
+                corpus.follow, query, hits, self._role.hits, exclude=exclude
+            )
         words = dict.fromkeys(_WORD.findall(query.lower()))
         terms = await asyncio.to_thread(corpus.frequency, list(words)[:_COUNTED])
         report = {

@@ -181,12 +181,15 @@ def _joinable(one: Claim, other: Claim, sides: Mapping[str, tuple[str, int]]) ->
 
 
 def _absorb(claim: Claim, other: Claim) -> Claim:
+    """One claim with the quotes of both; it belongs to the facet it matters to more."""
     quotes = {(q.source_id, fold(q.text)): q for q in (*claim.quotes, *other.quotes)}
-    facets = dict.fromkeys((*claim.also_for, other.facet_id, *other.also_for))
+    home = max(claim, other, key=lambda c: c.relevance).facet_id
+    facets = dict.fromkeys((claim.facet_id, *claim.also_for, other.facet_id, *other.also_for))
     return claim.model_copy(
         update={
             "quotes": tuple(quotes.values()),
-            "also_for": tuple(facet for facet in facets if facet != claim.facet_id),
+            "facet_id": home,
+            "also_for": tuple(facet for facet in facets if facet != home),
             "confidence": max(claim.confidence, other.confidence),
             "relevance": max(claim.relevance, other.relevance),
         }

@@ -16,7 +16,7 @@ _TOKEN = re.compile(r"[^\W\d_]\w*(?:['\u2019][A-Za-z]+)?|\d[\w.,]*\w|\d")
 # A single line break inside running text is a space; before a list, a table row or a heading, or
 # after a line that ended, it ends a sentence as an empty line does.
 _SENTENCE = re.compile(
-    r"(?<=[.!?;])[\"')\]\u201d]*\s+(?=[\"'(\[\u201c]?[A-Z0-9])|(?<=\s\.)\s+"
+    r"(?<=[.!?;])[\"')\]\u201d*_]*\s+(?=[\"'(\[\u201c]?[A-Z0-9])|(?<=\s\.)\s+"
     r"|\s*\n\s*\n\s*|(?<=[.!?;:|])\s*\n|\n(?=\s*(?:[-*+#|>=~]|\d+[.)]\s))"
 )
 _ABBREVIATION = re.compile(
@@ -40,25 +40,27 @@ def word_list(text: str) -> frozenset[str]:
 
 
 STOP = word_list(
-    """a about above after again against all almost along already also although always am among an
-    and any are as at away back be became because become becomes been before being below between
-    both but by came can cannot could did do does doing done down during each either else even ever
-    every few first for from further gave get gets give given gives go goes got had has have having
-    he her here hers herself him himself his how however i if in instead into is it its itself just
-    last later least less like made make makes many may me might mine more most much must my
-    near need neither new next no nor not now of off often on once one only onto or other others
-    our ours out over own per perhaps put rather same say says second see seem seemed seems several
-    shall she should since so some soon still such take taken than that the their theirs them then
-    there therefore these they this those though through thus to together too toward towards two
-    under until up upon us use used very via was we well were what when where whether which while
-    who whom whose why will with within without would yet you your yours according mr mrs ms
-    today currently recently approximately around roughly nearly total"""
+    """a about above across after again against all almost along already also although always am
+    among an and any are as at away back be became because become becomes been before being below
+    between both but by came can cannot could did do does doing done down during each either else
+    even ever every few first for from further gave get gets give given gives go goes got had has
+    have having he her here hers herself him himself his how however i if in instead into is it
+    its itself just last later least less like made make makes many may me might mine more most
+    much must my near need neither new next no nor not now of off often on once one only onto or
+    other others our ours out over own per perhaps put rather same say says second see seem
+    seemed seems several shall she should since so some soon still such take taken than that the
+    their theirs them then there therefore these they this those though through thus to together
+    too toward towards two under until up upon us use used very via was we well were what when
+    where whether which while who whom whose why will with within without would yet you your
+    yours according mr mrs ms today currently recently approximately around roughly nearly total"""
 )
 NEGATIONS = word_list(
     """not no never none neither nor cannot without n't nobody nothing nowhere hardly lacks lack
     lacking fails failed fail failing denies denied deny refuses refused refuse"""
 )
-_NEGATED = re.compile(r"\b(?:" + "|".join(sorted(NEGATIONS - {"n't"})) + r")\b|n['\u2019]t\b", re.I)
+_NEGATED = re.compile(
+    r"\b(?:" + "|".join(sorted(NEGATIONS - {"n't"})) + r")\b(?!\.\s?[\dA-Z])|n['\u2019]t\b", re.I
+)
 # Words that start a sentence with a capital and are no part of a name.
 _NOT_NAMES = STOP | word_list(
     """january february march april may june july august september october november december

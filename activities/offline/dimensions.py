@@ -7,6 +7,7 @@ the question asks for it or the documents show it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from activities.offline.language import content_terms
 from activities.offline.lexicon import listed
@@ -21,119 +22,135 @@ class Dimension:
     asks: str
     """The question it puts to a subject {s}."""
     prefer: str
+    more: tuple[str, ...] = ()
+    """Further words by which a document shows that it is about this side."""
+    in_their_words: bool = False
+    """Documents have a plainer name for it ("nurses", "pupils"): the words they use most."""
 
     @property
     def terms(self) -> frozenset[str]:
         return frozenset(stem(word) for word in self.words)
 
+    @cached_property
+    def vocabulary(self) -> frozenset[str]:
+        return frozenset(stem(word) for word in (*self.words, *self.more))
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
 
 COSTS = Dimension(
     "Costs and funding",
-    (
-        "cost",
-        "price",
-        "budget",
-        "funding",
-        "investment",
-        "savings",
-        "expense",
-        "financing",
-        "spend",
-    ),
-    "what are the costs of {s} and who pays them: prices, budgets, funding, savings",
+    _words("cost price budget funding investment savings expense financing spend"),
+    "what are the costs of {s}, and who pays them",
     "audited accounts, budgets, contracts and official cost reports",
+    _words("grant loan bond subsidy fee tariff payment finance expenditure million"),
 )
 RISKS = Dimension(
     "Risks and problems",
-    (
-        "risk",
-        "failure",
-        "incident",
-        "hazard",
-        "threat",
-        "delay",
-        "vulnerability",
-        "problem",
-        "loss",
-    ),
-    "what could go wrong or has gone wrong with {s}: risks, failures, incidents, delays",
+    _words("risk failure incident hazard threat delay vulnerability problem loss"),
+    "what could go wrong or has gone wrong with {s}",
     "inspection and incident reports, audits and studies before press accounts",
 )
 BENEFITS = Dimension(
     "Benefits and results",
-    (
-        "benefit",
-        "improvement",
-        "advantage",
-        "gain",
-        "reduction",
-        "success",
-        "efficiency",
-        "outcome",
-    ),
-    "what improvements and gains are reported for {s}: benefits, efficiency, results",
+    _words("benefit improvement advantage gain reduction success efficiency outcome"),
+    "what improvements and gains are reported for {s}",
     "measured results and evaluations before announcements and marketing",
 )
 OPTIONS = Dimension(
     "Options and alternatives",
-    (
-        "option",
-        "alternative",
-        "choice",
-        "proposal",
-        "scenario",
-        "substitute",
-        "instead",
-        "approach",
-    ),
+    _words("option alternative choice proposal scenario substitute instead approach"),
     "which options and alternatives are there to {s}, and what speaks for each",
     "option appraisals, studies and decision papers",
 )
 RULES = Dimension(
-    "Rules and constraints",
-    (
-        "regulation",
-        "requirement",
-        "law",
-        "compliance",
-        "deadline",
-        "permit",
-        "obligation",
-        "policy",
-    ),
-    "which rules, requirements, permits and deadlines apply to {s}",
+    "Rules and approval",
+    _words("regulation requirement law compliance deadline permit obligation policy"),
+    "which rules, requirements and approvals apply to {s}",
     "regulations, decisions of authorities and contracts before comment on them",
+    _words("approval licence authority directive legislation guideline regulator court statute"),
 )
 PEOPLE = Dimension(
-    "People and skills",
-    ("staff", "training", "employee", "skill", "workforce", "user", "customer", "union", "team"),
-    "which people are concerned by {s}, and how: staff, skills, training, users",
-    "surveys, staff and user reports, minutes",
+    "Staff and training",
+    _words("staff training employee skill workforce union worker personnel team"),
+    "which people work with {s}, and how are they trained and employed",
+    "staff reports, training records, minutes and letters of those concerned",
+    _words(
+        "crew recruitment overtime shift wage salary trainee instructor qualification vacancy "
+        "labour staffing manning teacher nurse operator engineer onboarding course"
+    ),
+    in_their_words=True,
 )
-OPERATION = Dimension(
-    "Technology and operation",
-    ("technology", "design", "capacity", "operation", "equipment", "performance", "maintenance"),
-    "what is known of the workings of {s}: design, capacity, performance, maintenance",
+USERS = Dimension(
+    "Users and customers",
+    _words("user customer satisfaction complaint survey visitor client experience"),
+    "how do those who use {s} take to it",
+    "surveys, counts and statistics before single voices",
+    _words(
+        "passenger patient traveller traveler rider resident consumer tenant guest pupil subscriber "
+        "shopper ticket household parent commuter reader member ridership"
+    ),
+    in_their_words=True,
+)
+SAFETY = Dimension(
+    "Safety",
+    _words("safety accident fire injury emergency alarm hazard inspection"),
+    "how safe is {s}",
+    "inquiries, inspections and incident records before press accounts",
+    _words("rescue explosion smoke evacuation casualty danger incident firefighter"),
+    in_their_words=True,
+)
+SECURITY = Dimension(
+    "Security",
+    _words("security attack breach encryption privacy malware password vulnerability"),
+    "how secure is {s}",
+    "audits, advisories and incident records before vendors' statements",
+    _words("phishing cyberattack ransomware authentication hacker cybersecurity threat"),
+    in_their_words=True,
+)
+ENVIRONMENT = Dimension(
+    "Environment and emissions",
+    _words("environment emission carbon pollution noise climate waste energy"),
+    "what does {s} mean for the environment",
+    "measurements, inventories and studies before statements",
+    _words(
+        "co2 greenhouse wildlife habitat biodiversity footprint recycling sustainability species "
+        "environmental contamination effluent"
+    ),
+    in_their_words=True,
+)
+RELIABILITY = Dimension(
+    "Operation and reliability",
+    _words("operation reliability performance maintenance availability outage delay repair"),
+    "how reliably does {s} work from day to day",
+    "measurements, operating records and datasets",
+    _words("punctuality cancellation downtime breakdown disruption fault uptime cancelled"),
+    in_their_words=True,
+)
+CONTRACTS = Dimension(
+    "Contracts and suppliers",
+    _words("contract supplier tender procurement vendor bid award delivery"),
+    "who supplies {s}, and under which contracts",
+    "contracts, notices and evaluations before suppliers' own statements",
+    _words("purchase bidder manufacturer contractor offer agreement invoice lease"),
+)
+TECHNOLOGY = Dimension(
+    "Technology and design",
+    _words("technology design equipment capacity component software architecture specification"),
+    "how is {s} built: design, equipment, capacity",
     "technical notes, measurements and datasets",
 )
 SCHEDULE = Dimension(
     "Plans and schedule",
-    ("plan", "schedule", "target", "milestone", "roadmap", "phase", "rollout", "implementation"),
-    "what is planned for {s} and by when: targets, milestones, phases",
+    _words("plan schedule target milestone roadmap phase rollout implementation"),
+    "what is planned for {s}, and by when",
     "decisions, minutes and progress reports",
 )
 COUNTER = Dimension(
     "Counter-evidence and other explanations",
-    (
-        "however",
-        "despite",
-        "unrelated",
-        "uncertain",
-        "criticism",
-        "contrary",
-        "limitation",
-        "doubt",
-    ),
+    _words("however despite unrelated uncertain criticism contrary limitation doubt"),
     "what speaks against the explanations given for {s}: criticism, doubts, other causes",
     "studies and independent reviews, above all those that disagree",
 )
@@ -145,18 +162,21 @@ LIMITS = Dimension(
 )
 CAUSES = Dimension(
     "Causes and drivers",
-    ("cause", "reason", "driver", "because", "due", "factor", "responsible", "trigger"),
+    _words("cause reason driver because due factor responsible trigger"),
     "what reasons are given for {s}: causes, drivers, triggers, contributing factors",
     "investigations and studies before press accounts",
 )
 EFFECTS = Dimension(
     "Effects and consequences",
-    ("effect", "impact", "consequence", "result", "change", "increase", "decline", "outcome"),
-    "what effects of {s} are reported, on whom, and how large: changes, consequences",
+    _words("effect impact consequence result change increase decline outcome"),
+    "what effects of {s} are reported, on whom, and how large",
     "measurements, datasets and studies",
 )
 
-ALL = (COSTS, RISKS, BENEFITS, OPTIONS, RULES, PEOPLE, OPERATION, SCHEDULE)
+ALL = (
+    COSTS, SAFETY, PEOPLE, USERS, ENVIRONMENT, RELIABILITY, RULES, CONTRACTS, SECURITY, TECHNOLOGY,
+    RISKS, BENEFITS, OPTIONS, SCHEDULE,
+)  # fmt: skip
 
 _AUTHORITATIVE = ("regulation", "study", "dataset", "report", "minutes", "slides", "mail", "note")
 _PLURALS = {"study": "studies", "regulation": "regulations", "dataset": "datasets",
@@ -168,8 +188,8 @@ _LESS = listed("press blog marketing chat page")
 def closest(text: str) -> Dimension | None:
     """The dimension whose words a text uses, if any."""
     terms = set(content_terms(text))
-    best = max(ALL, key=lambda dimension: len(dimension.terms & terms))
-    return best if best.terms & terms else None
+    best = max(ALL, key=lambda dimension: len(dimension.vocabulary & terms))
+    return best if best.vocabulary & terms else None
 
 
 def prefer(text: str, kinds: list[str]) -> str:

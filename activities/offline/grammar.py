@@ -17,6 +17,7 @@ from activities.offline.lexicon import (
     VERBS,
     listed,
 )
+from activities.offline.nominals import PLAIN_VERBS
 
 _REWORDED = (
     (re.compile(r"\b(?:in terms of|with (?:respect|regards?) to|when it comes to)\b", re.I), "on"),
@@ -33,6 +34,8 @@ OPENERS = frozenset({"including", "covering", "considering", "regarding", "conce
 _NUMBERS = listed("two three four five six seven eight nine ten")
 _POSSESSIVES = listed("its their our his her your my")
 _AUXILIARIES = listed("do does did can could will would should may might must")
+_DO = listed("do does did")
+_BE = listed("is are was were")
 _JOINED = frozenset({"and", "or"})
 VERDICTS = listed("good bad better worse best worst right wrong yes no not positive negative")
 
@@ -57,7 +60,14 @@ def tokens_of(clause: str) -> list[Token]:
         before = tokens[-1] if tokens else None
         after = raw[i + 1].lower() if i + 1 < len(raw) else ""
         helped = any(token.low in _AUXILIARIES for token in tokens)
-        tokens.append(Token(text, _role(text, before, after, helped)))
+        role = _role(text, before, after, helped)
+        # "Is the pilot working", "how do trams run": the last word is what the clause says.
+        if role == "noun" and after in {"", ","} and before and before.role == "noun" and text.islower():
+            asks = tokens[0].low in _BE and text.endswith("ing")
+            does = helped and tokens[0].low in {"how", *_DO} and text in PLAIN_VERBS
+            if (asks or does) and not any(token.role == "verb" for token in tokens):
+                role = "verb"
+        tokens.append(Token(text, role))
     return tokens
 
 

@@ -154,7 +154,7 @@ def general(question: Question, view: Landscape) -> list[Draft]:
 
 def _dimension(dimension: Dimension, question: Question, view: Landscape) -> Draft:
     members = frozenset(
-        i for i, p in enumerate(view.passages) if len(p.terms & dimension.terms) > 1
+        i for i, p in enumerate(view.passages) if sum(t in p.terms for t in dimension.vocabulary) > 1
     )
     return Draft(
         title=dimension.title,

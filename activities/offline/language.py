@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from activities.offline.clauses import clauses, opens_with_wh, parted
 from activities.offline.grammar import (
     OPENERS,
     VERDICTS,
@@ -22,7 +23,8 @@ from activities.offline.grammar import (
     tokens_of,
     trimmed,
 )
-from activities.offline.lexicon import ADJECTIVE_ENDINGS, PREPOSITIONS, STOP, listed
+from activities.offline.headings import subject_of
+from activities.offline.lexicon import ADJECTIVE_ENDINGS, STOP, listed
 from activities.offline.phrases import (
     WORD,
     Name,
@@ -54,16 +56,6 @@ _ENUMERATED = re.compile(r"\(?\b(?:\d|[a-z]|i{1,3}|iv|vi{0,3})\)\s+")
 
 
 _FRAMES = listed("state status role history future impact effect influence importance development")
-_NEXT_QUESTION = re.compile(
-    # After "and" any question word opens a new question; after a bare comma "who", "which" and
-    # "where" mostly begin a relative clause, which does not.
-    r"(?:\s*[,;:–—]\s*(?:and|or|but|then) |\s+and |\s*;\s*)(?:also )?"
-    r"(?=(?:(?:in|for|to|at|by|from|with|on) )?(?:what|which|who|whom|whose|when|where|why|how"
-    r"|whether)\b)"
-    r"|\s*[,:–—]\s*(?=(?:in |for |to |at |by |from )?(?:what|why|how)\b"
-    r"|(?:when|where) (?:is|are|was|were|did|do|does|has|have|will|can|should)\b)",
-    re.I,
-)
 
 
 @dataclass
@@ -93,35 +85,27 @@ def question_aspects(question: str) -> list[str]:
         found += [trimmed(bullet) for bullet in bullets]
         question = _BULLET.sub("", question)
     asked = [s.rstrip(" ?.!") for s in sentences(question)]
-    several = sum(s.split()[0].lower() in WH for s in asked if s) > 1
+    questions = sum(s.split()[0].lower() in WH for s in asked if s)
     for sentence in asked:
-        parts = [part.strip(" ,;") for part in _ENUMERATED.split(sentence)]
-        if len(parts) > 2:
-            found += [trimmed(re.sub(r"[\s,;]+(?:and|or)$", "", part)) for part in parts[1:]]
+        marked = [part.strip(" ,;") for part in _ENUMERATED.split(sentence)]
+        if len(marked) > 2:
+            found += [trimmed(re.sub(r"[\s,;]+(?:and|or)$", "", part)) for part in marked[1:]]
             continue
-        clauses = _clauses(sentence)
-        for clause in clauses:
-            listed = [_text(item) for group in _lists(tokens_of(clause)) for item in group]
-            if not listed and (len(clauses) > 1 or (several and _opens_with_wh(clause))):
-                listed = [clause]
+        whole = parted(sentence)
+        parts = clauses(whole.asked, announced=bool(whole.lead))
+        beside = len(parts) > 1 or (bool(whole.lead) and opens_with_wh(whole.asked))
+        for part in parts:
+            about = subject_of(part)
+            if beside and (about or len(clauses(part)) > 1):
+                found.append(part)  # "how A and B perform" is one thing beside others
+                continue
+            # A colon before it announces a list; it is kept for the reading of the words.
+            text = f": {part}" if whole.lead else about or part
+            listed = [_text(item) for group in _lists(tokens_of(text)) for item in group]
+            if not listed and (beside or (questions > 1 and opens_with_wh(part))):
+                listed = [part]
             found += listed
     return _distinct(item for item in found if content_terms(item))
-
-
-def _clauses(sentence: str) -> list[str]:
-    """A sentence cut where a second question begins: ", and how …", "; who …", " and what …"."""
-    parts = re.split(_NEXT_QUESTION, sentence)
-    # An introduction ("By 2026, how can …") asks nothing; it stays with what follows it.
-    if len(parts) > 1 and parts[0].split() and not _opens_with_wh(parts[0]):
-        opener = parts[0].split()[0].lower()
-        if opener in PREPOSITIONS | {"based", "according"} or len(parts[0].split()) < 4:
-            parts = [f"{parts[0]}, {parts[1]}", *parts[2:]]
-    return [part for part in parts if part.strip()]
-
-
-def _opens_with_wh(text: str) -> bool:
-    tokens = text.lower().split()[:2]
-    return bool(tokens) and (tokens[0] in WH or (tokens[0] in PREPOSITIONS and tokens[-1] in WH))
 
 
 def _lists(tokens: list[Token]) -> Iterator[list[list[Token]]]:

@@ -2,9 +2,7 @@
 
 `usable` rates one sentence from 0 (heading, navigation, greeting, fragment, question, words meant
 for a machine) to 1 (a plain statement). `windows` gives runs of one to three adjacent sentences
-that can stand alone: a sentence that leans on the one before it takes that one along. Text that
-gives orders to whoever summarises it is data; `addresses_machine` finds it so that it is neither
-obeyed nor quoted.
+that can stand alone: a sentence that leans on the one before it takes that one along.
 """
 
 from __future__ import annotations
@@ -15,6 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from activities.offline.conversation import Hit
+from activities.offline.cues import addresses_machine
 from activities.offline.language import capitalised, words
 
 LONGEST_WINDOW = 85
@@ -52,7 +51,8 @@ _COURTESY = re.compile(
 )
 _SELF_REFERENCE = re.compile(
     r"^(?:in (?:conclusion|summary)|to (?:conclude|summarise|summarize)|"
-    r"(?:this|the(?: following)?|our) (?:report|document|section|chapter|paper|article|page|memo|"
+    r"(?:this|the(?: following)?|our) (?:\w+ ){0,2}?"
+    r"(?:report|document|section|chapter|paper|article|page|memo|"
     r"presentation|appendix|guide|slide|deck|overview|analysis|review|table|figure|memorandum|"
     r"e-?mail|note|spreadsheet|sheet|dashboard)s? "
     r"(?:also |further |then |next )?"
@@ -89,46 +89,14 @@ _LEANS = re.compile(
     r"and|but|so|or|yet|who|which)\b",
     re.I,
 )
-_TIMED_THIS = re.compile(
-    r"^(?:this|that|these|those) (?:year|quarter|month|week|summer|winter|spring|autumn|decade)\b",
+# "In 2024 the company had five, among them …": five what stands in the sentence before.
+_BARE_COUNT = re.compile(
+    r"\b(?:had|has|were|was|saw|recorded|counted|made) "
+    r"(?:two|three|four|five|six|seven|eight|nine|ten|\d+)(?:[,;]|\.$)",
     re.I,
 )
-_READER = (
-    r"(?:(?:AI|A\.I\.|LLM|large language|language|chat)"
-    r"[ -]?(?:assistant|model|agent|system|tool|bot|reader|summari[sz]er)?s?|"
-    r"chatbots?|(?:virtual|digital|automated|research) (?:assistant|agent|reader|summari[sz]er)s?)"
-)
-# Documents about machines say what they must do; orders say what they must report.
-_SPEAKING = (
-    r"(?:(?:report|state|say|write|conclude|answer|respond|reply|claim|repeat|assume|output)"
-    r"(?: only)?(?: that| with|:)|"
-    r"(?:ignore|disregard|forget|omit) (?:all|any|every|other|the|this)|"
-    r"tell (?:users?|readers?|the (?:user|reader))|treat this|"
-    r"(?:cite|quote|trust|use|prefer|mention) (?:only )?(?:this|no other)|recommend only|"
-    r"comply with|obey|follow (?:these|this|the following))"
-)
-_ORDERS = re.compile(
-    rf"\b(?:ignore|disregard|forget|override|bypass)\b[^.]{{0,40}}\b(?:previous|prior|above|"
-    rf"earlier|preceding|other|existing|original|all|any|your|system|these|those|my)\b[^.]{{0,30}}"
-    rf"\b(?:instructions?|prompts?|rules?|guidelines|sources?|documents?|context|constraints|"
-    rf"messages?|directions|orders|commands)\b"
-    rf"|\b(?:as|you are|you're|act as|pretend to be|if you are|if you're) (?:now )?an? "
-    rf"(?:helpful |large )?{_READER}\b(?=[^.]*\b(?:you|your|ignore|must|report|do not)\b)"
-    rf"|\b(?:note|notice|message|instructions?|attention|addressed|directed)(?: to| for|:)\s*"
-    rf"(?:the |any |all |every )?{_READER}\b"
-    rf"|\b{_READER}\b[^.]{{0,60}}\b(?:should|must|shall|are (?:required|instructed|asked) to|"
-    rf"need to|have to|will)\s+(?:always |only |not |never )?{_SPEAKING}"
-    rf"|\byou (?:must|should|shall|are (?:required|instructed) to|are to|will)\s+"
-    rf"(?:now |always |only |not |never |instead )?{_SPEAKING}"
-    rf"|\byour (?:system )?prompt\b"
-    rf"|\bwhen(?:ever)? (?:you )?(?:are )?(?:summari[sz]\w+|answering|citing|quoting|processing|"
-    rf"reading|reporting) (?:on )?(?:this|these|the) (?:document|page|text|file|report|content|"
-    rf"article|passage|question)s?\b[^.]*\b{_SPEAKING}"
-    rf"|\b(?:do not|don't|never) (?:mention|cite|report|reveal|disclose|include|use|quote)\b[^.]*"
-    rf"\b(?:these instructions|this instruction|your (?:answer|summary|report)|"
-    rf"(?:any )?other (?:source|document)s?)\b"
-    rf"|\b(?:in|from) your (?:summary|answer|response|output|reply)\b"
-    rf"|^(?:system|assistant)\s*:\s|<\|?(?:im_start|system|instructions?)\b",
+_TIMED_THIS = re.compile(
+    r"^(?:this|that|these|those) (?:year|quarter|month|week|summer|winter|spring|autumn|decade)\b",
     re.I,
 )
 _MARKS = re.compile(
@@ -276,7 +244,7 @@ def usable(sentence: str) -> float:
         score *= 0.6
     if not _END.search(text) and count < 12 and not figures(_DATED.sub(" ", text)):
         score *= 0.4
-    if _LABELLED.match(text):
+    if is_labelled(text):
         # "Value: EUR 24.7 million" does not say of what.
         score *= 0.7
     return score * substance(text)
@@ -318,19 +286,20 @@ def is_row(sentence: str) -> bool:
 def leans(sentence: str) -> bool:
     """Whether a sentence says what it is about only together with the one before it."""
     text = plain(sentence)
-    return bool(_LEANS.match(text)) and not _TIMED_THIS.match(text)
-
-
-@lru_cache(maxsize=20_000)
-def addresses_machine(sentence: str) -> bool:
-    """Whether a sentence gives orders to a model that reads it."""
-    return bool(_ORDERS.search(sentence))
+    return bool(_BARE_COUNT.search(text)) or (
+        bool(_LEANS.match(text)) and not _TIMED_THIS.match(text)
+    )
 
 
 @lru_cache(maxsize=20_000)
 def figures(sentence: str) -> int:
     """How many figures a sentence gives; years and quarters alone measure nothing."""
     return len(_FIGURE.findall(_YEAR.sub(" ", sentence)))
+
+
+def is_labelled(text: str) -> bool:
+    """A line that opens with a label or a number of its own: "Value: …", "2025/04-3: …"."""
+    return bool(_LABELLED.match(text))
 
 
 def unglued(text: str) -> str:

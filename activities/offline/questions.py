@@ -6,11 +6,12 @@ Only the English of the question is used, so the reading is the same whatever th
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from activities.offline.clauses import parted
 from activities.offline.comparison import compared
-from activities.offline.grammar import VERDICTS, WH, Token, tokens_of, trimmed
+from activities.offline.grammar import VERDICTS, WH, Token, tokens_of
 from activities.offline.language import (
     capitalised,
     content_terms,
@@ -87,11 +88,19 @@ _FOLLOWS = re.compile(
     re.I,
 )
 _YEAR = re.compile(r"\b(1[5-9]\d\d|20\d\d)\b")
+_ARTICLES = listed("the our its their your my his her")
 _SUBJECT_WORDS = 11
 _SPAN_WORDS = 8
-_INTRODUCTION = re.compile(
-    r"((?:by|in|given|based on|according to|as|for|after|following|considering)\b[^?]*?),\s+"
-    r"(?=(?:what|which|how|why|who|should|is|are|does|do|can)\b)",
+_TELLS = re.compile(
+    r"(?:what|which) (?:[\w'’-]+ ){1,7}?(?:know|understand|learn|hear|be told|find|known|said|"
+    r"written|reported|established) (?:out )?(?:about|of|on)\s+|"
+    r"(?:please )?(?:give|write|prepare|provide|make) (?:[\w'’-]+ ){0,4}?(?:overview|summary|account|"
+    r"report|briefing|brief|survey) (?:of|on|about)\s+",
+    re.I,
+)
+"""How a question leads up to its subject: "What should the council know about …"."""
+_TO_KNOW = re.compile(
+    r"\b(?:what|which)\b[^?.:;]{0,60}?\bshould (?:[\w'’-]+ ){1,5}?(?:know|understand|learn|be told)\b",
     re.I,
 )
 _TIMES = listed(
@@ -169,6 +178,7 @@ def _kind(text: str, aspects: tuple[Aspect, ...], things: tuple[str, ...]) -> Qu
         return QuestionKind.COMPARISON
     if _is_fact(text, aspects):
         return QuestionKind.FACT
+    text = _TO_KNOW.sub("", text)
     for kind, form in (
         (QuestionKind.DECISION, _DECIDES),
         (QuestionKind.TIMELINE, _TELLS_TIME),
@@ -226,16 +236,20 @@ def _spans_of_subject(
     asked = [a.text for a in aspects if a.asks]
     spans: list[str] = []
     later: list[str] = []
+    bearing = False
     for sentence in sentences(text):
+        whole = parted(sentence.rstrip(" ?.!"))
+        if whole.opening:
+            named_there = [name.text for name in capitalised(whole.opening)]
+            later += (not whole.bears and named_there) or _spans(tokens_of(whole.opening), taken)
+            bearing = whole.bears
+        body = whole.lead or whole.asked
         for clause in asked:
-            if not sentence.startswith(clause):
-                sentence = sentence.replace(clause, "")
-        opening = _INTRODUCTION.match(sentence)
-        if opening:
-            later += _spans(tokens_of(opening[1]), taken)
-            sentence = sentence[opening.end() :]
-        if not re.match(r"(?:please )?(?:cover|include|consider|address|focus)\b", sentence, re.I):
-            spans += _spans(tokens_of(sentence.rstrip(" ?.!")), taken)
+            if not body.startswith(clause):
+                body = body.replace(clause, "")
+        body = _TELLS.sub("", body, count=1) if _TELLS.match(body) else body
+        if not re.match(r"(?:please )?(?:cover|include|consider|address|focus)\b", body, re.I):
+            spans += _spans(tokens_of(body), taken)
         if spans:
             break
     spans = [_shortened(span) for span in dict.fromkeys(spans)]
@@ -243,7 +257,8 @@ def _spans_of_subject(
     others = sorted((s for s in spans if s not in named), key=lambda s: -len(content_terms(s)))
     kept: list[str] = []
     # What a question opens with ("Based on …, how …") is context: it comes last and if it fits.
-    context = [_shortened(span) for span in later]
+    # Who asks, and when, is no part of it: "Before we vote on …" counts where nothing else does.
+    context = [_shortened(span) for span in later] if bearing or not spans else []
     for span in [*named[:2], *others[:2], *context]:
         fits = len(kept) < 3 and len(" ".join([*kept, span]).split()) <= _SUBJECT_WORDS
         if not kept or fits:
@@ -261,10 +276,13 @@ def _shortened(span: str) -> str:
 
 
 def _spans(tokens: list[Token], taken: set[str]) -> list[str]:
+    """Phrases that name what a text is about, with "the" where it has an article or "our"."""
     spans: list[list[Token]] = []
     run: list[Token] = []
     for i, token in enumerate(tokens):
         number = token.role == "noun" or token.text.isdigit()
+        if number and not run and i and tokens[i - 1].low in _ARTICLES:
+            run.append(tokens[i - 1])
         if number or (run and token.role in {"preposition", "determiner"} and _goes_on(tokens, i)):
             run.append(token)
         else:
@@ -312,8 +330,15 @@ def _named_part(span: list[Token], taken: set[str]) -> str:
     ):
         kept = kept[1:]
     text = [t for chunk in kept for t in chunk if t.low not in VERDICTS]
+    if text and text[0].low in _ARTICLES and len(text) > 1 and text[1].role == "noun":
+        return _said(text, empty)
     while text and text[0].role in {"preposition", "determiner"}:
         text = text[1:]
+    return _said(text, empty)
+
+
+def _said(text: list[Token], empty: Callable[[Token], bool]) -> str:
     if not text or all(stem(t.low) in GENERIC_STEMS or empty(t) for t in text):
         return ""
-    return trimmed(" ".join(t.text for t in text)).rstrip("'’")
+    parts = ["the" if t.low in _ARTICLES else t.text for t in text]
+    return " ".join(parts).strip(' ,;:."“”').rstrip("'’")

@@ -73,6 +73,7 @@ document source text material evidence corpus say state mention describe known a
 concerning major significant effective effectively particular kind current currently existing
 possible consider considering role extent way aspect factor key main important detail give given
 based need help make use using play affect influence relate involve include regard
+happen occur change afterwards later before since
 """
 _SOFT = {stem(word) for word in GENERIC}
 _ACTS = {stem(word) for word in VERBS}
@@ -288,30 +289,6 @@ def _acronyms(text: str) -> dict[str, tuple[str, ...]]:
     return found
 
 
-_UNRELATED = re.compile(
-    r"\b(?:unrelated to|not (?:\w+ )?(?:directly |necessarily )?(?:related|relevant|linked) to|"
-    r"(?:do|does|did)(?: not|n['’]t) (?:directly )?(?:affect|impact|influence|relate|concern)|"
-    r"no (?:direct |measurable )?(?:impact|effect|bearing|influence) on)\b",
-    re.I,
-)
-_ASKS_RELATION = re.compile(
-    r"\b(?:affect|impact|effect|influence|relat|depend|cause|link|why)", re.I
-)
-
-
-def denies_relation(text: str, ask: str) -> bool:
-    """Whether a text says it has nothing to do with something, and nobody asked whether it has."""
-    return bool(_UNRELATED.search(text)) and not _ASKS_RELATION.search(ask)
-
-
-def periods(text: str) -> frozenset[str]:
-    """Years and quarters a text names."""
-    return frozenset(hit.group().upper() for hit in _PERIOD.finditer(text))
-
-
-_PERIOD = re.compile(r"\b(?:(?:19|20)\d\d|Q[1-4])\b", re.I)
-
-
 def rarity(count: int | None, documents: int) -> float:
     """How much a term tells: 1 where one document in the corpus holds it, near 0 where all do."""
     if count is None or documents < 2:
@@ -336,6 +313,11 @@ def kinship(one: str, other: str) -> float:
     if len(shorter) >= 7 and longer[:7] == shorter[:7]:
         return 0.6
     return 0.0
+
+
+def is_general(term: str) -> bool:
+    """Whether a root is too general to be missed by itself."""
+    return term in _SOFT or term in _FILLER or term in _ACTS
 
 
 def synonyms(term: str) -> tuple[str, ...]:

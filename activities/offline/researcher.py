@@ -10,28 +10,22 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
 
+from activities.offline.claims import Chosen, choose, claimed
 from activities.offline.conversation import Conversation, JsonObject
-from activities.offline.cues import hedges, scope
 from activities.offline.language import (
     capitalised,
     content_terms,
     noun_phrases,
-    similarity,
     stem,
-    words,
 )
 from activities.offline.lexicon import GENERIC
 from activities.offline.passages import (
-    Window,
     gather,
     is_row,
     plain,
-    substance,
-    usable,
 )
-from activities.offline.relevance import Aim, aim_at, synonyms
+from activities.offline.relevance import Aim, aim_at, is_general, synonyms
 from activities.offline.scoring import (
     GOOD,
     USELESS,
@@ -43,18 +37,11 @@ from activities.offline.scoring import (
     uncovered,
 )
 from activities.offline.transport import Reply, UseTools
-from workflows.evidence import AUTHORITY
 
 ENOUGH = 3
 _READS = 8
-_FLOOR = 0.55
-"""Of a good window's worth: fewer claims are better than claims beside the point."""
-_HOLLOW = 0.6
-"""Below this a sentence is intent or praise, and must be close to the ask to be claimed."""
 # Complaints about an answer's form, as against a follow-up question.
 _FAULT = re.compile(r"does not stand in|copy it exactly|validation error|schema", re.I)
-_SAME = 0.82
-"""From this likeness on two windows say the same thing."""
 
 
 def research(conversation: Conversation) -> UseTools | Reply:
@@ -71,7 +58,7 @@ def research(conversation: Conversation) -> UseTools | Reply:
             return UseTools(_searches(queries, scored))
     if unread := _unread(conversation, aim, scored):
         return UseTools(tuple(("read", {"source_id": sid}) for sid in unread))
-    chosen = _choose(scored, aim, brief)
+    chosen = choose(scored, aim, brief)
     return Reply(_answer(chosen, scored, missing, aim, brief))
 
 
@@ -222,86 +209,17 @@ def _searches(
     return tuple(calls)
 
 
-# --- claims -------------------------------------------------------------------------------------
-
-
-@dataclass
-class Chosen:
-    """A claim in the making: a window, its worth, and others that say the same."""
-
-    worth: float
-    window: Window
-    source: Scored
-    also: list[Window]
-
-
-def _choose(scored: list[Scored], aim: Aim, brief: JsonObject) -> list[Chosen]:
-    """The best windows, few per document, none twice, none known already."""
-    pool = [
-        (worth * (0.6 + 0.4 * source.score), window, source)
-        for source in scored
-        if source.score >= (0.3 if source.linked else 0.4)
-        for worth, window in source.best
-    ]
-    pool.sort(key=lambda item: (-item[0], item[1].source_id, item[1].sentences))
-    if not pool:
-        return []
-    floor = _FLOOR * _level(pool)
-    limit = int(brief.get("max_claims", 10))
-    known = [str(text) for text in brief.get("known_claims", ())]
-    per_document = 3 if len({w.source_id for _, w, _ in pool}) < 5 else 2
-    chosen: list[Chosen] = []
-    taken: Counter[str] = Counter()
-    for worth, window, source in pool:
-        if len(chosen) >= limit:
-            break
-        if worth < floor * (0.8 if source.linked else 1.0):
-            continue
-        if worth < 1.5 * floor and max(map(substance, window.sentences)) < _HOLLOW:
-            continue
-        if any(_alike(window.text, text) for text in known):
-            continue
-        twin = next((c for c in chosen if _alike(c.window.text, window.text)), None)
-        if twin:
-            if twin.window.source_id != window.source_id and _same_figures(twin.window, window):
-                twin.also.append(window)
-            continue
-        if any(set(window.sentences) & set(c.window.sentences) for c in chosen):
-            continue
-        if taken[window.source_id] >= per_document:
-            continue
-        taken[window.source_id] += 1
-        chosen.append(Chosen(worth, window, source, []))
-    return chosen
-
-
-def _level(pool: list[tuple[float, Window, Scored]]) -> float:
-    """What a good window is worth here: the mean of the three best documents' best."""
-    best: dict[str, float] = {}
-    for worth, window, _ in pool:
-        best.setdefault(window.source_id, worth)
-    top = list(best.values())[:3]
-    return sum(top) / len(top)
-
-
-def _alike(one: str, other: str) -> bool:
-    return one in other or other in one or similarity(one, other) >= _SAME
-
-
-def _same_figures(one: Window, other: Window) -> bool:
-    return _digits(one.text) == _digits(other.text)
-
-
-def _digits(text: str) -> set[str]:
-    return {word for word in words(text) if word[0].isdigit()}
+# --- the answer -----------------------------------------------------------------------------------
 
 
 def _answer(
     chosen: list[Chosen], scored: list[Scored], missing: list[str], aim: Aim, brief: JsonObject
 ) -> JsonObject:
-    wanted = _in_words(missing, aim)
+    # Where something was found, a general word beside it is not a hole.
+    lacking = [t for t in missing if not (chosen and is_general(t))]
+    wanted = _in_words(lacking, aim)
     best = chosen[0].worth if chosen else 1.0
-    claims = [_claim(c, best, aim, str(brief.get("today", ""))) for c in chosen]
+    claims = [claimed(c, best, aim, str(brief.get("today", ""))) for c in chosen]
     if not claims and not wanted:
         wanted = _in_words(list(aim.core), aim) or [brief["ask"]]
     return {
@@ -330,30 +248,6 @@ def _summary(chosen: list[Chosen], missing: list[str]) -> str:
         c.window.text for c in chosen
     ]
     return " ".join(lead[:3])[:1000]
-
-
-def _claim(chosen: Chosen, best: float, aim: Aim, today: str) -> JsonObject:
-    window = chosen.window
-    authority = AUTHORITY.get(chosen.source.document.kind, 0.5)
-    agreement = min(len({w.source_id for w in chosen.also}), 2)
-    hedged = hedges(window.text, today)
-    directness = aim.coverage(window.text, chosen.source.document.title, only=aim.core)
-    confidence = 0.25 + 0.3 * authority + 0.25 * directness + 0.1 * agreement
-    confidence -= 0.1 * bool(hedged)
-    # One quote a sentence: list marks may stand between them in the stored copy.
-    return {
-        "text": window.text,
-        "quotes": [
-            {"source_id": w.source_id, "text": sentence}
-            for w in (window, *chosen.also)
-            for sentence in w.sentences
-            if usable(sentence) > 0
-        ],
-        "confidence": round(min(max(confidence, 0.1), 0.95), 2),
-        "relevance": round(min(1.0, 0.3 + 0.7 * chosen.worth / best), 2),
-        "uncertain": hedged,
-        "not_to_overstate": scope(window.text),
-    }
 
 
 def _without_faults(answer: JsonObject, complaint: str) -> JsonObject:

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from activities.offline.conversation import JsonObject
+from activities.offline.cues import addresses_machine, denies_relation, periods
 from activities.offline.language import capitalised, content_terms
-from activities.offline.passages import Document, Window, addresses_machine, figures, windows
-from activities.offline.relevance import Aim, denies_relation, periods
+from activities.offline.passages import Document, Window, figures, windows
+from activities.offline.relevance import Aim
 from workflows.evidence import AUTHORITY
 
 GOOD, USELESS = 0.7, 0.2
@@ -32,6 +33,8 @@ _WHOLE = {0: 1.0, 1: 0.5, 2: 0.75, 3: 0.62, 4: 0.5}
 _LOOSE = 0.5
 """What is left of a window's worth where its document has nothing of the question's subject."""
 
+_APART, _FULL_QUESTION = 0.4, 5
+"""Below this share a document is on another subject; a question of few words tells less."""
 _TIED = 0.9
 """A document is wholly on the subject from this share of the best document's hold on it."""
 
@@ -74,10 +77,15 @@ def _scored(document: Document, aim: Aim, bridges: Bridges, tied: float) -> Scor
     lent = _lent(document.title, bridges)
     linked = bool(lent) or aim.titled(document.title)
     tied = 1.0 if linked else tied
-    ranked = [
-        (round(window.quality * worth * (_LOOSE + (1 - _LOOSE) * tied), 4), window)
-        for window, worth in _on_topic(document, aim, authority, lent)
-    ]
+    apart = tied < (_APART if len(aim.subject) >= _FULL_QUESTION else _APART / 2)
+    ranked = (
+        []
+        if apart
+        else [
+            (round(window.quality * worth * (_LOOSE + (1 - _LOOSE) * tied), 4), window)
+            for window, worth in _on_topic(document, aim, authority, lent)
+        ]
+    )
     # Of a table's rows that serve alike, the latest come first.
     ranked.sort(key=lambda pair: pair[1].sentences)
     ranked.sort(key=lambda pair: (pair[0], max(periods(pair[1].text), default="")), reverse=True)

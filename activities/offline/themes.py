@@ -199,7 +199,7 @@ def _labels(passages: Sequence[Passage], known: frozenset[str]) -> list[_Label]:
         # A label's passages are all that hold its words, side by side or not.
         if sum(not _general(root, known) for root in label.key) > 1:
             label.passages.update(
-                i for i, p in enumerate(passages) if p.terms.issuperset(label.key)
+                i for i, p in enumerate(passages) if all(root in p.terms for root in label.key)
             )
             label.documents.update(passages[i].source_id for i in label.passages)
         label.score = _score(label, passages, known, use)

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 
 from activities.offline.conversation import Conversation, JsonObject
 from activities.offline.language import sentences
+from activities.offline.passages import is_row
 from activities.offline.transport import Reply
 from workflows.conflicts import Candidate, agree, candidates, explain
 from workflows.evidence import Claim, Quote
@@ -28,7 +29,7 @@ _DEFINITION = re.compile(
     r"(?:[\w’'-]+\s?){1,2}|"
     r"(?:this|that|it|the (?:sum|figure|total|amount|estimate)) "
     r"(?:is the|covers?|contains?|counts?|leaves out|does not (?:cover|contain|count)) "
-    r"(?:[\w,:’'-]+\s?){1,14}|only\s+(?:[\w’'-]+\s?){1,4}|per\s+[\w-]+)",
+    r"[^.;]{5,160}|only\s+(?:[\w’'-]+\s?){1,4}|per\s+[\w-]+)",
     re.I,
 )
 _POPULATION = re.compile(
@@ -52,12 +53,12 @@ def _judge(group: JsonObject, question: str) -> JsonObject:
     told: list[JsonObject] = group["claims"]
     claims = [_claim(entry) for entry in told]
     found = _conflict(group, claims, question)
-    if found is not None:
+    if found is not None and not _rows_of_one_table(told):
         return _contradiction(group, told, found)
     if all(agree(a, b) for i, a in enumerate(claims) for b in claims[i + 1 :]):
         return _without_conflict(group, "agreement", "supported", 0.8,
                                  "says the same as the claims beside it")  # fmt: skip
-    if _speak_of_different_things(claims):
+    if _rows_of_one_table(told) or _speak_of_different_things(claims):
         return _without_conflict(group, "different_things", "supported", 0.7,
                                  "speaks of another thing than the claims beside it")  # fmt: skip
     return _without_conflict(group, "unclear", "unverified", 0.4,
@@ -80,6 +81,12 @@ def _conflict(group: JsonObject, claims: Sequence[Claim], question: str) -> Cand
             found = candidates(one, questions={"asked": asked}, dates=dates)
     same_kind = [c for c in found if c.kind == group.get("kind")] or found
     return max(same_kind, key=lambda c: (len(set(c.claim_ids)), c.about), default=None)
+
+
+def _rows_of_one_table(told: Sequence[JsonObject]) -> bool:
+    """A table's rows are about different things, or it would not be one."""
+    sources = {q["source_id"] for entry in told for q in entry["quotes"]}
+    return len(sources) == 1 and all(is_row(entry["text"]) for entry in told)
 
 
 def _speak_of_different_things(claims: Sequence[Claim]) -> bool:

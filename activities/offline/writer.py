@@ -8,11 +8,13 @@ absent, failed or open. Sent back with complaints, it mends exactly what they na
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
+from activities.offline.appendix import ABSENT, ANSWERED, entry, gaps_told, listed, remark
 from activities.offline.conversation import Conversation, JsonObject
 from activities.offline.language import content_terms, similarity
-from activities.offline.passages import is_row
+from activities.offline.mending import mended
+from activities.offline.passages import is_labelled, is_row, substance
 from activities.offline.prose import (
     Cited,
     cited,
@@ -39,13 +41,19 @@ _ASKING = re.compile(
     r"write (?:me )?an? (?:\w+ )?(?:report|memo|overview) (?:on|about))\s+)",
     re.I,
 )
-_ANSWERED = frozenset({"answered", "contested", "found", "partial"})
+_PREAMBLE = re.compile(
+    r"^(?:in|by|given|based on|for|with|under|after|according to|as|considering)\b[^,]{8,140},\s+"
+    r"(?=(?:how|what|which|why|who|when|where|should|can|does|do|is|are)\b)",
+    re.I,
+)
 
 
 def write(conversation: Conversation) -> Reply:
     brief = conversation.brief
     if conversation.complaints and conversation.last_answer:
-        return Reply(_mended(conversation.last_answer, conversation.complaints[-1], brief))
+        return Reply(
+            mended(conversation.last_answer, conversation.complaints[-1], brief, _draft(brief))
+        )
     return Reply(_draft(brief))
 
 
@@ -65,9 +73,9 @@ def _draft(brief: JsonObject) -> JsonObject:
         "summary": _summary(brief, claims),
         "sections": sections,
         "contradictions": [
-            {"contradiction_id": c["id"], "markdown": _entry(c)} for c in brief["contradictions"]
+            {"contradiction_id": c["id"], "markdown": entry(c)} for c in brief["contradictions"]
         ],
-        "gaps": _gaps(brief),
+        "gaps": gaps_told(brief),
     }
 
 
@@ -104,8 +112,9 @@ def _title(question: str) -> str:
     if bare != first:
         first = bare.rstrip("?. ")
     if len(first) > _TITLE:
-        cut = first[:_TITLE]
-        first = cut[: cut.rfind(",")] if "," in cut[60:] else cut.rsplit(" ", 1)[0] + "…"
+        first = _PREAMBLE.sub("", first)
+    if len(first) > _TITLE:
+        first = first[:_TITLE].rsplit(" ", 1)[0].rstrip(",;:") + "…"
     return first[:1].upper() + first[1:]
 
 
@@ -121,24 +130,23 @@ def _summary(brief: JsonObject, claims: list[Cited]) -> str:
     blocks = [" ".join(told_of[:4]), " ".join(told_of[4:])]
     remarks = []
     if brief["contradictions"]:
-        points = _listed([headline(c["about"]) for c in brief["contradictions"]][:4])
+        points = listed([headline(c["about"]) for c in brief["contradictions"]][:4])
         remarks.append(f"The sources disagree on {points}; each side is set out below.")
-    absent = [f["title"] for f in brief["facets"] if f["status"] in {"absent", "no_results"}]
+    absent = [f["title"] for f in brief["facets"] if f["status"] in ABSENT]
     if absent:
-        remarks.append(f"The documents hold nothing on {_listed(absent)}.")
-    lost = [f["title"] for f in brief["facets"] if f["status"] not in _ANSWERED]
+        remarks.append(f"The documents hold nothing on {listed(absent)}.")
+    lost = [f["title"] for f in brief["facets"] if f["status"] not in ANSWERED]
     lost = [title for title in lost if title not in absent]
     if lost:
-        remarks.append(f"Not researched to the end: {_listed(lost)}.")
-    blocks += [_remark(" ".join(remarks))] if remarks else []
-    return "\n\n".join(b for b in blocks if b) or _remark("Nothing that can be cited was found.")
+        remarks.append(f"Not researched to the end: {listed(lost)}.")
+    blocks += [remark(" ".join(remarks))] if remarks else []
+    return "\n\n".join(b for b in blocks if b) or remark("Nothing that can be cited was found.")
 
 
 def _leading(brief: JsonObject, claims: list[Cited]) -> list[Cited]:
     """The strongest claims: one for each facet that has a strong one, then the best of the rest."""
     order = {f["id"]: i for i, f in enumerate(brief["facets"])}
-    worth = {c.id: c.strength + 0.9 * similarity(c.text, brief["question"])
-             - 0.15 * speaks_as_we(c.text) for c in claims}  # fmt: skip
+    worth = {c.id: _opening_worth(c, brief["question"]) for c in claims}
     ranked = sorted((c for c in claims if not is_row(c.text)), key=lambda c: (-worth[c.id], c.id))
     ranked = ranked or list(claims)
     chosen: list[Cited] = []
@@ -153,6 +161,12 @@ def _leading(brief: JsonObject, claims: list[Cited]) -> list[Cited]:
         if claim not in chosen and _new(claim, chosen):
             chosen.append(claim)
     return sorted(chosen, key=lambda c: (order.get(c.facet_id, len(order)), -c.strength, c.id))
+
+
+def _opening_worth(claim: Cited, question: str) -> float:
+    """How well a claim opens a report: near the question, checkable, in the third person."""
+    worth = claim.strength + 0.9 * similarity(claim.text, question) + 0.6 * substance(claim.text)
+    return worth - 0.15 * speaks_as_we(claim.text) - 0.4 * is_labelled(claim.text)
 
 
 def _new(claim: Cited, chosen: Sequence[Cited]) -> bool:
@@ -179,20 +193,20 @@ def _section(facet: JsonObject, claims: list[Cited], brief: JsonObject, said: li
     blocks = [_paragraph(group, sources, brief, named) for group in _grouped(fresh)]
     blocks += _tables([c for c in fresh if is_row(c.text)], sources)
     if facet.get("missing"):
-        blocks.append(_remark(f"Looked for and not found here: {_listed(facet['missing'])}."))
+        blocks.append(remark(f"Looked for and not found here: {listed(facet['missing'])}."))
     return "\n\n".join(blocks)
 
 
 def _empty(facet: JsonObject, repeated: bool) -> str:
-    looked = f"; looked for: {_listed(facet['missing'])}" if facet.get("missing") else ""
-    if repeated or facet["status"] in _ANSWERED:
+    looked = f"; looked for: {listed(facet['missing'])}" if facet.get("missing") else ""
+    if repeated or facet["status"] in ANSWERED:
         # Claims that agree are one claim, told where it was found first.
-        absent = f" Looked for and not found: {_listed(facet['missing'])}." if looked else ""
-        return _remark(f"What was found on this is told under the other headings.{absent}")
-    if facet["status"] in {"absent", "no_results"}:
-        return _remark(f"The documents were searched and hold nothing on this{looked}.")
+        absent = f" Looked for and not found: {listed(facet['missing'])}." if looked else ""
+        return remark(f"What was found on this is told under the other headings.{absent}")
+    if facet["status"] in ABSENT:
+        return remark(f"The documents were searched and hold nothing on this{looked}.")
     reason = str(facet.get("reason") or facet["status"]).rstrip(". ")
-    return _remark(f"This part has no findings: {reason}{looked}.")
+    return remark(f"This part has no findings: {reason}{looked}.")
 
 
 def _grouped(claims: list[Cited]) -> list[list[Cited]]:
@@ -269,155 +283,9 @@ def _tables(rows: list[Cited], sources: Mapping[int, Mapping[str, object]]) -> l
     for n in dict.fromkeys(c.cite[0] for c in rows):
         own = [c for c in rows if c.cite[0] == n]
         title = headline(str(sources.get(n, {}).get("title", "")))
+        if len(own) == 1:
+            blocks.append(f"“{title}” has for {cited(row(clean(own[0].text)), own[0].marks)}")
+            continue
         lines = [f"- {cited(row(clean(c.text)), c.marks)}" for c in own]
         blocks.append("\n".join([f"“{title}” gives these figures {marks([n])}:", "", *lines]))
     return blocks
-
-
-# --- contradictions and gaps --------------------------------------------------------------------
-
-
-def _entry(contradiction: JsonObject) -> str:
-    sides = contradiction["sides"]
-    values = [f"{s['value']} {marks(s['cite'])}" for s in sides if s.get("value")]
-    lines = []
-    if len(values) == len(sides):
-        about = headline(contradiction["about"]).rstrip(". ")
-        lines.append(f"{about[:1].upper()}{about[1:]}: {' against '.join(values)}.\n")
-    for side in sides:
-        details = [
-            f"{label} {side[key].rstrip('. ')}"
-            for key, label in (
-                ("date", "dated"),
-                ("definition", "counting"),
-                ("population", "for"),
-            )
-            if side.get(key)
-        ]
-        extra = f" ({'; '.join(details)})" if details else ""
-        lines.append(f"- {clean(side['text']).rstrip('.')}{extra} {marks(side['cite'])}.")
-    cites = marks(dict.fromkeys(n for side in sides for n in side["cite"]))
-    reason = str(contradiction.get("explanation") or "the sources give no reason").rstrip(". ")
-    lines.append(f"- Likely reason: {reason} {cites}.")
-    return "\n".join(lines)
-
-
-def _gaps(brief: JsonObject) -> str:
-    titles = {f["id"]: f["title"] for f in brief["facets"]}
-    lines = [_gap_line(gap, titles) for gap in brief["gaps"] if gap["status"] != "closed"]
-    told_of = " ".join(lines).lower()
-    for facet in brief["facets"]:
-        unsaid = [m for m in facet.get("missing", ()) if m.lower() not in told_of]
-        if unsaid:
-            lines.append(f"- **Searched and absent**, {facet['title']}: {_listed(unsaid)}.")
-        if facet["status"] not in _ANSWERED | {"absent", "no_results"} and (
-            facet["title"].lower() not in told_of
-        ):
-            reason = str(facet.get("reason") or facet["status"]).rstrip(". ")
-            lines.append(f"- **Failed**, {facet['title']}: {reason}.")
-    for file in brief.get("unreadable", ()):
-        lines.append(f"- **Unreadable file**: {_bare(file['uri'])} ({_bare(file['reason'])}).")
-    return "\n".join(dict.fromkeys(lines))
-
-
-def _gap_line(gap: JsonObject, titles: Mapping[str, str]) -> str:
-    label = {
-        "open": "Left out" if gap["kind"] == "left_out" else "Open",
-        "absent": "Searched and absent",
-        "failed": "Failed",
-    }.get(gap["status"], "Open")
-    title = titles.get(gap["facet_id"], "")
-    where = f", {title}" if title and title.lower() not in gap["text"].lower() else ""
-    reason = str(gap.get("reason", "")).rstrip(". ")
-    why = f" ({_bare(reason)})" if reason and reason.lower() not in gap["text"].lower() else ""
-    return f"- **{label}**{_bare(where)}: {_bare(gap['text']).rstrip('. ')}{why}."
-
-
-def _bare(text: str) -> str:
-    """No square brackets: a number in them would read as a citation."""
-    return text.replace("[", "(").replace("]", ")")
-
-
-def _remark(text: str) -> str:
-    return f"_{_bare(text.replace('_', ' '))}_"
-
-
-def _listed(items: Iterable[str]) -> str:
-    parts = [str(item).strip().rstrip(".") for item in items]
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
-
-
-# --- what the gate sent back --------------------------------------------------------------------
-
-_FAULT = re.compile(r"^[-*\s]*(?P<where>[^:\n]{1,80}): (?P<text>.+)$", re.M)
-_QUOTED = re.compile(r"“(?P<start>[^”]+?)…?”\s*$")
-
-
-def _mended(answer: JsonObject, complaint: str, brief: JsonObject) -> JsonObject:
-    """The last draft with the named faults taken out; where that leaves nothing, written anew."""
-    fresh = _draft(brief)
-    draft: JsonObject = {**fresh, **{k: v for k, v in answer.items() if v}}
-    parts = {"summary": str(draft["summary"])} | {
-        s["facet_id"]: str(s["markdown"]) for s in draft["sections"]
-    }
-    entries = {c["contradiction_id"]: str(c["markdown"]) for c in draft["contradictions"]}
-    known = {c["id"]: c for c in brief["contradictions"]}
-    gaps = str(draft.get("gaps", ""))
-    for fault in _FAULT.finditer(complaint):
-        where, text = fault["where"].strip(), fault["text"].strip()
-        if where == "gaps" and "not named: " in text:
-            gaps += f"\n- **Open**: {_bare(text.split('not named: ', 1)[1])}"
-        elif where in known:
-            entries[where] = _plain_entry(known[where])
-        elif where in entries:
-            del entries[where]
-        elif where in parts:
-            parts[where] = _without(parts[where], text)
-    return {
-        **draft,
-        "summary": parts["summary"] or fresh["summary"],
-        "sections": [
-            {"facet_id": s["facet_id"], "markdown": parts[s["facet_id"]] or _remark(
-                "Nothing that can be cited was found for this part.")}
-            for s in draft["sections"]
-        ],
-        "contradictions": [
-            {"contradiction_id": cid, "markdown": entries.get(cid) or _plain_entry(known[cid])}
-            for cid in known
-        ],
-        "gaps": gaps.strip(),
-    }  # fmt: skip
-
-
-def _plain_entry(contradiction: JsonObject) -> str:
-    """Both sides in the claims' own words and nothing beside."""
-    lines = [f"- {cited(clean(s['text']), marks(s['cite']))}" for s in contradiction["sides"]]
-    cites = marks(dict.fromkeys(n for s in contradiction["sides"] for n in s["cite"]))
-    reason = str(contradiction.get("explanation") or "the sources give no reason").rstrip(". ")
-    return "\n".join([*lines, f"- Likely reason: {reason} {cites}."])
-
-
-def _without(markdown: str, fault: str) -> str:
-    """The part without what a fault names: a citation, a sentence's number, or a paragraph."""
-    unresolved = re.match(r"\[(\d+)\] names no source", fault)
-    if unresolved:
-        return markdown.replace(f"[{unresolved.group(1)}]", "")
-    quoted = _QUOTED.search(fault)
-    start = " ".join(quoted["start"].split()) if quoted else ""
-    kept = []
-    for block in markdown.split("\n\n"):
-        lines = block.split("\n")
-        hit = [i for i, line in enumerate(lines) if start and " ".join(line.split())[:60]
-               == start[:60]]  # fmt: skip
-        if not hit:
-            kept.append(block)
-            continue
-        number = fault.split(" stands in no claim", 1)
-        if len(number) == 2:
-            sentences = re.split(r"(?<=[.!?…”])\s+(?=[^\s\[])", lines[hit[0]])
-            lines[hit[0]] = " ".join(s for s in sentences if number[0] not in s)
-        else:
-            del lines[hit[0]]
-        if any(line.strip() for line in lines):
-            kept.append("\n".join(lines))
-    return "\n\n".join(kept).strip()

@@ -103,10 +103,17 @@ class Corpus:
                 excluded |= {chunk.number >> index.CHUNK_BITS for chunk in chunks}
         return _hits(found, limit, per_document)
 
-    def follow(self, query: str, hits: Sequence[Hit], limit: int = 10) -> list[Hit]:
-        """The hits, with the places after the fourth given to what the first ones lead to."""
+    def follow(
+        self,
+        query: str,
+        hits: Sequence[Hit],
+        limit: int = 10,
+        *,
+        exclude: Collection[str] = (),
+    ) -> list[Hit]:
+        """The first four hits, then documents they lead to, taking turns with the other hits."""
         with self._database.reading() as connection:
-            return follow(connection, self._ranking, query, hits, limit)
+            return follow(connection, self._ranking, query, hits, limit, exclude)
 
     def read(self, document_id: str, start: int = 0, limit: int = 6000) -> Passage:
         """Text of a document from `start`; the next part begins at the passage's `end`."""

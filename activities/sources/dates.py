@@ -128,7 +128,8 @@ def _is_byline(line: str) -> bool:
     """Whether the line is about its date: little else stands on it, and it is no sentence."""
     bare = line.strip(" *_#>|-")
     # "Security in May 2025" as a heading tells the subject; "May 2025" alone tells the date.
-    most = 4 if line.startswith("#") or not _FULL_DATE.search(bare) else 12
+    most = 12 if _FULL_DATE.search(bare) else 4
+    most = 3 if line.startswith("#") else most
     return not bare.endswith((".", ":", "?")) and len(bare.split()) <= most
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, zip_longest
 
@@ -54,12 +54,13 @@ def follow(
     query: str,
     hits: Sequence[Hit],
     limit: int,
+    exclude: Collection[str] = (),
 ) -> list[Hit]:
     """The first hits, what they lead to and the other hits: `limit` in all, each document once."""
     kept = list(hits[: max(0, min(_KEPT, limit))])
     if not kept:
         return []
-    hop = _Hop(connection, ranking, query, kept)
+    hop = _Hop(connection, ranking, query, kept, exclude)
     titled, together = hop.reached()
     # Hits that share names with the first ones are a guess; they take turns with those that
     # share the words of the question, so that simple questions lose nothing.
@@ -76,14 +77,19 @@ class _Hop:
     """One step from `kept`."""
 
     def __init__(
-        self, connection: sqlite3.Connection, ranking: Ranking, query: str, kept: Sequence[Hit]
+        self,
+        connection: sqlite3.Connection,
+        ranking: Ranking,
+        query: str,
+        kept: Sequence[Hit],
+        exclude: Collection[str],
     ) -> None:
         self._connection = connection
         self._ranking = ranking
         self._kept = kept
         self._terms = ranking.terms(connection, query)
         self._asked = frozenset(term.stem for term in self._terms)
-        self._seen = numbers(connection, [hit.document.id for hit in kept])
+        self._seen = numbers(connection, {*exclude, *(hit.document.id for hit in kept)})
 
     def reached(self) -> tuple[list[Chunk], list[Chunk]]:
         """Chunks of documents titled with a name, and chunks that hold one in some other way."""

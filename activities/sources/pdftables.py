@@ -57,7 +57,8 @@ def _table_end(lines: Sequence[Line], start: int) -> int:
     heights = [first.base]
     end = start + 1
     rows = 1
-    for line in lines[start + 1 :]:
+    while end < len(lines):
+        line = lines[end]
         if line.page != first.page or abs(line.size - first.size) > 0.1 * first.size:
             break
         above = line.base > first.base + _CLOSE

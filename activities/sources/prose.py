@@ -113,7 +113,7 @@ def _structured(text: str, *, markdown: bool) -> Iterator[str]:
         position += 1
         if mark := _FENCE.match(line):
             fence = "" if fence == mark[1] else fence or mark[1]
-        if fence:
+        if fence or mark:
             yield line
         elif _RULE.match(line):
             title = following.strip()

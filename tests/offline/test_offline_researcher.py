@@ -11,8 +11,8 @@ import pytest
 
 from activities.answers import ResearchAnswer
 from activities.offline.conversation import JsonObject, read_request
-from activities.offline.cues import hedges, scope
-from activities.offline.passages import addresses_machine, figures, is_heading, unglued, usable
+from activities.offline.cues import addresses_machine, hedges, scope
+from activities.offline.passages import figures, is_heading, unglued, usable
 from activities.offline.researcher import research
 from activities.offline.transport import Reply
 
@@ -52,7 +52,7 @@ DOCUMENTS: dict[str, tuple[str, str, list[str]]] = {
         ["The Orla tram line cost EUR 41 million, of which Venby paid EUR 9 million."],
     ),
     "d5": (
-        "Survey of residents",
+        "Survey of Venby residents on the Orla tram",
         "study",
         [
             "In a survey of 312 residents, 61 per cent said noise from the tram woke them.",
@@ -345,3 +345,13 @@ def test_headings_figures_and_glued_headings() -> None:
     glued = "Network Security Risks In Q2 2024 the team found two faults."
     assert unglued(glued) == "In Q2 2024 the team found two faults."
     assert unglued("Noise fell in Venby.") == "Noise fell in Venby."
+
+
+def test_of_two_sources_that_say_the_same_the_better_one_speaks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    same = DOCUMENTS["d4"][2]
+    about = facet("Cost", "What did the Orla tram line cost Venby?")
+    monkeypatch.setitem(DOCUMENTS, "d0", ("Venby tram budget blog", "blog", same))
+    claim = next(c for c in Caller(about).ask().claims if "EUR 41 million" in c.text)
+    assert [quote.source_id for quote in claim.quotes] == ["d4", "d0"]

@@ -177,8 +177,18 @@ def test_agreement_and_contested_points_are_said(draft: DraftAnswer) -> None:
     assert "Contested, see “cost of the Orla tram”" in section(draft, "cost")
 
 
-def test_table_rows_become_a_list(draft: DraftAnswer) -> None:
-    assert "- Year 2024: cost EUR 3 million, note Upkeep only [4]." in section(draft, "cost")
+def test_table_rows_lose_their_semicolons(draft: DraftAnswer) -> None:
+    line = "“Costs_2024” has for Year 2024: cost EUR 3 million, note Upkeep only [4]."
+    assert line in section(draft, "cost")
+
+
+def test_rows_of_one_table_become_a_list() -> None:
+    given = brief()
+    other = {**given["claims"][-1], "id": "c8", "text": "Year: 2023; Cost: EUR 2 million."}
+    cost = section(written({**given, "claims": [*given["claims"], other]}), "cost")
+    assert "“Costs_2024” gives these figures [4]:" in cost
+    assert "- Year 2023: cost EUR 2 million [4]." in cost
+    assert "- Year 2024: cost EUR 3 million, note Upkeep only [4]." in cost
 
 
 def test_refuted_claims_are_left_out(draft: DraftAnswer) -> None:

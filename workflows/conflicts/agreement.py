@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from workflows.conflicts.polarity import opposed
-from workflows.conflicts.statements import Reading, Value, different, read_claims
+from workflows.conflicts.scopes import different
+from workflows.conflicts.statements import Reading, Value, read_claims
 from workflows.conflicts.substitutions import substitutions
 from workflows.evidence import Claim
 from workflows.quantities.amounts import read, same_number
@@ -150,12 +151,7 @@ def _edited(a: str, b: str) -> bool:
 def _statement(claim: Claim, reading: Reading) -> Value:
     """The claim's first sentence, widened to all its names, periods and contrasts."""
     whole = reading.statements[0]
-    return Value(
-        claim=whole.claim, kind="number", unit="", text=claim.text, amount=None, moment=None,
-        name=(), slot="", stems=whole.stems, near=whole.near, names=whole.names,
-        labels=whole.labels, periods=whole.periods, contrasts=whole.contrasts,
-        measures=whole.measures, sentence=claim.text,
-    )  # fmt: skip
+    return whole._replace(kind="number", text=claim.text, clause=claim.text, sentence=claim.text)
 
 
 def _values_agree(a: str, b: str) -> bool:

@@ -290,9 +290,8 @@ def _value(
     key = tuple(w.strip(",") for w in name.key) if name else ()
     return Value(
         claim=place, kind=kind, unit=amount.unit if amount else "",
-        text=given.text if given else "", amount=amount, moment=moment, name=key,
-        slot="", stems=frozenset(), near=frozenset(), names=(), labels=(),
-        periods=periods, contrasts=(), measures=frozenset(), sentence=text,
+        text=given.text if given else "", clause=text, sentence=text, amount=amount, moment=moment,
+        name=key, periods=periods,
     )  # fmt: skip
 
 

@@ -19,8 +19,8 @@ AUXILIARY = word_list(
 # Past forms and plain verbs that no ending gives away.
 VERBS = word_list(
     """built won led ran made wrote drew sold bought paid held took gave got began sank struck laid
-    met set put cut went came left found sent spent lost rose fell grew kept told said says cost
-    costs saw stood runs leads heads owns holds takes carries uses needs gives makes has lasts
+    used met set put cut went came left found sent spent lost rose fell grew kept told said says
+    cost costs saw stood runs leads heads owns holds takes carries uses needs gives makes has lasts
     employs serves operates covers counts includes supplies builds designs produces publishes"""
 )
 _SPEAKS = (
@@ -33,10 +33,11 @@ _SPEAKS = (
 _VERB = "|".join(sorted(AUXILIARY | VERBS))
 _CUT = re.compile(
     r"\s*;\s+|\s+[\u2013\u2014-]\s+|:\s+"
-    r"|,?\s+(?=(?:but|whereas|while|although|though|because)\s)"
+    r"|,?\s+(?=(?:but|whereas|while|although|though|because|including|excluding|not\sincluding)\s)"
     r"|,\s+(?=(?:and|or|nor|so|yet|then|after|before|with|as|when|where|which|who|whose|whom|if|"
-    r"unless|since|until|than|including|excluding|according|making|both|compared|up|down|not|"
-    r"of\swhom|of\swhich|in\swhich|for\swhich|at\swhich|an?\s\w+\sof)\s)"
+    r"unless|since|until|than|according|making|both|compared|up|down|not|"
+    r"of\swhom|of\swhich|in\swhich|for\swhich|at\swhich|an?\s\w+\sof|"
+    r"(?:the|an?)\s[\w-]+\s(?:(?:on|in|at|for|of|after|by)\s)?(?:which|whom|when|who))\s)"
     rf"|\s+(?=and\s+(?:(?:then|later|also|now|so)\s+)?(?:{_VERB}|[a-z]{{3,}}ed)\s)"
     r"|,\s+(?=[a-z]{3,}(?:ed|ing|ly)\b|(?:built|made|held|led|run|known)\s)"
     rf"|,\s+(?=(?:[Tt]he\s)?(?:[\w'\u2019-]+\s){{1,4}}?(?:(?:has|have|had)\s)?{_SPEAKS}\b)"

@@ -10,20 +10,31 @@ from collections.abc import Iterable, Sequence
 from itertools import combinations
 from math import fsum, log
 
-from workflows.conflicts.statements import Reading, Value, block, comparable, different, rarity
+from workflows.conflicts.scopes import (
+    block,
+    comparable,
+    different,
+    name_matches,
+    names_left,
+    share_entity,
+)
+from workflows.conflicts.statements import Reading, Value, rarity
 from workflows.conflicts.substitutions import LEAD
-from workflows.quantities.amounts import same_number
+from workflows.quantities.amounts import Quantity, read, same_number
 from workflows.quantities.dates import same_moment
+from workflows.words import stem
 
-_KEYS = 5  # rare stems of a value that open a block
+_KEYS = 6  # rare stems of a value that open a block
 _CROWD = 16  # in a larger block everybody meets a few, instead of everybody
 _FEW = 6
-# How much of the shorter sentence must be shared, by weight of words: less where both name an
-# entity, more where a figure counts nothing in particular or at another rate.
-_NAMED = 0.5
-_UNNAMED = 0.6
-_VAGUE = 0.7
-_TOGETHER = 0.25
+# How much of the shorter clause must be shared, by weight of words: less where both name an entity,
+# more where a figure counts nothing in particular, or where one source would contradict itself.
+_NAMED = 0.6
+_UNNAMED = 0.75
+_VAGUE = 0.8
+_ONE_SOURCE = 0.9
+_TOGETHER = 0.34
+_SURE = 0.45
 
 Pair = tuple[Value, Value]
 
@@ -41,16 +52,19 @@ class Comparison:
     def meeting(self, values: Sequence[Value]) -> list[Pair]:
         """Pairs of values of different claims that may be about one thing, each once, in order."""
         blocks: dict[tuple[str, ...], list[int]] = {}
+        counts = self.counts
         for place, value in enumerate(values):
             kind = block(value)
-            rare = sorted((n, w) for w in value.stems if (n := self.counts.get(w, 0)) > 1)[:_KEYS]
+            about = value.near if len(value.near) > 3 else value.stems
+            rare = sorted((n, w) for w in about if (n := counts.get(w, 0)) > 1)[:_KEYS]
             words = sorted(word for _, word in rare)
             keys = combinations(words, 2) if len(words) > 1 else [tuple(words)]
             for key in keys:
                 blocks.setdefault((*kind, *key), []).append(place)
         met: set[tuple[int, int]] = set()
         for places in blocks.values():
-            met.update(_pairs(places, values))
+            if len(places) > 1:
+                met.update(_pairs(places, values))
         return [
             (values[p], values[q]) for p, q in sorted(met) if values[p].claim != values[q].claim
         ]
@@ -58,7 +72,11 @@ class Comparison:
     def overlap(
         self, a: Value, b: Value, without: frozenset[str] = frozenset()
     ) -> tuple[float, float]:
-        """How much of the shorter, and of both together, is shared, by weight of words."""
+        """How much of the shorter, and of both together, is shared, by weight of words.
+
+        What one side adds to a name both have ("the Office", "the Office of Works") is not counted.
+        """
+        without = without | _name_rest(a, b)
         shared = self._weight((a.stems & b.stems) - without)
         mine, theirs = self._total(a.stems - without), self._total(b.stems - without)
         least, union = min(mine, theirs), mine + theirs - shared
@@ -67,24 +85,47 @@ class Comparison:
     def same_thing(self, a: Value, b: Value) -> bool:
         """Whether both speak of one entity, measure, unit and period, as far as words tell."""
         # The cheap questions first: most pairs that meet are about different things.
-        shared = len(a.stems & b.stems)
-        if shared < 2 or shared < 0.25 * min(len(a.stems), len(b.stems)):
-            return False
-        if a.near.isdisjoint(b.near) and not (a.unit and a.unit == b.unit):
+        shared = (a.stems & b.stems) - {a.unit.partition("/")[0], b.unit.partition("/")[0]}
+        if len(shared) < 2 or a.near.isdisjoint(b.near):
             return False
         if not comparable(a, b) or different(a, b):
             return False
-        named = bool(a.names and b.names) or bool(set(a.labels) & set(b.labels))
-        if a.kind == "name" and not named:
-            return False
-        within, together = self.overlap(a, b)
-        vague = a.kind == "number" and (not a.unit or a.unit != b.unit)
-        if within < (_VAGUE if vague else _NAMED if named else _UNNAMED) or together < _TOGETHER:
+        if a.row is None and not self._told_alike(a, b, len(shared)):
             return False
         if same_value(a, b):
             return True
         # A claim that gives the other's value too, beside its own, does not contradict it.
         return not (self.holds(a.claim, b) or self.holds(b.claim, a))
+
+    def _told_alike(self, a: Value, b: Value, shared: int) -> bool:
+        """Whether the clauses share so much that they say the same but for the value."""
+        named = share_entity(a, b)
+        if a.kind == "name" and not named:
+            return False
+        if not named:
+            # Without a name in common the words must carry it alone.
+            measured = bool(a.measures & b.measures) and not (a.names or b.names)
+            if shared < 3 and not measured:
+                return False
+        within, together = self.overlap(a, b)
+        vague = a.kind == "number" and (not a.unit or a.unit != b.unit)
+        if vague and names_left(a.names, b.names) and names_left(b.names, a.names):
+            return False
+        if self.readings[a.claim].sources == self.readings[b.claim].sources:
+            # A source seldom contradicts itself: what it gives twice is mostly two things.
+            return bool(a.names and b.names) and within >= _ONE_SOURCE and together >= _SURE
+        if within < (_VAGUE if vague else _NAMED if named else _UNNAMED):
+            return False
+        # A thing has many dates: the clauses must be one event, not only one thing.
+        sure = vague or not named or a.kind == "date"
+        if together < (_SURE if sure else _TOGETHER):
+            return False
+        return a.kind != "date" or self._amounts_agree(a, b)
+
+    def _amounts_agree(self, a: Value, b: Value) -> bool:
+        """A date of an event that comes with another amount is the date of another event."""
+        ours, theirs = _amounts_in(a), _amounts_in(b)
+        return not ours or not theirs or any(same_number(x, y) for x in ours for y in theirs)
 
     def holds(self, claim: int, value: Value) -> bool:
         """Whether the claim states the value anywhere."""
@@ -104,6 +145,22 @@ class Comparison:
         if words not in self._totals:
             self._totals[words] = self._weight(words)
         return self._totals[words]
+
+
+def _name_rest(a: Value, b: Value) -> frozenset[str]:
+    """The words by which a name of one is fuller than the same name of the other."""
+    rest = {
+        stem(word)
+        for x in a.names
+        for y in b.names
+        if x != y and name_matches(x, y)
+        for word in set(x) ^ set(y)
+    }
+    return frozenset(rest) - (a.stems & b.stems) if rest else frozenset()
+
+
+def _amounts_in(value: Value) -> list[Quantity]:
+    return [q for q in read(value.clause)[1] if not q.label]
 
 
 def told_twice(statements: Sequence[Value]) -> list[Pair]:
@@ -137,11 +194,3 @@ def same_value(a: Value, b: Value) -> bool:
     if a.moment is not None and b.moment is not None:
         return same_moment(a.moment, b.moment)
     return set(a.name) <= set(b.name) or set(b.name) <= set(a.name)
-
-
-def share_entity(a: Value, b: Value) -> bool:
-    """Whether a name or a numbered thing stands in both."""
-    mine = {word for name in a.names for word in name}
-    return any(word in mine for name in b.names for word in name) or bool(
-        set(a.labels) & set(b.labels)
-    )

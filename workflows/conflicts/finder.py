@@ -11,6 +11,7 @@ guesses why two sides differ.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Literal
@@ -18,19 +19,31 @@ from typing import Literal
 from pydantic import Field
 
 from workflows.conflicts.answers import answers, comparable_unit
-from workflows.conflicts.comparison import Comparison, Pair, same_value, share_entity, told_twice
+from workflows.conflicts.comparison import Comparison, Pair, same_value, told_twice
 from workflows.conflicts.polarity import DIRECTIONS, NEUTRAL, opposed, stance
-from workflows.conflicts.statements import Value, different, phrase, read_claims, scope
+from workflows.conflicts.scopes import different, scope, share_entity
+from workflows.conflicts.statements import Value, phrase, read_claims
 from workflows.conflicts.substitutions import lone_substitution
+from workflows.conflicts.wording import (
+    about,
+    about_denial,
+    about_question,
+    stance_text,
+    value_text,
+)
 from workflows.evidence import Claim, Record
 from workflows.quantities.amounts import read
 from workflows.quantities.dates import apart
-from workflows.words import STOP, WORD, stem
 
 Kind = Literal["number", "date", "name", "polarity"]
 _NO_QUESTIONS: Mapping[str, str] = MappingProxyType({})
 _NO_DATES: Mapping[str, str | None] = MappingProxyType({})
 _ANSWERS = 8  # more different answers than this, and the question had not one answer
+_RELATIVE = re.compile(
+    r"(?:(?:on|last|this|next|past|the|same|earlier|later|in|week|month|year|day|night|morning|"
+    r"afternoon|evening|today|yesterday|tomorrow|tonight|ago|before|after|weekend|\w+day)\W*)+",
+    re.IGNORECASE,
+)
 
 
 class Position(Record):
@@ -116,10 +129,8 @@ class _Finder:
             for group in _by_period([v for v in found if comparable_unit(v) == unit]):
                 sides = self._sides(self._decided(group))
                 if 1 < len(sides) <= _ANSWERS:
-                    about = " ".join(w for w in WORD.findall(question) if w.lower() not in STOP)
-                    result.append(
-                        Candidate(kind=_kind(group[0]), about=about or question, sides=sides)
-                    )
+                    named = about_question(question)
+                    result.append(Candidate(kind=_kind(group[0]), about=named, sides=sides))
         return result
 
     def valued(self) -> list[Candidate]:
@@ -130,19 +141,20 @@ class _Finder:
 
     def told(self) -> list[Candidate]:
         """Statements of which one denies the other, or repeats it with another phrase in it."""
-        statements = [value for reading in self.readings for value in reading.statements]
-        turned = [s for s in statements if stance(s.sentence) != NEUTRAL]
+        told = [value for reading in self.readings for value in reading.told]
+        turned = [s for s in told if stance(s.clause) != NEUTRAL]
         topics = frozenset(word for s in turned for word in s.stems)
-        near = [s for s in statements if len(s.stems & topics) > 1]
+        near = [s for s in told if len(s.stems & topics) > 1]
         denied = [
             (a, b)
             for a, b in self.comparison.meeting(near)
-            if stance(a.sentence) != stance(b.sentence) and self._denies(a, b)
+            if stance(a.clause) != stance(b.clause) and self._denies(a, b)
         ]
+        statements = [value for reading in self.readings for value in reading.statements]
         reworded = [
             pair
             for a, b in told_twice(statements)
-            if share_entity(a, b) and stance(a.sentence) == stance(b.sentence)
+            if share_entity(a, b) and stance(a.clause) == stance(b.clause)
             for pair in _reworded(a, b)
         ]
         return [*self._denials(denied), *self._grouped(reworded)]
@@ -175,8 +187,7 @@ class _Finder:
         for group in groups.values():
             sides = self._sides(group)
             if len(sides) > 1:
-                about = self._about(group)
-                found.append(Candidate(kind=_kind(group[0]), about=about, sides=sides))
+                found.append(Candidate(kind=_kind(group[0]), about=about(group), sides=sides))
         order = ["number", "date", "name"]
         return sorted(found, key=lambda c: (order.index(c.kind), c.claim_ids))
 
@@ -202,12 +213,12 @@ class _Finder:
             sides = tuple(
                 Position(
                     claim_ids=tuple(dict.fromkeys(self.claims[v.claim].id for v in side)),
-                    value=side[0].sentence,
+                    value=stance_text(side[0], other[0]),
                     date=self._date(side),
                 )
-                for side in (yes, no)
+                for side, other in ((yes, no), (no, yes))
             )
-            found.append(Candidate(kind="polarity", about=self._about([*yes, *no]), sides=sides))
+            found.append(Candidate(kind="polarity", about=about_denial(yes, no), sides=sides))
         return found
 
     def _decided(self, group: Sequence[Value]) -> list[Value]:
@@ -249,16 +260,10 @@ class _Finder:
             if held:
                 ids = tuple(dict.fromkeys(self.claims[n].id for n in held))
                 exact = min(part, key=_exactness)
-                sides.append(Position(claim_ids=ids, value=exact.text, date=self._date(part)))
+                sides.append(
+                    Position(claim_ids=ids, value=value_text(exact), date=self._date(part))
+                )
         return tuple(sorted(sides, key=lambda side: side.claim_ids))
-
-    def _about(self, group: Sequence[Value]) -> str:
-        """The words all sides share, as the first of them writes them."""
-        first = min(group, key=lambda value: (value.claim, value.text))
-        shared = frozenset.intersection(*(value.stems for value in group)) or first.stems
-        words = [w for w in WORD.findall(first.sentence) if stem(w) in shared]
-        words = [w for w in words if w.lower() not in STOP]
-        return " ".join(list(dict.fromkeys(words))[:7]) or first.text
 
     def _date(self, values: Sequence[Value]) -> str:
         known = (
@@ -287,6 +292,8 @@ def _reworded(a: Value, b: Value) -> list[Pair]:
     mine, theirs = a.sentence[slice(*once.mine)], b.sentence[slice(*once.theirs)]
     if any(read(mine)) or any(read(theirs)):
         return []  # numbers and dates have their own comparison
+    if _RELATIVE.fullmatch(mine) and _RELATIVE.fullmatch(theirs):
+        return []  # "on Thursday" and "last week" depend on the day of printing
     return [(phrase(a, mine), phrase(b, theirs))]
 
 

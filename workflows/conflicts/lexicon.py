@@ -87,6 +87,12 @@ SAID = word_list(
     """said says say reported reports report estimates estimated expects expected announced writes
     wrote claims claimed told states stated puts put notes noted found finds according"""
 )
+# What happens again and again: another date of it is another time, not another account.
+REPEATED = word_list(
+    """met meets meet meeting meetings held hold visited visit visits inspected inspection tested
+    test tests sailed sails departed departs spoke called calls measured checked sampled counted
+    wrote replied exercise exercises drill survey surveyed happened occurred"""
+)
 # A date after one of these is when a figure was put on paper, not the period it measures.
 PAPER = word_list(
     """published dated updated approved adopted decided estimate estimated announced revised signed

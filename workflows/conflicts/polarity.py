@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
 from workflows.conflicts.statements import Value
@@ -53,16 +54,46 @@ NEUTRAL: tuple[bool, tuple[tuple[int, int], ...]] = (False, ())
 
 def opposed(a: Value, b: Value) -> bool:
     """Whether the two statements, taken to be about one thing, contradict each other."""
-    (denies_a, sides_a), (denies_b, sides_b) = stance(a.sentence), stance(b.sentence)
+    (denies_a, sides_a), (denies_b, sides_b) = stance(a.clause), stance(b.clause)
     known = dict(sides_b)
     flips = [side != known[row] for row, side in sides_a if row in known]
     flipped, denied = sum(flips) % 2 == 1, denies_a != denies_b
-    if not (flipped or denied) or not _numbers_agree(a.sentence, b.sentence):
+    if not (flipped or denied) or not _numbers_agree(a.clause, b.clause):
         return False
     if denied and not flipped and a.stems - NEGATIONS != b.stems - NEGATIONS:
         # A lone "not" far from what is shared may deny something else altogether.
         return _denied_word_shared(a, b)
     return flipped != denied
+
+
+def turning_words(mine: str, theirs: str) -> str:
+    """The words of a clause that turn it against the other: "not approved", "approved"."""
+    for row, side in stance(mine)[1]:
+        if dict(stance(theirs)[1]).get(row, side) != side:
+            return next(w for w in WORD.findall(mine) if _SIDE_OF.get(w.lower()) == (row, side))
+    denial = _DENIAL.search(mine)
+    if denial is not None and (after := [w for w in denial[2].split() if w]):
+        kept = after[:1] if stem(after[0]) in _stems(theirs) else after
+        return " ".join([str(denial[1]), *kept])
+    other = _DENIAL.search(theirs)
+    if other is not None:
+        ours = {stem(w): w for w in reversed(WORD.findall(mine))}
+        for word in str(other[2]).split():
+            if stem(word) in ours:
+                return ours[stem(word)]
+    return ""
+
+
+_DENIAL = re.compile(
+    r"\b((?:(?:did|does|do|will|would|could|can|must|should) )?not|cannot|never|no|"
+    r"(?:did|does|do|is|was|were|are|has|have|had|will|would|could|ca|wo)n['\u2019]t|"
+    r"fail(?:s|ed) to|without)\s+((?:[A-Za-z'\u2019-]+\s?){1,3})",
+    re.IGNORECASE,
+)
+
+
+def _stems(text: str) -> set[str]:
+    return {stem(w) for w in WORD.findall(text)}
 
 
 @lru_cache(maxsize=16384)
@@ -79,7 +110,7 @@ def stance(text: str) -> tuple[bool, tuple[tuple[int, int], ...]]:
 def _denied_word_shared(a: Value, b: Value) -> bool:
     """Whether the word after the negation stands in the other statement."""
     for one, other in ((a, b), (b, a)):
-        words = WORD.findall(one.sentence.lower().replace("\u2019", "'"))
+        words = WORD.findall(one.clause.lower().replace("\u2019", "'"))
         for place, word in enumerate(words):
             if word in NEGATIONS or word.endswith("n't"):
                 following = [w for w in words[place + 1 :] if w not in STOP][:2]

@@ -14,8 +14,8 @@ from functools import lru_cache
 from workflows.quantities.amounts import read
 from workflows.words import stem, word_list
 
-_CELL = re.compile(r"(?P<head>[A-Z0-9][^:;|\n]{0,70}?):\s+(?P<text>\S.*)", re.DOTALL)
-_PARTS = re.compile(r";\s+(?=[A-Z0-9][^:;]{0,70}:\s)")
+_CELL = re.compile(r"(?P<head>[A-Za-z0-9][^:;|\n]{0,70}?):\s+(?P<text>\S.*)", re.DOTALL)
+_PARTS = re.compile(r";\s+(?=[A-Za-z0-9][^:;]{0,70}:\s)")
 # Cells that speak about the row rather than name it.
 _REMARK = re.compile(
     r"\b(?:remarks?|notes?|comments?|status|justification|reasons?|description|details|impact|"
@@ -71,14 +71,23 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row taken apart: what names it, and what it gives for each column."""
+    """A row taken apart: what names it, what it gives for each column, and all its heads."""
 
+    heads: tuple[str, ...]
     keys: tuple[Cell, ...]
     values: tuple[Cell, ...]
 
     @property
     def name(self) -> str:
         return ", ".join(" ".join(cell.text.split()) for cell in self.keys[:3])
+
+
+def rows_in(line: str) -> list[str]:
+    """The rows of a line that holds several, one after the other; the line itself otherwise."""
+    head, colon, _ = line.strip().partition(": ")
+    if not colon or len(head) > 40 or ";" in head:
+        return [line]
+    return re.split(rf"(?<=\.)\s+(?={re.escape(head)}: )", line)
 
 
 @lru_cache(maxsize=16384)
@@ -94,10 +103,8 @@ def row_of(line: str) -> Row | None:
             return None
         cells.append(Cell(found["head"].strip(), found["text"].strip()))
     values = [cell for cell in cells if _is_value(cell)]
-    keys = [
-        cell for cell in cells if cell not in values and not _REMARK.search(cell.head)
-    ]
-    return Row(tuple(keys), tuple(values))
+    keys = [cell for cell in cells if cell not in values and not _REMARK.search(cell.head)]
+    return Row(tuple(cell.head.lower() for cell in cells), tuple(keys), tuple(values))
 
 
 def _is_value(cell: Cell) -> bool:
@@ -105,15 +112,18 @@ def _is_value(cell: Cell) -> bool:
     if _NAMING.search(cell.head) or _REMARK.search(cell.head):
         return False
     dates, amounts = read(cell.text)
-    given = sum(x.end - x.start for x in (*dates, *amounts[:2]))
+    if any(q.unit == "clock" for q in amounts):
+        return False  # a line of a timetable is named by its times
+    given = sum(m.end - m.start for m in dates) + sum(q.end - q.start for q in amounts[:2])
     return bool(given) and 2 * given >= len(cell.text)
 
 
 def same_row(a: Row, b: Row, column: Cell) -> bool:
     """Whether two rows are about one thing, so that one column cannot hold two values.
 
-    Cells under one head must agree. A row with more keys than the other is still the same thing
-    where the column says what is measured; a bare unit ("EUR million") does not.
+    Cells under one head must agree. Where the column does not say what is measured ("EUR million",
+    "2024") the rows must come from tables of one shape; where it does, a row may have more keys
+    than the other.
     """
     heads = {cell.head.lower(): _folded(cell) for cell in a.keys}
     if any(heads.get(cell.head.lower(), _folded(cell)) != _folded(cell) for cell in b.keys):
@@ -121,7 +131,9 @@ def same_row(a: Row, b: Row, column: Cell) -> bool:
     ours, theirs = ({_folded(cell) for cell in row.keys if _names(cell)} for row in (a, b))
     if not ours & theirs:
         return False
-    return ours == theirs or (bool(column.measured[0]) and (ours <= theirs or theirs <= ours))
+    if not re.search(r"[A-Za-z]{3}", column.measured[0]):
+        return ours == theirs and a.heads == b.heads
+    return ours <= theirs or theirs <= ours
 
 
 def _names(cell: Cell) -> bool:
@@ -134,4 +146,8 @@ def _folded(cell: Cell) -> str:
 
 def states_nothing(line: str) -> bool:
     """Whether a line is the head of a letter, a page number or a heading's number."""
-    return len(_LETTER_HEAD.findall(line)) > 1 or _NO_STATEMENT.fullmatch(line.strip()) is not None
+    return (
+        line.startswith(("#", ":"))
+        or len(_LETTER_HEAD.findall(line)) > 1
+        or _NO_STATEMENT.fullmatch(line.strip()) is not None
+    )

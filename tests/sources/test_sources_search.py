@@ -1,0 +1,188 @@
+"""Searching, following and reading."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from activities.sources import Corpus, UnknownDocument
+
+TEXTS = {
+    "tern.md": "# MV Tern\n\nThe ferry MV Tern was built by Brekkan Yard. She carries 84 cars.",
+    "yard.md": "# Brekkan Yard\n\nThe company was founded in Tholm in 1911 by two brothers.",
+    "costs.md": "# Costs\n\nCharging the ferry costs EUR 71 per kilowatt. Batteries cost more.",
+    "crew.md": "# Crew\n\nFive people sail the ferry. The union wanted seven.",
+    "long.md": "# Long\n\n" + "The harbour master counted many ships before breakfast. " * 200,
+}
+
+
+@pytest.fixture
+def filled(folder: Path, corpus: Corpus) -> Corpus:
+    for name, text in TEXTS.items():
+        (folder / name).write_text(text)
+    corpus.refresh()
+    return corpus
+
+
+def uris(hits: object) -> list[str]:
+    assert isinstance(hits, list)
+    return [hit.document.uri for hit in hits]
+
+
+def test_the_best_passage_comes_first_with_its_sentences(filled: Corpus) -> None:
+    hit = filled.search("What does charging cost?")[0]
+    assert hit.document.uri == "costs.md"
+    assert [hit.passage.quote(s) for s in hit.passage.sentences] == [
+        "Costs",
+        "Charging the ferry costs EUR 71 per kilowatt.",
+        "Batteries cost more.",
+    ]
+    text = filled.document(hit.document.id).text
+    assert text[hit.passage.start : hit.passage.end] == hit.passage.text
+
+
+def test_inflections_and_diacritics_are_found(folder: Path, corpus: Corpus) -> None:
+    (folder / "a.txt").write_text("Le café était fermé. Regulations changed.")
+    corpus.refresh()
+    assert uris(corpus.search("cafe")) == ["a.txt"]
+    assert uris(corpus.search("regulation CHANGING")) == ["a.txt"]
+    assert corpus.search("cafe")[0].score > 0
+
+
+def test_a_term_in_every_document_still_counts(folder: Path, corpus: Corpus) -> None:
+    (folder / "a.txt").write_text("Ferry ferry ferry costs.")
+    (folder / "b.txt").write_text("Ferry costs and much else that is said at greater length here.")
+    corpus.refresh()
+    hits = corpus.search("ferry")
+    assert uris(hits) == ["a.txt", "b.txt"]
+    assert hits[0].score > hits[1].score > 0
+
+
+def test_exclude_and_require(filled: Corpus) -> None:
+    first = filled.search("ferry")[0].document
+    assert first.uri not in uris(filled.search("ferry", exclude=[first.id]))
+    assert uris(filled.search("ferry", require=["union", "nowhere"])) == ["crew.md"]
+    assert uris(filled.search("ferry", require=["unions"])) == ["crew.md"]
+    assert uris(filled.search("ferry", require=["EUR 71"])) == ["costs.md"]
+    assert filled.search("ferry", require=["nowhere"]) == []
+    assert filled.search("ferry", exclude=[d.id for d in filled.documents()]) == []
+
+
+def test_per_document_and_limit(filled: Corpus) -> None:
+    assert uris(filled.search("harbour ships", limit=5)) == ["long.md"]
+    hits = filled.search("harbour ships", limit=5, per_document=3)
+    assert uris(hits) == ["long.md"] * 3
+    assert len({hit.passage.start for hit in hits}) == 3
+    assert len(filled.search("ferry", limit=2)) == 2
+    assert filled.search("ferry", limit=0) == []
+
+
+def test_a_long_document_does_not_hide_the_others(folder: Path, corpus: Corpus) -> None:
+    (folder / "long.txt").write_text("Ferry news today. Other words follow it here. " * 9000)
+    for number in range(3):
+        text = f"Number {number}. " + "Something else is said. " * 20 + "A ferry is named once."
+        (folder / f"{number}.txt").write_text(text)
+    corpus.refresh()
+    assert sorted(uris(corpus.search("ferry", limit=4))) == ["0.txt", "1.txt", "2.txt", "long.txt"]
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150)
+@given(query=st.text(max_size=80), required=st.lists(st.text(max_size=20), max_size=3))
+def test_no_text_whatever_breaks_a_search(filled: Corpus, query: str, required: list[str]) -> None:
+    hits = filled.search(query, require=required)
+    assert filled.follow(query, hits, 5) is not None
+    assert set(filled.frequency(required)) == set(required)
+
+
+@pytest.mark.parametrize(
+    "query",
+    ['"', "'; DROP TABLE documents; --", "NEAR(a b) OR (", "title : *", "a* ^b -c", "\0", "的 ½ ²"],
+)
+def test_operators_are_words(filled: Corpus, query: str) -> None:
+    filled.search(f"{query} ferry {query}")
+    assert len(filled) == len(TEXTS)
+
+
+def test_a_query_of_twenty_thousand_words(filled: Corpus) -> None:
+    words = " ".join(f"word{number}" for number in range(20_000))
+    assert uris(filled.search(f"union {words}"))[0] == "crew.md"
+
+
+def test_follow_reaches_what_the_first_hits_name(filled: Corpus) -> None:
+    question = "Where was the builder of MV Tern founded?"
+    hits = filled.search(question, limit=1)
+    assert uris(hits) == ["tern.md"]
+    led = filled.follow(question, hits, 3)
+    assert uris(led)[:2] == ["tern.md", "yard.md"]
+    assert "yard.md" not in uris(filled.follow(question, hits, 3, exclude=[led[1].document.id]))
+
+
+def test_follow_keeps_the_first_four_and_repeats_nothing(filled: Corpus) -> None:
+    hits = filled.search("ferry Tern company harbour costs", limit=10)
+    followed = filled.follow("ferry Tern company harbour costs", hits, 10)
+    assert followed[:4] == hits[:4]
+    assert len(set(uris(followed))) == len(followed)
+    assert set(uris(hits)) <= set(uris(followed))
+    assert filled.follow("ferry", [], 10) == []
+    assert filled.follow("ferry", hits, 2) == hits[:2]
+
+
+def test_reading_part_by_part_gives_the_whole_text(filled: Corpus) -> None:
+    identifier = next(d.id for d in filled.documents() if d.uri == "long.md")
+    whole, position = "", 0
+    while True:
+        part = filled.read(identifier, position, 1500)
+        if not part.text:
+            break
+        assert part.start == position
+        assert len(part.text) <= 1500
+        assert all(part.start <= s.start < s.end <= part.end for s in part.sentences)
+        whole, position = whole + part.text, part.end
+    assert whole == filled.document(identifier).text
+
+
+@pytest.mark.parametrize("identifier", ["d0000000000", "../../etc/passwd", "tern.md", "", "'"])
+def test_only_documents_of_the_corpus_can_be_read(filled: Corpus, identifier: str) -> None:
+    with pytest.raises(UnknownDocument, match="search"):
+        filled.read(identifier)
+    with pytest.raises(LookupError):
+        filled.document(identifier)
+
+
+def test_frequency_counts_documents_and_phrases(filled: Corpus) -> None:
+    counted = filled.frequency(
+        ["ferries", "harbour", "Brekkan Yard", "yard Brekkan", "nowhere", "!"]
+    )
+    assert counted == {
+        "ferries": 3,
+        "harbour": 1,
+        "Brekkan Yard": 2,
+        "yard Brekkan": 0,
+        "nowhere": 0,
+        "!": 0,
+    }
+
+
+def test_salient_gives_the_corpus_own_terms(folder: Path, corpus: Corpus) -> None:
+    for number in range(4):
+        text = f"The charging arm at quay {number} froze. A slewing unit was replaced quickly."
+        (folder / f"{number}.txt").write_text(text)
+    corpus.refresh()
+    hits = corpus.search("frozen charger at the quay")
+    assert "slewing unit" in corpus.salient(hits)
+    assert "charging arm" in corpus.salient(hits)
+    assert "charging arm" not in corpus.salient(hits, known="the charging arms")
+    assert "slewing unit" in corpus.terms(5)
+
+
+def test_threads_share_a_corpus(filled: Corpus) -> None:
+    def ask(number: int) -> list[str]:
+        return uris(filled.search(("ferry union", "brekkan yard")[number % 2]))
+
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(ask, range(80)))
+    assert all(answer == answers[number % 2] for number, answer in enumerate(answers))

@@ -1,0 +1,108 @@
+"""Sentence spans are the sentences, whatever the text."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from activities.sources.chunks import chunk_starts
+from activities.sources.encoding import normalise
+from activities.sources.lines import unwrap
+from activities.sources.sentences import sentences
+
+LINES = st.lists(
+    st.one_of(
+        st.text(max_size=60),
+        st.sampled_from(
+            [
+                "",
+                "# Heading",
+                "- item one. And more",
+                "Dr. Smith of Acme Inc. paid $4.2M. He left.",
+                "Year: 2023; Cost: 5 %; Note: high.",
+                "| a | b |",
+                "From: Ann <a@x.org>",
+                "```",
+                "=====",
+                "x" * 300,
+                "word " * 400,
+            ]
+        ),
+    ),
+    max_size=30,
+).map("\n".join)
+
+
+def texts(text: str) -> list[str]:
+    return [text[s.start : s.end] for s in sentences(text)]
+
+
+@given(LINES)
+def test_spans_are_ordered_apart_inside_and_trimmed(text: str) -> None:
+    end = 0
+    for span in sentences(text):
+        assert end <= span.start < span.end <= len(text)
+        quote = text[span.start : span.end]
+        assert quote == quote.strip()
+        assert "\n\n" not in quote
+        assert any(map(str.isalnum, quote))
+        end = span.end
+
+
+@given(LINES, st.integers(0, 1000))
+def test_an_offset_moves_every_span(text: str, offset: int) -> None:
+    moved = [(s.start - offset, s.end - offset) for s in sentences(text, offset)]
+    assert moved == [(s.start, s.end) for s in sentences(text)]
+
+
+@given(LINES)
+def test_normalising_twice_changes_nothing_and_unwrapping_only_whitespace(text: str) -> None:
+    clean = normalise(text)
+    assert normalise(clean) == clean
+    assert "".join(unwrap(clean).split()) == "".join(clean.split())
+    assert (
+        unwrap(clean).replace("-", "").split() == clean.replace("-", "").split() or "-\n" in clean
+    )
+
+
+@given(LINES)
+def test_chunks_cover_the_text(text: str) -> None:
+    starts = chunk_starts(text)
+    assert starts[0] == 0
+    assert starts == sorted(set(starts))
+    assert starts[-1] <= len(text)
+    parts = [text[a:b] for a, b in zip(starts, [*starts[1:], len(text)], strict=True)]
+    assert "".join(parts) == text
+
+
+def test_abbreviations_and_figures_do_not_end_a_sentence() -> None:
+    first = "Dr. Smith of Acme Inc. said 3.5 % of U.S. firms (e.g. Ford) agree."
+    assert texts(f"{first} Costs fell to $4.2M in Q2.") == [first, "Costs fell to $4.2M in Q2."]
+
+
+def test_headings_items_and_rows_stand_alone() -> None:
+    text = (
+        "# Costs\nThey rose\n\n- ferry one\n- ferry two\n\n"
+        "Year: 2023; Cost: 5.\nYear: 2024; Cost: 6.\n\nExecutive Summary\n\nIt is so."
+    )
+    kinds = [(text[s.start : s.end], s.kind) for s in sentences(text)]
+    assert kinds == [
+        ("Costs", "heading"),
+        ("They rose", "prose"),
+        ("ferry one", "item"),
+        ("ferry two", "item"),
+        ("Year: 2023; Cost: 5.", "row"),
+        ("Year: 2024; Cost: 6.", "row"),
+        ("Executive Summary", "heading"),
+        ("It is so.", "prose"),
+    ]
+
+
+def test_a_long_chunk_ends_between_sentences_and_not_after_a_heading() -> None:
+    sentence = "The quick harbour master counted forty ships before breakfast today. "
+    text = f"{sentence * 30}\n\n## Next part\n\n{sentence * 30}"
+    starts = chunk_starts(text)
+    assert len(starts) > 3
+    assert all(text[start:].startswith(("The quick", "## Next")) for start in starts)
+    before = [text[:start].rstrip() for start in starts[1:]]
+    assert all(part.endswith("today.") for part in before)
