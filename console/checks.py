@@ -23,8 +23,10 @@ from workflows.plan import Effort
 from workflows.settings import Settings
 
 READABLE = frozenset(
-    {".md", ".markdown", ".txt", ".text", ".rst", ".html", ".htm", ".xhtml", ".pdf", ".docx"}
-    | {".pptx", ".xlsx", ".xlsm", ".csv", ".tsv", ".tab", ".json", ".jsonl", ".ndjson", ".eml"}
+    (
+        ".csv .docm .docx .eml .htm .html .json .jsonl .log .markdown .md .mdown .mkd .ndjson "
+        ".pdf .pptm .pptx .rest .rst .tab .text .tsv .txt .xhtml .xlsm .xlsx"
+    ).split()
 )
 MAX_FACETS = 60
 MAX_PASSES = 20

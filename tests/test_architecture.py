@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from activities.roles import ROLES
+from activities.sources.formats.parsing import SUFFIXES
+from console.checks import READABLE
 
 ROOT = Path(__file__).parent.parent
 SUBAGENTS = {"planning", "researching", "verifying", "writing", "evaluating"}
@@ -79,3 +81,7 @@ def test_every_role_has_exactly_the_tools_it_was_given() -> None:
 
 def test_only_the_doors_stand_beside_the_rooms() -> None:
     assert {p.name for p in ROOT.glob("*.py")} == {"worker.py", "starter.py"}
+
+
+def test_the_front_desk_checks_for_the_formats_that_can_be_read() -> None:
+    assert READABLE == SUFFIXES

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from workflows.conflicts import Candidate, agree, candidates, explain, groups_of_agreement
 from workflows.conflicts.comparison import Comparison
-from workflows.conflicts.statements import Value
+from workflows.conflicts.values import Value
 from workflows.evidence import Claim, Quote
 
 

@@ -69,13 +69,26 @@ _NOT_NAMES = STOP | word_list(
 )
 
 
+_IRREGULAR = {
+    "began": "begin", "begun": "begin", "built": "build", "rebuilt": "rebuild", "ran": "run",
+    "rose": "rise", "risen": "rise", "fell": "fall", "fallen": "fall", "grew": "grow",
+    "grown": "grow", "took": "take", "taken": "take", "gave": "give", "went": "go", "came": "come",
+    "met": "meet", "held": "hold", "led": "lead", "paid": "pay", "sold": "sell", "bought": "buy",
+    "won": "win", "wrote": "write", "written": "write", "drew": "draw", "drawn": "draw",
+    "lost": "lose", "spent": "spend", "sent": "send", "sank": "sink", "sunk": "sink",
+    "broke": "break", "broken": "break", "drove": "drive", "driven": "drive", "chose": "choose",
+    "chosen": "choose", "knew": "know", "known": "know", "caught": "catch", "burnt": "burn",
+}  # fmt: skip
+
+
 @lru_cache(maxsize=65536)
 def stem(word: str) -> str:
-    """Fold endings so that `routes`, `route` and `routed` meet; never longer than the word."""
+    """Fold endings so that `routes`, `route` and `routed` meet; and past forms fold too."""
     w = word.lower().replace("\u2019", "'")
     if w.endswith("'s"):
         w = w[:-2]
     w = w.replace("'", "")
+    w = _IRREGULAR.get(w, w)
     if len(w) <= 3:
         return w
     if w.endswith("ies"):

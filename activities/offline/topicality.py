@@ -22,9 +22,11 @@ ON_TOPIC = 0.45
 _ENOUGH = 36
 _BEST = 25
 _TERMS = 15
-_KIN = 0.9
+_LIFT = 1.15
+_KIN = 1.3
+"""A third of what the best documents share makes a document one of theirs."""
 _ACTS = frozenset(stem(verb) for verb in VERBS)
-_MANY = 120
+_MANY = 160
 
 
 @dataclass(frozen=True)
@@ -60,58 +62,58 @@ def gather(calls: Sequence[ToolCall], question: str) -> list[Passage]:
             if (hit.source_id, text) not in raw:
                 terms = _terms_of(f"{hit.title}\n{text}")
                 raw[hit.source_id, text] = (hit.title, hit.kind, text, terms)
-    found = list(raw.values())
-    weights = _shares([terms for *_, terms in found], asked)
-    kin = _kindred(list(zip((source for source, _ in raw), found, strict=True)), weights, asked)
-    # A document need not use the question's words: those that its best passages use count too.
-    related = _shares([terms for *_, terms in found], kin)
+    counted = [terms for *_, terms in raw.values()]
+    own = _shares(counted, asked)
+    kin = _kinship([source for source, _ in raw], counted, own, asked)
     return [
-        Passage(source, title, kind, text, terms, max(own, _KIN * more))
-        for ((source, _), (title, kind, text, terms)), own, more in zip(
-            raw.items(), weights, related, strict=True
-        )
+        Passage(source, title, kind, text, terms, max(share, min(1.0, _KIN * kin[source])))
+        for ((source, _), (title, kind, text, terms)), share in zip(raw.items(), own, strict=True)
     ]
 
 
 def _shares(passages: Sequence[Counter[str]], asked: dict[str, float]) -> list[float]:
-    """How much of these terms each passage holds, 1 for the fullest tenth."""
+    """How much of the question's terms each passage holds, 1 for the fullest tenth."""
     held = [
         sum(weight * terms[term] / (terms[term] + 1.5) for term, weight in sorted(asked.items()))
         for terms in passages
     ]
     best = sorted(held)[len(held) * 9 // 10] if held else 0.0
-    return [min(1.0, share / best) if best else float(not asked) for share in held]
+    return [min(1.0, share / best) if best else 1.0 for share in held]
 
 
-def _kindred(
-    passages: Sequence[tuple[str, tuple[str, str, str, Counter[str]]]],
-    weights: Sequence[float],
+def _kinship(
+    sources: Sequence[str],
+    passages: Sequence[Counter[str]],
+    own: Sequence[float],
     asked: dict[str, float],
 ) -> dict[str, float]:
-    """The question's terms, and those that its best passages have more than the others do."""
-    ranked = sorted(range(len(passages)), key=lambda i: (-weights[i], i))
-    best = set(ranked[:_BEST])
-    everywhere: dict[str, set[str]] = {}
-    among: dict[str, set[str]] = {}
-    for i, (source, (*_, terms)) in enumerate(passages):
-        for term in terms:
-            everywhere.setdefault(term, set()).add(source)
-            if i in best:
-                among.setdefault(term, set()).add(source)
-    documents = len({source for source, _ in passages})
-    near = len({passages[i][0] for i in best})
+    """How much each document shares with the best passages, 1 for the fullest tenth.
+
+    A document on the matter need not use the question's words. Those its best passages have more
+    often than the others do are the matter's own.
+    """
+    held: dict[str, set[str]] = {}
+    for source, terms in zip(sources, passages, strict=True):
+        held.setdefault(source, set()).update(terms)
+    ranked = sorted(range(len(passages)), key=lambda i: (-own[i], i))[:_BEST]
+    near: dict[str, set[str]] = {}
+    for i in ranked:
+        near.setdefault(sources[i], set()).update(passages[i])
+    everywhere = Counter(term for terms in held.values() for term in terms)
+    among = Counter(term for terms in near.values() for term in terms)
     rated: dict[str, float] = {}
-    for term, sources in among.items():
-        share, usual = len(sources) / near, len(everywhere[term]) / documents
-        if len(sources) > 2 and share > 1.15 * usual and share >= 0.25 and term.isalpha():
+    for term, count in among.items():
+        share, usual = count / len(near), everywhere[term] / len(held)
+        telling = term in asked or (share > _LIFT * usual and count > 2)
+        if telling and share >= 0.25 and term.isalpha() and term not in GENERIC_STEMS | _ACTS:
             rated[term] = share * log(1 + share / usual)
-    own = [t for t in rated if t not in GENERIC_STEMS and t not in _ACTS]
-    chosen = sorted(own, key=lambda t: (-rated[t], t))[:_TERMS]
-    # The question's own words stay the measure; the others together weigh as much.
-    total = sum(asked.values()) or 1.0
-    scale = total / (sum(rated[t] for t in chosen) or 1.0)
-    kin = {term: rated[term] * scale for term in chosen}
-    return {t: asked.get(t, 0.0) + kin.get(t, 0.0) for t in sorted({*asked, *kin})}
+    chosen = sorted(rated, key=lambda t: (-rated[t], t))[:_TERMS]
+    shares = {
+        source: sum(rated[term] for term in chosen if term in terms)
+        for source, terms in held.items()
+    }
+    best = sorted(shares.values())[len(shares) * 9 // 10] if shares else 0.0
+    return {source: min(1.0, share / best) if best else 0.0 for source, share in shares.items()}
 
 
 def on_topic(passages: Sequence[Passage]) -> list[Passage]:

@@ -3,9 +3,9 @@
 `Corpus` is the way in; `parse` reads one file; `sentences` splits any text into quotable spans.
 """
 
-from .corpus import Corpus
-from .database import IndexBusyError, IndexDamagedError
-from .documents import (
+from activities.sources.corpus import Corpus
+from activities.sources.database import IndexBusyError, IndexDamagedError
+from activities.sources.documents import (
     Document,
     DocumentMeta,
     Hit,
@@ -16,9 +16,9 @@ from .documents import (
     UnknownDocument,
     Unreadable,
 )
-from .parsing import parse
-from .refresh import IndexReport
-from .sentences import sentences
+from activities.sources.formats.parsing import parse
+from activities.sources.refresh import IndexReport
+from activities.sources.sentences import sentences
 
 __all__ = [
     "Corpus",

@@ -18,16 +18,16 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
-from . import index
-from .database import Database
-from .documents import Document, DocumentMeta, Hit, Passage
-from .hops import as_hit, follow
-from .parsing import VERSION
-from .phrases import salient_phrases
-from .ranking import CANDIDATES, Chunk, Ranking, phrase
-from .refresh import IndexReport, Progress, refresh
-from .sentences import passage
-from .stems import Stemmer, words
+from activities.sources import index
+from activities.sources.database import Database
+from activities.sources.documents import Document, DocumentMeta, Hit, Passage
+from activities.sources.formats.parsing import VERSION
+from activities.sources.hops import as_hit, follow
+from activities.sources.phrases import salient_phrases
+from activities.sources.ranking import CANDIDATES, Chunk, Ranking, phrase
+from activities.sources.refresh import IndexReport, Progress, refresh
+from activities.sources.sentences import passage
+from activities.sources.stems import Stemmer, words
 
 _SAMPLED = 400
 _MOST_ROUNDS = 3

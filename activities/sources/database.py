@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from .stems import TOKENIZER
+from activities.sources.stems import TOKENIZER
 
 TITLE_WEIGHT = 2.0
 

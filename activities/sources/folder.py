@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from .parsing import SUFFIXES
+from activities.sources.formats.parsing import SUFFIXES
 
 _SKIPPED_FOLDERS = {"__pycache__", "node_modules", "CVS", "__MACOSX"}
 

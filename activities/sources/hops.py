@@ -15,12 +15,12 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, zip_longest
 
-from .documents import Hit
-from .index import numbers, totals
-from .phrases import names
-from .ranking import Chunk, Ranking, Term, phrase
-from .sentences import passage
-from .stems import STOP_WORDS, words
+from activities.sources.documents import Hit
+from activities.sources.index import numbers, totals
+from activities.sources.phrases import names
+from activities.sources.ranking import Chunk, Ranking, Term, phrase
+from activities.sources.sentences import passage
+from activities.sources.stems import STOP_WORDS, words
 
 _KEPT = 4
 _READ = 3

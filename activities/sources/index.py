@@ -8,9 +8,16 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from .chunks import chunk_starts
-from .database import Database
-from .documents import Document, DocumentMeta, Kind, UnknownDocument, Unreadable, document_id
+from activities.sources.chunks import chunk_starts
+from activities.sources.database import Database
+from activities.sources.documents import (
+    Document,
+    DocumentMeta,
+    Kind,
+    UnknownDocument,
+    Unreadable,
+    document_id,
+)
 
 # A chunk's number holds its document's, so finding one from the other needs no join.
 CHUNK_BITS = 20

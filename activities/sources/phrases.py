@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from .stems import STOP_WORDS
+from activities.sources.stems import STOP_WORDS
 
 _TOKEN = re.compile(r"[^\W_]+(?:[-'’&.][^\W_]+)*|[^\w\s]|\n+")
 _CAPITAL = r"[A-ZÀ-ÖØ-ÞŁŚŠŽ][\w'’.-]*"

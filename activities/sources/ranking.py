@@ -16,10 +16,10 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from .database import TITLE_WEIGHT
-from .documents import DocumentMeta
-from .index import CHUNK_BITS, Row, Totals, meta, totals
-from .stems import STOP_WORDS, Stemmer, words
+from activities.sources.database import TITLE_WEIGHT
+from activities.sources.documents import DocumentMeta
+from activities.sources.index import CHUNK_BITS, Row, Totals, meta, totals
+from activities.sources.stems import STOP_WORDS, Stemmer, words
 
 _K1, _B = 1.2, 0.75
 CANDIDATES = 200

@@ -14,9 +14,9 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 
-from .documents import Unreadable
-from .folder import File, file_hash
-from .parsing import Parsed, parse_file
+from activities.sources.documents import Unreadable
+from activities.sources.folder import File, file_hash
+from activities.sources.formats.parsing import Parsed, parse_file
 
 _FILES_PER_TASK = 64
 _BYTES_PER_TASK = 4 * 1024 * 1024

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from .database import Database
-from .documents import Unreadable
-from .folder import File, list_folder
-from .index import (
+from activities.sources.database import Database
+from activities.sources.documents import Unreadable
+from activities.sources.folder import File, list_folder
+from activities.sources.index import (
     Change,
     FileContent,
     StoredFile,
@@ -27,7 +27,7 @@ from .index import (
     touch,
     unreadable,
 )
-from .reading import Reading, read_files
+from activities.sources.reading import Reading, read_files
 
 # A file changed twice within a tick of its file system's clock shows one time for two contents.
 _SETTLED_NS = 2_000_000_000

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 from nupunkt import sent_spans  # 50 ms; its model loads with the first sentence, in 5 ms
 
-from .documents import Passage, Sentence
-from .lines import Unit, units
+from activities.sources.documents import Passage, Sentence
+from activities.sources.formats.lines import Unit, units
 
 # A table row is quoted whole, as a value without its column says nothing. A longer row holds prose.
 _LONGEST_ROW = 600

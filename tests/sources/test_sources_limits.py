@@ -12,8 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from activities.sources import Corpus, Unreadable, extracts, parse
-from activities.sources import parsing as parsing_module
+from activities.sources import Corpus, Unreadable, parse
+from activities.sources.formats import extracts
+from activities.sources.formats import parsing as parsing_module
 
 
 def refused(path: Path) -> str:

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from activities.sources import Document, Unreadable, parse
-from activities.sources.hyphens import HYPHEN, Hyphenation
+from activities.sources.formats.hyphens import HYPHEN, Hyphenation
 
 Placed = tuple[float, float, float, str]
 MakePdf = Callable[[str, Sequence[Sequence[Placed]]], Path]

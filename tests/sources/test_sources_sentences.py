@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from activities.sources.chunks import chunk_starts
-from activities.sources.encoding import normalise
-from activities.sources.lines import unwrap
+from activities.sources.formats.encoding import normalise
+from activities.sources.formats.lines import unwrap
 from activities.sources.sentences import sentences
 
 LINES = st.lists(

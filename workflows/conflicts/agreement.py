@@ -14,8 +14,9 @@ from itertools import combinations
 
 from workflows.conflicts.polarity import opposed
 from workflows.conflicts.scopes import different
-from workflows.conflicts.statements import Reading, Value, read_claims
+from workflows.conflicts.statements import Reading, read_claims
 from workflows.conflicts.substitutions import substitutions
+from workflows.conflicts.values import Value
 from workflows.evidence import Claim
 from workflows.quantities.amounts import read, same_number
 from workflows.quantities.dates import same_moment

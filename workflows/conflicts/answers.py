@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from workflows.conflicts.lexicon import names_event
 from workflows.conflicts.questions import Ask, ask
-from workflows.conflicts.statements import Value
+from workflows.conflicts.values import Value
 from workflows.evidence import Claim
 from workflows.quantities.amounts import Quantity, read
 from workflows.quantities.dates import Moment

@@ -35,7 +35,7 @@ _CUT = re.compile(
     r"\s*;\s+|\s+[\u2013\u2014-]\s+|:\s+"
     r"|,?\s+(?=(?:but|whereas|while|although|though|because|including|excluding|not\sincluding)\s)"
     r"|,\s+(?=(?:and|or|nor|so|yet|then|after|before|with|as|when|where|which|who|whose|whom|if|"
-    r"unless|since|until|than|according|making|both|compared|up|down|not|"
+    r"unless|since|until|than|longer|more|less|according|making|both|compared|up|down|not|among|most|many|some|"
     r"of\swhom|of\swhich|in\swhich|for\swhich|at\swhich|an?\s\w+\sof|"
     r"(?:the|an?)\s[\w-]+\s(?:(?:on|in|at|for|of|after|by)\s)?(?:which|whom|when|who))\s)"
     rf"|\s+(?=and\s+(?:(?:then|later|also|now|so)\s+)?(?:{_VERB}|[a-z]{{3,}}ed)\s)"
@@ -44,7 +44,7 @@ _CUT = re.compile(
     rf"|(?<=\s){_SPEAKS}(?P<that>\sthat)\s+"
 )
 _SUBORDINATE = re.compile(
-    r"(?:When|If|While|Although|Though|Because|Once|Whereas|As soon as|Since then)\b"
+    r"(?:When|If|While|Although|Though|Because|Once|Whereas|As soon as|Since then|According to)\b"
 )
 _OPENING = re.compile(
     r"^(?:[Ii]n|[Oo]n|[Aa]t|[Bb]y|[Ff]or|[Ff]rom|[Ww]ith|[Ww]ithout|[Aa]fter|[Bb]efore|[Ss]ince|"
@@ -87,7 +87,7 @@ def verb_place(text: str) -> tuple[int, int] | None:
     """Where the verb of a clause stands, as far as endings and neighbours tell."""
     for hit in WORD.finditer(text):
         word = hit.group()
-        if not hit.start() or word[0].isupper():
+        if word[0].isupper():
             continue
         if word in AUXILIARY or word in VERBS:
             return _auxiliaries(text, hit)
@@ -100,7 +100,7 @@ def verb_place(text: str) -> tuple[int, int] | None:
 
 _OBJECT = re.compile(
     r"\s(?:an?|the|its|their|his|her|about|just|only|nearly|almost|some|over|up to|to|EUR|USD|NOK|"
-    r"[$\u20ac\u00a3]|\d)(?=[\s\d])|\s?\d"
+    r"[$\u20ac\u00a3]|\d)(?=[\s\d])|\s?[\d\x00]"
 )
 _CHAIN = re.compile(
     r"(?:\s(?:not|never|no longer|also|now|still|just|only|already|"

@@ -18,8 +18,9 @@ from workflows.conflicts.scopes import (
     names_left,
     share_entity,
 )
-from workflows.conflicts.statements import Reading, Value, rarity
+from workflows.conflicts.statements import Reading, rarity
 from workflows.conflicts.substitutions import LEAD
+from workflows.conflicts.values import Value
 from workflows.quantities.amounts import Quantity, read, same_number
 from workflows.quantities.dates import same_moment
 from workflows.words import stem

@@ -22,8 +22,9 @@ from workflows.conflicts.answers import answers, comparable_unit
 from workflows.conflicts.comparison import Comparison, Pair, same_value, told_twice
 from workflows.conflicts.polarity import DIRECTIONS, NEUTRAL, opposed, stance
 from workflows.conflicts.scopes import different, scope, share_entity
-from workflows.conflicts.statements import Value, phrase, read_claims
+from workflows.conflicts.statements import read_claims
 from workflows.conflicts.substitutions import lone_substitution
+from workflows.conflicts.values import Value, phrase
 from workflows.conflicts.wording import (
     about,
     about_denial,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from workflows.conflicts.statements import Value
+from workflows.conflicts.values import Value
 from workflows.quantities.amounts import read, same_number
 from workflows.words import NEGATIONS, STOP, WORD, negated, stem
 

@@ -22,7 +22,7 @@ _SHARED = frozenset(
     stem(word)
     for word in word_list(
         """approved used uses visited visits signed signs supported supports attended welcomed read
-        seen told sent wrote says said asked asks wants needs has had opposed criticised praised
+        seen told sent says said asked asks wants needs has had opposed criticised praised
         joined followed follows preceded accompanied surrounded affected caused reached met meets
         shared offers offered provides provided includes included contains takes gives makes gets
         confirmed replaced inspected checked reported noted recommended reviewed discussed adopted
@@ -77,7 +77,7 @@ _GIVEN = frozenset(
 def _done(before: Sequence[str], particle: str) -> str:
     """The participle a "by" or "to" belongs to: "converted to battery operation by"."""
     for word in reversed(before[-8:]):
-        if word in _PARTICIPLES or (len(word) > 4 and word.endswith("ed")):
+        if word.removeprefix("re") in _PARTICIPLES or (len(word) > 4 and word.endswith("ed")):
             done = stem(word)
             return "" if done in _SHARED else f"{particle} {done}"
     return ""

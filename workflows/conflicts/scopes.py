@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from workflows.conflicts.statements import Value
 from workflows.conflicts.tables import same_row
+from workflows.conflicts.values import Value
 from workflows.quantities.dates import apart
 from workflows.quantities.units import compatible, family
 

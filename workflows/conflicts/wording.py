@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 from workflows.conflicts.clauses import AUXILIARY, verb_place
 from workflows.conflicts.polarity import turning_words
-from workflows.conflicts.statements import Value
 from workflows.conflicts.tables import Cell
+from workflows.conflicts.values import Value
 from workflows.quantities.amounts import read
 from workflows.quantities.units import counted, family, is_hard
 from workflows.words import negated
@@ -35,6 +35,13 @@ _KIND_OF = {"kWh": "energy", "kW": "power", "s": "time", "month": "time", "m": "
             "kg": "weight", "m2": "area", "l": "volume", "km/h": "speed", "%": "share"}  # fmt: skip
 _UNSPECIFIC = re.compile(r"(?:an? )?(?:average|mean|total|maximum|minimum|peak|median)", re.I)
 _MEMBERS = re.compile(r"\s(?:members?|people|numbers)\b")
+_NOUN_OF = {"weighs": "weight", "weighed": "weight", "costs": "cost", "cost": "cost",
+            "lasted": "duration", "lasts": "duration", "takes": "time", "took": "time"}  # fmt: skip
+_MEASURE_OF = {"long": "length", "wide": "width", "tall": "height", "high": "height",
+               "deep": "depth", "old": "age", "heavy": "weight"}  # fmt: skip
+_PAST = frozenset({"lost", "built", "sold", "bought", "paid", "spent", "held", "made", "sent",
+                   "won", "found", "run", "lent", "cut"})  # fmt: skip
+_REACHES = frozenset({"reached", "totalled", "totaled", "amounted", "averaged", "numbered"})
 _QUESTION = re.compile(
     r"^(?:what|which) (?:is|was|are|were) (?:the )?|^how (?:many|much) (?=\w+ (?!is|was|are|were))",
     re.IGNORECASE,
@@ -46,7 +53,8 @@ def about(group: Sequence[Value]) -> str:
     base = min(group, key=lambda v: (len(v.clause), v.clause, v.claim, v.text))
     if base.cell is not None and base.row is not None:
         what = base.cell.measured[0]
-        return f"{base.row.name}: {_lowered(what)}" if what else base.row.name
+        what = what if what[1:2].isupper() else what[:1].lower() + what[1:]
+        return f"{base.row.name}: {what}" if what else base.row.name
     if base.kind == "number":
         return _measured(base) + _period(group)
     if base.kind == "date":
@@ -111,9 +119,14 @@ def _measured(value: Value) -> str:
     if share and not after.strip().startswith("of "):
         share = ""
     noun = f"{share}{_trimmed(before)} {_trimmed(after)}".strip()
-    word = clause[slice(*verb)]
-    if not noun or (word.split()[0] not in AUXILIARY and word.endswith("ed") and not share):
-        noun = f"{noun} {word}" if word.split()[0] not in AUXILIARY else noun
+    first, _, others = noun.partition(" ")
+    noun = f"{_MEASURE_OF.get(first, first)} {others}".strip()
+    word = clause[slice(*verb)].lower()
+    if word in _NOUN_OF:
+        noun = f"{_NOUN_OF[word]} {noun}".strip()
+    elif word not in _REACHES and noun and not share and not _UNSPECIFIC.fullmatch(noun):
+        done = word.endswith("ed") or word in _PAST
+        noun = f"{noun} {word}" if done and word.split()[0] not in AUXILIARY else noun
     if _UNSPECIFIC.fullmatch(noun.strip()):
         noun = f"{noun.strip()} {_KIND_OF.get(family(value.unit), 'value')}"
         rate = value.unit.partition("/")[2]

@@ -234,11 +234,13 @@ def _is_range(text: str, hit: Figure, joint: str) -> bool:
 
 
 def _is_label(text: str, hit: Figure, unit: str) -> bool:
-    if not hit.text.isdecimal() or len(hit.text) > 4:
+    if not hit.text.replace(".", "").isdecimal() or len(hit.text) > 4:
         return False
     begin = max(0, hit.start - 16)
     if _LABEL_WORD.search(text, begin, hit.start):
         return True
+    if not hit.text.isdecimal():
+        return False
     capital = _CAPITALISED.search(text, begin, hit.start)
     return capital is not None and not unit and not _NO_NAME.search(text, begin, hit.start)
 

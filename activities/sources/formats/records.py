@@ -10,13 +10,13 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from .dates import find_date
-from .documents import Unreadable
-from .encoding import fold
-from .extracts import Extract, readable_name
-from .lines import unwrap
-from .prose import first_heading
-from .tables import column_name, row_line
+from activities.sources.documents import Unreadable
+from activities.sources.formats.dates import find_date
+from activities.sources.formats.encoding import fold
+from activities.sources.formats.extracts import Extract, readable_name
+from activities.sources.formats.lines import unwrap
+from activities.sources.formats.prose import first_heading
+from activities.sources.formats.tables import column_name, row_line
 
 _TEXT_KEYS = (
     "text", "body", "content", "contents", "article", "document", "passage", "paragraph_text",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from .encoding import fold
-from .tables import table_lines
+from activities.sources.formats.encoding import fold
+from activities.sources.formats.tables import table_lines
 
 _DIVIDER = re.compile(r" *\|?(?: *:?-+:? *\|)+(?: *:?-+:? *)?$")
 _BORDER = re.compile(r" *\+(?:[-=]+\+)+$")

@@ -17,15 +17,15 @@ from statistics import median
 
 import pypdfium2 as pdfium  # type: ignore[import-untyped]
 
-from .blocks import heading
-from .dates import find_date
-from .encoding import fold
-from .extracts import MOST_CHARACTERS, Extract, NoTextError, within_limit
-from .hyphens import HYPHEN, Hyphenation
-from .lines import ITEM, ends_sentence
-from .pdflines import Line, page_lines
-from .pdftables import Table, with_tables
-from .tables import table_lines
+from activities.sources.formats.blocks import heading
+from activities.sources.formats.dates import find_date
+from activities.sources.formats.encoding import fold
+from activities.sources.formats.extracts import MOST_CHARACTERS, Extract, NoTextError, within_limit
+from activities.sources.formats.hyphens import HYPHEN, Hyphenation
+from activities.sources.formats.lines import ITEM, ends_sentence
+from activities.sources.formats.pdflines import Line, page_lines
+from activities.sources.formats.pdftables import Table, with_tables
+from activities.sources.formats.tables import table_lines
 
 _PAGE_NUMBER = re.compile(
     r"\W*(?:page|p\.|seite)? *(?:\d{1,4}|[ivxlc]{1,6})(?: *(?:of|/|von) *\d+)?\W*$", re.IGNORECASE

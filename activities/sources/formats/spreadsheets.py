@@ -13,9 +13,9 @@ from typing import Any
 
 import openpyxl  # type: ignore[import-untyped, unused-ignore]
 
-from .encoding import fold
-from .extracts import Extract, readable_name, saved_date, within_limit
-from .tables import column_name, table_lines
+from activities.sources.formats.encoding import fold
+from activities.sources.formats.extracts import Extract, readable_name, saved_date, within_limit
+from activities.sources.formats.tables import column_name, table_lines
 
 _CURRENCY = re.compile(r"[$€£¥]")
 _DECIMALS = re.compile(r"0\.(0+)")

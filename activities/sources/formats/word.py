@@ -13,11 +13,11 @@ from typing import Any
 import docx
 from docx.oxml.ns import qn
 
-from .blocks import ITEM, ROW, Block, heading, written
-from .encoding import fold
-from .extracts import Extract, saved_date, within_limit
-from .lines import ends_sentence
-from .tables import table_lines
+from activities.sources.formats.blocks import ITEM, ROW, Block, heading, written
+from activities.sources.formats.encoding import fold
+from activities.sources.formats.extracts import Extract, saved_date, within_limit
+from activities.sources.formats.lines import ends_sentence
+from activities.sources.formats.tables import table_lines
 
 _HEADING_STYLE = re.compile(r"(?:heading|überschrift|titre|título|titolo) ?(\d)?|title", re.I)
 _CONTENTS_STYLE = re.compile(r"toc ?\d|table of contents|contents", re.IGNORECASE)

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .documents import SentenceKind
+from activities.sources.documents import SentenceKind
 
 HEADING = re.compile(r" {0,3}(#{1,6})[ ]+(?=\S)")
 ITEM = re.compile(

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, groupby, islice
 
-from .encoding import fold
+from activities.sources.formats.encoding import fold
 
 Row = Sequence[str]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import PurePosixPath
 
-from .documents import Kind
+from activities.sources.documents import Kind
 
 MOST_BYTES = 50 * 1024 * 1024
 MOST_CHARACTERS = 5_000_000

@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .dates import find_date
-from .encoding import fold, normalise
-from .extracts import Extract
-from .lines import HEADING, looks_like_heading, unwrap
-from .texttables import tables_as_rows
+from activities.sources.formats.dates import find_date
+from activities.sources.formats.encoding import fold, normalise
+from activities.sources.formats.extracts import Extract
+from activities.sources.formats.lines import HEADING, looks_like_heading, unwrap
+from activities.sources.formats.texttables import tables_as_rows
 
 _FRONT_MATTER = re.compile(r"\s*(---|\+\+\+) *\n(.*?\n)\1 *(?:\n|$)", re.DOTALL)
 _FIELD = re.compile(r"([A-Za-z_][\w -]*?) *[:=] *(.*)")

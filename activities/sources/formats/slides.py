@@ -10,10 +10,10 @@ from typing import Any
 import pptx
 from pptx.enum.shapes import PP_PLACEHOLDER
 
-from .blocks import ITEM, ROW, Block, heading, written
-from .encoding import fold
-from .extracts import Extract, saved_date, within_limit
-from .tables import row_line, table_lines
+from activities.sources.formats.blocks import ITEM, ROW, Block, heading, written
+from activities.sources.formats.encoding import fold
+from activities.sources.formats.extracts import Extract, saved_date, within_limit
+from activities.sources.formats.tables import row_line, table_lines
 
 _FURNITURE = {PP_PLACEHOLDER.SLIDE_NUMBER, PP_PLACEHOLDER.FOOTER, PP_PLACEHOLDER.DATE}
 _TITLES = {PP_PLACEHOLDER.TITLE, PP_PLACEHOLDER.CENTER_TITLE, PP_PLACEHOLDER.VERTICAL_TITLE}

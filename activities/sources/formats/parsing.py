@@ -11,13 +11,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from .archives import UnsafeArchiveError, check_archive
-from .dates import head_date, latest_message, name_date
-from .documents import Document, Kind, Unreadable, document_id, text_hash
-from .encoding import BinaryContentError, decode, fold, normalise
-from .extracts import MOST_BYTES, MOST_CHARACTERS, Extract, NoTextError, readable_name
-from .kinds import guess_kind
-from .lines import HEADING
+from activities.sources.documents import Document, Kind, Unreadable, document_id, text_hash
+from activities.sources.formats.archives import UnsafeArchiveError, check_archive
+from activities.sources.formats.dates import head_date, latest_message, name_date
+from activities.sources.formats.encoding import BinaryContentError, decode, fold, normalise
+from activities.sources.formats.extracts import (
+    MOST_BYTES,
+    MOST_CHARACTERS,
+    Extract,
+    NoTextError,
+    readable_name,
+)
+from activities.sources.formats.kinds import guess_kind
+from activities.sources.formats.lines import HEADING
 
 # Raised whenever the same file may give another text, so that indexes are built anew.
 VERSION = 1
@@ -139,74 +145,74 @@ def _of_archive(extract: Callable[[Path, str], Extract]) -> Format:
 
 
 def _markdown(text: str, _: str) -> Extract:
-    from .prose import extract_markdown
+    from activities.sources.formats.prose import extract_markdown
 
     return extract_markdown(text)
 
 
 def _text(text: str, _: str) -> Extract:
-    from .prose import extract_text
+    from activities.sources.formats.prose import extract_text
 
     return extract_text(text)
 
 
 def _restructured(text: str, _: str) -> Extract:
-    from .prose import extract_restructured
+    from activities.sources.formats.prose import extract_restructured
 
     return extract_restructured(text)
 
 
 def _csv(text: str, relative: str) -> Extract:
-    from .spreadsheets import extract_csv
+    from activities.sources.formats.spreadsheets import extract_csv
 
     return extract_csv(text, relative)
 
 
 def _json(text: str, relative: str) -> list[Extract]:
-    from .records import extract_json
+    from activities.sources.formats.records import extract_json
 
     return extract_json(text, relative)
 
 
 def _json_lines(text: str, relative: str) -> Found:
-    from .records import extract_lines
+    from activities.sources.formats.records import extract_lines
 
     return extract_lines(text, relative)
 
 
 def _page(path: Path, _: str) -> Found:
-    from .webpage import declared_encoding, extract_page
+    from activities.sources.formats.webpage import declared_encoding, extract_page
 
     content = path.read_bytes()
     return [extract_page(decode(content, declared_encoding(content)))], []
 
 
 def _mail(path: Path, _: str) -> Found:
-    from .mail import extract_mail
+    from activities.sources.formats.mail import extract_mail
 
     return [extract_mail(path.read_bytes())], []
 
 
 def _pdf(path: Path, _: str) -> Found:
-    from .pdf import extract_pdf
+    from activities.sources.formats.pdf import extract_pdf
 
     return [extract_pdf(path)], []
 
 
 def _word(path: Path, _: str) -> Extract:
-    from .word import extract_word
+    from activities.sources.formats.word import extract_word
 
     return extract_word(path)
 
 
 def _slides(path: Path, _: str) -> Extract:
-    from .slides import extract_slides
+    from activities.sources.formats.slides import extract_slides
 
     return extract_slides(path)
 
 
 def _workbook(path: Path, relative: str) -> Extract:
-    from .spreadsheets import extract_workbook
+    from activities.sources.formats.spreadsheets import extract_workbook
 
     return extract_workbook(path, relative)
 

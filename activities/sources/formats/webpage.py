@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from .blocks import ITEM, ROW, Block, heading, written
-from .dates import find_date
-from .encoding import fold, normalise
-from .extracts import Extract
-from .lines import unwrap
-from .tables import table_lines
+from activities.sources.formats.blocks import ITEM, ROW, Block, heading, written
+from activities.sources.formats.dates import find_date
+from activities.sources.formats.encoding import fold, normalise
+from activities.sources.formats.extracts import Extract
+from activities.sources.formats.lines import unwrap
+from activities.sources.formats.tables import table_lines
 
 _DROPPED = (
     "script, style, noscript, template, svg, canvas, iframe, object, form, button, select, "

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import pypdfium2 as pdfium  # type: ignore[import-untyped]
 import pypdfium2.raw as raw  # type: ignore[import-untyped]
 
-from .encoding import normalise
-from .hyphens import HYPHEN
+from activities.sources.formats.encoding import normalise
+from activities.sources.formats.hyphens import HYPHEN
 
 _BREAK = re.compile(r"\r\n|[\r\n]")
 _SAMPLES = 6

@@ -6,11 +6,11 @@ from email import policy
 from email.message import EmailMessage
 from email.parser import BytesParser
 
-from .dates import find_date
-from .encoding import fold
-from .extracts import Extract
-from .prose import extract_text
-from .webpage import extract_page
+from activities.sources.formats.dates import find_date
+from activities.sources.formats.encoding import fold
+from activities.sources.formats.extracts import Extract
+from activities.sources.formats.prose import extract_text
+from activities.sources.formats.webpage import extract_page
 
 _HEADERS = ("From", "To", "Cc", "Date", "Subject")
 

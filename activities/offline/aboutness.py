@@ -1,0 +1,80 @@
+"""What whole documents are about, as against what they mention.
+
+A document is about something that its title names, or whose words come back again and again in
+what was found of it. Documents weigh by how much they have to do with the question.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+
+from activities.offline.language import WORD, content_terms, stem
+from activities.offline.topicality import Passage
+
+_DENSE = 3.5
+"""Of a hundred words that carry topic: so many make a document be about them."""
+_TITLED = 0.6
+_ABOUT = 0.6
+_MOST = 1.5
+
+
+class Documents:
+    """The documents that passages were found in."""
+
+    def __init__(self, passages: Sequence[Passage]) -> None:
+        self.weight: dict[str, float] = {}
+        self.titles: dict[str, frozenset[str]] = {}
+        self._counts: dict[str, Counter[str]] = {}
+        self._forms: dict[str, Counter[str]] = {}
+        for passage in passages:
+            source = passage.source_id
+            self.weight[source] = max(self.weight.get(source, 0.0), passage.weight)
+            self.titles.setdefault(source, frozenset(content_terms(passage.title)))
+            self._counts.setdefault(source, Counter()).update(passage.terms)
+            for match in WORD.finditer(passage.text):
+                self._forms.setdefault(stem(match.group().lower()), Counter())[match.group()] += 1
+        self._length = {source: max(60, sum(c.values())) for source, c in self._counts.items()}
+
+    def __len__(self) -> int:
+        return len(self.weight)
+
+    def about(self, terms: Collection[str], together: bool = False) -> dict[str, float]:
+        """The documents that are about any of these terms (or about all of them `together`)."""
+        found: dict[str, float] = {}
+        for source, counts in self._counts.items():
+            held = [counts[term] for term in terms]
+            count = min(held, default=0) if together else sum(held)
+            if count < 2:
+                continue
+            title = self.titles[source]
+            titled = all(t in title for t in terms) if together else any(t in title for t in terms)
+            dense = 100 * count / self._length[source] / _DENSE if count > 2 else 0.0
+            score = dense + _TITLED * titled
+            if score >= _ABOUT:
+                found[source] = min(score, _MOST)
+        return found
+
+    def titled(self, terms: Collection[str], sources: Iterable[str]) -> int:
+        """How many of these documents have one of the terms in their title."""
+        return sum(any(t in self.titles[source] for t in terms) for source in sources)
+
+    def worth(self, about: dict[str, float], seen: Collection[str] = ()) -> float:
+        """What a set of documents adds to those already seen."""
+        return sum(
+            score * self.weight[source] * (0.25 if source in seen else 1.0)
+            for source, score in about.items()
+        )
+
+    def word(self, term: str) -> str:
+        """The commonest spelling of a term, in lower case unless it is always written otherwise."""
+        forms = self._forms.get(term)
+        if not forms:
+            return term
+        low: Counter[str] = Counter()
+        for form, count in forms.items():
+            low[form.lower()] += count
+        best = min(low, key=lambda form: (-low[form], form))
+        written = {f: n for f, n in forms.items() if f.lower() == best}
+        top = min(written, key=lambda f: (-written[f], f))
+        return top if any(c.isupper() for c in top[1:]) else best

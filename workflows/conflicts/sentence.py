@@ -1,0 +1,297 @@
+"""One sentence taken apart into the values it states.
+
+A value belongs to its clause: what else the sentence says does not decide what the value is about.
+A clause without a subject of its own leans on what the sentence began with. Rows of tables are read
+by their cells, heads of letters and questions not at all.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+
+from workflows.conflicts.clauses import clauses, verb_place
+from workflows.conflicts.lexicon import (
+    CHANGE,
+    CONTRAST_OF,
+    EVENT_OF,
+    MEASURE_OF,
+    PAPER,
+    REPEATED,
+    SAID,
+)
+from workflows.conflicts.roles import slot
+from workflows.conflicts.tables import Row, row_of, states_nothing
+from workflows.conflicts.values import Value
+from workflows.quantities.amounts import Quantity, read
+from workflows.quantities.dates import Moment
+from workflows.words import STOP, WORD, Name, names, negated, stem, tokens
+
+_LETTERED = re.compile(
+    r"\b(Part|Phase|Option|Annex|Appendix|Group|Zone|Class|Type|Section|Lot|Scenario|Alternative|"
+    r"Terminal|Gate|Platform|Block|Unit|Table|Team|Plan)\s([A-Z])\b",
+    re.IGNORECASE,
+)
+_IDENTIFIER = re.compile(r"\b(?=\w*\d)(?=\w*[A-Za-z])(?:[A-Za-z]+[-\u2013]?\d\w*)\b")
+_NEAR = 7  # content words on either side that say what a value measures
+_SINCE = re.compile(r"\b(?:since|became|becomes|become)\b")
+_AT_END = re.compile(r"\b(?:end|start|beginning|close|opening)\s+of\s+$", re.IGNORECASE)
+
+_IF = re.compile(r"(?:if|unless|whether)\b", re.IGNORECASE)
+
+
+@lru_cache(maxsize=16384)
+def read_sentence(
+    text: str, opens_common: bool
+) -> tuple[tuple[Value, ...], Value, tuple[Value, ...]]:
+    """The values of a sentence, the sentence as a statement, and its clauses as statements."""
+    row = row_of(text)
+    inside = _Sentence(text, opens_common)
+    if row is not None:
+        return tuple(_cells(row, inside)), inside.whole(), ()
+    if states_nothing(text) or text.endswith("?"):
+        return (), inside.whole(), ()
+    return tuple(inside.values()), inside.whole(), tuple(inside.told())
+
+
+def _cells(row: Row, inside: _Sentence) -> list[Value]:
+    """One value per cell that gives a number or a date."""
+    found = []
+    key_words = [w for cell in row.keys for w in WORD.findall(cell.text)]
+    for cell in row.values:
+        dates, amounts = read(cell.text)
+        words = [*key_words, *WORD.findall(cell.head)]
+        stems = frozenset(stem(w) for w in words if len(w) > 1 and w.lower() not in STOP)
+        amount = next((q for q in amounts if not q.label), None)
+        moment = dates[0] if dates and amount is None else None
+        if amount is None and moment is None:
+            continue
+        found.append(
+            Value(
+                claim=0, kind="number" if amount else "date", unit="cell", text=cell.text,
+                clause=inside.text, sentence=inside.text, amount=amount, moment=moment,
+                slot=cell.column, stems=stems, near=stems, row=row, cell=cell,
+            )
+        )  # fmt: skip
+    return found
+
+
+class _Sentence:
+    """One sentence taken apart."""
+
+    def __init__(self, text: str, opens_common: bool) -> None:
+        self.text = text
+        dates, amounts = read(text)
+        self.dates, self.amounts = dates, amounts
+        self.words = list(tokens(text))
+        dated = [(m.start, m.end) for m in dates]
+        self.content = [
+            (stem(w), lower, s, e)
+            for w, s, e in self.words
+            if len(w) > 1
+            and w[0].isalpha()
+            and (lower := w.lower()) not in STOP
+            and not any(a <= s < b for a, b in dated)
+        ]
+        self.names = [n for n in names(text) if not (opens_common and _merely_opens(n))]
+        labelled = [q.start for q in amounts if q.label]
+        self.entities = [
+            n
+            for n in self.names
+            if n.key and not self._said(n) and not (len(n.key) == 1 and n.end + 1 in labelled)
+        ]
+        self.spans = clauses(text)
+
+    def whole(self) -> Value:
+        """The sentence as one statement."""
+        return self._statement(0, len(self.text))
+
+    def told(self) -> list[Value]:
+        """The clauses, each a statement about its own subject or the sentence's."""
+        found, doubted = [], False
+        for start, end in self.spans:
+            clause = self.text[start:end]
+            # What somebody denies or did not find is not said by the sentence.
+            reported = doubted and self.text[:start].endswith("that ")
+            if verb_place(clause) and not reported and not _IF.match(clause):
+                found.append(self._statement(start, end))
+            doubted = negated(clause)
+        return found
+
+    def _statement(self, start: int, end: int) -> Value:
+        periods = tuple(m for m in self.dates if start <= m.start < end and not self._on_paper(m))
+        return self._value("statement", "", self.text[start:end], start, start, (start, end),
+                           periods=periods)  # fmt: skip
+
+    def values(self) -> list[Value]:
+        found: list[Value] = []
+        for amount in self.amounts:
+            if not amount.label:
+                span = self._clause(amount.start)
+                found.append(
+                    self._value(
+                        "number", amount.unit, amount.text, amount.start, amount.end, span,
+                        amount=amount, periods=self._periods(amount, span),
+                    )
+                )  # fmt: skip
+        for moment in self.dates:
+            span = self._clause(moment.start)
+            if self._is_value(moment, span):
+                found.append(
+                    self._value("date", "date", moment.text, moment.start, moment.end, span,
+                                moment=moment)
+                )  # fmt: skip
+        for name in self.entities:
+            span = self._clause(name.start)
+            inside = [w for w in self.words if span[0] <= w[1] < span[1]]
+            role = slot(name, inside)
+            if role:
+                found.append(
+                    self._value("name", role, name.text, name.start, name.end, span, name=name.key)
+                )
+        return found
+
+    def _value(
+        self, kind: str, unit: str, text: str, start: int, end: int, span: tuple[int, int], *,
+        amount: Quantity | None = None, moment: Moment | None = None, name: tuple[str, ...] = (),
+        periods: tuple[Moment, ...] | None = None,
+    ) -> Value:  # fmt: skip
+        spans = [span, *self._leans_on(span)]
+        content = [
+            c
+            for c in self.content
+            if any(a <= c[2] < b for a, b in spans) and not start <= c[2] < end
+        ]
+        # What a clause takes over from the subject does not say what its own value measures.
+        near = [c for c in content if span[0] <= c[2] < span[1]]
+        if kind != "statement" and len(near) > _NEAR:
+            gaps = sorted((min(abs(c[2] - end), abs(start - c[3])), c[2], c) for c in near)
+            near = [c for _, _, c in gaps[:_NEAR]]
+        keys = tuple(dict.fromkeys(key for key in self._entities(spans) if key != name))
+        return Value(
+            claim=0, kind=kind, unit=unit, text=text, clause=self.text[span[0] : span[1]],
+            sentence=self.text, amount=amount, moment=moment, name=name,
+            slot=unit if kind == "name" else "", stems=frozenset(c[0] for c in content),
+            near=frozenset(c[0] for c in near), names=keys, labels=self._labels(spans),
+            periods=self.dates if periods is None else periods,
+            contrasts=tuple(
+                dict.fromkeys(
+                    CONTRAST_OF[w.lower()]
+                    for w, s, _ in self.words
+                    if w.lower() in CONTRAST_OF and any(a <= s < b for a, b in spans)
+                )
+            ),
+            measures=self._measures(kind, near, amount, moment),
+        )  # fmt: skip
+
+    def _measures(
+        self, kind: str, near: Sequence[tuple[str, str, int, int]], amount: Quantity | None,
+        moment: Moment | None,
+    ) -> frozenset[int]:  # fmt: skip
+        """Which measures the nearest words name; for a date, which event."""
+        if kind == "statement":
+            return frozenset()
+        if moment is not None:
+            places = sorted((abs(s - moment.start), EVENT_OF[w]) for _, w, s, _ in near
+                            if w in EVENT_OF)  # fmt: skip
+            return frozenset(event for _, event in places[:1])
+        found = frozenset(MEASURE_OF[w] for _, w, _, _ in near if w in MEASURE_OF)
+        if amount is not None and amount.unit in ("%", "pp"):
+            window = self.text[max(0, amount.start - 30) : amount.end + 24].lower()
+            if not CHANGE.isdisjoint(WORD.findall(window)):
+                return found | {-1}
+        return found
+
+    def _clause(self, place: int) -> tuple[int, int]:
+        return next((span for span in self.spans if span[0] <= place < span[1]), self.spans[-1])
+
+    def _leans_on(self, span: tuple[int, int]) -> list[tuple[int, int]]:
+        """What a clause without a subject of its own takes over: whom the sentence began with."""
+        if span[0] <= self.spans[0][0]:
+            return []
+        clause = self.text[slice(*span)]
+        if re.match(r"(?:which|who|whose|whom)\b", clause):
+            before = [n for n in self.names if n.end <= span[0]]
+            return [(before[-1].start, before[-1].end)] if before else [self.spans[0]]
+        verb = verb_place(clause)
+        if verb and any(span[0] <= c[2] < span[0] + verb[0] for c in self.content):
+            return []
+        first = self.spans[0]
+        opening = verb_place(self.text[slice(*first)])
+        return [(first[0], first[0] + opening[0]) if opening else first]
+
+    def _entities(self, spans: Sequence[tuple[int, int]]) -> list[tuple[str, ...]]:
+        """The names a clause speaks of; where it has none, those the sentence began with."""
+        for parts in (spans, self.spans[:1]):
+            found = [n.key for n in self.entities if any(a <= n.start < b for a, b in parts)]
+            if found:
+                return found
+        return []
+
+    def _labels(self, spans: Sequence[tuple[int, int]]) -> tuple[tuple[str, str], ...]:
+        found = [(self._word_before(q.start), q.text) for q in self.amounts if q.label]
+        for start, end in spans:
+            part = self.text[start:end]
+            found += [("id", hit.lower()) for hit in _IDENTIFIER.findall(part)]
+            found += [(stem(word), letter) for word, letter in _LETTERED.findall(part)]
+        return tuple(dict.fromkeys(found))
+
+    def _periods(self, amount: Quantity, span: tuple[int, int]) -> tuple[Moment, ...]:
+        """The periods a figure holds for: its clause's, and where several stand, the nearest."""
+        told = [m for m in self.dates if not self._on_paper(m)]
+        dates = [m for m in told if span[0] <= m.start < span[1]] or told
+        others = [q for q in self.amounts if not q.label and span[0] <= q.start < span[1]]
+        if len(dates) <= 1 or len(others) <= 1:
+            return tuple(dates)
+
+        def distance(m: Moment) -> tuple[int, int]:
+            # "412,000 in 2022 and 367,500 in 2023": the period after the figure wins over before.
+            gap = m.start - amount.end if m.start >= amount.end else (amount.start - m.end) * 2
+            return gap, m.start
+
+        return (min(dates, key=distance),)
+
+    def _is_value(self, moment: Moment, span: tuple[int, int]) -> bool:
+        """Whether a date says when something happened, rather than when something else held."""
+        if moment.precision == "decade" or _AT_END.search(self.text, 0, moment.start):
+            return False
+        clause = [w.lower() for w, s, _ in self.words if span[0] <= s < span[1]]
+        if not REPEATED.isdisjoint(clause) or not verb_place(self.text[slice(*span)]):
+            return False
+        measured = any(not q.label and span[0] <= q.start < span[1] for q in self.amounts)
+        exact = moment.precision in ("day", "month")
+        gaps = [
+            abs(s - moment.start)
+            for w, s, _ in self.words
+            if span[0] <= s < span[1] and w.lower() in EVENT_OF
+        ]
+        if gaps and min(gaps) < 60:
+            return exact or not measured
+        return (
+            exact
+            and not measured
+            and (moment.precision == "day" or bool(_SINCE.search(self.text, *span)))
+        )
+
+    def _on_paper(self, moment: Moment) -> bool:
+        before = [w.lower() for w, s, _ in self.words if moment.start - 28 <= s < moment.start]
+        return any(word in PAPER for word in before[-3:])
+
+    def _said(self, name: Name) -> bool:
+        """Whether the name is only the voice that speaks."""
+        after = [w.lower() for w, s, _ in self.words if s >= name.end][:1]
+        before = [w.lower() for w, s, _ in self.words if s < name.start][-3:]
+        return (
+            any(w in SAID for w in after)
+            or before[-2:] == ["according", "to"]
+            or (before[-3:-1] == ["according", "to"])
+        )
+
+    def _word_before(self, start: int) -> str:
+        before = [w.lower() for w, s, _ in self.words if s < start]
+        return stem(before[-1]) if before else ""
+
+
+def _merely_opens(name: Name) -> bool:
+    return name.start <= 1 and " " not in name.text
