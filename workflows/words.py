@@ -152,11 +152,16 @@ class Name:
     @property
     def key(self) -> tuple[str, ...]:
         """The words that carry the name, folded."""
-        return tuple(
-            w.lower().removesuffix("'s").removesuffix("\u2019s").rstrip(".")
-            for w in re.split(r"[\s/\u2013-]+", self.text)
-            if w and w.lower() not in STOP
-        )
+        return _key(self.text)
+
+
+@lru_cache(maxsize=16384)
+def _key(name: str) -> tuple[str, ...]:
+    return tuple(
+        w.lower().removesuffix("'s").removesuffix("\u2019s").rstrip(".")
+        for w in re.split(r"[\s/\u2013-]+", name)
+        if w and w.lower() not in STOP
+    )
 
 
 def names(text: str) -> list[Name]:

@@ -66,8 +66,16 @@ class Documents:
             for source, score in about.items()
         )
 
-    def word(self, term: str) -> str:
-        """The commonest spelling of a term, in lower case unless it is always written otherwise."""
+    def holding(self, term: str, sources: Iterable[str]) -> set[str]:
+        """Those of the documents that use a term more than once, or in their title."""
+        return {s for s in sources if self._counts[s][term] > 1 or term in self.titles[s]}
+
+    def nearness(self, sources: Collection[str]) -> float:
+        """How much these documents have to do with the question, on average."""
+        return sum(self.weight[source] for source in sources) / len(sources) if sources else 0.0
+
+    def word(self, term: str, plural: bool = False) -> str:
+        """The commonest spelling of a term; its plural where that is nearly as common."""
         forms = self._forms.get(term)
         if not forms:
             return term
@@ -75,6 +83,8 @@ class Documents:
         for form, count in forms.items():
             low[form.lower()] += count
         best = min(low, key=lambda form: (-low[form], form))
+        if plural and low[f"{best}s"] * 5 >= low[best]:
+            return f"{best}s"
         written = {f: n for f, n in forms.items() if f.lower() == best}
         top = min(written, key=lambda f: (-written[f], f))
         return top if any(c.isupper() for c in top[1:]) else best

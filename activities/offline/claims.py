@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from activities.offline.conversation import JsonObject
 from activities.offline.cues import hedges, scope
-from activities.offline.language import similarity, words
+from activities.offline.language import capitalised, content_terms, similarity, words
 from activities.offline.passages import Window, substance, usable
 from activities.offline.relevance import Aim
 from activities.offline.scoring import Scored
@@ -63,7 +63,7 @@ def choose(scored: list[Scored], aim: Aim, brief: JsonObject) -> list[Chosen]:
             continue
         twin = next((c for c in chosen if _alike(c.window.text, window.text)), None)
         if twin:
-            if twin.window.source_id != window.source_id and _same_figures(twin.window, window):
+            if twin.window.source_id != window.source_id:
                 _join(twin, window, source)
             continue
         if any(set(window.sentences) & set(c.window.sentences) for c in chosen):
@@ -96,15 +96,16 @@ def _level(pool: list[tuple[float, Window, Scored]]) -> float:
 
 
 def _alike(one: str, other: str) -> bool:
-    return one in other or other in one or similarity(one, other) >= _SAME
+    """Whether two texts say the same thing: the same words, and no other figure or name."""
+    if one in other or other in one:
+        return True
+    return similarity(one, other) >= _SAME and _values(one) == _values(other)
 
 
-def _same_figures(one: Window, other: Window) -> bool:
-    return _digits(one.text) == _digits(other.text)
-
-
-def _digits(text: str) -> set[str]:
-    return {word for word in words(text) if word[0].isdigit()}
+def _values(text: str) -> frozenset[str]:
+    figures = (word for word in words(text) if word[0].isdigit())
+    names = (root for name in capitalised(text) for root in content_terms(name.text))
+    return frozenset((*figures, *names))
 
 
 def claimed(chosen: Chosen, best: float, aim: Aim, today: str) -> JsonObject:

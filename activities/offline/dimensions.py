@@ -24,8 +24,9 @@ class Dimension:
     prefer: str
     more: tuple[str, ...] = ()
     """Further words by which a document shows that it is about this side."""
-    in_their_words: bool = False
-    """Documents have a plainer name for it ("nurses", "pupils"): the words they use most."""
+    beside: str = ""
+    """Documents have a plainer name for this side ("nurses", "pupils"), and it is named by the
+    word they use most; this one may stand beside it ("nurses and training")."""
 
     @property
     def terms(self) -> frozenset[str]:
@@ -52,6 +53,7 @@ RISKS = Dimension(
     _words("risk failure incident hazard threat delay vulnerability problem loss"),
     "what could go wrong or has gone wrong with {s}",
     "inspection and incident reports, audits and studies before press accounts",
+    _words("accident fire outage disruption breakdown fault injury warning"),
 )
 BENEFITS = Dimension(
     "Benefits and results",
@@ -67,32 +69,32 @@ OPTIONS = Dimension(
 )
 RULES = Dimension(
     "Rules and approval",
-    _words("regulation requirement law compliance deadline permit obligation policy"),
+    _words("regulation law compliance permit obligation policy rule deadline"),
     "which rules, requirements and approvals apply to {s}",
     "regulations, decisions of authorities and contracts before comment on them",
-    _words("approval licence authority directive legislation guideline regulator court statute"),
+    _words("approval licence legislation guideline regulator court statute permission"),
 )
 PEOPLE = Dimension(
     "Staff and training",
-    _words("staff training employee skill workforce union worker personnel team"),
+    _words("staff training employee skill workforce union worker personnel"),
     "which people work with {s}, and how are they trained and employed",
     "staff reports, training records, minutes and letters of those concerned",
     _words(
         "crew recruitment overtime shift wage salary trainee instructor qualification vacancy "
-        "labour staffing manning teacher nurse operator engineer onboarding course"
+        "labour staffing manning teacher nurse onboarding employer"
     ),
-    in_their_words=True,
+    beside="training",
 )
 USERS = Dimension(
     "Users and customers",
-    _words("user customer satisfaction complaint survey visitor client experience"),
+    _words("customer satisfaction complaint survey visitor consumer passenger"),
     "how do those who use {s} take to it",
     "surveys, counts and statistics before single voices",
     _words(
-        "passenger patient traveller traveler rider resident consumer tenant guest pupil subscriber "
-        "shopper ticket household parent commuter reader member ridership"
+        "patient rider resident tenant guest pupil subscriber shopper ticket household parent "
+        "commuter ridership"
     ),
-    in_their_words=True,
+    beside="user",
 )
 SAFETY = Dimension(
     "Safety",
@@ -100,7 +102,7 @@ SAFETY = Dimension(
     "how safe is {s}",
     "inquiries, inspections and incident records before press accounts",
     _words("rescue explosion smoke evacuation casualty danger incident firefighter"),
-    in_their_words=True,
+    beside="safety",
 )
 SECURITY = Dimension(
     "Security",
@@ -108,33 +110,33 @@ SECURITY = Dimension(
     "how secure is {s}",
     "audits, advisories and incident records before vendors' statements",
     _words("phishing cyberattack ransomware authentication hacker cybersecurity threat"),
-    in_their_words=True,
+    beside="security",
 )
 ENVIRONMENT = Dimension(
     "Environment and emissions",
-    _words("environment emission carbon pollution noise climate waste energy"),
+    _words("emission carbon pollution noise climate waste environmental"),
     "what does {s} mean for the environment",
     "measurements, inventories and studies before statements",
     _words(
         "co2 greenhouse wildlife habitat biodiversity footprint recycling sustainability species "
-        "environmental contamination effluent"
+        "contamination effluent"
     ),
-    in_their_words=True,
+    beside="emission",
 )
 RELIABILITY = Dimension(
     "Operation and reliability",
-    _words("operation reliability performance maintenance availability outage delay repair"),
+    _words("reliability maintenance availability outage delay repair performance"),
     "how reliably does {s} work from day to day",
     "measurements, operating records and datasets",
     _words("punctuality cancellation downtime breakdown disruption fault uptime cancelled"),
-    in_their_words=True,
+    beside="reliability",
 )
 CONTRACTS = Dimension(
     "Contracts and suppliers",
-    _words("contract supplier tender procurement vendor bid award delivery"),
+    _words("contract supplier tender procurement vendor bid award"),
     "who supplies {s}, and under which contracts",
     "contracts, notices and evaluations before suppliers' own statements",
-    _words("purchase bidder manufacturer contractor offer agreement invoice lease"),
+    _words("bidder manufacturer contractor agreement invoice lease delivery"),
 )
 TECHNOLOGY = Dimension(
     "Technology and design",
@@ -177,6 +179,11 @@ ALL = (
     COSTS, SAFETY, PEOPLE, USERS, ENVIRONMENT, RELIABILITY, RULES, CONTRACTS, SECURITY, TECHNOLOGY,
     RISKS, BENEFITS, OPTIONS, SCHEDULE,
 )  # fmt: skip
+
+SHOWN = (
+    COSTS, SAFETY, PEOPLE, USERS, ENVIRONMENT, RELIABILITY, RULES, CONTRACTS, SECURITY,
+)  # fmt: skip
+"""Sides whose words tell what a document is about; any document speaks of plans and results."""
 
 _AUTHORITATIVE = ("regulation", "study", "dataset", "report", "minutes", "slides", "mail", "note")
 _PLURALS = {"study": "studies", "regulation": "regulations", "dataset": "datasets",

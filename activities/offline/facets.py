@@ -12,9 +12,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from activities.offline.headings import asked
 from activities.offline.language import content_terms
 from activities.offline.questions import Question, listing
-from workflows.plan import OVERLAP, Facet, QuestionKind, twins
+from workflows.plan import Facet, QuestionKind, twins
 
 _FORMS = (
     "What is known about {a} with regard to {s}{p}?",
@@ -34,7 +35,6 @@ _ALONE = (
     "How do things stand with {a}{p}?",
     "Which findings are there on {a}{p}?",
 )
-_APART = OVERLAP - 0.1
 
 
 @dataclass(frozen=True)
@@ -60,19 +60,21 @@ class Draft:
 
 def as_facets(drafts: Sequence[Draft], question: Question) -> list[Facet]:
     facets: list[Facet] = []
-    for index, draft in enumerate(drafts):
+    for draft in drafts:
         earlier = [f.id for f in facets]
-        facet = Facet(
-            id=_slug(draft.title, earlier),
-            title=draft.title[:160],
-            question="-",
-            boundary=_boundary(draft, drafts, question),
-            prefer=draft.prefer[:300],
-            reason=draft.reason[:600],
-            # A part that asks what the others mean needs their findings; three are enough to go on.
-            depends_on=tuple(earlier[:3]) if draft.follows else (),
+        facets.append(
+            Facet(
+                id=_slug(draft.title, earlier),
+                title=draft.title[:160],
+                question="-",
+                boundary=_boundary(draft, drafts, question),
+                prefer=draft.prefer[:300],
+                reason=draft.reason[:600],
+                # A part that asks what the others mean needs their findings; three are enough.
+                depends_on=tuple(earlier[:3]) if draft.follows else (),
+            )
         )
-        facets.append(_asking(facet, draft, index, facets, question))
+    facets = _worded(facets, [_wordings(draft, question) for draft in drafts])
     named = {facet.id for facet, draft in zip(facets, drafts, strict=True) if draft.named}
     # Found in the documents and still not to be told from another: it is the other's.
     while pair := next((p for p in twins(facets) if {p[0].id, p[1].id} - named), None):
@@ -84,58 +86,60 @@ def as_facets(drafts: Sequence[Draft], question: Question) -> list[Facet]:
     ]
 
 
-def _asking(
-    facet: Facet, draft: Draft, index: int, earlier: Sequence[Facet], question: Question
-) -> Facet:
-    """The facet with the first wording that keeps it apart from those before it."""
-    tried = [
-        facet.model_copy(update={"question": text[:1200]})
-        for text in _wordings(draft, index, question)
-    ]
-    return min(
-        tried,
-        key=lambda f: (
-            (worst := max((_alike(f, other) for other in earlier), default=0.0)) >= _APART,
-            worst if worst >= _APART else 0.0,
-            tried.index(f),
-        ),
-    )
+def _worded(facets: Sequence[Facet], wordings: Sequence[Sequence[str]]) -> list[Facet]:
+    """The facets with their plainest wording, another where two would read as one."""
+    turn = [0] * len(facets)
+
+    def put() -> list[Facet]:
+        return [
+            facet.model_copy(update={"question": texts[turn[i]][:1200]})
+            for i, (facet, texts) in enumerate(zip(facets, wordings, strict=True))
+        ]
+
+    ids = [facet.id for facet in facets]
+    while alike := twins(put()):
+        places = [ids.index(facet.id) for pair in alike for facet in reversed(pair)]
+        free = next((i for i in places if turn[i] + 1 < len(wordings[i])), None)
+        if free is None:
+            break
+        turn[free] += 1
+    return put()
 
 
-def _alike(one: Facet, other: Facet) -> float:
-    """Share of the smaller facet's words that the other has too."""
-    a, b = (set(re.findall(r"\w{4,}", f"{f.title} {f.question}".lower())) for f in (one, other))
-    return len(a & b) / min(len(a), len(b)) if a and b else 0.0
-
-
-def _wordings(draft: Draft, index: int, question: Question) -> list[str]:
+def _wordings(draft: Draft, question: Question) -> list[str]:
+    """Ways to ask for a draft, the plainest first."""
     about = set(content_terms(draft.about))
     spans = [s for s in question.spans if not about & set(content_terms(s))]
     subject = listing(spans)
     if draft.side:
         subject = listing([a.text for a in question.aspects if not a.asks][:5]) or subject
     held = set(content_terms(f"{draft.about} {subject}"))
-    own = [p for p in draft.phrases if not set(content_terms(p)) <= held]
-    particular = [f", in particular {listing(own[:n])}" for n in (3, 4, 2) if len(own) >= n] or (
-        [f", in particular {own[0]}"] if own else [""]
-    )
+    own = [p for p in draft.phrases if not set(content_terms(p)) <= held][:2]
+    particular = f", in particular {listing(own)}" if own else ""
     if draft.asks:
-        asked = draft.asks[0].upper() + draft.asks[1:]
-        named = set(content_terms(subject)) <= set(content_terms(asked))
-        start = asked if named or not subject else f"Regarding {subject}: {draft.asks}"
-        return [f"{start}{p}?" for p in ["", *particular]]
+        return [f"{_asking(draft, question)}{p}?" for p in ("", particular)]
     covered = not subject or set(content_terms(subject)) <= set(content_terms(draft.about))
     forms = _ALONE if covered else (_SIDES if draft.side else _FORMS)
-    turned = [forms[(index + i) % len(forms)] for i in range(len(forms))]
-    texts = [f.format(a=draft.about, s=subject, p=p) for p in particular for f in turned]
+    texts = [f.format(a=draft.about, s=subject, p=particular) for f in forms]
     if len(spans) > 1 and not draft.side:
-        texts += [f.format(a=draft.about, s=s, p=particular[0]) for s in spans for f in turned]
+        texts += [f.format(a=draft.about, s=s, p=particular) for s in spans for f in forms]
     # The last resort, where all else would read like a neighbour; it does without the subject.
     if draft.named or own:
-        texts += [f.format(a=draft.about, p=particular[0]) for f in _ALONE]
+        texts += [f.format(a=draft.about, p=particular) for f in _ALONE]
     if draft.named:
         texts += [f"What about {draft.about}?"]
-    return texts
+    return list(dict.fromkeys(texts))
+
+
+def _asking(draft: Draft, question: Question) -> str:
+    """A part's own question, with the subject in it."""
+    clause, subject = draft.asks, question.subject
+    plain = clause[0].upper() + clause[1:]
+    if not draft.named or not subject:
+        return plain
+    if set(content_terms(subject)) <= set(content_terms(clause)):
+        return asked(clause, "") or plain
+    return asked(clause, subject) or f"Regarding {subject}: {clause}"
 
 
 def _boundary(draft: Draft, drafts: Sequence[Draft], question: Question) -> str:

@@ -26,7 +26,8 @@ _SO_TOLD = re.compile(rf"how (?P<adj>[\w-]+) (?P<np>.+?) (?P<be>{_BE})", re.I)
 _WHETHER = re.compile(rf"whether (?P<np>.+?) (?P<be>{_BE}) (?P<adj>[\w-]+)", re.I)
 _TAKES = re.compile(rf"how long (?:(?P<aux>{_HELP}) )?(?P<np>.+?) (?:takes?|lasts?)", re.I)
 _COST = re.compile(
-    rf"(?:what|how much) (?:(?P<aux>{_HELP}) )?(?P<np>.+?) costs?(?P<rest>(?: \w+)*)", re.I
+    rf"(?:what|how much) (?:(?P<aux>{_HELP}) )?(?!{_BE}\b)(?P<np>.+?) costs?(?P<rest>(?: \w+)*)",
+    re.I,
 )
 _DONE = re.compile(
     rf"how (?P<be>{_BE}) (?P<np>.+?) (?P<verb>\w+)(?: (?P<particle>for|with|up|out|on))?", re.I

@@ -11,7 +11,10 @@ from collections import Counter
 from collections.abc import Sequence
 
 from activities.offline import dimensions
+from activities.offline.aboutness import Documents
 from activities.offline.facets import Draft
+from activities.offline.grammar import trimmed
+from activities.offline.headings import heading, subject_of
 from activities.offline.language import capitalised, content_terms, stem, words
 from activities.offline.lexicon import STOP
 from activities.offline.questions import GENERIC_STEMS, Aspect, Question
@@ -19,7 +22,9 @@ from activities.offline.themes import Landscape, Theme
 from activities.offline.topicality import Passage
 
 
-def named_parts(question: Question, view: Landscape) -> list[Draft]:
+def named_parts(
+    question: Question, view: Landscape, documents: Documents | None = None, most: int = 10
+) -> list[Draft]:
     """A draft for every part the question names; "risks and challenges" are one."""
     aspects: list[Aspect] = []
     for aspect in _completed(question, view):
@@ -28,7 +33,29 @@ def named_parts(question: Question, view: Landscape) -> list[Draft]:
             aspects[-1] = Aspect(f"{aspects[-1].text} and {aspect.text}")
         else:
             aspects.append(aspect)
-    return [named_draft(aspect, view) for aspect in aspects]
+    spare = most - len(aspects) - _RESERVED
+    split: list[Aspect] = []
+    for aspect in aspects:
+        halves = _halves(aspect, documents) if documents and spare > 0 else []
+        spare -= bool(halves)
+        split += halves or [aspect]
+    return [named_draft(aspect, view) for aspect in split]
+
+
+_RESERVED = 3
+"""Places kept for what the documents show and the question does not name."""
+_MUCH = 4
+
+
+def _halves(aspect: Aspect, documents: Documents) -> list[Aspect]:
+    """ "How A and B perform" as two, where several documents are about each."""
+    joint = subject_of(aspect.text) if aspect.asks else None
+    parts = [part.strip() for part in re.split(r",\s*(?:and )?|\s+and\s+", joint or "")]
+    if not joint or len(parts) != 2 or len(parts[0].split()) > 3:
+        return []
+    about = [documents.about(set(content_terms(part))) for part in parts]
+    apart = all(len(set(a) - set(b)) >= _MUCH for a, b in (about, about[::-1]))
+    return [Aspect(aspect.text.replace(joint, p), True) for p in parts] if apart else []
 
 
 _FAMILIES = (
@@ -66,9 +93,13 @@ def _completed(question: Question, view: Landscape) -> list[Aspect]:
 
 
 def named_draft(aspect: Aspect, view: Landscape) -> Draft:
+    title = heading(aspect.text) if aspect.asks else aspect.text.strip(" ?.")
+    title = (title[0].upper() + title[1:])[:110]
     members = view.holding(phrase_of(aspect))
-    title = _title(aspect)
-    phrases = view.phrases(members, content_terms(title), 8) if members else []
+    if aspect.asks:
+        parts = re.split(r",\s*|\s+and\s+", title)
+        members = members.union(*(view.holding(part) for part in parts))
+        members = members or frozenset().union(*(view.holding(word) for word in title.split()))
     if members:
         reason = (
             f"Named in the question; {len(members)} of the {len(view.passages)} passages on the "
@@ -80,11 +111,11 @@ def named_draft(aspect: Aspect, view: Landscape) -> Draft:
         )
     return Draft(
         title=title,
-        about=aspect.text,
+        about=inline(title) if aspect.asks else aspect.text,
         reason=reason,
-        prefer=dimensions.prefer(aspect.text, kinds_of(members, view.passages)),
+        prefer=dimensions.prefer(title, kinds_of(members, view.passages)),
         named=True,
-        phrases=tuple(phrases),
+        phrases=tuple(view.tied(members, content_terms(title))),
         asks=aspect.text if aspect.asks else "",
         follows=aspect.follows,
         weight=float(len(members)),
@@ -100,40 +131,17 @@ def core_parts(question: Question, view: Landscape, named: Sequence[Draft]) -> l
         terms = set(content_terms(span)) - GENERIC_STEMS
         called = bool(terms & whose) and len(terms - whose) < 2  # "the Harrow district"
         if terms - whose and len(content_terms(span)) > 1 and not called:
-            draft = named_draft(Aspect(span), view)
+            draft = named_draft(Aspect(trimmed(span)), view)
             if not covered(draft, [*named, *drafts]):
                 drafts.append(draft)
     return drafts[:2]
 
 
-_LEAD = re.compile(
-    r"^(?:(?:in|for|to|at|by|from|with|on) )?(?:what|which|who|how|when|where|why|whether)\b"
-    r"(?: (?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|it|its|they|"
-    r"their|the|a|an|be|been))*\s*",
-    re.I,
-)
-
-
-def _title(aspect: Aspect) -> str:
-    text = aspect.text.strip(" ?.")
-    if aspect.asks:
-        caused = re.match(r"what (?:caused|causes|led to|drove|drives) (.+)", text, re.I)
-        means = re.match(r"what (?:does|do|did|would) (?:that|this|it|these) mean (.+)", text, re.I)
-        rest = _LEAD.sub("", text)
-        if caused:
-            text = f"Causes of {caused[1]}"
-        elif means:
-            text = f"What it means {means[1]}"
-        elif rest and not text.lower().startswith(("how", "why")):
-            text = rest
-    return (text[0].upper() + text[1:])[:110]
-
-
 _FEW = 16
 
 
-def shown_themes(view: Landscape, kept: Sequence[Draft]) -> list[Draft]:
-    """Themes on topic that nothing kept covers yet."""
+def shown_themes(view: Landscape, documents: Documents, kept: Sequence[Draft]) -> list[Draft]:
+    """Themes on topic that nothing kept covers yet, and that documents are about."""
     drafts: list[Draft] = []
     few = len(view.passages) < _FEW
     least = 2 if few else max(3, len(view.passages) // 25)
@@ -143,21 +151,23 @@ def shown_themes(view: Landscape, kept: Sequence[Draft]) -> list[Draft]:
         telling = set(content_terms(theme.phrases[0])) - GENERIC_STEMS - view.known
         if few and len(telling) < 2 and len(theme.documents) < 3:
             continue  # where little was found, a theme needs a telling name or a third witness
-        draft = _theme_draft(theme, view)
+        if len(documents.about(telling, together=True)) < (1 if few else 2):
+            continue
+        draft = theme_draft(theme, view)
         if not covered(draft, [*kept, *drafts]):
             drafts.append(draft)
     return drafts
 
 
-def _theme_draft(theme: Theme, view: Landscape) -> Draft:
-    more = view.phrases(theme.passages, content_terms(theme.title), 8)
+def theme_draft(theme: Theme, view: Landscape) -> Draft:
+    more = view.tied(theme.passages, content_terms(theme.title))
     return Draft(
         title=theme.title,
         about=inline(theme.title),
         reason=(
             f"{len(theme.passages)} of the {len(view.passages)} passages on the subject, in "
             f"{len(theme.documents)} documents, deal with it: "
-            f"{', '.join(dict.fromkeys([*theme.phrases[:3], *more[:2]]))}."
+            f"{', '.join(dict.fromkeys([*theme.phrases[:3], *more]))}."
         ),
         prefer=dimensions.prefer(theme.title, kinds_of(theme.passages, view.passages)),
         phrases=tuple(more),

@@ -34,6 +34,7 @@ _FURNITURE = re.compile(
     r"^page \d+|\bpage \d+ of \d+|^about the columns:|^end of (?:e-?mail|export|document)|"
     r"\bhave attached\b|\bis attached\b|\battached (?:is|are|you|to)\b|download the|"
     r"for (?:more|further) information|this e-?mail (?:and|is)|confidentiality notice|"
+    r"view history|edit links|move to sidebar|permanent link|page information|cite this page|"
     r"printed on|last (?:updated|modified)|^(?:table|figure|fig\.?|chart|exhibit) \d+[.:]?\s",
     re.I,
 )
@@ -230,6 +231,8 @@ def usable(sentence: str) -> float:
         return 0.0
     if is_heading(sentence) or _SELF_REFERENCE.search(text):
         return 0.0
+    if count > 16 and _capitals(text) > 0.8:
+        return 0.1  # a menu, or a list of names
     letters = sum(c.isalpha() or c.isspace() for c in text)
     if letters < 0.6 * len(text) or count > 110:
         return 0.1
@@ -252,6 +255,11 @@ def usable(sentence: str) -> float:
 
 _JOINING = frozenset({"a", "an", "and", "as", "at", "but", "by", "for", "from", "in", "into", "of",
                       "on", "or", "our", "the", "their", "to", "with"})  # fmt: skip
+
+
+def _capitals(text: str) -> float:
+    tokens = [token for token in text.split() if token[0].isalpha()]
+    return sum(token[0].isupper() for token in tokens) / max(1, len(tokens))
 
 
 @lru_cache(maxsize=20_000)
@@ -312,5 +320,5 @@ def unglued(text: str) -> str:
 
 def plain(sentence: str) -> str:
     """The sentence without list marks and Markdown residue, white space folded."""
-    text = _EMPHASIS.sub(r"\1", " ".join(sentence.split()))
+    text = _EMPHASIS.sub(r"\1", " ".join(sentence.split())).replace("[ edit ]", "")
     return _MARKS.sub("", text).strip()

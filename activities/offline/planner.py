@@ -8,24 +8,29 @@ for a comparison, costs and risks for a decision). A narrow fact is one facet.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from activities.offline import dimensions
+from activities.offline.aboutness import Documents
 from activities.offline.conversation import Conversation
 from activities.offline.facets import Draft, as_facets, joined
 from activities.offline.kinds import deciding, explaining, fact, general, periods, sides
 from activities.offline.language import capitalised, content_terms, similarity
 from activities.offline.parts import core_parts, covered, named_parts, phrase_of, shown_themes
 from activities.offline.questions import Question, read_question
+from activities.offline.subdomains import subdomains
 from activities.offline.themes import Landscape
 from activities.offline.topicality import gather, on_topic
 from activities.offline.transport import Reply, UseTools
 from workflows.plan import QuestionKind
 
-_MOST_QUERIES = 12
-_TARGET = {"quick": 4, "standard": 7, "deep": 12}
+_MOST_QUERIES = 16
+_TARGET = {"quick": 4, "standard": 8, "deep": 12}
 """How many facets are aimed at; what the question names may go beyond, up to the cap."""
+_PLACES = 3
+"""Kept for what the documents show and the question does not name."""
+_SOME = 5
 
 
 def plan(conversation: Conversation) -> UseTools | Reply:
@@ -37,16 +42,18 @@ def plan(conversation: Conversation) -> UseTools | Reply:
     if can_search and not done:
         return _search(_broad(question))
     found = gather(done, question.text)
+    documents = Documents(found)
     topical = on_topic(found)
-    view = Landscape(topical, content_terms(question.subject))
+    names = " ".join(name.text for name in capitalised(question.text))
+    view = Landscape(topical, content_terms(f"{question.subject} {names}"))
     asked_before = {str(call.input.get("query", "")) for call in done}
     if can_search and len({call.turn for call in done}) == 1:
         more = [q for q in _deeper(question, view) if q not in asked_before]
         if more:
             return _search(more)
-    target = min(int(brief.get("max_facets", 10)), _TARGET.get(str(brief.get("effort")), 7))
-    drafts = _drafts(question, view, target)
-    drafts = _fitted(drafts, int(brief.get("max_facets", 10)))
+    most = int(brief.get("max_facets", 10))
+    target = min(most, _TARGET.get(str(brief.get("effort")), 7))
+    drafts = _fitted(_drafts(question, view, documents, target, most), most)
     facets = as_facets(_told_apart(drafts), question)
     return Reply(
         {"kind": question.kind.value, "facets": [facet.model_dump(mode="json") for facet in facets]}
@@ -83,43 +90,51 @@ def _deeper(question: Question, view: Landscape) -> list[str]:
     return [f"{' '.join(t.phrases[:3])} {question.subject}".strip() for t in view.themes(8)]
 
 
-def _drafts(question: Question, view: Landscape, target: int) -> list[Draft]:
+def _drafts(
+    question: Question, view: Landscape, documents: Documents, target: int, most: int
+) -> list[Draft]:
     if question.kind is QuestionKind.FACT:
         return [fact(question)]
-    named = named_parts(question, view)
-    if question.kind is QuestionKind.DECISION:
-        named = core_parts(question, view, named) + named
-    by_kind: dict[QuestionKind, Callable[[], list[Draft]]] = {
-        QuestionKind.COMPARISON: lambda: sides(question, view),
-        QuestionKind.TIMELINE: lambda: periods(question, view),
-        QuestionKind.CAUSE: lambda: explaining(question, view, named),
-        QuestionKind.DECISION: lambda: deciding(question, view, named),
-        QuestionKind.OVERVIEW: list,
-    }
-    special = by_kind[question.kind]()
-    if question.kind is QuestionKind.COMPARISON and special:
+    named = named_parts(question, view, documents, most)
+    if question.kind is QuestionKind.COMPARISON and (things := sides(question, view)):
         # The criteria stand in every side's question; only questions of their own are left.
-        return special + [d for d in named if d.asks]
-    if question.kind is QuestionKind.TIMELINE and special:
-        return special + named
+        return things + [d for d in named if d.asks]
+    if question.kind is QuestionKind.TIMELINE and (stretches := periods(question, view)):
+        return stretches + named
+    if question.kind is QuestionKind.CAUSE:
+        kept = named + explaining(question, view, named)
+        kept += shown_themes(view, documents, kept)[: max(target - len(kept), 0)]
+    else:
+        kept = _surveyed(question, view, documents, named, target, most)
+    return kept + _spare(question, view, kept, target)
+
+
+def _surveyed(
+    question: Question,
+    view: Landscape,
+    documents: Documents,
+    named: list[Draft],
+    target: int,
+    most: int,
+) -> list[Draft]:
+    """What is named, what a decision needs, and what the documents show besides."""
     kept = list(named)
-    room = max(target - len(kept), 0)
-    # What the kind needs and the documents' own themes share the room that is left.
-    themes = shown_themes(view, kept + special)
-    share = room if not special else max(room - min(len(special), (room + 1) // 2), 0)
-    kept += themes[:share]
-    kept += [d for d in special if not covered(d, kept)][: max(target - len(kept), 0)]
-    kept += themes[share:][: max(target - len(kept), 0)]
-    # Few themes: the sides that any matter has, the best documented first.
-    room = (min(6, target) if question.kind is QuestionKind.OVERVIEW else min(3, target)) - len(
-        kept
-    )
-    spare = [d for d in general(question, view) if not covered(d, kept)]
-    documented = [d for d in spare if len(d.passages) > max(2, len(view.passages) // 12)]
-    kept += documented[: max(room, 0)]
-    if len(kept) < min(3, target):
-        kept += [d for d in spare if d not in kept][: 3 - len(kept)]
-    return kept
+    if question.kind is QuestionKind.DECISION:
+        kept = core_parts(question, view, named) + kept
+        kept += deciding(question, view, kept)[: max(most - _PLACES - len(kept), 0)]
+    # Named parts may fill the target; what the documents show has places of its own.
+    room = min(most, max(target, len(kept) + _PLACES)) - len(kept)
+    kept += subdomains(question, view, documents, kept, room)
+    themes = shown_themes(view, documents, kept)
+    return kept + themes[: max(min(target, _SOME) - len(kept), 0)]
+
+
+def _spare(question: Question, view: Landscape, kept: list[Draft], target: int) -> list[Draft]:
+    """For a plan of hardly anything: the sides that any matter has, the best documented first."""
+    least = min(3, target)
+    if len(kept) >= least:
+        return []
+    return [d for d in general(question, view) if not covered(d, kept)][: least - len(kept)]
 
 
 def _told_apart(drafts: Sequence[Draft]) -> list[Draft]:

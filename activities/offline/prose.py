@@ -15,7 +15,7 @@ from activities.offline.language import content_terms, sentences
 from activities.offline.passages import figures, is_row, plain
 from workflows.evidence import AUTHORITY
 
-_REFERENCE = re.compile(r"\s?\[(?:\d{1,5}(?:[,;–-]\s?\d{1,5})*|citation needed|note \d+)\]")
+_REFERENCE = re.compile(r"\s?\[ ?(?:\d{1,5}(?:[,;–-]\s?\d{1,5})*|citation needed|note \d+) ?\]")
 _FIRST_PERSON = re.compile(r"\b(?:we|our|ours|us|I|my|we've|we're|I'm|I've|we'll)\b", re.I)
 _NOT_A_PERSON = re.compile(r"\b(?:the US|U\.S\.|US\$?|Part I|Phase I|World War I|Type I)\b")
 _CONNECTIVE = re.compile(

@@ -241,7 +241,8 @@ def _spans_of_subject(
         whole = parted(sentence.rstrip(" ?.!"))
         if whole.opening:
             named_there = [name.text for name in capitalised(whole.opening)]
-            later += (not whole.bears and named_there) or _spans(tokens_of(whole.opening), taken)
+            spoken_of = _spans(tokens_of(whole.opening), taken)
+            later += spoken_of if whole.bears or not aspects else named_there
             bearing = whole.bears
         body = whole.lead or whole.asked
         for clause in asked:
@@ -330,9 +331,9 @@ def _named_part(span: list[Token], taken: set[str]) -> str:
     ):
         kept = kept[1:]
     text = [t for chunk in kept for t in chunk if t.low not in VERDICTS]
-    if text and text[0].low in _ARTICLES and len(text) > 1 and text[1].role == "noun":
-        return _said(text, empty)
     while text and text[0].role in {"preposition", "determiner"}:
+        if text[0].low in _ARTICLES and text[1:] and text[1].role == "noun":
+            break
         text = text[1:]
     return _said(text, empty)
 

@@ -14,70 +14,17 @@ from functools import lru_cache
 from math import log, sqrt
 from types import MappingProxyType
 
-from activities.offline.language import STOP, capitalised, content_terms, noun_phrases, words
-from activities.offline.lexicon import GENERIC, VERBS
+from activities.offline.language import (
+    STOP,
+    capitalised,
+    content_terms,
+    noun_phrases,
+    similarity,
+    words,
+)
 from activities.offline.stemming import stem
+from activities.offline.vocabulary import ACTS, DESCRIPTORS, FILLER, SOFT, kinship
 
-_SYNONYMS = """
-cost price expense expenditure spend spending charge fee tariff
-pay salary wage compensation remuneration
-revenue sale turnover income earning
-profit margin
-buy purchase procure procurement acquire acquisition
-worker employee staff personnel workforce labour labor
-customer client consumer shopper
-passenger rider traveller traveler
-patient resident
-driver operator
-law regulation legislation statute act rule
-compliance conformity adherence
-danger risk hazard threat
-accident incident collision crash
-failure outage breakdown fault defect downtime
-delay lateness disruption
-safety security
-education training course
-learn study research
-emission pollution exhaust
-noise sound acoustic decibel
-fire blaze thermal
-pilot trial test experiment demonstration
-supplier vendor manufacturer maker
-contract agreement tender
-growth rise increase expansion
-fall decline decrease reduction drop
-benefit advantage gain
-drawback disadvantage downside limitation
-reliability availability uptime dependability
-repair maintenance servicing upkeep
-satisfaction complaint feedback
-schedule timetable timeline
-building facility premises
-vehicle car fleet
-grid network
-data information
-speed velocity
-length distance range
-age lifetime lifespan
-begin start launch introduce introduction
-end finish completion
-forecast projection outlook prediction
-plan strategy roadmap
-money fund funding finance financing grant subsidy investment
-birth born
-death died killed
-spouse wife husband married
-"""
-_FILLER_WORDS = """
-document source text material evidence corpus say state mention describe known available relevant
-concerning major significant effective effectively particular kind current currently existing
-possible consider considering role extent way aspect factor key main important detail give given
-based need help make use using play affect influence relate involve include regard
-happen occur change afterwards later before since
-"""
-_SOFT = {stem(word) for word in GENERIC}
-_ACTS = {stem(word) for word in VERBS}
-_FILLER = {stem(word) for word in _FILLER_WORDS.split()}
 _WANTS = (
     ("number", re.compile(
         r"\bhow (?:many|much|often|far|long|large|big|fast|high)\b|\b(?:percentage|share|rate|"
@@ -95,21 +42,15 @@ _REASON = re.compile(
     re.I,
 )
 _DATE = re.compile(r"\b(?:1[5-9]|20)\d\d\b")
+_SAME_QUESTION = 0.9
+_QUOTED = re.compile(r"[\"“]([^\"”]{2,80})[\"”]")
+# "What sport …", "which country …": the answer is one, and seldom says so.
+_ANSWER_KIND = re.compile(
+    r"\b(?:what|which)\s+([a-z]+)\s+(?:is|are|was|were|did|does|do|has|have|can)\b", re.I
+)
 _JOINT = re.compile(r"\s+(?:and|or|versus|vs\.?)\s+|\s*[,;/&]\s*", re.I)
 _SAID_ELSEWHERE = 0.55
 """What a term in the title or heading counts for the sentences under it."""
-
-
-def _groups() -> dict[str, frozenset[str]]:
-    table: dict[str, frozenset[str]] = {}
-    for line in _SYNONYMS.strip().splitlines():
-        group = frozenset(stem(word) for word in line.split())
-        for term in group:
-            table[term] = table.get(term, frozenset()) | group
-    return table
-
-
-_GROUPS = _groups()
 
 
 @dataclass(frozen=True)
@@ -129,7 +70,9 @@ class Aim:
     named: frozenset[str]
     """Terms that stand in the ask only as part of names: whom it is about, not what."""
     names: tuple[str, ...]
-    """Names of several words in the ask, in lower case."""
+    """Names of several words, or in quotation marks, in the ask; in lower case."""
+    narrow: bool
+    """The ask is the question itself and names what it is about: its name is what must be there."""
     wants: frozenset[str]
     frequency: Mapping[str, int]
     documents: int
@@ -199,6 +142,11 @@ class Aim:
         roots = _roots(text)
         return sum(w for t, w in self.subject.items() if t in roots) / total if total else 0.0
 
+    def speaks_of(self, text: str) -> bool:
+        """Whether a text names the thing that a narrow question is about."""
+        low = text.lower()
+        return self.narrow and any(name in low for name in self.names)
+
     def titled(self, title: str) -> bool:
         """Whether a title is wholly made of the ask's terms, a distinctive one among them."""
         terms = set(content_terms(title.split(" (", 1)[0]))
@@ -224,8 +172,11 @@ def aim_at(
             known[root] = max(known.get(root, 0), count)
     shared, titled = set(content_terms(question)), set(content_terms(title))
     asked = [t for t in dict.fromkeys(content_terms(f"{title} {ask}")) if not t.isdigit()]
-    named = {t for name in capitalised(ask) for t in content_terms(name.text)}
-    solid = [t for t in asked if t not in _FILLER and t not in _ACTS]
+    called = [name.text for name in capitalised(ask)] + _QUOTED.findall(ask)
+    named = {t for name in called for t in content_terms(name)}
+    kinds = {t for kind in _ANSWER_KIND.findall(ask) for t in content_terms(kind)} | DESCRIPTORS
+    kinds = kinds - named if similarity(question, ask) >= _SAME_QUESTION else set()
+    solid = [t for t in asked if t not in FILLER and t not in ACTS]
     own = frozenset(t for t in solid if t not in shared or t in titled)
     weights: dict[str, float] = {}
     for term in asked:
@@ -237,8 +188,11 @@ def aim_at(
             weight *= 0.7
         if own and term in shared and term not in titled:
             weight *= 0.5
-        if term in named and term not in _SOFT | _FILLER | _ACTS:
-            weight *= 1.2
+        if term in named and term not in SOFT | FILLER | ACTS:
+            # In a folder about one thing its name is everywhere, and still what is asked about.
+            weight = max(weight * 1.2, 1.0 if term in titled else 0.0)
+        if term in kinds:
+            weight *= 0.1
         weights[term] = round(weight, 4)
     surface: dict[str, str] = {}
     for word in words(f"{ask} {title}"):
@@ -247,7 +201,9 @@ def aim_at(
     spelled = re.sub(r"\b(?:in particular|especially|such as)\b", ",", ask, flags=re.I)
     phrases = tuple(dict.fromkeys([*noun_phrases(title), *noun_phrases(spelled)]))
     wants = frozenset(kind for kind, cue in _WANTS if cue.search(ask))
-    names = tuple(_bare_name(n.text) for n in capitalised(ask) if " " in n.text)
+    quoted = set(_QUOTED.findall(ask))
+    names = tuple(_bare_name(name) for name in called if " " in name or name in quoted)
+    names = names or tuple(_bare_name(name) for name in called)
     return Aim(
         title=title,
         ask=ask,
@@ -258,6 +214,7 @@ def aim_at(
         subject={t: _told_weight(t, known, documents) for t in sorted(shared) if not t.isdigit()},
         named=frozenset(named),
         names=names,
+        narrow=bool(names) and similarity(question, ask) >= _SAME_QUESTION,
         wants=wants,
         frequency=known,
         documents=documents,
@@ -267,7 +224,7 @@ def aim_at(
 
 def _told_weight(term: str, frequency: Mapping[str, int], documents: int) -> float:
     """What a term tells by itself: rare above common, things above general words and verbs."""
-    kind = 0.1 if term in _FILLER else 0.45 if term in _SOFT else 0.35 if term in _ACTS else 1.0
+    kind = 0.1 if term in FILLER else 0.65 if term in SOFT else 0.35 if term in ACTS else 1.0
     return kind * rarity(frequency.get(term), documents)
 
 
@@ -298,31 +255,6 @@ def rarity(count: int | None, documents: int) -> float:
     top = log(1 + (documents - 0.5) / 1.5)
     # The root keeps a folder of twenty files from turning every shared word into noise.
     return max(0.06, sqrt(log(1 + (documents - held + 0.5) / (held + 0.5)) / top))
-
-
-@lru_cache(maxsize=200_000)
-def kinship(one: str, other: str) -> float:
-    """How close two roots are: 1 the same, less for synonyms and for words of one family."""
-    if one == other:
-        return 1.0
-    if other in _GROUPS.get(one, ()):
-        return 0.7
-    shorter, longer = sorted((one, other), key=len)
-    if len(shorter) >= 5 and longer.startswith(shorter) and len(longer) - len(shorter) <= 5:
-        return 0.6
-    if len(shorter) >= 7 and longer[:7] == shorter[:7]:
-        return 0.6
-    return 0.0
-
-
-def is_general(term: str) -> bool:
-    """Whether a root is too general to be missed by itself."""
-    return term in _SOFT or term in _FILLER or term in _ACTS
-
-
-def synonyms(term: str) -> tuple[str, ...]:
-    """Other roots that may stand for a term."""
-    return tuple(sorted(_GROUPS.get(term, frozenset()) - {term}))
 
 
 @lru_cache(maxsize=20_000)

@@ -25,7 +25,7 @@ from activities.offline.passages import (
     is_row,
     plain,
 )
-from activities.offline.relevance import Aim, aim_at, is_general, synonyms
+from activities.offline.relevance import Aim, aim_at
 from activities.offline.scoring import (
     GOOD,
     USELESS,
@@ -37,6 +37,7 @@ from activities.offline.scoring import (
     uncovered,
 )
 from activities.offline.transport import Reply, UseTools
+from activities.offline.vocabulary import is_general, synonyms
 
 ENOUGH = 3
 _READS = 8

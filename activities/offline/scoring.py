@@ -75,7 +75,7 @@ def _sorted(scored: Iterator[Scored]) -> list[Scored]:
 def _scored(document: Document, aim: Aim, bridges: Bridges, tied: float) -> Scored:
     authority = AUTHORITY.get(document.kind, 0.5)
     lent = _lent(document.title, bridges)
-    linked = bool(lent) or aim.titled(document.title)
+    linked = bool(lent) or aim.titled(document.title) or aim.speaks_of(_said(document))
     tied = 1.0 if linked else tied
     apart = tied < (_APART if len(aim.subject) >= _FULL_QUESTION else _APART / 2)
     ranked = (
@@ -104,12 +104,17 @@ def _scored(document: Document, aim: Aim, bridges: Bridges, tied: float) -> Scor
     return Scored(document, round(min(worth, 1.0), 3), reason, tuple(ranked), linked)
 
 
+def _said(document: Document) -> str:
+    return " ".join([document.title, *document.sentences])
+
+
 def _on_topic(
     document: Document, aim: Aim, authority: float, lent: Mapping[str, float]
 ) -> Iterator[tuple[Window, float]]:
     """The windows that hold enough of what is distinctive, each with its worth."""
     whole = " ".join(document.sentences)
-    named = aim.titled(document.title)
+    titled = aim.titled(document.title)
+    named = titled or aim.speaks_of(_said(document))
     parts = [
         part
         for part in aim.parts
@@ -117,7 +122,7 @@ def _on_topic(
     ]
     if not parts:
         return
-    devoted = 1.0 if named else aim.coverage(document.title, only=aim.core, lent=lent)
+    devoted = 1.0 if titled else aim.coverage(document.title, only=aim.core, lent=lent)
     asked = periods(aim.ask)
     # Whom a question is about is not what it asks of them.
     point = set(aim.core) - aim.named
@@ -132,7 +137,7 @@ def _on_topic(
         said = aim.matches(window.text).keys()
         if not related or not said - (lent if not devoted else ()):
             continue
-        if point and not named and not point & (said | aim.matches(around).keys() | lent.keys()):
+        if point and not titled and not point & (said | aim.matches(around).keys() | lent.keys()):
             continue
         worth = (
             0.5 * aim.coverage(window.text, around, lent=lent)
@@ -141,7 +146,7 @@ def _on_topic(
             + 0.08 * aim.direct(window.text)
             + 0.14 * authority
             + 0.03 * len(periods(window.text) & asked)
-            + 0.08 * any(name in f"{around} {window.text}".lower() for name in aim.names)
+            + 0.1 * any(name in f"{around} {window.text}".lower() for name in aim.names)
         )
         yield window, worth * (0.5 if denies_relation(window.text, aim.ask) else 1.0)
 

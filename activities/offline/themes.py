@@ -57,7 +57,23 @@ class _Label:
 
     @property
     def is_name(self) -> bool:
-        return any(c.isupper() for c in self.name)
+        return any(c.isupper() for c in self.name) or self._proper
+
+    @property
+    def _proper(self) -> bool:
+        """Written with capitals throughout, as a programme or a place is."""
+        capitals = sum(
+            n for form, n in self.forms.items() if sum(w[0].isupper() for w in form.split()) > 1
+        )
+        return capitals * 3 > sum(self.forms.values()) * 2
+
+    @property
+    def heading(self) -> str:
+        """Its name as a heading has it: the plural, where the documents use it about as often."""
+        top = max(self.forms.values(), default=0)
+        plural = [f for f, n in sorted(self.forms.items()) if f.lower() == f"{self.name.lower()}s"
+                  and n * 4 >= top]  # fmt: skip
+        return f"{self.name}s" if plural else self.name
 
 
 class _Use:
@@ -130,7 +146,7 @@ class Landscape:
         """`known` terms are the subject itself; they name no theme."""
         self.passages = tuple(passages)
         self.known = frozenset(known)
-        self._labels = _labels(self.passages, self.known)
+        self._labels, self._nouns = _labels(self.passages, self.known)
 
     def themes(self, most: int) -> list[Theme]:
         """Strongest first."""
@@ -143,6 +159,15 @@ class Landscape:
                 home.append(label)
         themes = [_theme(seed, more, self._labels, self.passages) for seed, more in found]
         return sorted(themes, key=lambda t: (-t.weight, t.title))[:most]
+
+    def nouns(self) -> list[str]:
+        """The roots of single words that could name a theme, whatever they weigh."""
+        return [label.key[0] for label in self._nouns]
+
+    def theme_of(self, root: str) -> Theme:
+        """The theme that one of `nouns` names."""
+        label = next(label for label in self._nouns if label.key[0] == root)
+        return _theme(label, [], self._labels, self.passages)
 
     def holding(self, text: str) -> frozenset[int]:
         """The passages that hold a phrase's words, or most of them where it has many."""
@@ -176,8 +201,26 @@ class Landscape:
         return chosen[:most]
 
 
-def _labels(passages: Sequence[Passage], known: frozenset[str]) -> list[_Label]:
-    """Phrases that could name a theme, best first."""
+    def tied(self, members: frozenset[int], without: Iterable[str], most: int = 2) -> list[str]:
+        """Phrases that hardly stand anywhere but in these passages, and in many of them."""
+        least = max(4, len(members) // 5)
+        strong = [
+            label
+            for label in self._labels
+            if len(label.key) > 1
+            and len(label.passages & members) >= max(least, 0.8 * len(label.passages))
+            and len({self.passages[i].source_id for i in label.passages & members}) > 2
+        ]
+        if len(members) * 2 > len(self.passages):
+            return []  # what is tied to most passages is tied to nothing
+        names = {label.name for label in strong}
+        return [name for name in self.phrases(members, without, 8) if name in names][:most]
+
+
+def _labels(
+    passages: Sequence[Passage], known: frozenset[str]
+) -> tuple[list[_Label], list[_Label]]:
+    """Phrases that could name a theme, best first; and all single nouns among what was found."""
     labels: dict[Key, _Label] = {}
     use = _Use()
     for index, passage in enumerate(passages):
@@ -203,7 +246,23 @@ def _labels(passages: Sequence[Passage], known: frozenset[str]) -> list[_Label]:
             )
             label.documents.update(passages[i].source_id for i in label.passages)
         label.score = _score(label, passages, known, use)
-    return sorted((x for x in kept if x.score > 0), key=lambda x: (-x.score, x.key))
+    nouns = [x for x in kept if len(x.key) == 1 and len(x.documents) > 2 and _plain_noun(x, known)]
+    rated = sorted((x for x in kept if x.score > 0), key=lambda x: (-x.score, x.key))
+    return rated, sorted(nouns, key=lambda x: (-len(x.documents), x.key))
+
+
+def _plain_noun(label: _Label, known: frozenset[str]) -> bool:
+    word = label.name.lower()
+    small = sum(n for form, n in label.forms.items() if form.islower())
+    return (
+        len(word) > 3
+        and small * 5 >= sum(label.forms.values()) * 4
+        and word.isalpha()
+        and not any(c.isupper() for c in label.name)
+        and not _general(label.key[0], known)
+        and word not in VERBS
+        and not word.endswith((*ADJECTIVE_ENDINGS, "ly", "ed"))
+    )
 
 
 @lru_cache(maxsize=4096)
@@ -288,8 +347,8 @@ def _theme(
     # One word says little: where the documents mostly use it in a phrase, the phrase is the name.
     least = len(seed.passages) * (0.3 if len(seed.key) == 1 else 0.5)
     fuller = [x for x in labels if set(seed.key) < set(x.key) and len(x.passages) >= least]
-    name = (fuller[0] if fuller else seed).name
-    title = f"{name} and {partner.name}" if partner and len(name.split()) < 3 else name
+    name = (fuller[0] if fuller else seed).heading
+    title = f"{name} and {partner.heading}" if partner and len(name.split()) < 3 else name
     members = set(seed.passages)
     for index in set().union(*(p.passages for p in more)) - members:
         # Two of a theme's further phrases make a passage its own as well.

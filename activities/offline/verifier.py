@@ -16,7 +16,7 @@ from activities.offline.conversation import Conversation, JsonObject
 from activities.offline.language import sentences
 from activities.offline.passages import is_row
 from activities.offline.transport import Reply
-from workflows.conflicts import Candidate, agree, candidates, explain
+from workflows.conflicts import Candidate, Explanation, agree, candidates, explain
 from workflows.evidence import Claim, Quote
 from workflows.quantities import compatible, moments, quantities
 
@@ -29,7 +29,7 @@ _DEFINITION = re.compile(
     r"(?:[\w’'-]+\s?){1,2}|"
     r"(?:this|that|it|the (?:sum|figure|total|amount|estimate)) "
     r"(?:is the|covers?|contains?|counts?|leaves out|does not (?:cover|contain|count)) "
-    r"[^.;]{5,160}|only\s+(?:[\w’'-]+\s?){1,4}|per\s+[\w-]+)",
+    r"[^.;]{5,160}|only\s+(?:[\w’'-]+\s?){1,4}|per\s+(?!cent\b)[\w-]+)",
     re.I,
 )
 _POPULATION = re.compile(
@@ -41,6 +41,10 @@ _POPULATION = re.compile(
     re.I,
 )
 _TRAILING = re.compile(r"\s+(?:and|or|the|a|an|of|in|on|at|to|for|with|is|are|was|were|by)$", re.I)
+# "The old ferry" on one side does not make its figure an old one.
+_WEAK_ALONE = frozenset({"population", "superseded"})
+_ONE_SIDED = "nothing of the kind"
+_CUE = re.compile("“([^”]+)”")
 _EXPLAINED = frozenset({"definition", "period", "population", "method", "superseded"})
 
 
@@ -122,7 +126,7 @@ def _contradiction(group: JsonObject, told: list[JsonObject], found: Candidate) 
                 "text": text,
                 "claim_ids": list(position.claim_ids),
                 "value": position.value if found.kind != "polarity" else "",
-                "date": stated[0].text if stated else position.date,
+                "date": position.date or (stated[0].text if stated else ""),
                 "definition": _cue(_DEFINITION, text, context, position.value),
                 "population": _cue(_POPULATION, text, context, position.value),
             }
@@ -153,15 +157,48 @@ def _contradiction(group: JsonObject, told: list[JsonObject], found: Candidate) 
 def _reason(found: Candidate, around: Sequence[str]) -> tuple[str, str]:
     """The likeliest cause; the first side is set against each other one."""
     first = found.sides[0]
-    guesses = [
-        explain(
-            around[0], context, found.kind, first.value, side.value,
-            first.date or None, side.date or None,
-        )
-        for side, context in zip(found.sides[1:], around[1:], strict=True)
-    ]  # fmt: skip
+    guesses = []
+    for side, context in zip(found.sides[1:], around[1:], strict=True):
+        # Words that stand on both sides explain nothing, whatever cue they hold.
+        ours, theirs = _apart(around[0], context), _apart(context, around[0])
+        dates = (first.date or None, side.date or None)
+        guesses.append(_guess(ours, theirs, found.kind, (first.value, side.value), dates))
     explained = [g for g in guesses if g.cause != "unexplained"] or guesses[:1]
     return explained[0].cause, " ".join(dict.fromkeys(g.text for g in explained))
+
+
+def _guess(
+    ours: str,
+    theirs: str,
+    kind: str,
+    values: tuple[str, str],
+    dates: tuple[str | None, str | None],
+) -> Explanation:
+    """The mechanical guess, without cues of one side only that are common words elsewhere."""
+    for _ in range(4):
+        guess = explain(ours, theirs, kind, *values, *dates)
+        if guess.cause not in _WEAK_ALONE or _ONE_SIDED not in guess.text:
+            break
+        cues = [cue for cue in _CUE.findall(guess.text) if cue not in values]
+        if not cues:
+            break
+        loose = re.compile("|".join(rf"\b{re.escape(cue)}\b" for cue in cues), re.I)
+        ours, theirs = loose.sub(" ", ours), loose.sub(" ", theirs)
+    return guess
+
+
+def _apart(text: str, other: str) -> str:
+    """The text without the runs of three words that it shares with the other."""
+    tokens, others = text.split(), other.lower().split()
+    shared = {tuple(others[i : i + 3]) for i in range(len(others) - 2)}
+    low = [token.lower() for token in tokens]
+    drop = {
+        place
+        for i in range(len(low) - 2)
+        if tuple(low[i : i + 3]) in shared
+        for place in range(i, i + 3)
+    }
+    return " ".join(token for i, token in enumerate(tokens) if i not in drop)
 
 
 def _saying(text: str, value: str) -> str:

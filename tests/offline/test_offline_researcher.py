@@ -355,3 +355,24 @@ def test_of_two_sources_that_say_the_same_the_better_one_speaks(
     monkeypatch.setitem(DOCUMENTS, "d0", ("Venby tram budget blog", "blog", same))
     claim = next(c for c in Caller(about).ask().claims if "EUR 41 million" in c.text)
     assert [quote.source_id for quote in claim.quotes] == ["d4", "d0"]
+
+
+def test_sources_that_differ_only_in_a_figure_are_both_claimed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    other = [DOCUMENTS["d4"][2][0].replace("41", "58")]
+    about = facet("Cost", "What did the Orla tram line cost Venby?")
+    monkeypatch.setitem(DOCUMENTS, "d6", ("Venby tram accounts", "report", other))
+    texts = " ".join(claim.text for claim in Caller(about).ask().claims)
+    assert "EUR 41 million" in texts
+    assert "EUR 58 million" in texts
+
+
+def test_a_narrow_question_is_answered_by_what_names_its_subject(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told = ["Nils Berg (born 4 May 1961) is a Norwegian footballer.", "He lives in Venby."]
+    monkeypatch.setitem(DOCUMENTS, "d7", ("People of Venby", "page", told))
+    question = "What sport is Nils Berg associated with?"
+    answer = Caller(facet(question, question), question=question).ask()
+    assert "footballer" in answer.claims[0].text

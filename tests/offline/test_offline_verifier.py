@@ -91,6 +91,18 @@ def test_a_later_source_is_named_and_not_preferred() -> None:
     assert set(verdicts(group).values()) == {"qualified"}
 
 
+def test_a_common_word_on_one_side_explains_nothing() -> None:
+    group = judge(
+        claim("a", "The Orla ferry was out of service for 47 days after the fire."),
+        claim("b", "The Orla ferry was out of service for 74 days after the fire.",
+              "People took the old ferry instead."),
+        kind="number",
+    )  # fmt: skip
+    assert group.relation == "contradiction"
+    assert group.cause == "unexplained"
+    assert "no reason" in group.explanation
+
+
 def test_three_sides_are_all_kept() -> None:
     group = judge(
         claim("a", "The Orla bridge cost EUR 41 million."),

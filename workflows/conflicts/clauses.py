@@ -35,7 +35,8 @@ _CUT = re.compile(
     r"\s*;\s+|\s+[\u2013\u2014-]\s+|:\s+"
     r"|,?\s+(?=(?:but|whereas|while|although|though|because|including|excluding|not\sincluding)\s)"
     r"|,\s+(?=(?:and|or|nor|so|yet|then|after|before|with|as|when|where|which|who|whose|whom|if|"
-    r"unless|since|until|than|longer|more|less|according|making|both|compared|up|down|not|among|most|many|some|"
+    r"unless|since|until|than|longer|more|less|according|making|both|compared|up|down|not|"
+    r"among|most|many|some|"
     r"of\swhom|of\swhich|in\swhich|for\swhich|at\swhich|an?\s\w+\sof|"
     r"(?:the|an?)\s[\w-]+\s(?:(?:on|in|at|for|of|after|by)\s)?(?:which|whom|when|who))\s)"
     rf"|\s+(?=and\s+(?:(?:then|later|also|now|so)\s+)?(?:{_VERB}|[a-z]{{3,}}ed)\s)"
@@ -92,12 +93,20 @@ def verb_place(text: str) -> tuple[int, int] | None:
         if word in AUXILIARY or word in VERBS:
             return _auxiliaries(text, hit)
         if len(word) > 4 and word.endswith("ed") and word[-3] != "e":
-            return hit.span()
+            if not _ADJECTIVE.search(text, 0, hit.start()):
+                return hit.span()
+            continue
         if len(word) > 3 and word.endswith("s") and _OBJECT.match(text, hit.end()):
             return hit.span()
     return None
 
 
+# An "-ed" after one of these describes a noun: "in unplanned downtime".
+_ADJECTIVE = re.compile(
+    r"\b(?:the|an?|its|their|our|his|her|of|in|on|at|for|with|by|to|from|under|all|most|some|no|"
+    r"this|these|those|each|every)\s$",
+    re.IGNORECASE,
+)
 _OBJECT = re.compile(
     r"\s(?:an?|the|its|their|his|her|about|just|only|nearly|almost|some|over|up to|to|EUR|USD|NOK|"
     r"[$\u20ac\u00a3]|\d)(?=[\s\d])|\s?[\d\x00]"

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from itertools import combinations
 from math import fsum, log
 
+from workflows.conflicts.lexicon import WISHES
 from workflows.conflicts.scopes import (
     block,
     comparable,
@@ -23,7 +24,7 @@ from workflows.conflicts.substitutions import LEAD
 from workflows.conflicts.values import Value
 from workflows.quantities.amounts import Quantity, read, same_number
 from workflows.quantities.dates import same_moment
-from workflows.words import stem
+from workflows.words import negated, stem
 
 _KEYS = 6  # rare stems of a value that open a block
 _CROWD = 16  # in a larger block everybody meets a few, instead of everybody
@@ -106,11 +107,13 @@ class Comparison:
         if not named:
             # Without a name in common the words must carry it alone.
             measured = bool(a.measures & b.measures) and not (a.names or b.names)
-            if shared < 3 and not measured:
+            if a.leans or b.leans or (shared < 3 and not measured):
                 return False
         within, together = self.overlap(a, b)
         vague = a.kind == "number" and (not a.unit or a.unit != b.unit)
-        if vague and names_left(a.names, b.names) and names_left(b.names, a.names):
+        if vague and (names_left(a.names, b.names) and names_left(b.names, a.names)):
+            return False
+        if vague and (a.stems & WISHES) != (b.stems & WISHES):
             return False
         if self.readings[a.claim].sources == self.readings[b.claim].sources:
             # A source seldom contradicts itself: what it gives twice is mostly two things.
@@ -121,6 +124,8 @@ class Comparison:
         sure = vague or not named or a.kind == "date"
         if together < (_SURE if sure else _TOGETHER):
             return False
+        if a.kind == "number" and negated(a.clause) != negated(b.clause):
+            return False  # what somebody did not do gives no figure
         return a.kind != "date" or self._amounts_agree(a, b)
 
     def _amounts_agree(self, a: Value, b: Value) -> bool:

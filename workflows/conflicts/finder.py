@@ -291,6 +291,8 @@ def _reworded(a: Value, b: Value) -> list[Pair]:
     if once is None:
         return []
     mine, theirs = a.sentence[slice(*once.mine)], b.sentence[slice(*once.theirs)]
+    if a.sentence[once.mine[0] - 1] in "@./" or b.sentence[once.theirs[0] - 1] in "@./":
+        return []  # a piece of an address
     if any(read(mine)) or any(read(theirs)):
         return []  # numbers and dates have their own comparison
     if _RELATIVE.fullmatch(mine) and _RELATIVE.fullmatch(theirs):

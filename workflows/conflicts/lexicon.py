@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from workflows.words import word_list
+from workflows.words import stem, word_list
 
 # Words of one row exclude each other: a figure for one is no figure for the next.
 _CONTRASTS = (
@@ -97,6 +97,16 @@ REPEATED = word_list(
 PAPER = word_list(
     """published dated updated approved adopted decided estimate estimated announced revised signed
     forecast version budgeted presented minutes memo letter issued"""
+)
+
+# What somebody wants or lets happen is not yet so.
+WISHES = frozenset(
+    stem(word)
+    for word in word_list(
+        """approved approves proposed proposes proposal accept accepts accepted wants wanted demands
+        demanded asks asked recommends recommended suggests suggested requires required allows
+        allowed permits permitted target targets goal aims"""
+    )
 )
 
 

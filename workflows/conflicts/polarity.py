@@ -70,14 +70,15 @@ def turning_words(mine: str, theirs: str) -> str:
     """The words of a clause that turn it against the other: "not approved", "approved"."""
     for row, side in stance(mine)[1]:
         if dict(stance(theirs)[1]).get(row, side) != side:
-            return next(w for w in WORD.findall(mine) if _SIDE_OF.get(w.lower()) == (row, side))
+            words: list[str] = WORD.findall(mine)
+            return next(w for w in words if _SIDE_OF.get(w.lower()) == (row, side))
     denial = _DENIAL.search(mine)
     if denial is not None and (after := [w for w in denial[2].split() if w]):
         kept = after[:1] if stem(after[0]) in _stems(theirs) else after
         return " ".join([str(denial[1]), *kept])
     other = _DENIAL.search(theirs)
     if other is not None:
-        ours = {stem(w): w for w in reversed(WORD.findall(mine))}
+        ours: dict[str, str] = {stem(w): w for w in reversed(WORD.findall(mine))}
         for word in str(other[2]).split():
             if stem(word) in ours:
                 return ours[stem(word)]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 from workflows.conflicts.clauses import AUXILIARY, VERBS
 from workflows.words import STOP, Name, stem, word_list
@@ -64,7 +65,10 @@ def slot(name: Name, words: Sequence[tuple[str, int, int]]) -> str:
         return given if given in _GIVEN else ""
     if last in _PLACES and len(before) > 1:
         place = stem(before[-2])
-        return f"{last} {place}" if place in _PLACED else ""
+        # "X is a school in Y" says where X is, whatever it is.
+        is_a = any(pair in (("is", "a"), ("is", "an"), ("was", "a"), ("was", "an"))
+                   for pair in pairwise(before))  # fmt: skip
+        return f"{last} {place}" if is_a or place in _PLACED else ""
     return ""
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from typing import TypeVar
 
 from workflows.conflicts.clauses import clauses, verb_place
 from workflows.conflicts.lexicon import (
@@ -26,13 +27,14 @@ from workflows.conflicts.tables import Row, row_of, states_nothing
 from workflows.conflicts.values import Value
 from workflows.quantities.amounts import Quantity, read
 from workflows.quantities.dates import Moment
-from workflows.words import STOP, WORD, Name, names, negated, stem, tokens
+from workflows.words import STOP, WORD, Name, names, negated, stem, tokens, word_list
 
-_LETTERED = re.compile(
-    r"\b(Part|Phase|Option|Annex|Appendix|Group|Zone|Class|Type|Section|Lot|Scenario|Alternative|"
-    r"Terminal|Gate|Platform|Block|Unit|Table|Team|Plan)\s([A-Z])\b",
-    re.IGNORECASE,
+_LETTERED_WORDS = word_list(
+    """part phase option annex appendix group zone class type section lot scenario alternative
+    terminal gate platform block unit table team plan ship vessel firm house"""
 )
+_LETTERED = re.compile(rf"\b((?i:{'|'.join(sorted(_LETTERED_WORDS))}))\s([A-Z])\b")
+_DIGIT = re.compile(r"\d")
 _IDENTIFIER = re.compile(r"\b(?=\w*\d)(?=\w*[A-Za-z])(?:[A-Za-z]+[-\u2013]?\d\w*)\b")
 _NEAR = 7  # content words on either side that say what a value measures
 _SINCE = re.compile(r"\b(?:since|became|becomes|become)\b")
@@ -49,10 +51,10 @@ def read_sentence(
     row = row_of(text)
     inside = _Sentence(text, opens_common)
     if row is not None:
-        return tuple(_cells(row, inside)), inside.whole(), ()
+        return tuple(_cells(row, inside)), inside.whole, ()
     if states_nothing(text) or text.endswith("?"):
-        return (), inside.whole(), ()
-    return tuple(inside.values()), inside.whole(), tuple(inside.told())
+        return (), inside.whole, ()
+    return tuple(inside.values()), inside.whole, tuple(inside.told())
 
 
 def _cells(row: Row, inside: _Sentence) -> list[Value]:
@@ -85,14 +87,15 @@ class _Sentence:
         dates, amounts = read(text)
         self.dates, self.amounts = dates, amounts
         self.words = list(tokens(text))
+        self.lower = [(w.lower(), s) for w, s, _ in self.words]
         dated = [(m.start, m.end) for m in dates]
         self.content = [
             (stem(w), lower, s, e)
-            for w, s, e in self.words
+            for (w, s, e), (lower, _) in zip(self.words, self.lower, strict=True)
             if len(w) > 1
+            and lower not in STOP
             and w[0].isalpha()
-            and (lower := w.lower()) not in STOP
-            and not any(a <= s < b for a, b in dated)
+            and not (dated and any(a <= s < b for a, b in dated))
         ]
         self.names = [n for n in names(text) if not (opens_common and _merely_opens(n))]
         labelled = [q.start for q in amounts if q.label]
@@ -102,7 +105,10 @@ class _Sentence:
             if n.key and not self._said(n) and not (len(n.key) == 1 and n.end + 1 in labelled)
         ]
         self.spans = clauses(text)
+        self.contrasts = [(CONTRAST_OF[w], s) for w, s in self.lower if w in CONTRAST_OF]
+        self.labels = self._labels()
 
+    @cached_property
     def whole(self) -> Value:
         """The sentence as one statement."""
         return self._statement(0, len(self.text))
@@ -115,7 +121,8 @@ class _Sentence:
             # What somebody denies or did not find is not said by the sentence.
             reported = doubted and self.text[:start].endswith("that ")
             if verb_place(clause) and not reported and not _IF.match(clause):
-                found.append(self._statement(start, end))
+                alone = len(self.spans) == 1
+                found.append(self.whole if alone else self._statement(start, end))
             doubted = negated(clause)
         return found
 
@@ -158,11 +165,11 @@ class _Sentence:
         periods: tuple[Moment, ...] | None = None,
     ) -> Value:  # fmt: skip
         spans = [span, *self._leans_on(span)]
-        content = [
-            c
-            for c in self.content
-            if any(a <= c[2] < b for a, b in spans) and not start <= c[2] < end
-        ]
+        content = self.content
+        if len(self.spans) > 1:
+            content = [c for c in content if any(a <= c[2] < b for a, b in spans)]
+        if end > start:
+            content = [c for c in content if not start <= c[2] < end]
         # What a clause takes over from the subject does not say what its own value measures.
         near = [c for c in content if span[0] <= c[2] < span[1]]
         if kind != "statement" and len(near) > _NEAR:
@@ -173,16 +180,10 @@ class _Sentence:
             claim=0, kind=kind, unit=unit, text=text, clause=self.text[span[0] : span[1]],
             sentence=self.text, amount=amount, moment=moment, name=name,
             slot=unit if kind == "name" else "", stems=frozenset(c[0] for c in content),
-            near=frozenset(c[0] for c in near), names=keys, labels=self._labels(spans),
+            near=frozenset(c[0] for c in near), names=keys, labels=_within(spans, self.labels),
             periods=self.dates if periods is None else periods,
-            contrasts=tuple(
-                dict.fromkeys(
-                    CONTRAST_OF[w.lower()]
-                    for w, s, _ in self.words
-                    if w.lower() in CONTRAST_OF and any(a <= s < b for a, b in spans)
-                )
-            ),
-            measures=self._measures(kind, near, amount, moment),
+            contrasts=_within(spans, self.contrasts),
+            measures=self._measures(kind, near, amount, moment), leans=len(spans) > 1,
         )  # fmt: skip
 
     def _measures(
@@ -229,18 +230,22 @@ class _Sentence:
                 return found
         return []
 
-    def _labels(self, spans: Sequence[tuple[int, int]]) -> tuple[tuple[str, str], ...]:
-        found = [(self._word_before(q.start), q.text) for q in self.amounts if q.label]
-        for start, end in spans:
-            part = self.text[start:end]
-            found += [("id", hit.lower()) for hit in _IDENTIFIER.findall(part)]
-            found += [(stem(word), letter) for word, letter in _LETTERED.findall(part)]
-        return tuple(dict.fromkeys(found))
+    def _labels(self) -> list[tuple[tuple[str, str], int]]:
+        """Numbers and letters that are part of a name, with their place."""
+        found = [((self._word_before(q.start), q.text), q.start) for q in self.amounts if q.label]
+        if _DIGIT.search(self.text):
+            hits = _IDENTIFIER.finditer(self.text)
+            found += [(("id", hit.group().lower()), hit.start()) for hit in hits]
+        if not _LETTERED_WORDS.isdisjoint(word for word, _ in self.lower):
+            lettered = _LETTERED.finditer(self.text)
+            found += [((stem(hit[1]), hit[2]), hit.start()) for hit in lettered]
+        return found
 
     def _periods(self, amount: Quantity, span: tuple[int, int]) -> tuple[Moment, ...]:
         """The periods a figure holds for: its clause's, and where several stand, the nearest."""
         told = [m for m in self.dates if not self._on_paper(m)]
-        dates = [m for m in told if span[0] <= m.start < span[1]] or told
+        dates = [m for m in told if span[0] <= m.start < span[1]]
+        dates = dates or [m for m in told if m.start < span[0]]
         others = [q for q in self.amounts if not q.label and span[0] <= q.start < span[1]]
         if len(dates) <= 1 or len(others) <= 1:
             return tuple(dates)
@@ -256,16 +261,12 @@ class _Sentence:
         """Whether a date says when something happened, rather than when something else held."""
         if moment.precision == "decade" or _AT_END.search(self.text, 0, moment.start):
             return False
-        clause = [w.lower() for w, s, _ in self.words if span[0] <= s < span[1]]
-        if not REPEATED.isdisjoint(clause) or not verb_place(self.text[slice(*span)]):
+        clause = [(w, s) for w, s in self.lower if span[0] <= s < span[1]]
+        if any(w in REPEATED for w, _ in clause) or not verb_place(self.text[slice(*span)]):
             return False
         measured = any(not q.label and span[0] <= q.start < span[1] for q in self.amounts)
         exact = moment.precision in ("day", "month")
-        gaps = [
-            abs(s - moment.start)
-            for w, s, _ in self.words
-            if span[0] <= s < span[1] and w.lower() in EVENT_OF
-        ]
+        gaps = [abs(s - moment.start) for w, s in clause if w in EVENT_OF]
         if gaps and min(gaps) < 60:
             return exact or not measured
         return (
@@ -275,22 +276,32 @@ class _Sentence:
         )
 
     def _on_paper(self, moment: Moment) -> bool:
-        before = [w.lower() for w, s, _ in self.words if moment.start - 28 <= s < moment.start]
+        before = [w for w, s in self.lower if moment.start - 28 <= s < moment.start]
         return any(word in PAPER for word in before[-3:])
 
     def _said(self, name: Name) -> bool:
         """Whether the name is only the voice that speaks."""
-        after = [w.lower() for w, s, _ in self.words if s >= name.end][:1]
-        before = [w.lower() for w, s, _ in self.words if s < name.start][-3:]
-        return (
-            any(w in SAID for w in after)
-            or before[-2:] == ["according", "to"]
-            or (before[-3:-1] == ["according", "to"])
-        )
+        after = next((w for w, s in self.lower if s >= name.end), "")
+        if after in SAID:
+            return True
+        before = [w for w, s in self.lower if s < name.start][-3:]
+        return before[-2:] == ["according", "to"] or (before[-3:-1] == ["according", "to"])
 
     def _word_before(self, start: int) -> str:
-        before = [w.lower() for w, s, _ in self.words if s < start]
+        before = [w for w, s in self.lower if s < start]
         return stem(before[-1]) if before else ""
+
+
+_Label = TypeVar("_Label")
+
+
+def _within(
+    spans: Sequence[tuple[int, int]], placed: Sequence[tuple[_Label, int]]
+) -> tuple[_Label, ...]:
+    """What stands in one of the spans, each once."""
+    if not placed:
+        return ()
+    return tuple(dict.fromkeys(x for x, s in placed if any(a <= s < b for a, b in spans)))
 
 
 def _merely_opens(name: Name) -> bool:

@@ -146,8 +146,7 @@ def _folded(cell: Cell) -> str:
 
 def states_nothing(line: str) -> bool:
     """Whether a line is the head of a letter, a page number or a heading's number."""
-    return (
-        line.startswith(("#", ":"))
-        or len(_LETTER_HEAD.findall(line)) > 1
-        or _NO_STATEMENT.fullmatch(line.strip()) is not None
-    )
+    line = line.strip()
+    if line.startswith(("#", ":")) or line.isupper() or _NO_STATEMENT.fullmatch(line):
+        return True
+    return len(_LETTER_HEAD.findall(line)) > 1

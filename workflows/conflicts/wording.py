@@ -111,7 +111,7 @@ def _measured(value: Value) -> str:
         before, _, after = clause.partition(_HERE)
         noun, said = (after, "") if verb is None else (clause[len(before) + 1 : verb[0]],
                                                        _said(clause, verb))  # fmt: skip
-        if share:
+        if share and noun.strip().startswith("of "):
             return _short(f"{share}{_trimmed(noun)} {said} {_trimmed(before)}")
         return _short(f"{_trimmed(before)} {_trimmed(noun)}{': ' if said else ''}{said}")
     subject = _trimmed(clause[: verb[0]])

@@ -1,0 +1,168 @@
+"""Sub-domains that the documents show and the question does not name.
+
+Two sorts of candidates: sides that any matter has (people, safety, the environment), found by the
+words documents use for them, and themes that are the documents' own. One is taken where several
+documents are about it (not merely mention it) that nothing taken before is about; so the plan comes
+to cover what the documents hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from activities.offline import dimensions
+from activities.offline.aboutness import Documents
+from activities.offline.dimensions import Dimension
+from activities.offline.facets import Draft
+from activities.offline.language import content_terms, stem
+from activities.offline.parts import covered, inline, theme_draft
+from activities.offline.questions import GENERIC_STEMS, Question
+from activities.offline.themes import Landscape
+
+_FEW = 12
+_NAMED_BY = 0.4
+_NAMED_TOO = 0.15
+_NEAR = 0.45
+_SIDE_NEAR = 0.3
+"""How near the question documents must be, on average, to speak for a sub-domain."""
+"""Of a side's documents: so many share the word that names it."""
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    draft: Draft
+    about: dict[str, float]
+    titled: int
+    dimension: Dimension | None = None
+
+
+def subdomains(
+    question: Question, view: Landscape, documents: Documents, kept: Sequence[Draft], most: int
+) -> list[Draft]:
+    """At most so many, the one that adds most first."""
+    seen = {source for draft in kept for source in _about(draft, view, documents)}
+    named = [dimensions.closest(draft.title) for draft in kept]
+    pool = [
+        *_sides(question, view, documents, [d for d in named if d]),
+        *_themes(view, documents),
+    ]
+    by_side = set(seen)
+    chosen: list[_Candidate] = []
+    while len(chosen) < most:
+        taken = [*kept, *(c.draft for c in chosen)]
+        worth = {
+            c.draft.title: documents.worth(c.about, by_side if c.dimension else seen)
+            for c in pool
+            if c not in chosen
+            and _stands(c, by_side if c.dimension else seen, documents)
+            and not _same(c, taken, chosen)
+        }
+        if not worth:
+            break
+        title = max(worth, key=lambda t: (worth[t], t))
+        best = next(c for c in pool if c.draft.title == title)
+        chosen.append(best)
+        seen |= set(best.about)
+        # A side of the matter is one, whatever themes its documents are about besides.
+        by_side |= set(best.about) if best.dimension else set()
+    return [candidate.draft for candidate in chosen]
+
+
+def _about(draft: Draft, view: Landscape, documents: Documents) -> dict[str, float]:
+    """The documents that are about what a draft names, beyond the subject itself."""
+    own = set(content_terms(draft.title)) - GENERIC_STEMS - view.known
+    side = dimensions.closest(draft.title)
+    return documents.about(own | (side.vocabulary if side else frozenset()))
+
+
+def _stands(candidate: _Candidate, seen: set[str], documents: Documents) -> bool:
+    """Several documents are about it, and some of them about nothing taken before."""
+    few = len(documents) < _FEW
+    about = candidate.about
+    fresh = [source for source in about if source not in seen]
+    worth, near = documents.worth(about), documents.nearness(about)
+    if len(about) < (2 if few else 3) or len(fresh) < (1 if few else 2):
+        return False
+    # A theme must be the matter's own; a side is known to be one of any matter.
+    if near < (_SIDE_NEAR if candidate.dimension else max(_NEAR, documents.nearness(documents.weight))):
+        return False
+    if few:
+        return worth >= 1.0
+    told = candidate.titled >= 2 and worth >= 2.0
+    return told or (len(about) >= max(5, min(12, len(documents) // 12)) and worth >= 5.0)
+
+
+def _same(candidate: _Candidate, taken: Sequence[Draft], chosen: Sequence[_Candidate]) -> bool:
+    if covered(candidate.draft, taken):
+        return True
+    for other in chosen:
+        # A side of the matter is one whatever its documents are about besides.
+        if candidate.dimension and not other.dimension:
+            continue
+        both = len(set(candidate.about) & set(other.about))
+        if both * 2 > min(len(candidate.about), len(other.about)):
+            return True
+    return False
+
+
+def _sides(
+    question: Question, view: Landscape, documents: Documents, named: Sequence[Dimension]
+) -> list[_Candidate]:
+    found: list[_Candidate] = []
+    plain = len(question.spans) == 1
+    for side in dimensions.SHOWN:
+        words = side.vocabulary - view.known
+        about = documents.about(words)
+        if side in named or not about:
+            continue
+        members = frozenset(
+            i for i, p in enumerate(view.passages) if sum(p.terms[t] for t in words) > 2
+        )
+        title = _named(side, words, about, documents)
+        draft = Draft(
+            title=title,
+            about=inline(title),
+            reason=(
+                f"Not named in the question, but {len(about)} of the {len(documents)} documents "
+                f"found are about it, and {len(members)} of the {len(view.passages)} passages."
+            ),
+            prefer=side.prefer[0].upper() + side.prefer[1:],
+            asks=side.asks.format(s=question.subject) if plain and not side.beside else "",
+            weight=documents.worth(about),
+            passages=members,
+        )
+        found.append(_Candidate(draft, about, documents.titled(words, about), side))
+    return found
+
+
+def _named(
+    side: Dimension, words: frozenset[str], about: dict[str, float], documents: Documents
+) -> str:
+    """The side's name in the documents' words, where most of them share one."""
+    if not side.beside:
+        return side.title
+    support = {term: documents.holding(term, about) for term in sorted(words)}
+    first = min(words, key=lambda t: (-len(support[t]), t))
+    if len(support[first]) < _NAMED_BY * len(about):
+        return side.title
+    title, beside = documents.word(first, plural=True), stem(side.beside)
+    if beside != first and len(support.get(beside, ())) >= max(2, _NAMED_TOO * len(about)):
+        title += f" and {documents.word(beside)}"
+    return title[0].upper() + title[1:]
+
+
+def _themes(view: Landscape, documents: Documents) -> list[_Candidate]:
+    found: list[_Candidate] = []
+    spoken = frozenset(t for side in dimensions.SHOWN for t in side.vocabulary)
+    for theme in view.themes(20):
+        own = set(content_terms(theme.phrases[0])) - GENERIC_STEMS - view.known
+        about = documents.about(own, together=True) if own and not own <= spoken else {}
+        if about:
+            found.append(_Candidate(theme_draft(theme, view), about, documents.titled(own, about)))
+    for root in view.nouns():
+        about = documents.about({root}) if root not in spoken else {}
+        if len(about) > 2:
+            draft = theme_draft(view.theme_of(root), view)
+            found.append(_Candidate(draft, about, documents.titled({root}, about)))
+    return found
