@@ -19,7 +19,7 @@ from activities.roles import VERIFIER
 from activities.store import Store
 from activities.toolbox import Toolbox
 from activities.workshop import Workshop
-from workflows.briefs import Batch, ReconcileBrief, Reconciled, Verified, VerifyBrief
+from workflows.briefs import Batch, Group, ReconcileBrief, Reconciled, Verified, VerifyBrief
 from workflows.conflicts import Candidate
 from workflows.contracts import LedgerRef
 from workflows.evidence import (
@@ -57,7 +57,7 @@ class Verifying:
                 _pool, [*ledgers, *checked], rulings, {f.id: f.question for f in brief.plan.facets}
             )
             key = await store.save("ledgers", ledger)
-        groups = [candidate.claim_ids for candidate in candidates]
+        groups = [Group(claim_ids=c.claim_ids, kind=c.kind, about=c.about) for c in candidates]
         return Reconciled(
             ledger=LedgerRef(
                 key=key,
@@ -76,7 +76,7 @@ class Verifying:
         subagent = self._workshop.subagent(job)
         async with beating():
             ledger = await store.load(brief.ledger.key, Ledger)
-            groups = [[ledger.claim(cid) for cid in group] for group in brief.batch.groups]
+            groups = [[ledger.claim(c) for c in group.claim_ids] for group in brief.batch.groups]
             sources = {sid: ledger.sources[sid] for g in groups for c in g for sid in c.source_ids}
             texts = await stored_texts(store, list(sources.values()))
             corpus = await self._workshop.corpus(job.corpus)
@@ -85,7 +85,10 @@ class Verifying:
                 VerifierAnswer,
                 {
                     "question": job.question,
-                    "groups": [_shown(group, sources, texts) for group in groups],
+                    "groups": [
+                        {"kind": group.kind, "about": group.about} | _shown(claims, sources, texts)
+                        for group, claims in zip(brief.batch.groups, groups, strict=True)
+                    ],
                 },
                 Toolbox(VERIFIER, corpus, store, VERIFY_CYCLES),
             )

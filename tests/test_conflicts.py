@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workflows.conflicts import Candidate, agree, candidates, explain, groups_of_agreement
+from workflows.conflicts import Candidate, agree, candidates, groups_of_agreement
 from workflows.conflicts.comparison import Comparison
 from workflows.conflicts.values import Value
 from workflows.evidence import Claim, Quote
@@ -284,44 +284,6 @@ def test_agreement_needs_the_same_numbers() -> None:
 def test_denial_is_not_agreement() -> None:
     one, two = claims("The quay in Tau has been built.", "The quay in Tau has not been built.")
     assert not agree(one, two)
-
-
-def test_explain_quotes_the_cues_of_each_side() -> None:
-    found = explain(
-        "The programme costs 1.84 billion kroner including shore works.",
-        "The programme costs 1.52 billion kroner.",
-        "number", "1.84 billion kroner", "1.52 billion kroner",
-    )  # fmt: skip
-    assert found.cause == "definition"
-    assert "including shore works" in found.text
-
-
-@pytest.mark.parametrize(
-    ("a", "b", "cause"),
-    [
-        ("82 % in the modelled scenario", "71 % as measured on board", "method"),
-        ("412,000 per year", "1,300 per day", "period"),
-        ("82 % of commuters", "71 % of tourists", "population"),
-        ("the revised figure is 82", "the original figure was 71", "superseded"),
-        ("82 in 2021", "71 in 2023", "period"),
-        ("it is 82", "it is 71", "unexplained"),
-    ],
-)
-def test_explain_names_the_cause(a: str, b: str, cause: str) -> None:
-    assert explain(a, b, "number", "82", "71").cause == cause
-
-
-def test_explain_says_when_there_is_no_reason() -> None:
-    found = explain("it is 82", "it is 71", "number", "82", "71", "2024-01-01", "2024-02-01")
-    assert found.cause == "unexplained"
-    assert "no reason" in found.text
-
-
-def test_explain_mentions_a_later_source_without_preferring_it() -> None:
-    found = explain("it is 82", "it is 71", "number", "82", "71", "2021-01-01", "2024-02-01")
-    assert found.cause == "superseded"
-    assert "2024-02-01" in found.text
-    assert "may" in found.text
 
 
 entities = st.sampled_from(["Tau", "Bergen", "Moss", "the harbour"])

@@ -94,10 +94,16 @@ class Researched(Record):
     spend: Spend
 
 
-class Batch(Record):
-    """Claims that bear on each other, as groups of ids."""
+class Group(Record):
+    """Claims that bear on one thing and seem to differ."""
 
-    groups: tuple[tuple[str, ...], ...]
+    claim_ids: tuple[str, ...]
+    kind: str
+    about: str
+
+
+class Batch(Record):
+    groups: tuple[Group, ...]
 
 
 class ReconcileBrief(Record):

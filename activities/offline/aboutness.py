@@ -6,10 +6,11 @@ what was found of it. Documents weigh by how much they have to do with the quest
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 
-from activities.offline.language import WORD, content_terms, stem
+from activities.offline.language import content_terms, stem
 from activities.offline.topicality import Passage
 
 _DENSE = 3.5
@@ -26,29 +27,26 @@ class Documents:
         self.weight: dict[str, float] = {}
         self.titles: dict[str, frozenset[str]] = {}
         self._counts: dict[str, Counter[str]] = {}
-        self._forms: dict[str, Counter[str]] = {}
+        self._texts = [passage.text for passage in passages]
         for passage in passages:
             source = passage.source_id
             self.weight[source] = max(self.weight.get(source, 0.0), passage.weight)
             self.titles.setdefault(source, frozenset(content_terms(passage.title)))
             self._counts.setdefault(source, Counter()).update(passage.terms)
-            for match in WORD.finditer(passage.text):
-                self._forms.setdefault(stem(match.group().lower()), Counter())[match.group()] += 1
         self._length = {source: max(60, sum(c.values())) for source, c in self._counts.items()}
 
     def __len__(self) -> int:
         return len(self.weight)
 
     def about(self, terms: Collection[str], together: bool = False) -> dict[str, float]:
-        """The documents that are about any of these terms (or about all of them `together`)."""
+        """The documents that are about any of these terms; `together`: that hold all of them."""
         found: dict[str, float] = {}
         for source, counts in self._counts.items():
             held = [counts[term] for term in terms]
-            count = min(held, default=0) if together else sum(held)
-            if count < 2:
+            count = max(held, default=0) if together else sum(held)
+            if count < 2 or (together and not all(held)):
                 continue
-            title = self.titles[source]
-            titled = all(t in title for t in terms) if together else any(t in title for t in terms)
+            titled = any(term in self.titles[source] for term in terms)
             dense = 100 * count / self._length[source] / _DENSE if count > 2 else 0.0
             score = dense + _TITLED * titled
             if score >= _ABOUT:
@@ -76,7 +74,14 @@ class Documents:
 
     def word(self, term: str, plural: bool = False) -> str:
         """The commonest spelling of a term; its plural where that is nearly as common."""
-        forms = self._forms.get(term)
+        # A root's words begin as it does, but for a last letter that it may have changed.
+        begins = re.compile(rf"\b{re.escape(term[:-1])}\w*", re.I)
+        forms = Counter(
+            word
+            for text in self._texts
+            for word in begins.findall(text)
+            if stem(word.lower()) == term
+        )
         if not forms:
             return term
         low: Counter[str] = Counter()

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from activities.offline.conversation import JsonObject
 from activities.offline.cues import hedges, scope
+from activities.offline.disagreements import disagreements
 from activities.offline.language import capitalised, content_terms, similarity, words
 from activities.offline.passages import Window, substance, usable
 from activities.offline.relevance import Aim
@@ -50,7 +51,7 @@ def choose(scored: list[Scored], aim: Aim, brief: JsonObject) -> list[Chosen]:
     limit = int(brief.get("max_claims", 10))
     known = [str(text) for text in brief.get("known_claims", ())]
     per_document = 3 if len({w.source_id for _, w, _ in pool}) < 5 else 2
-    chosen: list[Chosen] = []
+    chosen = _all_sides(scored, aim, _level(pool), limit * 3 // 4, known)
     taken: Counter[str] = Counter()
     for worth, window, source in pool:
         if len(chosen) >= limit:
@@ -72,6 +73,25 @@ def choose(scored: list[Scored], aim: Aim, brief: JsonObject) -> list[Chosen]:
             continue
         taken[window.source_id] += 1
         chosen.append(Chosen(worth, window, source, []))
+    return sorted(chosen, key=lambda c: -c.worth)
+
+
+def _all_sides(
+    scored: list[Scored], aim: Aim, level: float, most: int, known: list[str]
+) -> list[Chosen]:
+    """Where sources disagree, every side is claimed, before anything else is."""
+    sources = {s.document.source_id: s for s in scored}
+    chosen: list[Chosen] = []
+    for found in disagreements(scored, aim):
+        new = [
+            w
+            for w in found.windows
+            if not any(_alike(w.text, text) for text in known)
+            and not any(w.sentences == c.window.sentences for c in chosen)
+        ]
+        worth = level * (0.3 + 0.7 * min(1.0, found.nearness))
+        if len(chosen) + len(new) <= most:
+            chosen += [Chosen(worth, w, sources[w.source_id], []) for w in new]
     return chosen
 
 

@@ -163,7 +163,7 @@ def _dimension(dimension: Dimension, question: Question, view: Landscape) -> Dra
         f"passages on the subject speak of it ({', '.join(dimension.words[:4])}).",
         prefer=dimension.prefer[0].upper() + dimension.prefer[1:],
         phrases=tuple(view.phrases(members, dimension.terms, 6)) if len(members) > 1 else (),
-        asks=dimension.asks.format(s=question.subject or "this"),
+        asks=dimension.asks.format(s=question.subject) if len(question.spans) == 1 else "",
         weight=float(len(members)),
         passages=members,
     )

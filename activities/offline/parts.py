@@ -176,8 +176,9 @@ def theme_draft(theme: Theme, view: Landscape) -> Draft:
     )
 
 
-def covered(draft: Draft, kept: Sequence[Draft]) -> bool:
-    own = set(content_terms(draft.title)) - GENERIC_STEMS
+def covered(draft: Draft, kept: Sequence[Draft], known: frozenset[str] = frozenset()) -> bool:
+    """Whether a draft shares a telling word, or most of its passages, with one that is kept."""
+    own = set(content_terms(draft.title)) - GENERIC_STEMS - known
     for other in kept:
         theirs = set(content_terms(f"{other.title} {other.about}")) - GENERIC_STEMS
         if own & theirs:

@@ -25,7 +25,7 @@ from activities.offline.topicality import gather, on_topic
 from activities.offline.transport import Reply, UseTools
 from workflows.plan import QuestionKind
 
-_MOST_QUERIES = 16
+_MOST_QUERIES = 14
 _TARGET = {"quick": 4, "standard": 8, "deep": 12}
 """How many facets are aimed at; what the question names may go beyond, up to the cap."""
 _PLACES = 3
@@ -42,7 +42,6 @@ def plan(conversation: Conversation) -> UseTools | Reply:
     if can_search and not done:
         return _search(_broad(question))
     found = gather(done, question.text)
-    documents = Documents(found)
     topical = on_topic(found)
     names = " ".join(name.text for name in capitalised(question.text))
     view = Landscape(topical, content_terms(f"{question.subject} {names}"))
@@ -53,7 +52,7 @@ def plan(conversation: Conversation) -> UseTools | Reply:
             return _search(more)
     most = int(brief.get("max_facets", 10))
     target = min(most, _TARGET.get(str(brief.get("effort")), 7))
-    drafts = _fitted(_drafts(question, view, documents, target, most), most)
+    drafts = _fitted(_drafts(question, view, Documents(found), target, most), most)
     facets = as_facets(_told_apart(drafts), question)
     return Reply(
         {"kind": question.kind.value, "facets": [facet.model_dump(mode="json") for facet in facets]}
@@ -79,7 +78,7 @@ def _broad(question: Question) -> list[str]:
     queries += [f"{thing} {subject}".strip() for thing in question.things]
     queries += [f"{phrase_of(a)} {subject}".strip() for a in question.aspects]
     queries += [name.text for name in capitalised(question.text)[:3]]
-    queries += [f"{subject} {' '.join(d.words[:4])}".strip() for d in dimensions.ALL]
+    queries += [f"{subject} {' '.join(d.words[:4])}".strip() for d in dimensions.SHOWN]
     return queries
 
 
@@ -124,7 +123,7 @@ def _surveyed(
         kept += deciding(question, view, kept)[: max(most - _PLACES - len(kept), 0)]
     # Named parts may fill the target; what the documents show has places of its own.
     room = min(most, max(target, len(kept) + _PLACES)) - len(kept)
-    kept += subdomains(question, view, documents, kept, room)
+    kept += subdomains(question, view, documents, kept, room, most - len(kept))
     themes = shown_themes(view, documents, kept)
     return kept + themes[: max(min(target, _SOME) - len(kept), 0)]
 

@@ -18,9 +18,11 @@ from activities.offline.language import (
     content_terms,
     noun_phrases,
     stem,
+    words,
 )
-from activities.offline.lexicon import GENERIC
+from activities.offline.lexicon import GENERIC, STOP
 from activities.offline.passages import (
+    figures,
     gather,
     is_row,
     plain,
@@ -40,6 +42,8 @@ from activities.offline.transport import Reply, UseTools
 from activities.offline.vocabulary import is_general, synonyms
 
 ENOUGH = 3
+_CHECKS = 8
+_ELSEWHERE = "What other documents say of:"
 _READS = 8
 # Complaints about an answer's form, as against a follow-up question.
 _FAULT = re.compile(r"does not stand in|copy it exactly|validation error|schema", re.I)
@@ -60,6 +64,8 @@ def research(conversation: Conversation) -> UseTools | Reply:
     if unread := _unread(conversation, aim, scored):
         return UseTools(tuple(("read", {"source_id": sid}) for sid in unread))
     chosen = choose(scored, aim, brief)
+    if checks := _cross_checks(conversation, chosen):
+        return UseTools(_searches(checks, scored))
     return Reply(_answer(chosen, scored, missing, aim, brief))
 
 
@@ -84,12 +90,28 @@ def _may_search(conversation: Conversation) -> bool:
     done = len({call.turn for call in searches})
     refused = any(call.error for call in searches)
     left = min((int(c.report.get("cycles_left", 1)) for c in searches if not c.error), default=1)
-    return (
-        "search" in conversation.tools
-        and not refused
-        and left > 0
-        and (done < int(conversation.brief.get("cycles", 3)))
-    )
+    # The last cycle is kept for what others say of what was found.
+    cycles = max(1, int(conversation.brief.get("cycles", 3)) - 1)
+    return "search" in conversation.tools and not refused and left > 0 and done < cycles
+
+
+def _cross_checks(conversation: Conversation, chosen: list[Chosen]) -> list[tuple[str, str]]:
+    """What other documents say of the same thing: one search for each of the best figures."""
+    searches = conversation.searches()
+    if (
+        "search" not in conversation.tools
+        or any(call.error for call in searches)
+        or min((int(c.report.get("cycles_left", 0)) for c in searches), default=0) < 1
+        or any(str(c.input.get("aim", "")).startswith(_ELSEWHERE) for c in searches)
+    ):
+        return []
+    checks = []
+    for claim in chosen:
+        text = plain(claim.window.sentences[0])
+        if figures(text) and not is_row(text):
+            terms = (w for w in words(text) if not w[0].isdigit() and w not in STOP)
+            checks.append((" ".join(terms), f"{_ELSEWHERE} {text[:120]}"))
+    return checks[:_CHECKS]
 
 
 def _enough(scored: list[Scored], missing: list[str], aim: Aim) -> bool:

@@ -38,9 +38,14 @@ class _Candidate:
 
 
 def subdomains(
-    question: Question, view: Landscape, documents: Documents, kept: Sequence[Draft], most: int
+    question: Question,
+    view: Landscape,
+    documents: Documents,
+    kept: Sequence[Draft],
+    room: int,
+    most: int,
 ) -> list[Draft]:
-    """At most so many, the one that adds most first."""
+    """So many as there is room for, the one that adds most first; the plainest up to `most`."""
     seen = {source for draft in kept for source in _about(draft, view, documents)}
     named = [dimensions.closest(draft.title) for draft in kept]
     pool = [
@@ -56,7 +61,8 @@ def subdomains(
             for c in pool
             if c not in chosen
             and _stands(c, by_side if c.dimension else seen, documents)
-            and not _same(c, taken, chosen)
+            and not _same(c, taken, chosen, view.known)
+            and (len(chosen) < room or _plain(c, documents))
         }
         if not worth:
             break
@@ -85,16 +91,29 @@ def _stands(candidate: _Candidate, seen: set[str], documents: Documents) -> bool
     if len(about) < (2 if few else 3) or len(fresh) < (1 if few else 2):
         return False
     # A theme must be the matter's own; a side is known to be one of any matter.
-    if near < (_SIDE_NEAR if candidate.dimension else max(_NEAR, documents.nearness(documents.weight))):
+    usual = 0.85 * documents.nearness(documents.weight)
+    if near < (_SIDE_NEAR if candidate.dimension else max(_NEAR, usual)):
         return False
     if few:
         return worth >= 1.0
+    if not candidate.dimension and len(about) < min(5, 2 + len(documents) // 25):
+        return False
     told = candidate.titled >= 2 and worth >= 2.0
     return told or (len(about) >= max(5, min(12, len(documents) // 12)) and worth >= 5.0)
 
 
-def _same(candidate: _Candidate, taken: Sequence[Draft], chosen: Sequence[_Candidate]) -> bool:
-    if covered(candidate.draft, taken):
+def _plain(candidate: _Candidate, documents: Documents) -> bool:
+    """Several documents say so in their titles: it would be missed."""
+    return candidate.titled > 2 and documents.worth(candidate.about) >= 3.5
+
+
+def _same(
+    candidate: _Candidate,
+    taken: Sequence[Draft],
+    chosen: Sequence[_Candidate],
+    known: frozenset[str],
+) -> bool:
+    if covered(candidate.draft, taken, known):
         return True
     for other in chosen:
         # A side of the matter is one whatever its documents are about besides.
@@ -162,7 +181,10 @@ def _themes(view: Landscape, documents: Documents) -> list[_Candidate]:
             found.append(_Candidate(theme_draft(theme, view), about, documents.titled(own, about)))
     for root in view.nouns():
         about = documents.about({root}) if root not in spoken else {}
-        if len(about) > 2:
-            draft = theme_draft(view.theme_of(root), view)
-            found.append(_Candidate(draft, about, documents.titled({root}, about)))
+        if len(about) < 3:
+            continue
+        theme, titled = view.theme_of(root), documents.titled({root}, about)
+        # A lone word names a sub-domain only where a good many documents are about it.
+        if " " in theme.title or len(about) > 7 or titled > 2:
+            found.append(_Candidate(theme_draft(theme, view), about, titled))
     return found

@@ -348,7 +348,7 @@ def _theme(
     least = len(seed.passages) * (0.3 if len(seed.key) == 1 else 0.5)
     fuller = [x for x in labels if set(seed.key) < set(x.key) and len(x.passages) >= least]
     name = (fuller[0] if fuller else seed).heading
-    title = f"{name} and {partner.heading}" if partner and len(name.split()) < 3 else name
+    title = f"{name} and {partner.heading}" if partner and " " not in name else name
     members = set(seed.passages)
     for index in set().union(*(p.passages for p in more)) - members:
         # Two of a theme's further phrases make a passage its own as well.

@@ -13,7 +13,7 @@ from functools import lru_cache
 from math import log
 
 from activities.offline.conversation import ToolCall
-from activities.offline.language import content_terms, noun_phrases, stem
+from activities.offline.language import capitalised, content_terms, noun_phrases, stem
 from activities.offline.lexicon import VERBS
 from activities.offline.questions import GENERIC_STEMS
 
@@ -23,6 +23,7 @@ _ENOUGH = 36
 _BEST = 25
 _TERMS = 15
 _LIFT = 1.15
+_ALIKE = 5
 _KIN = 1.3
 """A third of what the best documents share makes a document one of theirs."""
 _ACTS = frozenset(stem(verb) for verb in VERBS)
@@ -63,20 +64,52 @@ def gather(calls: Sequence[ToolCall], question: str) -> list[Passage]:
                 terms = _terms_of(f"{hit.title}\n{text}")
                 raw[hit.source_id, text] = (hit.title, hit.kind, text, terms)
     counted = [terms for *_, terms in raw.values()]
-    own = _shares(counted, asked)
-    kin = _kinship([source for source, _ in raw], counted, own, asked)
+    own = _shares(counted, asked, _families(asked, counted))
+    named = {t for name in capitalised(question) for t in content_terms(name.text)}
+    # Where only a name is asked for, the matter is all that goes with it; else what tells it apart.
+    kin = _kinship([source for source, _ in raw], counted, own, asked, float(set(asked) <= named))
     return [
         Passage(source, title, kind, text, terms, max(share, min(1.0, _KIN * kin[source])))
         for ((source, _), (title, kind, text, terms)), share in zip(raw.items(), own, strict=True)
     ]
 
 
-def _shares(passages: Sequence[Counter[str]], asked: dict[str, float]) -> list[float]:
+def _families(
+    asked: dict[str, float], passages: Sequence[Counter[str]]
+) -> dict[str, tuple[str, ...]]:
+    """For each term of the question the roots that begin alike: "electrification", "electric"."""
+    spoken = sorted({term for terms in passages for term in terms if len(term) >= _ALIKE})
+    begun: dict[str, list[str]] = {}
+    for term in spoken:
+        begun.setdefault(term[:_ALIKE], []).append(term)
+    return {
+        term: (
+            term,
+            *(
+                other
+                for other in begun.get(term[:_ALIKE], ())
+                if other != term
+                and (other.startswith(term) or term.startswith(other))
+                and abs(len(other) - len(term)) < _ALIKE
+            ),
+        )
+        for term in asked
+    }
+
+
+def _shares(
+    passages: Sequence[Counter[str]],
+    asked: dict[str, float],
+    families: dict[str, tuple[str, ...]],
+) -> list[float]:
     """How much of the question's terms each passage holds, 1 for the fullest tenth."""
-    held = [
-        sum(weight * terms[term] / (terms[term] + 1.5) for term, weight in sorted(asked.items()))
-        for terms in passages
-    ]
+    held: list[float] = []
+    for terms in passages:
+        share = 0.0
+        for term, weight in sorted(asked.items()):
+            count = sum(terms[form] for form in families[term])
+            share += weight * count / (count + 1.5)
+        held.append(share)
     best = sorted(held)[len(held) * 9 // 10] if held else 0.0
     return [min(1.0, share / best) if best else 1.0 for share in held]
 
@@ -86,6 +119,7 @@ def _kinship(
     passages: Sequence[Counter[str]],
     own: Sequence[float],
     asked: dict[str, float],
+    usual_too: float,
 ) -> dict[str, float]:
     """How much each document shares with the best passages, 1 for the fullest tenth.
 
@@ -106,7 +140,7 @@ def _kinship(
         share, usual = count / len(near), everywhere[term] / len(held)
         telling = term in asked or (share > _LIFT * usual and count > 2)
         if telling and share >= 0.25 and term.isalpha() and term not in GENERIC_STEMS | _ACTS:
-            rated[term] = share * log(1 + share / usual)
+            rated[term] = share * log(max(_LIFT, usual_too + share / usual))
     chosen = sorted(rated, key=lambda t: (-rated[t], t))[:_TERMS]
     shares = {
         source: sum(rated[term] for term in chosen if term in terms)

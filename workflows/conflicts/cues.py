@@ -60,7 +60,8 @@ _CUES: tuple[tuple[Cause, str, str], ...] = (
         r"survey(?:ed)?|polls?|projected|projections?|census|sensors?|audited|unaudited|"
         r"self-reported|"
         r"taken from|comes? from|based on|read from|logged|assum(?:es?|ed|ing)|budgeted|contracted|"
-        r"has learned|everyone\b.{0,30}\bknows|(?:is|are) said to|rumours?|hearsay|they say|"
+        r"has learned|everyone\b.{0,30}\bknows|(?:is|are) said to|rumours?|hearsay|people say|"
+        r"so they say|"
         r"(?:inquiry|investigation|court|auditors?) (?:found|concluded)|we counted|"
         r"saw and heard|saw|witness(?:es|ed)?",
         r"average|median|reported|recorded|forecast|planned|actual|expected|target|registered|"

@@ -22,6 +22,7 @@ _FAR_DAYS = 150  # sources this far apart in time may describe different states 
 _YEAR = 365
 _WEAK = 0.45  # what a weak cue is worth beside a strong one
 _ONE_SIDED = 0.7
+_LEAST = 0.5  # a weak cue on one side alone explains nothing
 _LONGEST = 16  # words of a quotation
 _OPENING: dict[Cause, str] = {
     "definition": "They may not count the same thing",
@@ -65,12 +66,15 @@ def explain(
     before = kind != "date"
     around = _around(a_context, a_value, before), _around(b_context, b_value, before)
     days = _days_between(a_date, b_date)
-    found = _likeliest(around, kind, days)
     elapsed = _elapsed(days) if kind != "name" else 0.0
+    found = _likeliest(around, kind, elapsed)
     periods = _periods_apart(around) if kind != "date" else None
     if found is not None and found[0] >= max(elapsed, 0.7 if periods else 0.0):
         _, cause, ours, theirs = found
-        text = f"{_OPENING[cause]}: {_both(ours, theirs)}."
+        opening = _OPENING[cause]
+        if cause == "definition" and kind != "number":
+            opening = "They may not mean the same thing"
+        text = f"{opening}: {_both(ours, theirs)}."
         later = f" {_later(a_date, b_date)}" if cause == "superseded" and days else ""
         return Explanation(cause=cause, text=text + later)
     if periods is not None:
@@ -105,7 +109,9 @@ def _around(context: str, value: str, before: bool) -> list[tuple[float, str]]:
 
 
 def _likeliest(
-    around: tuple[Sequence[tuple[float, str]], Sequence[tuple[float, str]]], kind: str, days: int
+    around: tuple[Sequence[tuple[float, str]], Sequence[tuple[float, str]]],
+    kind: str,
+    elapsed: float,
 ) -> tuple[float, Cause, _Said | None, _Said | None] | None:
     """The cause whose cues stand nearest to the values; cues both sides have explain nothing."""
     best: tuple[float, Cause, _Said | None, _Said | None] | None = None
@@ -125,10 +131,10 @@ def _likeliest(
         weight = sum(said.weight for said in (ours, theirs) if said)
         if cause == "superseded" and weight:
             # Only one of two sources can speak of the other, and the later one does.
-            weight += 0.6 if abs(days) >= _YEAR else 0.0
+            weight += elapsed
         elif not (ours and theirs):
             weight *= _ONE_SIDED if cause != "population" or kind != "polarity" else 0.0
-        if weight > (best[0] if best else 0.0):
+        if weight > (best[0] if best else _LEAST):
             best = weight, cause, ours, theirs
     return best
 

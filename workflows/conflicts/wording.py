@@ -41,6 +41,10 @@ _MEASURE_OF = {"long": "length", "wide": "width", "tall": "height", "high": "hei
                "deep": "depth", "old": "age", "heavy": "weight"}  # fmt: skip
 _PAST = frozenset({"lost", "built", "sold", "bought", "paid", "spent", "held", "made", "sent",
                    "won", "found", "run", "lent", "cut"})  # fmt: skip
+# Where a participle goes: "patients treated during the heatwave", else at the end.
+_PREPOSITION = re.compile(
+    r"(\s(?:during|in|on|at|for|after|before|from|by|with|between|over|to|without|near)\s|\s$)"
+)
 _REACHES = frozenset({"reached", "totalled", "totaled", "amounted", "averaged", "numbered"})
 _QUESTION = re.compile(
     r"^(?:what|which) (?:is|was|are|were) (?:the )?|^how (?:many|much) (?=\w+ (?!is|was|are|were))",
@@ -50,16 +54,16 @@ _QUESTION = re.compile(
 
 def about(group: Sequence[Value]) -> str:
     """What the values are values of, in a short phrase."""
-    base = min(group, key=lambda v: (len(v.clause), v.clause, v.claim, v.text))
+    base = min(group, key=lambda v: (v.leans, len(v.clause), v.clause, v.claim, v.text))
     if base.cell is not None and base.row is not None:
         what = base.cell.measured[0]
         what = what if what[1:2].isupper() else what[:1].lower() + what[1:]
         return f"{base.row.name}: {what}" if what else base.row.name
     if base.kind == "number":
-        return _measured(base) + _period(group)
+        return (_measured(base) or base.text) + _period(group)
     if base.kind == "date":
         return f"when {_lowered(_short(_without_dates(base.clause)))}"
-    return _named(base)
+    return _named(base) or base.text
 
 
 def about_denial(yes: Sequence[Value], no: Sequence[Value]) -> str:
@@ -106,32 +110,37 @@ def _measured(value: Value) -> str:
     clause = _without_dates(value.clause.replace(value.text, _HERE, 1))
     clause = clause if _HERE in clause else f"{clause} {_HERE}"
     verb = verb_place(clause)
-    share = "share of " if value.unit == "%" else ""
-    if verb is None or clause.index(_HERE) < verb[0]:
-        before, _, after = clause.partition(_HERE)
-        noun, said = (after, "") if verb is None else (clause[len(before) + 1 : verb[0]],
-                                                       _said(clause, verb))  # fmt: skip
-        if share and noun.strip().startswith("of "):
-            return _short(f"{share}{_trimmed(noun)} {said} {_trimmed(before)}")
-        return _short(f"{_trimmed(before)} {_trimmed(noun)}{': ' if said else ''}{said}")
-    subject = _trimmed(clause[: verb[0]])
+    if verb is not None and verb[0] < clause.index(_HERE):
+        subject, noun = _trimmed(clause[: verb[0]]), _predicate(value, clause, verb)
+        return _short(f"{subject}: {noun}" if subject and noun else subject or noun)
+    before, _, after = clause.partition(_HERE)
+    noun = after if verb is None else clause[len(before) + 1 : verb[0]]
+    said = "" if verb is None else _said(clause, verb)
+    if value.unit == "%" and noun.strip().startswith("of "):
+        return _short(f"share of {_trimmed(noun)} {said} {_trimmed(before)}")
+    return _short(f"{_trimmed(before)} {_trimmed(noun)}{': ' if said else ''}{said}")
+
+
+def _predicate(value: Value, clause: str, verb: tuple[int, int]) -> str:
+    """What the verb says of the subject, as a noun: "passengers carried", "weight at launch"."""
     before, _, after = clause[verb[1] :].partition(_HERE)
-    if share and not after.strip().startswith("of "):
-        share = ""
-    noun = f"{share}{_trimmed(before)} {_trimmed(after)}".strip()
+    word = clause[slice(*verb)].lower()
+    noun = f"{_trimmed(before)} {_trimmed(after)}".strip()
     first, _, others = noun.partition(" ")
     noun = f"{_MEASURE_OF.get(first, first)} {others}".strip()
-    word = clause[slice(*verb)].lower()
+    if value.unit == "%" and after.strip().startswith("of "):
+        return f"share of {noun}"
+    if before.rstrip().endswith(" by"):
+        return f"change in {noun}"
     if word in _NOUN_OF:
-        noun = f"{_NOUN_OF[word]} {noun}".strip()
-    elif word not in _REACHES and noun and not share and not _UNSPECIFIC.fullmatch(noun):
-        done = word.endswith("ed") or word in _PAST
-        noun = f"{noun} {word}" if done and word.split()[0] not in AUXILIARY else noun
-    if _UNSPECIFIC.fullmatch(noun.strip()):
-        noun = f"{noun.strip()} {_KIND_OF.get(family(value.unit), 'value')}"
-        rate = value.unit.partition("/")[2]
-        noun += f" per {_rate_word(value.text)}" if rate else ""
-    return _short(f"{subject}: {noun}" if subject and noun.strip() else subject or noun)
+        return f"{_NOUN_OF[word]} {noun}".strip()
+    if _UNSPECIFIC.fullmatch(noun):
+        rate = f" per {_rate_word(value.text)}" if "/" in value.unit else ""
+        return f"{noun} {_KIND_OF.get(family(value.unit), 'value')}{rate}"
+    done = word.endswith("ed") or word in _PAST
+    if not noun or not done or word in _REACHES or word.split()[0] in AUXILIARY:
+        return noun
+    return _PREPOSITION.sub(rf" {word}\1", f"{noun} ", count=1).strip()
 
 
 def _rate_word(text: str) -> str:
