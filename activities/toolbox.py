@@ -27,6 +27,8 @@ from workflows.quotes import sketch
 
 JsonObject = dict[str, Any]
 READ_CHARACTERS = 6000
+PER_DOCUMENT = 2
+"""Passages of one document in one search: the second often holds the figure."""
 _WORD = re.compile(r"\w{3,}")
 _COUNTED = 40
 
@@ -99,7 +101,13 @@ class Toolbox:
             return _error(f"all {self._cycles} search cycles are used up; answer now")
         query = str(tool_input["query"])
         exclude = [str(sid) for sid in tool_input.get("exclude") or ()]
-        hits = await asyncio.to_thread(corpus.search, query, limit=self._role.hits, exclude=exclude)
+        hits = await asyncio.to_thread(
+            corpus.search,
+            query,
+            limit=self._role.hits,
+            exclude=exclude,
+            per_document=PER_DOCUMENT,
+        )
         if self._role.name == "researcher" and cycle > 1:
             hits = await asyncio.to_thread(
                 corpus.follow, query, hits, self._role.hits, exclude=exclude

@@ -263,29 +263,6 @@ def test_a_crowd_about_one_thing_is_still_compared() -> None:
     assert [len(side.claim_ids) for side in found.sides] == [30, 30, 30]
 
 
-def test_one_quote_can_carry_two_statements() -> None:
-    quote = "Norled runs nine ferries from Tau and employs a crew of forty."
-    one = claim(1, "Norled runs nine ferries from Tau.", quote)
-    two = claim(2, "A crew of forty is employed by Norled.", quote)
-    assert not agree(one, two)
-
-
-def test_agreement_needs_the_same_numbers() -> None:
-    one, two, three = claims(
-        "The ferry programme costs 1.84 billion kroner.",
-        "The ferry programme will cost about 1.8 billion kroner.",
-        "The ferry programme costs 1.52 billion kroner.",
-    )
-    assert agree(one, two)
-    assert not agree(one, three)
-    assert groups_of_agreement([one, two, three]) == [[0, 1], [2]]
-
-
-def test_denial_is_not_agreement() -> None:
-    one, two = claims("The quay in Tau has been built.", "The quay in Tau has not been built.")
-    assert not agree(one, two)
-
-
 entities = st.sampled_from(["Tau", "Bergen", "Moss", "the harbour"])
 measures = st.sampled_from(["quay cost {} million kroner", "ferry carried {} passengers"])
 years = st.sampled_from(["", " in 2022", " in 2023"])

@@ -87,7 +87,7 @@ class Documents:
         low: Counter[str] = Counter()
         for form, count in forms.items():
             low[form.lower()] += count
-        best = min(low, key=lambda form: (-low[form], form))
+        best = min(low, key=lambda form: (form.endswith(("ed", "ly")), -low[form], form))
         if plural and low[f"{best}s"] * 5 >= low[best]:
             return f"{best}s"
         written = {f: n for f, n in forms.items() if f.lower() == best}

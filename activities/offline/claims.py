@@ -34,6 +34,8 @@ class Chosen:
     window: Window
     source: Scored
     also: list[Window]
+    disputed: bool = False
+    """Another document in sight says otherwise, and that is claimed too."""
 
 
 def choose(scored: list[Scored], aim: Aim, brief: JsonObject) -> list[Chosen]:
@@ -91,7 +93,7 @@ def _all_sides(
         ]
         worth = level * (0.3 + 0.7 * min(1.0, found.nearness))
         if len(chosen) + len(new) <= most:
-            chosen += [Chosen(worth, w, sources[w.source_id], []) for w in new]
+            chosen += [Chosen(worth, w, sources[w.source_id], [], disputed=True) for w in new]
     return chosen
 
 

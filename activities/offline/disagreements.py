@@ -7,17 +7,18 @@ and returns the windows of each side.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from activities.offline.passages import Window, is_row, leans, usable
 from activities.offline.relevance import Aim
-from activities.offline.scoring import GOOD, USELESS, Scored
+from activities.offline.scoring import Scored
 from workflows.conflicts import Candidate, candidates
 from workflows.evidence import Claim, Quote
 
-_ON_TOPIC = 0.25
-"""The share of the ask's weight that one side must hold, unless its document is all about it."""
+_NEAR, _FAR = 0.3, 0.1
+_TIED = 0.3
+"""Of the best document's hold on the question: from here on a document is on its subject."""
 _PER_SIDE = 1
 _PLAIN = 0.5
 
@@ -31,11 +32,12 @@ class Disagreement:
 
 
 def disagreements(scored: Sequence[Scored], aim: Aim) -> list[Disagreement]:
-    """The nearest first; none that has nothing to do with the ask."""
+    """The nearest first; what is only on the question's subject comes last, but it comes.
+
+    A contradiction that nobody claims is lost to the report.
+    """
     seen: dict[str, tuple[Window, Scored]] = {}
     for source in scored:
-        if source.score < USELESS:
-            continue
         for sentence in source.document.sentences:
             quality = usable(sentence)
             if quality >= _PLAIN and not leans(sentence) and not is_row(sentence):
@@ -51,25 +53,38 @@ def disagreements(scored: Sequence[Scored], aim: Aim) -> list[Disagreement]:
         for key, (window, _) in seen.items()
     ]
     dates = {s.document.source_id: s.document.date for s in scored}
+    tied = _tied(scored, aim)
     found = [
-        Disagreement(_windows(candidate, seen), _nearness(candidate, seen, aim))
+        Disagreement(_windows(candidate, seen), _nearness(candidate, seen, aim, tied))
         for candidate in candidates(claims, dates=dates)
     ]
-    near = [d for d in found if d.nearness >= _ON_TOPIC]
-    return sorted(near, key=lambda d: -d.nearness)
+    return sorted((d for d in found if d.nearness > 0), key=lambda d: -d.nearness)
 
 
-def _nearness(candidate: Candidate, seen: dict[str, tuple[Window, Scored]], aim: Aim) -> float:
-    """How much the nearest side has to do with the ask."""
-    near = 0.0
-    for key in candidate.claim_ids:
-        window, source = seen[key]
-        share = aim.coverage(window.text, source.document.title)
-        near = max(near, share, _ON_TOPIC if source.score >= GOOD else 0.0)
-    return near
+def _tied(scored: Sequence[Scored], aim: Aim) -> set[str]:
+    held = {
+        s.document.source_id: aim.about(" ".join([s.document.title, *s.document.sentences]))
+        for s in scored
+    }
+    least = _TIED * max(held.values(), default=0.0)
+    return {source_id for source_id, share in held.items() if share >= least}
 
 
-def _windows(candidate: Candidate, seen: dict[str, tuple[Window, Scored]]) -> tuple[Window, ...]:
+def _nearness(
+    candidate: Candidate, seen: Mapping[str, tuple[Window, Scored]], aim: Aim, tied: set[str]
+) -> float:
+    """How much of the ask's distinctive terms the nearest side holds.
+
+    What holds none of them but stands in a document on the question's subject is far, not nothing.
+    """
+    sides = [seen[key] for key in candidate.claim_ids]
+    near = max(aim.coverage(w.text, s.document.title, only=aim.core) for w, s in sides)
+    if near >= _NEAR:
+        return near
+    return _FAR if any(w.source_id in tied for w, _ in sides) else 0.0
+
+
+def _windows(candidate: Candidate, seen: Mapping[str, tuple[Window, Scored]]) -> tuple[Window, ...]:
     """Some of every side, from documents of the best standing; a copy of one adds nothing."""
     chosen: list[Window] = []
     for side in candidate.sides:

@@ -1,43 +1,50 @@
 """The offline evaluator: does the draft answer the question, and what exactly is still missing?
 
 Every facet is judged from its claims: adequate, thin or absent, with the reason. A gap is raised
-only where a follow-up could do something about it: a facet without claims, a point the researcher
-reported missing, a part of the question no claim touches, a facet that rests on one source, a
-contradiction nobody explains, a thing the claims keep naming and never explain. Gaps asked before,
-however they ended, are not asked again; from the second pass on only real holes count.
+only where a follow-up could do something about it, in words that can be searched for: a facet
+without claims, a part of the question or of a facet no claim touches, a facet far behind the
+others, a contradiction nobody explains. Gaps asked before, however they ended, are not asked again;
+there are so few of them that a pass costs a fraction of the first round.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from statistics import median
 
 from activities.offline import dimensions
 from activities.offline.conversation import Conversation, JsonObject
+from activities.offline.headings import heading
 from activities.offline.language import (
     capitalised,
     content_terms,
     noun_phrases,
     similarity,
+    stem,
     words,
 )
 from activities.offline.questions import GENERIC_STEMS, Question, listing, read_question
+from activities.offline.vocabulary import kinship
 from activities.offline.transport import Reply
 
-_MOST = 6
-_PER_FACET = 2
+_MOST = 3
+_FACETS_A_GAP = 4
+"""A follow-up costs about as much as a facet's research: a pass must stay below a third of it."""
+_PER_FACET = 1
 _SAME_QUESTION = 0.75
 _HINTS = ", in particular "
-_INTERCHANGEABLE = frozenset(chain.from_iterable(d.terms for d in dimensions.ALL))
+_KIN = 0.6
 _FORMULAS = frozenset(
-    content_terms(
-        "documents hold independent sources speak definition period population method lies"
-    )
+    content_terms("documents hold other sources say definition period method differ figures")
 )
 _KEPT_OUT = frozenset({"contradicted", "failed"})
 _OVER = frozenset({"absent", "failed"})
+_PLAIN_NAMES = frozenset(dimension.title for dimension in dimensions.ALL)
+_JOINTS = re.compile(r",\s*(?:and\s+)?|\s+and\s+|\s*;\s*", re.I)
 
 
 @dataclass(frozen=True)
@@ -51,7 +58,7 @@ class _Gap:
 
 
 def evaluate(conversation: Conversation) -> Reply:
-    """The judgements, and at most six gaps, the gravest first."""
+    """The judgements, and a few gaps, the gravest first."""
     brief = conversation.brief
     question = read_question(str(brief.get("question", "")))
     facets: list[JsonObject] = list(brief.get("facets", ()))
@@ -61,26 +68,28 @@ def evaluate(conversation: Conversation) -> Reply:
     late = int(brief.get("pass", 0)) > 0
     found = chain(
         _unanswered(facets, by_facet, question),
-        _reported(facets, by_facet, claims, question),
         _untouched(facets, by_facet, claims, question),
-        _contradictions(brief.get("contradictions", ()), facets, question),
-        [] if late else _lone(facets, by_facet, question),
+        _reported(facets, by_facet, claims, question),
+        [] if late else _contradictions(brief.get("contradictions", ()), facets),
+        [] if late else _behind(facets, by_facet, question),
+        [] if late else _lone(facets, by_facet, claims, question),
         [] if late else _unexplained_names(facets, claims, question),
     )
+    most = max(1, min(_MOST, len(facets) // _FACETS_A_GAP))
     return Reply(
         {
-            "judgements": [_judged(f, by_facet[f["id"]], question) for f in facets],
+            "judgements": [_judged(f, by_facet[f["id"]]) for f in facets],
             "gaps": [
                 {"facet_id": g.facet_id, "kind": g.kind, "text": g.text, "question": g.question}
-                for g in _chosen(found, known, question)
+                for g in _chosen(found, known, question)[:most]
             ],
         }
     )
 
 
-def _judged(facet: JsonObject, claims: Sequence[JsonObject], question: Question) -> JsonObject:
+def _judged(facet: JsonObject, claims: Sequence[JsonObject]) -> JsonObject:
     sources = {n for claim in claims for n in claim.get("cite", ())}
-    lacking = _lacking(facet, claims, question)
+    lacking = _lacking(facet, _terms(claims)) if claims else []
     if not claims:
         depth = "absent"
         reason = facet.get("reason") or "No claim was found for it."
@@ -123,22 +132,22 @@ def _reported(
     claims: Sequence[JsonObject],
     question: Question,
 ) -> Iterator[_Gap]:
-    """What researchers said they could not find, where nobody else found it either."""
+    """What researchers could not find though it was asked for, and nobody else found either."""
     held = [set(content_terms(claim["text"])) for claim in claims]
-    subject = set(content_terms(question.subject))
+    subject = set(content_terms(question.subject)) | GENERIC_STEMS
     for facet in facets:
         if not by_facet[facet["id"]]:
             continue
-        _, _, hints = facet["question"].partition(_HINTS)
+        asked = words(f"{question.text} {facet['title']} {facet['question']}")
         for missing in facet.get("missing", ()):
-            # What the plan gave as an example is no hole where the facet is answered without it.
-            if len(by_facet[facet["id"]]) > 3 and missing.strip(" .").lower() in hints.lower():
-                continue
-            point = set(content_terms(missing)) - GENERIC_STEMS - subject - _INTERCHANGEABLE
+            point = set(content_terms(missing)) - subject
             if not point or any(len(point & terms) * 3 >= len(point) * 2 for terms in held):
                 continue
+            # A word cut short, or one that nobody asked for, is nothing to send somebody out for.
+            if not all(word in asked for word in words(missing) if stem(word) in point):
+                continue
             yield _Gap(
-                1.0,
+                2.5,
                 facet["id"],
                 "thin",
                 f"“{facet['title']}” leaves open: {missing.strip().rstrip('.')}."[:600],
@@ -152,27 +161,26 @@ def _untouched(
     claims: Sequence[JsonObject],
     question: Question,
 ) -> Iterator[_Gap]:
-    """Parts of a facet's question, or of the user's, that no claim speaks of."""
-    everything = set(chain.from_iterable(content_terms(claim["text"]) for claim in claims))
+    """Parts of a facet, or of the user's question, that no claim speaks of."""
+    everything = _terms(claims)
     for facet in facets:
-        lacking = _lacking(facet, by_facet[facet["id"]], question)
-        lacking = [p for p in lacking if not set(content_terms(p)) & everything]
+        if not by_facet[facet["id"]]:
+            continue
+        lacking = _lacking(facet, everything)[:2]
         if lacking:
             yield _Gap(
-                2.0,
+                1.0,
                 facet["id"],
                 "thin",
-                f"“{facet['title']}” says nothing on {listing(lacking[:3])}.",
-                _self_contained(
-                    f"What is known about {listing(lacking[:3])} in {facet['title']}", question
-                ),
+                f"“{facet['title']}” says nothing on {listing(lacking)}.",
+                _self_contained(f"What is known about {listing(lacking)}", question),
             )
     if not facets:
         return
     titles = set(chain.from_iterable(content_terms(f["title"]) for f in facets))
     for aspect in question.aspects:
-        terms = set(content_terms(aspect.text)) - GENERIC_STEMS
-        if terms and not terms & everything and not terms & titles:
+        terms = set(content_terms(f"{aspect.text} {heading(aspect.text)}")) - GENERIC_STEMS
+        if terms and not _touched(terms, everything) and not _touched(terms, titles):
             home = max(facets, key=lambda f: (similarity(aspect.text, f["question"]), f["id"]))
             yield _Gap(
                 0.5,
@@ -183,28 +191,55 @@ def _untouched(
             )
 
 
-def _lacking(facet: JsonObject, claims: Sequence[JsonObject], question: Question) -> list[str]:
-    """Phrases of the facet's title and question that its claims never touch.
+def _terms(claims: Iterable[JsonObject]) -> set[str]:
+    return set(chain.from_iterable(content_terms(claim["text"]) for claim in claims))
 
-    Only where they are most of what it asks: claims rarely repeat a question word for word.
-    """
-    if not claims:
-        return []
-    held = set(chain.from_iterable(content_terms(claim["text"]) for claim in claims))
-    # Words like "costs, prices, budgets" stand for each other; lacking one of them is no hole.
-    subject = set(content_terms(question.subject)) | GENERIC_STEMS | _INTERCHANGEABLE
-    asked: dict[str, set[str]] = {}
-    asks, _, _ = facet["question"].partition(_HINTS)
-    for phrase in noun_phrases(f"{facet['title']}. {asks}"):
-        terms = set(content_terms(phrase)) - subject
-        if terms and not any(terms <= other for other in asked.values()):
-            asked[phrase] = terms
-    lacking = [phrase for phrase, terms in asked.items() if not terms & held]
-    return lacking if len(lacking) * 2 > len(asked) else []
+
+def _touched(point: set[str], held: set[str]) -> bool:
+    """Whether some word of a point, or a relative of it, is among those held."""
+    return bool(point & held) or any(kinship(a, b) >= _KIN for a in point for b in held)
+
+
+def _lacking(facet: JsonObject, held: set[str]) -> list[str]:
+    """The parts of a facet's title, and the examples in its question, that the terms leave out."""
+    _, _, hints = facet["question"].rstrip(" ?.").partition(_HINTS)
+    # "Rules and approval" are two words for one thing; of a title of their own each part counts.
+    title = facet["title"]
+    parts = [title] if title in _PLAIN_NAMES else _JOINTS.split(title)
+    points = [*parts, *_JOINTS.split(hints)]
+    return [
+        _plain(point)
+        for point in dict.fromkeys(points)
+        if (terms := set(content_terms(point)) - GENERIC_STEMS) and not _touched(terms, held)
+    ]
+
+
+def _behind(
+    facets: Sequence[JsonObject], by_facet: dict[str, list[JsonObject]], question: Question
+) -> Iterator[_Gap]:
+    """A facet with few claims where the others have many: the search had too few words for it."""
+    counts = {fid: len(claims) for fid, claims in by_facet.items()}
+    for facet in facets:
+        others = [n for fid, n in counts.items() if fid != facet["id"] and n]
+        own = counts[facet["id"]]
+        side = dimensions.closest(facet["title"])
+        if not own or not others or own * 2 >= median(others) or side is None:
+            continue
+        held = _terms(by_facet[facet["id"]]) | set(content_terms(question.text))
+        fresh = [word for word in side.words if stem(word) not in held][:3]
+        if fresh:
+            yield _Gap(
+                2.0 + own / 10,
+                facet["id"],
+                "thin",
+                f"“{facet['title']}” has {_count(own, 'claim')}, and none speaks of "
+                f"{listing(fresh, 'or')}.",
+                _self_contained(f"What is known about {listing(fresh)}", question),
+            )
 
 
 def _contradictions(
-    contradictions: Sequence[JsonObject], facets: Sequence[JsonObject], question: Question
+    contradictions: Sequence[JsonObject], facets: Sequence[JsonObject]
 ) -> Iterator[_Gap]:
     ids = {facet["id"] for facet in facets}
     for found in contradictions:
@@ -218,26 +253,37 @@ def _contradictions(
             homes[0],
             "unexplained",
             f"Sources disagree on {about}, and nothing says why."[:600],
-            _self_contained(
-                f"Which definition, period, population or method lies behind {about}", question
-            ),
+            f"Why do sources differ on {about}: definition, period or method?"[:600],
         )
 
 
 def _lone(
-    facets: Sequence[JsonObject], by_facet: dict[str, list[JsonObject]], question: Question
+    facets: Sequence[JsonObject],
+    by_facet: dict[str, list[JsonObject]],
+    claims: Sequence[JsonObject],
+    question: Question,
 ) -> Iterator[_Gap]:
+    """A facet on one source, where another facet's sources speak of the same thing."""
+    subject = set(content_terms(question.subject)) | GENERIC_STEMS
     for facet in facets:
-        claims = by_facet[facet["id"]]
-        sources = {n for claim in claims for n in claim.get("cite", ())}
-        if claims and len(sources) == 1:
-            told = listing(_distinctive(claims, question)[:3]) or facet["title"]
+        own = by_facet[facet["id"]]
+        sources = {n for claim in own for n in claim.get("cite", ())}
+        if not own or len(sources) != 1:
+            continue
+        elsewhere = _terms(c for c in claims if not sources & set(c.get("cite", ())))
+        shared = [
+            phrase
+            for phrase in _distinctive(own, question)
+            if (terms := set(content_terms(phrase)) - subject) and terms <= elsewhere
+        ]
+        if shared:
             yield _Gap(
                 3.0,
                 facet["id"],
                 "thin",
-                f"“{facet['title']}” rests on a single source.",
-                _self_contained(f"Which other, independent sources speak of {told}", question),
+                f"“{facet['title']}” rests on a single source, and others speak of "
+                f"{listing(shared[:2])} too.",
+                _self_contained(f"What do other documents say of {listing(shared[:2])}", question),
             )
 
 
@@ -255,7 +301,6 @@ def _unexplained_names(
     """Named in claim after claim, and no claim says what it is."""
     asked = " ".join([question.text, *(f"{f['title']} {f['question']}" for f in facets)])
     known = set(content_terms(asked))
-    initials = "".join(word[0] for word in words(asked))
     least = max(5, len(claims) // 8)
     seen: Counter[str] = Counter()
     opens: set[str] = set()
@@ -272,8 +317,8 @@ def _unexplained_names(
         terms = set(content_terms(name))
         if count < least or name in opens or terms & known or terms <= GENERIC_STEMS:
             continue
-        if name.isupper() and name.lower() in initials:
-            continue  # the question spells it out
+        if name.upper() == name:
+            continue  # initials are rarely spelled out twice
         home = min(homes[name], key=lambda fid: (-homes[name][fid], fid))
         yield _Gap(
             4.0 - min(count, 9) / 10,
@@ -296,7 +341,7 @@ def _plain(text: str) -> str:
 
 
 def _chosen(found: Iterator[_Gap], known: Sequence[JsonObject], question: Question) -> list[_Gap]:
-    """The gravest that were not asked before, two of a facet at most, six in all."""
+    """Those not asked before, the gravest first and one of a facet."""
     common = set(content_terms(question.subject)) | _FORMULAS
     over = {gap["facet_id"] for gap in known if gap.get("status") in _OVER}
     chosen: list[_Gap] = []
@@ -311,7 +356,7 @@ def _chosen(found: Iterator[_Gap], known: Sequence[JsonObject], question: Questi
         ):
             continue
         chosen.append(gap)
-    return chosen[:_MOST]
+    return chosen
 
 
 def _repeats(one: str, other: str, common: set[str]) -> bool:

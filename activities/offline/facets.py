@@ -117,7 +117,7 @@ def _wordings(draft: Draft, question: Question) -> list[str]:
     own = [p for p in draft.phrases if not set(content_terms(p)) <= held][:2]
     particular = f", in particular {listing(own)}" if own else ""
     if draft.asks:
-        return [f"{_asking(draft, question)}{p}?" for p in ("", particular)]
+        return list(dict.fromkeys(f"{_asking(draft, question)}{p}?" for p in (particular, "")))
     covered = not subject or set(content_terms(subject)) <= set(content_terms(draft.about))
     forms = _ALONE if covered else (_SIDES if draft.side else _FORMS)
     texts = [f.format(a=draft.about, s=subject, p=particular) for f in forms]

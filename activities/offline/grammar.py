@@ -62,7 +62,13 @@ def tokens_of(clause: str) -> list[Token]:
         helped = any(token.low in _AUXILIARIES for token in tokens)
         role = _role(text, before, after, helped)
         # "Is the pilot working", "how do trams run": the last word is what the clause says.
-        if role == "noun" and after in {"", ","} and before and before.role == "noun" and text.islower():
+        if (
+            role == "noun"
+            and after in {"", ","}
+            and before
+            and before.role == "noun"
+            and text.islower()
+        ):
             asks = tokens[0].low in _BE and text.endswith("ing")
             does = helped and tokens[0].low in {"how", *_DO} and text in PLAIN_VERBS
             if (asks or does) and not any(token.role == "verb" for token in tokens):

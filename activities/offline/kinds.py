@@ -46,7 +46,7 @@ def sides(question: Question, view: Landscape) -> list[Draft]:
                 + f"; {len(members)} passages found name it.",
                 prefer=dimensions.prefer(criteria, kinds_of(members, view.passages)),
                 named=True,
-                phrases=tuple(view.phrases(members, others, 8)),
+                phrases=tuple(view.tied(members, others)),
                 side=bool(criteria),
                 weight=float(len(members)),
                 passages=members,
@@ -92,7 +92,6 @@ def periods(question: Question, view: Landscape) -> list[Draft]:
                 f"years of this period.",
                 prefer="Sources of the time itself: minutes, reports and dated notices",
                 named=True,
-                phrases=tuple(phrases),
                 weight=float(len(members)),
                 passages=members,
             )
@@ -154,7 +153,9 @@ def general(question: Question, view: Landscape) -> list[Draft]:
 
 def _dimension(dimension: Dimension, question: Question, view: Landscape) -> Draft:
     members = frozenset(
-        i for i, p in enumerate(view.passages) if sum(t in p.terms for t in dimension.vocabulary) > 1
+        i
+        for i, p in enumerate(view.passages)
+        if sum(t in p.terms for t in dimension.vocabulary) > 1
     )
     return Draft(
         title=dimension.title,
@@ -162,7 +163,6 @@ def _dimension(dimension: Dimension, question: Question, view: Landscape) -> Dra
         reason=f"A question of this kind needs it; {len(members)} of the {len(view.passages)} "
         f"passages on the subject speak of it ({', '.join(dimension.words[:4])}).",
         prefer=dimension.prefer[0].upper() + dimension.prefer[1:],
-        phrases=tuple(view.phrases(members, dimension.terms, 6)) if len(members) > 1 else (),
         asks=dimension.asks.format(s=question.subject) if len(question.spans) == 1 else "",
         weight=float(len(members)),
         passages=members,

@@ -39,7 +39,7 @@ def named_parts(
         halves = _halves(aspect, documents) if documents and spare > 0 else []
         spare -= bool(halves)
         split += halves or [aspect]
-    return [named_draft(aspect, view) for aspect in split]
+    return [named_draft(aspect, view, documents) for aspect in split]
 
 
 _RESERVED = 3
@@ -92,7 +92,7 @@ def _completed(question: Question, view: Landscape) -> list[Aspect]:
     return aspects
 
 
-def named_draft(aspect: Aspect, view: Landscape) -> Draft:
+def named_draft(aspect: Aspect, view: Landscape, documents: Documents | None = None) -> Draft:
     title = heading(aspect.text) if aspect.asks else aspect.text.strip(" ?.")
     title = (title[0].upper() + title[1:])[:110]
     members = view.holding(phrase_of(aspect))
@@ -115,12 +115,27 @@ def named_draft(aspect: Aspect, view: Landscape) -> Draft:
         reason=reason,
         prefer=dimensions.prefer(title, kinds_of(members, view.passages)),
         named=True,
-        phrases=tuple(view.tied(members, content_terms(title))),
+        phrases=tuple(_told(title, view, documents) or view.tied(members, content_terms(title))),
         asks=aspect.text if aspect.asks else "",
         follows=aspect.follows,
         weight=float(len(members)),
         passages=members,
     )
+
+
+def _told(title: str, view: Landscape, documents: Documents | None) -> list[str]:
+    """What the documents call a side of the matter that the question names otherwise."""
+    side = dimensions.closest(title)
+    if side is None or not side.beside or documents is None:
+        return []
+    about = documents.about(side.vocabulary)
+    words = side.vocabulary - set(content_terms(title)) - view.known - GENERIC_STEMS
+    support = {term: len(documents.holding(term, about)) for term in sorted(words)}
+    often = [t for t in words if support[t] >= max(3, 0.3 * len(about))]
+    return [
+        documents.word(term, plural=True)
+        for term in sorted(often, key=lambda t: (-support[t], t))[:2]
+    ]
 
 
 def core_parts(question: Question, view: Landscape, named: Sequence[Draft]) -> list[Draft]:

@@ -8,6 +8,7 @@ for a comparison, costs and risks for a decision). A narrow fact is one facet.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -16,18 +17,20 @@ from activities.offline.aboutness import Documents
 from activities.offline.conversation import Conversation
 from activities.offline.facets import Draft, as_facets, joined
 from activities.offline.kinds import deciding, explaining, fact, general, periods, sides
-from activities.offline.language import capitalised, content_terms, similarity
+from activities.offline.language import capitalised, content_terms, similarity, stem
 from activities.offline.parts import core_parts, covered, named_parts, phrase_of, shown_themes
 from activities.offline.questions import Question, read_question
 from activities.offline.subdomains import subdomains
 from activities.offline.themes import Landscape
-from activities.offline.topicality import gather, on_topic
+from activities.offline.topicality import Passage, families, gather, on_topic
 from activities.offline.transport import Reply, UseTools
 from workflows.plan import QuestionKind
 
 _MOST_QUERIES = 14
 _TARGET = {"quick": 4, "standard": 8, "deep": 12}
 """How many facets are aimed at; what the question names may go beyond, up to the cap."""
+_FIRST_LOOK = 80
+"""Passages enough to see where to search next."""
 _PLACES = 3
 """Kept for what the documents show and the question does not name."""
 _SOME = 5
@@ -42,14 +45,13 @@ def plan(conversation: Conversation) -> UseTools | Reply:
     if can_search and not done:
         return _search(_broad(question))
     found = gather(done, question.text)
-    topical = on_topic(found)
-    names = " ".join(name.text for name in capitalised(question.text))
-    view = Landscape(topical, content_terms(f"{question.subject} {names}"))
-    asked_before = {str(call.input.get("query", "")) for call in done}
     if can_search and len({call.turn for call in done}) == 1:
-        more = [q for q in _deeper(question, view) if q not in asked_before]
+        asked_before = {str(call.input.get("query", "")) for call in done}
+        first = _landscape(question, on_topic(found, _FIRST_LOOK))
+        more = [q for q in _deeper(question, first) if q not in asked_before]
         if more:
             return _search(more)
+    view = _landscape(question, on_topic(found))
     most = int(brief.get("max_facets", 10))
     target = min(most, _TARGET.get(str(brief.get("effort")), 7))
     drafts = _fitted(_drafts(question, view, Documents(found), target, most), most)
@@ -57,6 +59,13 @@ def plan(conversation: Conversation) -> UseTools | Reply:
     return Reply(
         {"kind": question.kind.value, "facets": [facet.model_dump(mode="json") for facet in facets]}
     )
+
+
+def _landscape(question: Question, passages: Sequence[Passage]) -> Landscape:
+    """What the passages deal with, beyond the subject and whatever the question calls by name."""
+    names = " ".join(name.text for name in capitalised(question.text))
+    known = families(content_terms(f"{question.subject} {names}"), [p.terms for p in passages])
+    return Landscape(passages, {form for forms in known.values() for form in forms})
 
 
 def _search(queries: Sequence[str]) -> UseTools:
@@ -78,15 +87,28 @@ def _broad(question: Question) -> list[str]:
     queries += [f"{thing} {subject}".strip() for thing in question.things]
     queries += [f"{phrase_of(a)} {subject}".strip() for a in question.aspects]
     queries += [name.text for name in capitalised(question.text)[:3]]
-    queries += [f"{subject} {' '.join(d.words[:4])}".strip() for d in dimensions.SHOWN]
+    queries += [f"{subject} {' '.join(d.words[:5])}".strip() for d in dimensions.SHOWN]
     return queries
 
 
 def _deeper(question: Question, view: Landscape) -> list[str]:
-    """What looked promising: the strongest themes, so that each is seen at its full size."""
+    """What looked promising, so that each is seen at its full size: themes, and sides of the matter
+    in the words the documents have for them."""
     if question.kind is QuestionKind.FACT:
         return []
-    return [f"{' '.join(t.phrases[:3])} {question.subject}".strip() for t in view.themes(8)]
+    queries = [f"{' '.join(t.phrases[:3])} {question.subject}".strip() for t in view.themes(8)]
+    if question.kind not in (QuestionKind.OVERVIEW, QuestionKind.DECISION):
+        return queries
+    seen = Counter(term for passage in view.passages for term in passage.terms)
+    spelled = {stem(word): word for side in dimensions.SHOWN for word in (*side.words, *side.more)}
+    told = [
+        " ".join(
+            spelled[t]
+            for t in sorted(side.vocabulary & seen.keys(), key=lambda t: (-seen[t], t))[:4]
+        )
+        for side in dimensions.SHOWN
+    ]
+    return queries[:5] + [f"{query} {question.subject}".strip() for query in told if query]
 
 
 def _drafts(

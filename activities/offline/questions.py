@@ -94,13 +94,14 @@ _SPAN_WORDS = 8
 _TELLS = re.compile(
     r"(?:what|which) (?:[\w'’-]+ ){1,7}?(?:know|understand|learn|hear|be told|find|known|said|"
     r"written|reported|established) (?:out )?(?:about|of|on)\s+|"
-    r"(?:please )?(?:give|write|prepare|provide|make) (?:[\w'’-]+ ){0,4}?(?:overview|summary|account|"
-    r"report|briefing|brief|survey) (?:of|on|about)\s+",
+    r"(?:please )?(?:give|write|prepare|provide|make) (?:[\w'’-]+ ){0,4}?(?:overview|summary|"
+    r"account|report|briefing|brief|survey) (?:of|on|about)\s+",
     re.I,
 )
 """How a question leads up to its subject: "What should the council know about …"."""
 _TO_KNOW = re.compile(
-    r"\b(?:what|which)\b[^?.:;]{0,60}?\bshould (?:[\w'’-]+ ){1,5}?(?:know|understand|learn|be told)\b",
+    r"\b(?:what|which)\b[^?.:;]{0,60}?\bshould (?:[\w'’-]+ ){1,5}?"
+    r"(?:know|understand|learn|be told)\b",
     re.I,
 )
 _TIMES = listed(

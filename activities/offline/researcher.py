@@ -22,7 +22,6 @@ from activities.offline.language import (
 )
 from activities.offline.lexicon import GENERIC, STOP
 from activities.offline.passages import (
-    figures,
     gather,
     is_row,
     plain,
@@ -42,7 +41,7 @@ from activities.offline.transport import Reply, UseTools
 from activities.offline.vocabulary import is_general, synonyms
 
 ENOUGH = 3
-_CHECKS = 8
+_CHECKS = 12
 _ELSEWHERE = "What other documents say of:"
 _READS = 8
 # Complaints about an answer's form, as against a follow-up question.
@@ -65,7 +64,7 @@ def research(conversation: Conversation) -> UseTools | Reply:
         return UseTools(tuple(("read", {"source_id": sid}) for sid in unread))
     chosen = choose(scored, aim, brief)
     if checks := _cross_checks(conversation, chosen):
-        return UseTools(_searches(checks, scored))
+        return UseTools(_searches(checks, scored, exclude=False))
     return Reply(_answer(chosen, scored, missing, aim, brief))
 
 
@@ -96,7 +95,7 @@ def _may_search(conversation: Conversation) -> bool:
 
 
 def _cross_checks(conversation: Conversation, chosen: list[Chosen]) -> list[tuple[str, str]]:
-    """What other documents say of the same thing: one search for each of the best figures."""
+    """What other documents say of the same thing: one search for each claim nobody disputes yet."""
     searches = conversation.searches()
     if (
         "search" not in conversation.tools
@@ -108,7 +107,7 @@ def _cross_checks(conversation: Conversation, chosen: list[Chosen]) -> list[tupl
     checks = []
     for claim in chosen:
         text = plain(claim.window.sentences[0])
-        if figures(text) and not is_row(text):
+        if not claim.disputed and not is_row(text):
             terms = (w for w in words(text) if not w[0].isdigit() and w not in STOP)
             checks.append((" ".join(terms), f"{_ELSEWHERE} {text[:120]}"))
     return checks[:_CHECKS]
@@ -167,7 +166,7 @@ def _first_queries(brief: JsonObject, aim: Aim, approach: str) -> list[tuple[str
     return [
         (ask, "the question as asked"),
         (f"{title} {subject}", "the facet within its subject"),
-        (brief["question"], "the question around it"),
+        (title, "the facet by its name"),
     ]
 
 
@@ -217,14 +216,14 @@ def _own_terms(aim: Aim, scored: list[Scored]) -> list[str]:
 
 
 def _searches(
-    queries: list[tuple[str, str]], scored: list[Scored]
+    queries: list[tuple[str, str]], scored: list[Scored], *, exclude: bool = True
 ) -> tuple[tuple[str, JsonObject], ...]:
-    exclude = [s.document.source_id for s in scored if s.score < USELESS]
+    useless = [s.document.source_id for s in scored if s.score < USELESS] if exclude else []
     calls: list[tuple[str, JsonObject]] = []
     for query, purpose in queries:
         arguments: JsonObject = {"query": query, "aim": purpose}
-        if exclude:
-            arguments["exclude"] = exclude
+        if useless:
+            arguments["exclude"] = useless
         if scored and not calls:
             # One account of the cycle before is enough for the record.
             arguments["scores"] = told(scored)

@@ -123,7 +123,10 @@ def _missing(question: Question, facets: Sequence[Facet]) -> list[JsonObject]:
         own = set(content_terms(aspect.text))
         # The subject stands in every facet's question; it is the rest that makes the part.
         telling = (own - subject - GENERIC_STEMS) or (own - subject) or own
-        if not any(len(telling & terms) * 2 > len(telling) for terms in covered):
+        # "How A and B work" may be two facets; then each has its half.
+        if not any(len(telling & terms) * 2 > len(telling) for terms in covered) and not (
+            telling <= set().union(*covered)
+        ):
             lacking.append(named_draft(aspect, view))
     for thing in question.things:
         own = set(content_terms(thing))

@@ -9,7 +9,7 @@ to cover what the documents hold.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from activities.offline import dimensions
 from activities.offline.aboutness import Documents
@@ -113,10 +113,13 @@ def _same(
     chosen: Sequence[_Candidate],
     known: frozenset[str],
 ) -> bool:
-    if covered(candidate.draft, taken, known):
+    draft = candidate.draft
+    if candidate.dimension:
+        # A side of the matter is one, whatever its passages speak of besides.
+        draft = replace(draft, passages=frozenset())
+    if covered(draft, taken, known):
         return True
     for other in chosen:
-        # A side of the matter is one whatever its documents are about besides.
         if candidate.dimension and not other.dimension:
             continue
         both = len(set(candidate.about) & set(other.about))
@@ -162,7 +165,7 @@ def _named(
     if not side.beside:
         return side.title
     support = {term: documents.holding(term, about) for term in sorted(words)}
-    first = min(words, key=lambda t: (-len(support[t]), t))
+    first = min(filter(str.isalpha, support), key=lambda t: (-len(support[t]), t))
     if len(support[first]) < _NAMED_BY * len(about):
         return side.title
     title, beside = documents.word(first, plural=True), stem(side.beside)

@@ -62,9 +62,7 @@ class _Label:
     @property
     def _proper(self) -> bool:
         """Written with capitals throughout, as a programme or a place is."""
-        capitals = sum(
-            n for form, n in self.forms.items() if sum(w[0].isupper() for w in form.split()) > 1
-        )
+        capitals = sum(n for form, n in self.forms.items() if " " in form and not form.islower())
         return capitals * 3 > sum(self.forms.values()) * 2
 
     @property
@@ -199,7 +197,6 @@ class Landscape:
                 chosen.append(name)
                 taken |= set(key)
         return chosen[:most]
-
 
     def tied(self, members: frozenset[int], without: Iterable[str], most: int = 2) -> list[str]:
         """Phrases that hardly stand anywhere but in these passages, and in many of them."""

@@ -7,7 +7,7 @@ what a plan is made from.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import log
@@ -27,7 +27,7 @@ _ALIKE = 5
 _KIN = 1.3
 """A third of what the best documents share makes a document one of theirs."""
 _ACTS = frozenset(stem(verb) for verb in VERBS)
-_MANY = 160
+_MANY = 150
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def gather(calls: Sequence[ToolCall], question: str) -> list[Passage]:
                 terms = _terms_of(f"{hit.title}\n{text}")
                 raw[hit.source_id, text] = (hit.title, hit.kind, text, terms)
     counted = [terms for *_, terms in raw.values()]
-    own = _shares(counted, asked, _families(asked, counted))
+    own = _shares(counted, asked, families(asked, counted))
     named = {t for name in capitalised(question) for t in content_terms(name.text)}
     # Where only a name is asked for, the matter is all that goes with it; else what tells it apart.
     kin = _kinship([source for source, _ in raw], counted, own, asked, float(set(asked) <= named))
@@ -74,10 +74,8 @@ def gather(calls: Sequence[ToolCall], question: str) -> list[Passage]:
     ]
 
 
-def _families(
-    asked: dict[str, float], passages: Sequence[Counter[str]]
-) -> dict[str, tuple[str, ...]]:
-    """For each term of the question the roots that begin alike: "electrification", "electric"."""
+def families(asked: Iterable[str], passages: Sequence[Counter[str]]) -> dict[str, tuple[str, ...]]:
+    """For each term of a question the roots that begin alike: "electrification", "electric"."""
     spoken = sorted({term for terms in passages for term in terms if len(term) >= _ALIKE})
     begun: dict[str, list[str]] = {}
     for term in spoken:
@@ -100,14 +98,14 @@ def _families(
 def _shares(
     passages: Sequence[Counter[str]],
     asked: dict[str, float],
-    families: dict[str, tuple[str, ...]],
+    forms: dict[str, tuple[str, ...]],
 ) -> list[float]:
     """How much of the question's terms each passage holds, 1 for the fullest tenth."""
     held: list[float] = []
     for terms in passages:
         share = 0.0
         for term, weight in sorted(asked.items()):
-            count = sum(terms[form] for form in families[term])
+            count = sum(terms[form] for form in forms[term])
             share += weight * count / (count + 1.5)
         held.append(share)
     best = sorted(held)[len(held) * 9 // 10] if held else 0.0
@@ -150,12 +148,12 @@ def _kinship(
     return {source: min(1.0, share / best) if best else 0.0 for source, share in shares.items()}
 
 
-def on_topic(passages: Sequence[Passage]) -> list[Passage]:
+def on_topic(passages: Sequence[Passage], most: int = _MANY) -> list[Passage]:
     """The passages that bear on the question; a few weaker ones where there are hardly any."""
     strong = [p for p in passages if p.weight >= ON_TOPIC]
-    if len(strong) > _MANY:
-        floor = sorted((p.weight for p in strong), reverse=True)[_MANY]
-        return [p for p in strong if p.weight > floor] or strong[:_MANY]
+    if len(strong) > most:
+        floor = sorted((p.weight for p in strong), reverse=True)[most]
+        return [p for p in strong if p.weight > floor] or strong[:most]
     if len(strong) >= _ENOUGH:
         return strong
     ranked = sorted(range(len(passages)), key=lambda i: (-passages[i].weight, i))[:_ENOUGH]

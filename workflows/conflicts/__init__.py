@@ -1,8 +1,10 @@
 """Claims held against each other: which cannot all be right, which say the same, and why.
 
-`finder` is the story; `statements` reads claims, `comparison` tells which values are about one
-thing, `polarity` and `substitutions` which sentences deny or reword each other, `questions` and
-`answers` what a claim answers. Nothing here decides who is right.
+Read in this order: `finder` is the story. `statements` reads claims with `sentence`, `clauses`,
+`roles` and `tables` into `values`; `comparison` and `scopes` tell which values are about one thing;
+`polarity` and `substitutions` which statements deny or reword each other; `questions` and `answers`
+what a claim answers. `wording` names a conflict, `explanations` guesses its cause from `cues`.
+Nothing here decides who is right.
 """
 
 from workflows.conflicts.agreement import agree, groups_of_agreement

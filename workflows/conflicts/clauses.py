@@ -20,8 +20,12 @@ AUXILIARY = word_list(
 VERBS = word_list(
     """built won led ran made wrote drew sold bought paid held took gave got began sank struck laid
     used met set put cut went came left found sent spent lost rose fell grew kept told said says
-    cost costs saw stood runs leads heads owns holds takes carries uses needs gives makes has lasts
-    employs serves operates covers counts includes supplies builds designs produces publishes"""
+    cost costs saw stood stands lies sits starts ends opens closes stays comes goes runs leads
+    heads owns holds takes carries uses needs gives makes has lasts employs serves operates
+    covers counts includes supplies builds designs produces publishes flew sang spoke broke drove
+    rode chose froze stole wore tore threw knew blew ate swam hung dug stuck swung shot hit shut
+    let fought brought thought caught sought slept meant felt dealt lent heard understood read
+    fed hid fled slid bore beat bid burst shone wound lay joined"""
 )
 _SPEAKS = (
     r"(?:said|says|say|found|finds|knows?|knew|reports?|reported|shows?|showed|shown|states?|"
@@ -39,9 +43,11 @@ _CUT = re.compile(
     r"among|most|many|some|"
     r"of\swhom|of\swhich|in\swhich|for\swhich|at\swhich|an?\s\w+\sof|"
     r"(?:the|an?)\s[\w-]+\s(?:(?:on|in|at|for|of|after|by)\s)?(?:which|whom|when|who))\s)"
+    r"|,\s+(?=\w+\s(?:minutes|hours|days|weeks|months|years)\s"
+    r"(?:behind|before|after|later|earlier|ahead|late|early)\b)"
     rf"|\s+(?=and\s+(?:(?:then|later|also|now|so)\s+)?(?:{_VERB}|[a-z]{{3,}}ed)\s)"
     r"|,\s+(?=[a-z]{3,}(?:ed|ing|ly)\b|(?:built|made|held|led|run|known)\s)"
-    rf"|,\s+(?=(?:[Tt]he\s)?(?:[\w'\u2019-]+\s){{1,4}}?(?:(?:has|have|had)\s)?{_SPEAKS}\b)"
+    rf"|,\s+(?=(?:[Tt]he\s)?(?:[\w'\u2019-]+\s){{1,6}}?(?:(?:has|have|had)\s)?{_SPEAKS}\b)"
     rf"|(?<=\s){_SPEAKS}(?P<that>\sthat)\s+"
 )
 _SUBORDINATE = re.compile(

@@ -109,6 +109,8 @@ class Comparison:
             measured = bool(a.measures & b.measures) and not (a.names or b.names)
             if a.leans or b.leans or (shared < 3 and not measured):
                 return False
+        elif a.kind == "number" and _only_names(a, b):
+            return False
         within, together = self.overlap(a, b)
         vague = a.kind == "number" and (not a.unit or a.unit != b.unit)
         if vague and (names_left(a.names, b.names) and names_left(b.names, a.names)):
@@ -142,6 +144,8 @@ class Comparison:
         if value.moment is not None:
             moment = value.moment
             return any(same_moment(moment, known) for known in reading.moments)
+        if value.slot:
+            return any(v.slot == value.slot and same_value(v, value) for v in reading.values)
         return any(value.text in statement.sentence for statement in reading.statements)
 
     def _weight(self, words: frozenset[str]) -> float:
@@ -163,6 +167,15 @@ def _name_rest(a: Value, b: Value) -> frozenset[str]:
         for word in set(x) ^ set(y)
     }
     return frozenset(rest) - (a.stems & b.stems) if rest else frozenset()
+
+
+def _only_names(a: Value, b: Value) -> bool:
+    """Whether two clauses share no word but names and the unit, and one says something more."""
+    units = {a.unit.partition("/")[0], b.unit.partition("/")[0]}
+    shared = (a.stems & b.stems) - units
+    if max(len(value.stems - shared - units) for value in (a, b)) < 2:
+        return False
+    return shared <= {stem(word) for value in (a, b) for name in value.names for word in name}
 
 
 def _amounts_in(value: Value) -> list[Quantity]:

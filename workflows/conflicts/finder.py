@@ -39,6 +39,10 @@ from workflows.quantities.dates import apart
 Kind = Literal["number", "date", "name", "polarity"]
 _NO_QUESTIONS: Mapping[str, str] = MappingProxyType({})
 _NO_DATES: Mapping[str, str | None] = MappingProxyType({})
+# Shares of two statements, of the shorter and of both together, that a denial must have in common;
+# less where one says all the other says.
+_DENIED, _SURELY_DENIED = 0.75, 0.85
+_TOGETHER, _TOGETHER_WITHIN = 0.6, 0.45
 _ANSWERS = 8  # more different answers than this, and the question had not one answer
 _RELATIVE = re.compile(
     r"(?:(?:on|last|this|next|past|the|same|earlier|later|in|week|month|year|day|night|morning|"
@@ -162,7 +166,14 @@ class _Finder:
 
     def _denies(self, a: Value, b: Value) -> bool:
         within, together = self.comparison.overlap(a, b, DIRECTIONS)
-        return within >= 0.75 and together >= 0.6 and opposed(a, b) and not different(a, b)
+        if within < _DENIED or not opposed(a, b) or different(a, b):
+            return False
+        if (a.leans or b.leans) and not share_entity(a, b):
+            return False
+        # Where each has a word the other lacks, one may deny what the other does not say.
+        if (a.stems - b.stems - DIRECTIONS) and (b.stems - a.stems - DIRECTIONS):
+            return within >= _SURELY_DENIED and together >= _TOGETHER
+        return together >= _TOGETHER_WITHIN
 
     def _grouped(self, pairs: Sequence[Pair]) -> list[Candidate]:
         """Join pairs about one thing into candidates with one side per value."""

@@ -83,6 +83,33 @@ _EVENTS = (
     "merge merged acquired acquire",
     "resign resigned retired",
 )
+# Left and right are opposite; a statement holds one or the other, never both.
+_DIRECTIONS = (
+    "rise rises rose risen rising increase increases increased increasing grow grows grew growth up"
+    "|fall falls fell fallen falling decrease decreases decreased decline declines declined drop "
+    "drops dropped shrank down",
+    "approve approves approved accept accepts accepted|reject rejects rejected",
+    "allow allows allowed permit permits permitted|ban bans banned forbid forbids forbidden "
+    "prohibit prohibits prohibited",
+    "support supports supported|oppose opposes opposed",
+    "above exceed exceeds exceeded|below",
+    "profit profitable|loss unprofitable",
+    "safe|unsafe",
+    "mandatory compulsory required|optional voluntary",
+    "higher|lower",
+    "faster|slower",
+    "cheaper|dearer costlier",
+    "before|after",
+    "possible feasible|impossible infeasible",
+    "legal lawful|illegal unlawful",
+    "improve improves improved improving|worsen worsens worsened worsening",
+    "successful succeeded|unsuccessful",
+    "likely|unlikely",
+    "true|false",
+    "guilty|innocent",
+    "alive|dead",
+    "include includes included including|exclude excludes excluded excluding",
+)
 SAID = word_list(
     """said says say reported reports report estimates estimated expects expected announced writes
     wrote claims claimed told states stated puts put notes noted found finds according"""
@@ -119,7 +146,10 @@ def _classes(rows: Sequence[str]) -> dict[str, tuple[int, int]]:
     }
 
 
-CONTRAST_OF = _classes(_CONTRASTS)
+# Spelled with a capital, since "march" and "may" are other words.
+_MONTHS = ("January|February|March|April|May|June|July|August|September|October|November|December",)
+CONTRAST_OF = _classes(_CONTRASTS + _MONTHS)
+DIRECTION_OF = _classes(_DIRECTIONS)
 MEASURE_OF = {word: row for word, (row, _) in _classes(_MEASURES).items()}
 EVENT_OF = {word: row for word, (row, _) in _classes(_EVENTS).items()}
 

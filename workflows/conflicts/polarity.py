@@ -5,46 +5,13 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from workflows.conflicts.lexicon import DIRECTION_OF
 from workflows.conflicts.values import Value
 from workflows.quantities.amounts import read, same_number
 from workflows.words import NEGATIONS, STOP, WORD, negated, stem
 
-# Left and right are opposite; a statement holds one or the other, never both.
-_PAIRS = (
-    "rise rises rose risen rising increase increases increased increasing grow grows grew growth up"
-    "|fall falls fell fallen falling decrease decreases decreased decline declines declined drop "
-    "drops dropped shrank down",
-    "approve approves approved accept accepts accepted|reject rejects rejected",
-    "allow allows allowed permit permits permitted|ban bans banned forbid forbids forbidden "
-    "prohibit prohibits prohibited",
-    "support supports supported|oppose opposes opposed",
-    "above exceed exceeds exceeded|below",
-    "profit profitable|loss unprofitable",
-    "safe|unsafe",
-    "mandatory compulsory required|optional voluntary",
-    "higher|lower",
-    "faster|slower",
-    "cheaper|dearer costlier",
-    "before|after",
-    "possible feasible|impossible infeasible",
-    "legal lawful|illegal unlawful",
-    "improve improves improved improving|worsen worsens worsened worsening",
-    "successful succeeded|unsuccessful",
-    "likely|unlikely",
-    "true|false",
-    "guilty|innocent",
-    "alive|dead",
-    "include includes included including|exclude excludes excluded excluding",
-)
-_SIDE_OF = {
-    word: (row, side)
-    for row, pair in enumerate(_PAIRS)
-    for side, words in enumerate(pair.split("|"))
-    for word in words.split()
-}
-
-
-DIRECTIONS = frozenset(stem(word) for word in _SIDE_OF) | NEGATIONS
+_VOTED = re.compile(r"\b(?:vot\w+|spoke|spoken|argued|campaigned) (for|in favou?r of|against)\b")
+DIRECTIONS = frozenset(stem(word) for word in DIRECTION_OF) | NEGATIONS
 """Words that turn a statement round; whether two are about one thing is told without them."""
 
 
@@ -71,15 +38,17 @@ def turning_words(mine: str, theirs: str) -> str:
     for row, side in stance(mine)[1]:
         if dict(stance(theirs)[1]).get(row, side) != side:
             words: list[str] = WORD.findall(mine)
-            return next(w for w in words if _SIDE_OF.get(w.lower()) == (row, side))
+            said = [w for w in words if DIRECTION_OF.get(w.lower()) == (row, side)]
+            voted = _VOTED.search(mine.lower())
+            return said[0] if said else str(voted.group()) if voted else ""
     denial = _DENIAL.search(mine)
-    if denial is not None and (after := [w for w in denial[2].split() if w]):
+    if denial is not None and (after := _without_auxiliaries(denial[2])):
         kept = after[:1] if stem(after[0]) in _stems(theirs) else after
         return " ".join([str(denial[1]), *kept])
     other = _DENIAL.search(theirs)
     if other is not None:
         ours: dict[str, str] = {stem(w): w for w in reversed(WORD.findall(mine))}
-        for word in str(other[2]).split():
+        for word in _without_auxiliaries(other[2]):
             if stem(word) in ours:
                 return ours[stem(word)]
     return ""
@@ -93,6 +62,13 @@ _DENIAL = re.compile(
 )
 
 
+def _without_auxiliaries(text: str) -> list[str]:
+    words = text.split()
+    while words and words[0] in ("been", "be", "being", "yet", "to"):
+        words.pop(0)
+    return words
+
+
 def _stems(text: str) -> set[str]:
     return {stem(w) for w in WORD.findall(text)}
 
@@ -101,9 +77,10 @@ def _stems(text: str) -> set[str]:
 def stance(text: str) -> tuple[bool, tuple[tuple[int, int], ...]]:
     """Whether a text denies, and which way its words of direction point."""
     found: dict[int, int] = {}
-    for word in WORD.findall(text.lower()):
-        if word in _SIDE_OF:
-            row, side = _SIDE_OF[word]
+    lower = _VOTED.sub(lambda hit: "supported" if hit[1] != "against" else "opposed", text.lower())
+    for word in WORD.findall(lower):
+        if word in DIRECTION_OF:
+            row, side = DIRECTION_OF[word]
             found.setdefault(row, side)
     return negated(text), tuple(found.items())
 

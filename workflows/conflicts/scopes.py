@@ -20,6 +20,8 @@ def different(a: Value, b: Value) -> bool:
         return not (a.row and b.row and a.cell and same_row(a.row, b.row, a.cell))
     if a.measures and b.measures and not a.measures & b.measures:
         return True
+    if a.parts and b.parts and a.parts.isdisjoint(b.parts):
+        return True
     dated = a.kind != "date" and a.periods and b.periods
     if dated and all(apart(x, y) for x in a.periods for y in b.periods):
         return True
@@ -88,7 +90,8 @@ def scope(value: Value) -> object:
     """All that `different` looks at: values of one scope need to be asked only once."""
     periods = tuple((m.first, m.last) for m in value.periods)
     return (
-        value.kind, value.names, value.labels, periods, value.contrasts, value.measures, value.row
+        value.kind, value.names, value.labels, periods, value.contrasts, value.measures,
+        value.parts, value.row,
     )  # fmt: skip
 
 

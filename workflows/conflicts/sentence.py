@@ -16,6 +16,7 @@ from workflows.conflicts.clauses import clauses, verb_place
 from workflows.conflicts.lexicon import (
     CHANGE,
     CONTRAST_OF,
+    DIRECTION_OF,
     EVENT_OF,
     MEASURE_OF,
     PAPER,
@@ -37,9 +38,13 @@ _LETTERED = re.compile(rf"\b((?i:{'|'.join(sorted(_LETTERED_WORDS))}))\s([A-Z])\
 _DIGIT = re.compile(r"\d")
 _IDENTIFIER = re.compile(r"\b(?=\w*\d)(?=\w*[A-Za-z])(?:[A-Za-z]+[-\u2013]?\d\w*)\b")
 _NEAR = 7  # content words on either side that say what a value measures
-_SINCE = re.compile(r"\b(?:since|became|becomes|become)\b")
+_FAR = 60  # letters between an event and its date
 _AT_END = re.compile(r"\b(?:end|start|beginning|close|opening)\s+of\s+$", re.IGNORECASE)
 
+_OF = re.compile(
+    r"\sof\s((?:(?!(?:in|on|at|for|by|to|from|with|were|was|are|is|had|have|has|and|or)\s)"
+    r"[\w'\u2019-]+\s?){1,5})"
+)
 _IF = re.compile(r"(?:if|unless|whether)\b", re.IGNORECASE)
 
 
@@ -106,6 +111,11 @@ class _Sentence:
         ]
         self.spans = clauses(text)
         self.contrasts = [(CONTRAST_OF[w], s) for w, s in self.lower if w in CONTRAST_OF]
+        self.contrasts += [
+            (CONTRAST_OF[w], s)
+            for w, s, _ in self.words
+            if w in CONTRAST_OF and w[0].isupper() and not any(a <= s < b for a, b in dated)
+        ]
         self.labels = self._labels()
 
     @cached_property
@@ -120,7 +130,10 @@ class _Sentence:
             clause = self.text[start:end]
             # What somebody denies or did not find is not said by the sentence.
             reported = doubted and self.text[:start].endswith("that ")
-            if verb_place(clause) and not reported and not _IF.match(clause):
+            stated = verb_place(clause) or any(
+                w in DIRECTION_OF for w, s in self.lower if start <= s < end
+            )
+            if stated and not reported and not _IF.match(clause):
                 alone = len(self.spans) == 1
                 found.append(self.whole if alone else self._statement(start, end))
             doubted = negated(clause)
@@ -184,6 +197,7 @@ class _Sentence:
             periods=self.dates if periods is None else periods,
             contrasts=_within(spans, self.contrasts),
             measures=self._measures(kind, near, amount, moment), leans=len(spans) > 1,
+            parts=self._parts(end) if amount is not None else frozenset(),
         )  # fmt: skip
 
     def _measures(
@@ -203,6 +217,14 @@ class _Sentence:
             if not CHANGE.isdisjoint(WORD.findall(window)):
                 return found | {-1}
         return found
+
+    def _parts(self, end: int) -> frozenset[str]:
+        """What a figure is of: "tonnes of apples", "per cent of scheduled departures"."""
+        found = _OF.match(self.text, end)
+        if found is None:
+            return frozenset()
+        words = WORD.findall(found[1])
+        return frozenset(stem(w) for w in words if w.lower() not in STOP)
 
     def _clause(self, place: int) -> tuple[int, int]:
         return next((span for span in self.spans if span[0] <= place < span[1]), self.spans[-1])
@@ -262,18 +284,13 @@ class _Sentence:
         if moment.precision == "decade" or _AT_END.search(self.text, 0, moment.start):
             return False
         clause = [(w, s) for w, s in self.lower if span[0] <= s < span[1]]
-        if any(w in REPEATED for w, _ in clause) or not verb_place(self.text[slice(*span)]):
+        if any(w in REPEATED for w, _ in clause):
             return False
         measured = any(not q.label and span[0] <= q.start < span[1] for q in self.amounts)
         exact = moment.precision in ("day", "month")
-        gaps = [abs(s - moment.start) for w, s in clause if w in EVENT_OF]
-        if gaps and min(gaps) < 60:
+        if any(w in EVENT_OF and abs(s - moment.start) < _FAR for w, s in clause):
             return exact or not measured
-        return (
-            exact
-            and not measured
-            and (moment.precision == "day" or bool(_SINCE.search(self.text, *span)))
-        )
+        return exact and not measured and verb_place(self.text[slice(*span)]) is not None
 
     def _on_paper(self, moment: Moment) -> bool:
         before = [w for w, s in self.lower if moment.start - 28 <= s < moment.start]

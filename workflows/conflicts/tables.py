@@ -43,6 +43,10 @@ _NO_STATEMENT = re.compile(
 _UNITS = word_list(
     "eur usd gbp nok sek dkk million billion thousand per cent percent mw kw mwh kwh tonnes km m"
 )
+_TIME = re.compile(
+    r"\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\b|\b[A-Z][a-z]+day\b"
+    r"|\b(?:Spring|Summer|Autumn|Winter|Week|Month|Quarter|Year)\b"
+)
 # A key that any table may have: it names a row only beside another.
 _ANYWHERE = word_list("total sum all other others average mean year yes no none overall sample")
 
@@ -131,7 +135,7 @@ def same_row(a: Row, b: Row, column: Cell) -> bool:
     ours, theirs = ({_folded(cell) for cell in row.keys if _names(cell)} for row in (a, b))
     if not ours & theirs:
         return False
-    if not re.search(r"[A-Za-z]{3}", column.measured[0]):
+    if not re.search(r"[A-Za-z]{3}", _TIME.sub("", column.measured[0])):
         return ours == theirs and a.heads == b.heads
     return ours <= theirs or theirs <= ours
 

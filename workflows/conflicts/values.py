@@ -30,6 +30,8 @@ class Value(NamedTuple):
     periods: tuple[Moment, ...] = ()
     contrasts: tuple[tuple[int, int], ...] = ()
     measures: frozenset[int] = frozenset()
+    parts: frozenset[str] = frozenset()
+    """What the figure is of, where its clause says so."""
     leans: bool = False
     """The clause has no subject of its own."""
     row: Row | None = None

@@ -15,7 +15,7 @@ from workflows.conflicts.tables import Cell
 from workflows.conflicts.values import Value
 from workflows.quantities.amounts import read
 from workflows.quantities.units import counted, family, is_hard
-from workflows.words import negated
+from workflows.words import negated, stem
 
 _LONGEST = 14  # words
 _HERE = "\x00"  # stands where the value stood
@@ -62,7 +62,8 @@ def about(group: Sequence[Value]) -> str:
     if base.kind == "number":
         return (_measured(base) or base.text) + _period(group)
     if base.kind == "date":
-        return f"when {_lowered(_short(_without_dates(base.clause)))}"
+        since = "since " if re.search(rf"\bsince {re.escape(base.text)}", base.clause) else ""
+        return f"{since}when {_lowered(_short(_without_dates(base.clause)))}"
     return _named(base) or base.text
 
 
@@ -125,7 +126,8 @@ def _predicate(value: Value, clause: str, verb: tuple[int, int]) -> str:
     """What the verb says of the subject, as a noun: "passengers carried", "weight at launch"."""
     before, _, after = clause[verb[1] :].partition(_HERE)
     word = clause[slice(*verb)].lower()
-    noun = f"{_trimmed(before)} {_trimmed(after)}".strip()
+    noun = f"{_trimmed(before)} {_counted(value)} {_trimmed(after)}"
+    noun = " ".join(noun.split())
     first, _, others = noun.partition(" ")
     noun = f"{_MEASURE_OF.get(first, first)} {others}".strip()
     if value.unit == "%" and after.strip().startswith("of "):
@@ -141,6 +143,14 @@ def _predicate(value: Value, clause: str, verb: tuple[int, int]) -> str:
     if not noun or not done or word in _REACHES or word.split()[0] in AUXILIARY:
         return noun
     return _PREPOSITION.sub(rf" {word}\1", f"{noun} ", count=1).strip()
+
+
+def _counted(value: Value) -> str:
+    """The noun that "2.1 million users" has within its text."""
+    if not value.unit or is_hard(value.unit):
+        return ""
+    words = value.text.split()
+    return words[-1] if len(words) > 1 and stem(words[-1]) == value.unit else ""
 
 
 def _rate_word(text: str) -> str:

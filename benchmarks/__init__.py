@@ -1,0 +1,1 @@
+"""Measurements, each a command: `python -m benchmarks.NAME`. None of them is a test."""
