@@ -26,6 +26,8 @@ from workflows.quantities import numbers_missing
 from workflows.quotes import StoredText, fold, likeness
 
 SAME_ORIGIN = 0.4
+BEARS_ON = 0.5
+"""From this relevance on a claim counts for a facet that is not its own."""
 _COPIED_WORDS = 12
 
 
@@ -184,7 +186,8 @@ def _absorb(claim: Claim, other: Claim) -> Claim:
     """One claim with the quotes of both; it belongs to the facet it matters to more."""
     quotes = {(q.source_id, fold(q.text)): q for q in (*claim.quotes, *other.quotes)}
     home = max(claim, other, key=lambda c: c.relevance).facet_id
-    facets = dict.fromkeys((claim.facet_id, *claim.also_for, other.facet_id, *other.also_for))
+    near = [c.facet_id for c in (claim, other) if c.relevance >= BEARS_ON]
+    facets = dict.fromkeys((*near, *claim.also_for, *other.also_for))
     return claim.model_copy(
         update={
             "quotes": tuple(quotes.values()),

@@ -91,7 +91,7 @@ def _all_sides(
             if not any(_alike(w.text, text) for text in known)
             and not any(w.sentences == c.window.sentences for c in chosen)
         ]
-        worth = level * (0.3 + 0.7 * min(1.0, found.nearness))
+        worth = level * min(1.0, found.nearness)
         if len(chosen) + len(new) <= most:
             chosen += [Chosen(worth, w, sources[w.source_id], [], disputed=True) for w in new]
     return chosen

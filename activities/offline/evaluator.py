@@ -1,34 +1,31 @@
 """The offline evaluator: does the draft answer the question, and what exactly is still missing?
 
-Every facet is judged from its claims: adequate, thin or absent, with the reason. A gap is raised
-only where a follow-up could do something about it, in words that can be searched for: a facet
-without claims, a part of the question or of a facet no claim touches, a facet far behind the
-others, a contradiction nobody explains. Gaps asked before, however they ended, are not asked again;
-there are so few of them that a pass costs a fraction of the first round.
+Every facet is judged from its claims: adequate, thin or absent, with the reason. Of what
+`shortfalls` finds the gravest become gaps: none that was asked before, however it ended, one of a
+facet, and so few that a pass costs a fraction of the first round.
 """
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from itertools import chain
-from statistics import median
 
-from activities.offline import dimensions
 from activities.offline.conversation import Conversation, JsonObject
-from activities.offline.headings import heading
-from activities.offline.language import (
-    capitalised,
-    content_terms,
-    noun_phrases,
-    similarity,
-    stem,
-    words,
+from activities.offline.language import content_terms
+from activities.offline.questions import Question, listing, read_question
+from activities.offline.shortfalls import (
+    Shortfall,
+    behind,
+    contradictions,
+    counted,
+    lacking_in,
+    lone,
+    reported,
+    terms_of,
+    unanswered,
+    unexplained_names,
+    untouched,
 )
-from activities.offline.questions import GENERIC_STEMS, Question, listing, read_question
-from activities.offline.vocabulary import kinship
 from activities.offline.transport import Reply
 
 _MOST = 3
@@ -36,25 +33,11 @@ _FACETS_A_GAP = 4
 """A follow-up costs about as much as a facet's research: a pass must stay below a third of it."""
 _PER_FACET = 1
 _SAME_QUESTION = 0.75
-_HINTS = ", in particular "
-_KIN = 0.6
 _FORMULAS = frozenset(
     content_terms("documents hold other sources say definition period method differ figures")
 )
 _KEPT_OUT = frozenset({"contradicted", "failed"})
 _OVER = frozenset({"absent", "failed"})
-_PLAIN_NAMES = frozenset(dimension.title for dimension in dimensions.ALL)
-_JOINTS = re.compile(r",\s*(?:and\s+)?|\s+and\s+|\s*;\s*", re.I)
-
-
-@dataclass(frozen=True)
-class _Gap:
-    rank: float
-    """Lower is graver."""
-    facet_id: str
-    kind: str
-    text: str
-    question: str
 
 
 def evaluate(conversation: Conversation) -> Reply:
@@ -67,13 +50,13 @@ def evaluate(conversation: Conversation) -> Reply:
     known: list[JsonObject] = list(brief.get("gaps", ()))
     late = int(brief.get("pass", 0)) > 0
     found = chain(
-        _unanswered(facets, by_facet, question),
-        _untouched(facets, by_facet, claims, question),
-        _reported(facets, by_facet, claims, question),
-        [] if late else _contradictions(brief.get("contradictions", ()), facets),
-        [] if late else _behind(facets, by_facet, question),
-        [] if late else _lone(facets, by_facet, claims, question),
-        [] if late else _unexplained_names(facets, claims, question),
+        unanswered(facets, by_facet, question),
+        untouched(facets, by_facet, claims, question),
+        reported(facets, by_facet, claims, question),
+        [] if late else contradictions(brief.get("contradictions", ()), facets),
+        [] if late else behind(facets, by_facet, question),
+        [] if late else lone(facets, by_facet, claims, question),
+        [] if late else unexplained_names(facets, claims, question),
     )
     most = max(1, min(_MOST, len(facets) // _FACETS_A_GAP))
     return Reply(
@@ -89,17 +72,17 @@ def evaluate(conversation: Conversation) -> Reply:
 
 def _judged(facet: JsonObject, claims: Sequence[JsonObject]) -> JsonObject:
     sources = {n for claim in claims for n in claim.get("cite", ())}
-    lacking = _lacking(facet, _terms(claims)) if claims else []
+    lacking = lacking_in(facet, terms_of(claims)) if claims else []
     if not claims:
         depth = "absent"
         reason = facet.get("reason") or "No claim was found for it."
     elif len(claims) < 2 or len(sources) < 2 or lacking:
         depth = "thin"
-        reason = f"{_count(len(claims), 'claim')} from {_count(len(sources), 'source')}"
+        reason = f"{counted(len(claims), 'claim')} from {counted(len(sources), 'source')}"
         reason += f"; nothing on {listing(lacking[:3])}." if lacking else "."
     else:
         depth = "adequate"
-        reason = f"{_count(len(claims), 'claim')} from {_count(len(sources), 'source')}."
+        reason = f"{counted(len(claims), 'claim')} from {counted(len(sources), 'source')}."
     return {
         "facet_id": facet["id"],
         "addressed": bool(claims),
@@ -108,243 +91,13 @@ def _judged(facet: JsonObject, claims: Sequence[JsonObject]) -> JsonObject:
     }
 
 
-def _count(n: int, noun: str) -> str:
-    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
-
-
-def _unanswered(
-    facets: Sequence[JsonObject], by_facet: dict[str, list[JsonObject]], question: Question
-) -> Iterator[_Gap]:
-    for facet in facets:
-        if not by_facet[facet["id"]]:
-            yield _Gap(
-                0.0,
-                facet["id"],
-                "missing",
-                f"Nothing was found on “{facet['title']}”.",
-                _self_contained(f"What do any of the documents hold on {facet['title']}", question),
-            )
-
-
-def _reported(
-    facets: Sequence[JsonObject],
-    by_facet: dict[str, list[JsonObject]],
-    claims: Sequence[JsonObject],
-    question: Question,
-) -> Iterator[_Gap]:
-    """What researchers could not find though it was asked for, and nobody else found either."""
-    held = [set(content_terms(claim["text"])) for claim in claims]
-    subject = set(content_terms(question.subject)) | GENERIC_STEMS
-    for facet in facets:
-        if not by_facet[facet["id"]]:
-            continue
-        asked = words(f"{question.text} {facet['title']} {facet['question']}")
-        for missing in facet.get("missing", ()):
-            point = set(content_terms(missing)) - subject
-            if not point or any(len(point & terms) * 3 >= len(point) * 2 for terms in held):
-                continue
-            # A word cut short, or one that nobody asked for, is nothing to send somebody out for.
-            if not all(word in asked for word in words(missing) if stem(word) in point):
-                continue
-            yield _Gap(
-                2.5,
-                facet["id"],
-                "thin",
-                f"“{facet['title']}” leaves open: {missing.strip().rstrip('.')}."[:600],
-                _self_contained(f"What is known about {_plain(missing)}", question),
-            )
-
-
-def _untouched(
-    facets: Sequence[JsonObject],
-    by_facet: dict[str, list[JsonObject]],
-    claims: Sequence[JsonObject],
-    question: Question,
-) -> Iterator[_Gap]:
-    """Parts of a facet, or of the user's question, that no claim speaks of."""
-    everything = _terms(claims)
-    for facet in facets:
-        if not by_facet[facet["id"]]:
-            continue
-        lacking = _lacking(facet, everything)[:2]
-        if lacking:
-            yield _Gap(
-                1.0,
-                facet["id"],
-                "thin",
-                f"“{facet['title']}” says nothing on {listing(lacking)}.",
-                _self_contained(f"What is known about {listing(lacking)}", question),
-            )
-    if not facets:
-        return
-    titles = set(chain.from_iterable(content_terms(f["title"]) for f in facets))
-    for aspect in question.aspects:
-        terms = set(content_terms(f"{aspect.text} {heading(aspect.text)}")) - GENERIC_STEMS
-        if terms and not _touched(terms, everything) and not _touched(terms, titles):
-            home = max(facets, key=lambda f: (similarity(aspect.text, f["question"]), f["id"]))
-            yield _Gap(
-                0.5,
-                home["id"],
-                "missing",
-                f"The question names “{aspect.text}”; the report does not speak of it.",
-                _self_contained(f"What is known about {_plain(aspect.text)}", question),
-            )
-
-
-def _terms(claims: Iterable[JsonObject]) -> set[str]:
-    return set(chain.from_iterable(content_terms(claim["text"]) for claim in claims))
-
-
-def _touched(point: set[str], held: set[str]) -> bool:
-    """Whether some word of a point, or a relative of it, is among those held."""
-    return bool(point & held) or any(kinship(a, b) >= _KIN for a in point for b in held)
-
-
-def _lacking(facet: JsonObject, held: set[str]) -> list[str]:
-    """The parts of a facet's title, and the examples in its question, that the terms leave out."""
-    _, _, hints = facet["question"].rstrip(" ?.").partition(_HINTS)
-    # "Rules and approval" are two words for one thing; of a title of their own each part counts.
-    title = facet["title"]
-    parts = [title] if title in _PLAIN_NAMES else _JOINTS.split(title)
-    points = [*parts, *_JOINTS.split(hints)]
-    return [
-        _plain(point)
-        for point in dict.fromkeys(points)
-        if (terms := set(content_terms(point)) - GENERIC_STEMS) and not _touched(terms, held)
-    ]
-
-
-def _behind(
-    facets: Sequence[JsonObject], by_facet: dict[str, list[JsonObject]], question: Question
-) -> Iterator[_Gap]:
-    """A facet with few claims where the others have many: the search had too few words for it."""
-    counts = {fid: len(claims) for fid, claims in by_facet.items()}
-    for facet in facets:
-        others = [n for fid, n in counts.items() if fid != facet["id"] and n]
-        own = counts[facet["id"]]
-        side = dimensions.closest(facet["title"])
-        if not own or not others or own * 2 >= median(others) or side is None:
-            continue
-        held = _terms(by_facet[facet["id"]]) | set(content_terms(question.text))
-        fresh = [word for word in side.words if stem(word) not in held][:3]
-        if fresh:
-            yield _Gap(
-                2.0 + own / 10,
-                facet["id"],
-                "thin",
-                f"“{facet['title']}” has {_count(own, 'claim')}, and none speaks of "
-                f"{listing(fresh, 'or')}.",
-                _self_contained(f"What is known about {listing(fresh)}", question),
-            )
-
-
-def _contradictions(
-    contradictions: Sequence[JsonObject], facets: Sequence[JsonObject]
-) -> Iterator[_Gap]:
-    ids = {facet["id"] for facet in facets}
-    for found in contradictions:
-        homes = [fid for fid in found.get("facet_ids", ()) if fid in ids]
-        explained = found.get("cause", "unexplained") != "unexplained" and found.get("explanation")
-        if explained or not homes:
-            continue
-        about = _plain(str(found.get("about") or "the figures"))
-        yield _Gap(
-            1.5,
-            homes[0],
-            "unexplained",
-            f"Sources disagree on {about}, and nothing says why."[:600],
-            f"Why do sources differ on {about}: definition, period or method?"[:600],
-        )
-
-
-def _lone(
-    facets: Sequence[JsonObject],
-    by_facet: dict[str, list[JsonObject]],
-    claims: Sequence[JsonObject],
-    question: Question,
-) -> Iterator[_Gap]:
-    """A facet on one source, where another facet's sources speak of the same thing."""
-    subject = set(content_terms(question.subject)) | GENERIC_STEMS
-    for facet in facets:
-        own = by_facet[facet["id"]]
-        sources = {n for claim in own for n in claim.get("cite", ())}
-        if not own or len(sources) != 1:
-            continue
-        elsewhere = _terms(c for c in claims if not sources & set(c.get("cite", ())))
-        shared = [
-            phrase
-            for phrase in _distinctive(own, question)
-            if (terms := set(content_terms(phrase)) - subject) and terms <= elsewhere
-        ]
-        if shared:
-            yield _Gap(
-                3.0,
-                facet["id"],
-                "thin",
-                f"“{facet['title']}” rests on a single source, and others speak of "
-                f"{listing(shared[:2])} too.",
-                _self_contained(f"What do other documents say of {listing(shared[:2])}", question),
-            )
-
-
-def _distinctive(claims: Sequence[JsonObject], question: Question) -> list[str]:
-    subject = set(content_terms(question.subject)) | GENERIC_STEMS
-    counted: Counter[str] = Counter()
-    for claim in claims:
-        counted.update({p for p in noun_phrases(claim["text"]) if set(content_terms(p)) - subject})
-    return sorted(counted, key=lambda p: (-counted[p], -len(p.split()), p))
-
-
-def _unexplained_names(
-    facets: Sequence[JsonObject], claims: Sequence[JsonObject], question: Question
-) -> Iterator[_Gap]:
-    """Named in claim after claim, and no claim says what it is."""
-    asked = " ".join([question.text, *(f"{f['title']} {f['question']}" for f in facets)])
-    known = set(content_terms(asked))
-    least = max(5, len(claims) // 8)
-    seen: Counter[str] = Counter()
-    opens: set[str] = set()
-    homes: dict[str, Counter[str]] = {}
-    for claim in claims:
-        text = claim["text"]
-        for found in {n.text: n for n in capitalised(text)}.values():
-            seen[found.text] += 1
-            homes.setdefault(found.text, Counter())[claim["facet_id"]] += 1
-            after = text[found.end : found.end + 40].lstrip(" ,(").lower()
-            if found.start < 5 or after.startswith(("is ", "are ", "was ", "the ", "a ", "which ")):
-                opens.add(found.text)
-    for name, count in sorted(seen.items()):
-        terms = set(content_terms(name))
-        if count < least or name in opens or terms & known or terms <= GENERIC_STEMS:
-            continue
-        if name.upper() == name:
-            continue  # initials are rarely spelled out twice
-        home = min(homes[name], key=lambda fid: (-homes[name][fid], fid))
-        yield _Gap(
-            4.0 - min(count, 9) / 10,
-            home,
-            "adjacent",
-            f"{name} is named {count} times and never explained.",
-            _self_contained(f"What is {name} and what part does it play", question),
-        )
-
-
-def _self_contained(start: str, question: Question) -> str:
-    subject = question.subject
-    missing = subject and not set(content_terms(subject)) <= set(content_terms(start))
-    return f"{start.rstrip(' ?.')}{f', with regard to {subject}' if missing else ''}?"[:600]
-
-
-def _plain(text: str) -> str:
-    text = text.strip().rstrip(" .?!")
-    return text if any(c.isupper() for c in text[1:2]) else text[:1].lower() + text[1:]
-
-
-def _chosen(found: Iterator[_Gap], known: Sequence[JsonObject], question: Question) -> list[_Gap]:
+def _chosen(
+    found: Iterator[Shortfall], known: Sequence[JsonObject], question: Question
+) -> list[Shortfall]:
     """Those not asked before, the gravest first and one of a facet."""
     common = set(content_terms(question.subject)) | _FORMULAS
     over = {gap["facet_id"] for gap in known if gap.get("status") in _OVER}
-    chosen: list[_Gap] = []
+    chosen: list[Shortfall] = []
     for gap in sorted(found, key=lambda g: (g.rank, g.facet_id, g.question)):
         # A facet that was searched again in vain is not sent out a third time as a whole.
         if gap.kind == "missing" and gap.facet_id in over:

@@ -142,8 +142,9 @@ def deciding(question: Question, view: Landscape, named: Sequence[Draft]) -> lis
     needed = (
         {dimensions.COSTS.title, dimensions.RISKS.title} if choice and len(named) < 4 else set()
     )
+    asked = {side.title for d in named if (side := dimensions.closest(d.title))}
     kept = [d for d in drafts if d in shown or d.title in needed]
-    return [d for d in kept if not covered(d, named)]
+    return [d for d in kept if d.title not in asked and not covered(d, named)]
 
 
 def general(question: Question, view: Landscape) -> list[Draft]:

@@ -191,17 +191,19 @@ def theme_draft(theme: Theme, view: Landscape) -> Draft:
     )
 
 
-def covered(draft: Draft, kept: Sequence[Draft], known: frozenset[str] = frozenset()) -> bool:
+def covered(draft: Draft, kept: Sequence[Draft]) -> bool:
     """Whether a draft shares a telling word, or most of its passages, with one that is kept."""
-    own = set(content_terms(draft.title)) - GENERIC_STEMS - known
-    for other in kept:
-        theirs = set(content_terms(f"{other.title} {other.about}")) - GENERIC_STEMS
-        if own & theirs:
-            return True
-        both = len(draft.passages & other.passages)
-        if both and both / len(draft.passages | other.passages) > 0.5:
-            return True
-    return False
+    own = set(content_terms(draft.title)) - GENERIC_STEMS
+    return any(
+        own & set(content_terms(f"{other.title} {other.about}")) or shared(draft, other)
+        for other in kept
+    )
+
+
+def shared(one: Draft, other: Draft) -> bool:
+    """Whether two drafts are about the same passages."""
+    both = len(one.passages & other.passages)
+    return both > 0 and both / len(one.passages | other.passages) > 0.5
 
 
 def kinds_of(members: frozenset[int], passages: Sequence[Passage]) -> list[str]:

@@ -35,8 +35,8 @@ _LOOSE = 0.5
 
 _APART, _FULL_QUESTION = 0.4, 5
 """Below this share a document is on another subject; a question of few words tells less."""
-_DEVOTED, _OWN_TITLE = 0.5, 0.45
-"""A document whose title names the facet is about it, whatever else of the question it lacks."""
+_ANSWERS, _BY_ITSELF = 0.7, 0.45
+"""A sentence that holds this much of a follow-up's ask ties its document to it."""
 _TIED = 0.9
 """A document is wholly on the subject from this share of the best document's hold on it."""
 
@@ -79,8 +79,9 @@ def _scored(document: Document, aim: Aim, bridges: Bridges, tied: float) -> Scor
     lent = _lent(document.title, bridges)
     linked = bool(lent) or aim.titled(document.title) or aim.speaks_of(_said(document))
     tied = 1.0 if linked else tied
-    if aim.coverage(document.title, only=aim.core) >= _DEVOTED:
-        tied = max(tied, _OWN_TITLE)
+    # A follow-up asks for one thing; where that stands, the rest of the question need not.
+    if not aim.title and any(aim.coverage(text) >= _ANSWERS for text in document.sentences):
+        tied = max(tied, _BY_ITSELF)
     apart = tied < (_APART if len(aim.subject) >= _FULL_QUESTION else _APART / 2)
     ranked = (
         []

@@ -9,14 +9,14 @@ to cover what the documents hold.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from activities.offline import dimensions
 from activities.offline.aboutness import Documents
 from activities.offline.dimensions import Dimension
 from activities.offline.facets import Draft
 from activities.offline.language import content_terms, stem
-from activities.offline.parts import covered, inline, theme_draft
+from activities.offline.parts import inline, shared, theme_draft
 from activities.offline.questions import GENERIC_STEMS, Question
 from activities.offline.themes import Landscape
 
@@ -34,7 +34,9 @@ class _Candidate:
     draft: Draft
     about: dict[str, float]
     titled: int
-    dimension: Dimension | None = None
+    own: frozenset[str]
+    """The words it is known by."""
+    is_side: bool = False
 
 
 def subdomains(
@@ -52,15 +54,16 @@ def subdomains(
         *_sides(question, view, documents, [d for d in named if d]),
         *_themes(view, documents),
     ]
-    by_side = set(seen)
+    # A side of the matter is one whatever themes its documents have, and a theme whatever sides.
+    seen_by = {True: set(seen), False: set(seen)}
     chosen: list[_Candidate] = []
     while len(chosen) < most:
         taken = [*kept, *(c.draft for c in chosen)]
         worth = {
-            c.draft.title: documents.worth(c.about, by_side if c.dimension else seen)
+            c.draft.title: documents.worth(c.about, seen_by[c.is_side])
             for c in pool
             if c not in chosen
-            and _stands(c, by_side if c.dimension else seen, documents)
+            and _stands(c, seen_by[c.is_side], documents)
             and not _same(c, taken, chosen, view.known)
             and (len(chosen) < room or _plain(c, documents))
         }
@@ -69,9 +72,7 @@ def subdomains(
         title = max(worth, key=lambda t: (worth[t], t))
         best = next(c for c in pool if c.draft.title == title)
         chosen.append(best)
-        seen |= set(best.about)
-        # A side of the matter is one, whatever themes its documents are about besides.
-        by_side |= set(best.about) if best.dimension else set()
+        seen_by[best.is_side] |= set(best.about)
     return [candidate.draft for candidate in chosen]
 
 
@@ -92,11 +93,11 @@ def _stands(candidate: _Candidate, seen: set[str], documents: Documents) -> bool
         return False
     # A theme must be the matter's own; a side is known to be one of any matter.
     usual = 0.85 * documents.nearness(documents.weight)
-    if near < (_SIDE_NEAR if candidate.dimension else max(_NEAR, usual)):
+    if near < (_SIDE_NEAR if candidate.is_side else max(_NEAR, usual)):
         return False
     if few:
         return worth >= 1.0
-    if not candidate.dimension and len(about) < min(5, 2 + len(documents) // 25):
+    if not candidate.is_side and len(about) < min(5, 2 + len(documents) // 25):
         return False
     told = candidate.titled >= 2 and worth >= 2.0
     return told or (len(about) >= max(5, min(12, len(documents) // 12)) and worth >= 5.0)
@@ -113,14 +114,15 @@ def _same(
     chosen: Sequence[_Candidate],
     known: frozenset[str],
 ) -> bool:
-    draft = candidate.draft
-    if candidate.dimension:
-        # A side of the matter is one, whatever its passages speak of besides.
-        draft = replace(draft, passages=frozenset())
-    if covered(draft, taken, known):
+    """Whether something taken has its word, or most of its passages or documents."""
+    own = candidate.own - known
+    if any(own & set(content_terms(f"{draft.title} {draft.about}")) for draft in taken):
+        return True
+    # A side of the matter is one, whatever its passages speak of besides.
+    if not candidate.is_side and any(shared(candidate.draft, draft) for draft in taken):
         return True
     for other in chosen:
-        if candidate.dimension and not other.dimension:
+        if candidate.is_side and not other.is_side:
             continue
         both = len(set(candidate.about) & set(other.about))
         if both * 2 > min(len(candidate.about), len(other.about)):
@@ -154,7 +156,8 @@ def _sides(
             weight=documents.worth(about),
             passages=members,
         )
-        found.append(_Candidate(draft, about, documents.titled(words, about), side))
+        own = frozenset(content_terms(title)) - GENERIC_STEMS
+        found.append(_Candidate(draft, about, documents.titled(words, about), own, True))
     return found
 
 
@@ -178,10 +181,12 @@ def _themes(view: Landscape, documents: Documents) -> list[_Candidate]:
     found: list[_Candidate] = []
     spoken = frozenset(t for side in dimensions.SHOWN for t in side.vocabulary)
     for theme in view.themes(20):
-        own = set(content_terms(theme.phrases[0])) - GENERIC_STEMS - view.known
+        own = frozenset(content_terms(theme.phrases[0])) - GENERIC_STEMS - view.known
         about = documents.about(own, together=True) if own and not own <= spoken else {}
         if about:
-            found.append(_Candidate(theme_draft(theme, view), about, documents.titled(own, about)))
+            titled = documents.titled(own, about)
+            telling = frozenset(t for t in own if len(view.holding(t)) * 2 <= len(view.passages))
+            found.append(_Candidate(theme_draft(theme, view), about, titled, telling or own))
     for root in view.nouns():
         about = documents.about({root}) if root not in spoken else {}
         if len(about) < 3:
@@ -189,5 +194,5 @@ def _themes(view: Landscape, documents: Documents) -> list[_Candidate]:
         theme, titled = view.theme_of(root), documents.titled({root}, about)
         # A lone word names a sub-domain only where a good many documents are about it.
         if " " in theme.title or len(about) > 7 or titled > 2:
-            found.append(_Candidate(theme_draft(theme, view), about, titled))
+            found.append(_Candidate(theme_draft(theme, view), about, titled, frozenset({root})))
     return found

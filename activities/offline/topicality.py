@@ -27,7 +27,7 @@ _ALIKE = 5
 _KIN = 1.3
 """A third of what the best documents share makes a document one of theirs."""
 _ACTS = frozenset(stem(verb) for verb in VERBS)
-_MANY = 150
+_MANY = 130
 
 
 @dataclass(frozen=True)

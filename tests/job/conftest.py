@@ -157,7 +157,7 @@ class Office:
         async with build_worker(self.client, self.settings, wire):
             yield
 
-    async def start(self, question: str = "What about it?", **request: Any) -> Handle:
+    async def start(self, question: str = "What is known about the harbour line?", **request: Any) -> Handle:
         return await self.client.start_workflow(
             ResearchWorkflow.run,
             ResearchRequest(question=question, corpus=str(self.corpus), **request),

@@ -1,4 +1,4 @@
-"""Six small invented libraries, one for each kind of question, and a search over them."""
+"""Small invented libraries, one for each kind of question, and a search over them."""
 
 from __future__ import annotations
 
@@ -138,6 +138,74 @@ SCHOOLS = {
         "in the Harrow district cost parents money."
     ),
 }
+HOSPITAL = {
+    "rooftop-garden-budget": (
+        "The budget for the rooftop gardens of Marl Hospital. The gardens cost two million, and a "
+        "grant funding of one million was agreed. Costs of soil rose."
+    ),
+    "gardens-grant-decision": (
+        "The health fund decided on the grant for the rooftop gardens of Marl Hospital. Funding is "
+        "paid in two parts, and the budget may not be exceeded."
+    ),
+    "cost-review": (
+        "A review of costs. The rooftop gardens of Marl Hospital cost more each year, and savings "
+        "on cooling pay for a third of the cost."
+    ),
+    "nurses-and-the-gardens": (
+        "Nurses take patients to the rooftop gardens of Marl Hospital. Nurses asked for training "
+        "in lifting wheelchairs. Training of nurses began, and nurses keep a rota."
+    ),
+    "training-of-nurses-report": (
+        "Report on the training of nurses for the rooftop gardens of Marl Hospital. Forty nurses "
+        "completed the training. Night nurses had no training."
+    ),
+    "staffing-note-nurses": (
+        "Staffing of the rooftop gardens of Marl Hospital: two nurses by day. Nurses work shifts, "
+        "and one vacancy for nurses is open."
+    ),
+    "irrigation-tanks-plan": (
+        "Irrigation tanks feed the rooftop gardens of Marl Hospital. The irrigation tanks hold "
+        "rain. Irrigation tanks are emptied before frost."
+    ),
+    "irrigation-failure-log": (
+        "The irrigation of the rooftop gardens at Marl Hospital stopped twice. Irrigation tanks "
+        "leaked, and the irrigation pump was replaced."
+    ),
+    "irrigation-water-use": (
+        "Water for irrigation: the rooftop gardens of Marl Hospital use little water, because "
+        "irrigation tanks catch rain. Irrigation runs at night."
+    ),
+    "irrigation-contract": (
+        "Irrigation of the rooftop gardens at Marl Hospital is looked after by a firm. The firm "
+        "inspects the irrigation tanks every spring and repairs irrigation pipes."
+    ),
+    "carbon-and-the-gardens": (
+        "Carbon account of the rooftop gardens of Marl Hospital. The gardens bind carbon, and "
+        "emissions of cooling fall. Emissions were measured for a year."
+    ),
+    "emissions-of-cooling": (
+        "Emissions of cooling at Marl Hospital fell under the rooftop gardens. Emissions fell by "
+        "a tenth, and carbon was counted by the university."
+    ),
+    "emissions-method": (
+        "How emissions are counted: carbon of cooling, of transport and of soil for the rooftop "
+        "gardens of Marl Hospital. Emissions of soil are small."
+    ),
+    "lift-accident-inquiry": (
+        "Inquiry into the accident at the lift to the rooftop gardens of Marl Hospital. The "
+        "accident hurt nobody. Safety gates were missing, and the alarm failed."
+    ),
+    "safety-rules-roof": (
+        "Safety on the roof: the rooftop gardens of Marl Hospital have a safety rail. A safety "
+        "inspection found the alarm too quiet after the accident."
+    ),
+    "safety-inspection": (
+        "Safety inspection of the rooftop gardens of Marl Hospital. The fire alarm is tested, and "
+        "safety training is due."
+    ),
+    "canteen-menu": ("The canteen serves soup on Monday. Bread is baked in the cellar."),
+    "car-park-tariff": ("The car park charges by the hour. Barriers were renewed."),
+}
 
 
 class Library:
@@ -156,7 +224,7 @@ class Library:
         self._corpus.close()
 
     def call(self, turn: int, given: JsonObject) -> ToolCall:
-        found = self._corpus.search(given["query"], limit=30, per_document=3)
+        found = self._corpus.search(given["query"], limit=30)
         hits = tuple(
             Hit(
                 hit.document.id,

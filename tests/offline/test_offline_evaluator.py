@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from activities.answers import EvaluationAnswer
 from activities.offline.conversation import Conversation, JsonObject
 from activities.offline.evaluator import evaluate
+from activities.offline.language import content_terms
 
 QUESTION = "What is the state of the Tarn tram network, including punctuality and fares?"
 
@@ -75,29 +78,56 @@ def test_claims_that_do_not_stand_do_not_count() -> None:
 
 
 def test_a_point_the_researcher_missed_is_asked_for_unless_another_found_it() -> None:
-    reported = {**PUNCTUALITY, "missing": ["delays caused by roadworks", "the second depot"]}
+    asked = f"{PUNCTUALITY['question'][:-1]}, and of roadworks and the second depot?"
+    reported = {**PUNCTUALITY, "question": asked, "missing": ["roadworks", "the second depot"]}
     (gap,) = judged([reported, FARES], COVERED).gaps
     assert gap.kind == "thin"
     assert "roadworks" in gap.question
 
 
-def test_an_example_from_the_plan_is_no_hole_in_a_well_answered_facet() -> None:
-    hinted = {
-        **PUNCTUALITY,
-        "question": f"{PUNCTUALITY['question'][:-1]}, in particular roadworks and signals?",
-        "missing": ["roadworks"],
-    }
-    more = claim("punctuality", "Punctuality is measured at terminal stops.", 6)
-    assert judged([hinted, FARES], [*COVERED, more]).gaps == []
+@pytest.mark.parametrize("missing", ["punct", "the weather of Mars"])
+def test_a_word_cut_short_or_never_asked_for_is_no_gap(missing: str) -> None:
+    reported = {**PUNCTUALITY, "missing": [missing]}
+    assert judged([reported, FARES], COVERED).gaps == []
 
 
-def test_a_single_source_calls_for_confirmation_on_the_first_pass_only() -> None:
+def test_a_sub_point_of_the_plan_that_no_claim_covers_is_asked_for_in_its_words() -> None:
+    asked = f"{PUNCTUALITY['question'][:-1]}, in particular roadworks and ice?"
+    (gap,) = judged([{**PUNCTUALITY, "question": asked}, FARES], COVERED).gaps
+    assert "roadworks" in gap.question
+    assert "ice" not in content_terms(gap.question)  # a claim speaks of it
+    assert "Tarn tram network" in gap.question
+
+
+def test_half_of_a_joint_facet_is_not_enough() -> None:
+    both = facet("Fares and season tickets", "How are fares and season tickets priced?")
+    claims = [{**c, "facet_id": both["id"]} for c in COVERED if c["facet_id"] == "fares"]
+    (gap,) = judged([PUNCTUALITY, both], COVERED[:3] + claims).gaps
+    assert gap.question.startswith("What is known about season tickets")
+
+
+def test_a_facet_far_behind_the_others_is_searched_for_in_more_words() -> None:
+    safety = facet("Safety", "How safe is the Tarn tram network?")
+    claims = [claim("safety", "Trams are safe.", 1), claim("safety", "Safety was reviewed.", 2)]
+    many = [
+        claim(home, f"{home} at stop {n} in winter.", n)
+        for home in ("fares", "punctuality")
+        for n in range(5, 12)
+    ]
+    (gap,) = judged([safety, FARES, PUNCTUALITY], claims + many).gaps
+    assert gap.facet_id == "safety"
+    assert {"accid", "fire", "injuri"} <= set(content_terms(gap.question))
+
+
+def test_a_single_source_counts_only_where_others_speak_of_the_same() -> None:
     lone = [{**c, "cite": [4]} for c in COVERED if c["facet_id"] == "fares"]
     facets = [PUNCTUALITY, FARES]
-    (gap,) = judged(facets, COVERED[:3] + lone).gaps
+    assert judged(facets, COVERED[:3] + lone).gaps == []
+    echo = claim("punctuality", "Children under ten slow boarding, and punctuality suffers.", 7)
+    (gap,) = judged(facets, [*COVERED[:3], echo, *lone]).gaps
     assert (gap.kind, gap.facet_id) == ("thin", "fares")
-    assert "independent" in gap.question
-    assert judged(facets, COVERED[:3] + lone, **{"pass": 1}).gaps == []
+    assert "children" in gap.question.lower()
+    assert judged(facets, [*COVERED[:3], echo, *lone], **{"pass": 1}).gaps == []
 
 
 def test_an_unexplained_contradiction_is_asked_about_and_an_explained_one_is_not() -> None:
@@ -119,7 +149,8 @@ def test_what_claims_keep_naming_and_never_explain_is_adjacent() -> None:
         claim("fares", f"Fares on line {n} are collected by Skarnpay terminals.", n)
         for n in range(5, 11)
     ]
-    gaps = judged([PUNCTUALITY, FARES], COVERED + named).gaps
+    more = [claim("punctuality", f"Punctuality on line {n} is good.", n) for n in range(5, 9)]
+    gaps = judged([PUNCTUALITY, FARES], COVERED + named + more).gaps
     assert [(gap.kind, "Skarnpay" in gap.question) for gap in gaps] == [("adjacent", True)]
 
 
@@ -137,13 +168,10 @@ def test_a_facet_known_to_be_absent_is_left_alone() -> None:
     assert judged([PUNCTUALITY, FARES], COVERED[:3], gaps=known).gaps == []
 
 
-def test_gaps_are_few_and_spread() -> None:
-    facets = [
-        facet(name, f"What of {name}?", missing=["signals", "rails", "wires", "masts"])
-        for name in ("Depots", "Bridges", "Stops", "Lines", "Drivers", "Tunnels", "Staff", "Noise")
-    ]
-    gaps = judged(
-        facets, [claim("depots", "Depots are built.", 1), claim("depots", "They are.", 2)]
-    ).gaps
-    assert len(gaps) == 6
-    assert max(sum(g.facet_id == f["id"] for g in gaps) for f in facets) <= 2
+def test_gaps_are_so_few_that_a_pass_costs_less_than_a_third() -> None:
+    names = ("Depots", "Bridges", "Stops", "Lines", "Drivers", "Tunnels", "Staff", "Noise")
+    facets = [facet(name, f"What of {name}?") for name in names]
+    claims = [claim("depots", "Depots are built.", 1), claim("depots", "They are.", 2)]
+    gaps = judged(facets, claims).gaps
+    assert len(gaps) == 2
+    assert len({gap.facet_id for gap in gaps}) == 2

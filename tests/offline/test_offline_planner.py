@@ -148,6 +148,92 @@ def test_quick_plans_fewer_facets(library: Library) -> None:
     assert len(quick["facets"]) <= 4
 
 
+CLAUSES = (
+    "Before the trustees meet, what is known about the rooftop gardens of Marl Hospital: "
+    "what they cost and how they are paid for, how safe they are, and how parking is arranged?"
+)
+
+
+@pytest.mark.parametrize("library", ["HOSPITAL"], indirect=True)
+def test_clauses_become_headings_and_questions_a_person_would_ask(library: Library) -> None:
+    draft = lawful(planned(plan, library, CLAUSES))
+    named = {facet.title: facet.question for facet in draft.facets[:3]}
+    assert list(named) == ["Costs and financing", "Safety", "Parking"]
+    subject = "the rooftop gardens of Marl Hospital"
+    assert named["Costs and financing"] == f"What do {subject} cost, and how are they paid for?"
+    assert named["Safety"].startswith(f"How safe are {subject}")
+    assert named["Parking"] == f"How is parking arranged with regard to {subject}?"
+
+
+@pytest.mark.parametrize("library", ["HOSPITAL"], indirect=True)
+def test_what_documents_are_about_gets_a_place_beside_what_is_named(library: Library) -> None:
+    shown = titles(lawful(planned(plan, library, CLAUSES)))
+    for theme in ("nurses and training", "emissions", "irrigation"):
+        assert theme in shown
+    for theme in ("trustees", "canteen", "car park"):
+        assert theme not in shown
+
+
+@pytest.mark.parametrize("library", ["HOSPITAL"], indirect=True)
+def test_a_vague_question_takes_its_parts_from_the_documents(library: Library) -> None:
+    question = "What should the trustees know about the rooftop gardens?"
+    shown = titles(lawful(planned(plan, library, question)))
+    for theme in ("costs", "nurses", "emissions", "irrigation", "safety"):
+        assert theme in shown
+
+
+@pytest.mark.parametrize("library", ["HOSPITAL", "COFFEE", "SCHOOLS"], indirect=True)
+def test_a_facets_question_gives_two_examples_at_most(library: Library) -> None:
+    for question in (CLAUSES, "Describe the coffee industry in Velmora: leaf rust and wages."):
+        for planned_facet in lawful(planned(plan, library, question)).facets:
+            _, _, examples = planned_facet.question.partition(", in particular ")
+            assert examples.count(",") + examples.count(" and ") <= 1
+
+
+def test_a_joint_clause_is_two_facets_where_much_is_known_of_each(tmp_path: Path) -> None:
+    texts = {
+        f"{what}-{n}": f"The {what} of Tarn Baths. {what.capitalize()} were renewed: new {what} "
+        f"cost less, old {what} fail in year {n}."
+        for what in ("boilers", "filters")
+        for n in range(8)
+    }
+    library = Library(tmp_path, texts)
+    question = "What is known of Tarn Baths: how boilers and filters perform, and how noisy it is?"
+    many = lawful(planned(plan, library, question))
+    few = lawful(planned(plan, library, question, max_facets=4))
+    library.close()
+    assert [f.title for f in many.facets][:3] == ["Boilers", "Filters", "Noise"]
+    assert many.facets[0].question.startswith("How do boilers perform")
+    assert [f.title for f in few.facets][:2] == ["Boilers and filters", "Noise"]
+
+
+SAMPLE = Path(__file__).parents[2] / "sample_corpus"
+TRUTH = json.loads((Path(__file__).parents[1] / "sample_truth.json").read_text())
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        TRUTH["question"],
+        "What should the council know about the ferry electrification programme?",
+        "Give the committee an overview of Quiet Crossing.",
+        "For our board: how well do the electric ferries work, what do they cost and what are the "
+        "risks?",
+    ],
+)
+def test_the_sample_is_covered_however_it_is_asked_for(question: str, tmp_path: Path) -> None:
+    library = Library.__new__(Library)
+    library._corpus = Corpus.open(SAMPLE, tmp_path)
+    library._corpus.refresh()
+    draft = lawful(planned(plan, library, question))
+    library.close()
+    shown = set(content_terms(titles(draft)))
+    for part in TRUTH["sub_domains"]:
+        words = " ".join([part["title"].split(",")[0].split(" and ")[0], *part["terms"][:2]])
+        assert set(content_terms(words)) & shown, part["id"]
+    assert not any(f.title.lower().startswith(("before", "for our")) for f in draft.facets)
+
+
 def test_without_search_the_plan_still_splits_the_question() -> None:
     brief = {"question": "Overview of Mars: geology, water and weather.", "max_facets": 5}
     answer = plan(Conversation("PlanDraft", brief, frozenset()))
