@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 
-from activities.offline.language import content_terms, stem
+from activities.offline.language import content_terms
 from activities.offline.topicality import Passage
 
 _DENSE = 3.5
@@ -72,24 +72,12 @@ class Documents:
         """How much these documents have to do with the question, on average."""
         return sum(self.weight[source] for source in sources) / len(sources) if sources else 0.0
 
-    def word(self, term: str, plural: bool = False) -> str:
-        """The commonest spelling of a term; its plural where that is nearly as common."""
-        # A root's words begin as it does, but for a last letter that it may have changed.
-        begins = re.compile(rf"\b{re.escape(term[:-1])}\w*", re.I)
-        forms = Counter(
-            word
-            for text in self._texts
-            for word in begins.findall(text)
-            if stem(word.lower()) == term
-        )
-        if not forms:
-            return term
-        low: Counter[str] = Counter()
-        for form, count in forms.items():
-            low[form.lower()] += count
-        best = min(low, key=lambda form: (form.endswith(("ed", "ly")), -low[form], form))
-        if plural and low[f"{best}s"] * 5 >= low[best]:
-            return f"{best}s"
-        written = {f: n for f, n in forms.items() if f.lower() == best}
-        top = min(written, key=lambda f: (-written[f], f))
-        return top if any(c.isupper() for c in top[1:]) else best
+    def word(self, noun: str) -> str:
+        """A noun as the documents mostly write it: in the plural where that is common, or CO2."""
+        begins = re.compile(rf"\b{re.escape(noun)}s?\b", re.I)
+        forms = Counter(form for text in self._texts for form in begins.findall(text))
+        many = sum(n for form, n in forms.items() if form.lower() == f"{noun}s")
+        if many * 10 >= sum(forms.values()) > 0:
+            return f"{noun}s"
+        top = min(forms, key=lambda form: (-forms[form], form), default=noun)
+        return top if any(c.isupper() for c in top[1:]) else noun

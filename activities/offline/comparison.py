@@ -36,6 +36,11 @@ _BETWEEN_SIDES = re.compile(
 )
 
 
+def _qualifies(word: str, noun: str) -> bool:
+    """Whether a word waits for the last side's noun: "diesel and battery-electric ferries"."""
+    return "-" in word or (noun.endswith("s") and word.islower() and not word.endswith("s"))
+
+
 def compared(text: str) -> tuple[str, ...]:
     """The sides, at least two; empty where nothing is compared."""
     for form in _SIDES:
@@ -47,7 +52,7 @@ def compared(text: str) -> tuple[str, ...]:
         named = after if len(_BETWEEN_SIDES.split(after)) > 1 else found["sides"]
         sides = [trimmed(side) for side in _BETWEEN_SIDES.split(named) if side.strip()]
         shared = sides[-1].split()[1:] if sides else []
-        if shared and all("-" in s and " " not in s for s in sides[:-1]):
+        if shared and all(" " not in s and _qualifies(s, shared[-1]) for s in sides[:-1]):
             sides[:-1] = [" ".join([side, *shared]) for side in sides[:-1]]
         sides = [re.sub(r"^(?:\w+ly|the|both|either)\s+", "", side) for side in sides]
         sides = [s for s in sides if content_terms(s) and not _YEAR.fullmatch(s)]

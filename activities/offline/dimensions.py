@@ -33,8 +33,13 @@ class Dimension:
         return frozenset(stem(word) for word in self.words)
 
     @cached_property
+    def spelled(self) -> dict[str, str]:
+        """Each root of the vocabulary with its plain word."""
+        return {stem(word): word for word in (*self.more, *self.words)}
+
+    @property
     def vocabulary(self) -> frozenset[str]:
-        return frozenset(stem(word) for word in (*self.words, *self.more))
+        return frozenset(self.spelled)
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -121,11 +126,11 @@ ENVIRONMENT = Dimension(
         "co2 greenhouse wildlife habitat biodiversity footprint recycling sustainability species "
         "contamination effluent"
     ),
-    beside="emission",
+    beside="emissions",
 )
 RELIABILITY = Dimension(
     "Operation and reliability",
-    _words("reliability maintenance availability outage delay repair performance"),
+    _words("reliability maintenance availability outage delay repair"),
     "how reliably does {s} work from day to day",
     "measurements, operating records and datasets",
     _words("punctuality cancellation downtime breakdown disruption fault uptime cancelled"),

@@ -17,7 +17,7 @@ from activities.offline.lexicon import (
     VERBS,
     listed,
 )
-from activities.offline.nominals import PLAIN_VERBS
+from activities.offline.nominals import PLAIN_VERBS, quality
 
 _REWORDED = (
     (re.compile(r"\b(?:in terms of|with (?:respect|regards?) to|when it comes to)\b", re.I), "on"),
@@ -33,9 +33,10 @@ WH = listed("what which who whom whose when where why how whether")
 OPENERS = frozenset({"including", "covering", "considering", "regarding", "concerning"})
 _NUMBERS = listed("two three four five six seven eight nine ten")
 _POSSESSIVES = listed("its their our his her your my")
-_AUXILIARIES = listed("do does did can could will would should may might must")
+_HELPING = listed("do does did can could will would should may might must")
 _DO = listed("do does did")
 _BE = listed("is are was were")
+AUXILIARIES = _HELPING | _BE | listed("has have had")
 _JOINED = frozenset({"and", "or"})
 VERDICTS = listed("good bad better worse best worst right wrong yes no not positive negative")
 
@@ -59,7 +60,7 @@ def tokens_of(clause: str) -> list[Token]:
     for i, text in enumerate(raw):
         before = tokens[-1] if tokens else None
         after = raw[i + 1].lower() if i + 1 < len(raw) else ""
-        helped = any(token.low in _AUXILIARIES for token in tokens)
+        helped = any(token.low in _HELPING for token in tokens)
         role = _role(text, before, after, helped)
         # "Is the pilot working", "how do trams run": the last word is what the clause says.
         if (
@@ -98,6 +99,11 @@ def _role(text: str, before: Token | None, after: str, helped: bool) -> str:
         return "determiner"
     if low in STOP:
         return "other"
+    if before is not None and before.low == "how" and quality(low):
+        return "other"
+    # "hiring, leave and travel": alone in a list it is a thing.
+    if previous == "comma" and after in {"and", "or", ","} and low in VERBS - QUESTION_WORDS:
+        return "noun"
     # "the county orders two": what stands between a noun and a determiner is a verb.
     if previous == "noun" and (after in DETERMINERS or after in _NUMBERS):
         return "verb"

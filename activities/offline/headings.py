@@ -11,12 +11,14 @@ import re
 from collections.abc import Callable
 
 from activities.offline.grammar import trimmed
+from activities.offline.lexicon import PREPOSITIONS
 from activities.offline.nominals import PLAIN_PASSIVES, PLAIN_VERBS, REPORTED, action, quality
 from activities.offline.phrases import content_terms
 
 _BE = r"(?:is|are|was|were)"
 _HELP = r"(?:do|does|did|will|would|can|could|should)"
 _PRONOUN = r"(?:it|they|this|that|these|those|them)"
+_PARTICLE = r"(?: (?P<particle>for|with|up|out|on))?"
 _POINTS = re.compile(rf"{_PRONOUN}", re.I)
 _INNER = re.compile(r",?\s+and\s+(?=(?:what|how|why|who|when|where|whether)\b)", re.I)
 
@@ -30,13 +32,15 @@ _COST = re.compile(
     re.I,
 )
 _DONE = re.compile(
-    rf"how (?P<be>{_BE}) (?P<np>.+?) (?P<verb>\w+)(?: (?P<particle>for|with|up|out|on))?", re.I
+    rf"how (?P<be>{_BE}) (?P<np>.+?) (?:(?P<first>\w+) and )?(?P<verb>\w+){_PARTICLE}", re.I
 )
 _DONE_TOLD = re.compile(
-    rf"how (?P<np>.+?) (?P<be>{_BE}) (?P<verb>\w+)(?: (?P<particle>for|with|up|out|on))?", re.I
+    rf"how (?P<np>.+?) (?P<be>{_BE}) (?:(?P<first>\w+) and )?(?P<verb>\w+){_PARTICLE}", re.I
 )
 _DOES = re.compile(rf"how (?:(?P<aux>{_HELP}) )?(?P<np>.+?) (?P<verb>\w+)", re.I)
-_REPORTED = re.compile(rf"what (?:(?P<aux>{_HELP}) )?(?P<np>.+?) (?P<verb>\w+)", re.I)
+_REPORTED = re.compile(
+    rf"what (?:(?P<aux>{_HELP}) )?(?P<np>.+?) (?P<verb>\w+)(?P<about> (?:about|of|from))?", re.I
+)
 _KNOWN = re.compile(rf"what (?:{_BE} (?:known|said|reported)|is there|there is) (?:about|of|on) "
                     r"(?P<np>.+)", re.I)  # fmt: skip
 _WHAT_IS = re.compile(rf"(?:what|which|who) {_BE} (?P<np>.+)", re.I)
@@ -76,6 +80,11 @@ def _of(noun: str | None, np: str) -> str | None:
     return noun if _POINTS.fullmatch(np) else f"{noun} of {np}"
 
 
+def _whom(rest: str) -> str:
+    """What follows "costs": "at run time" as it is, "drivers" as "for drivers"."""
+    return rest if not rest or rest.split()[0].lower() in PREPOSITIONS else f" for{rest}"
+
+
 def _so(m: re.Match[str]) -> str | None:
     return _of(quality(m["adj"]), m["np"])
 
@@ -83,7 +92,11 @@ def _so(m: re.Match[str]) -> str | None:
 def _done(m: re.Match[str]) -> str | None:
     if m["verb"].lower() in PLAIN_PASSIVES and not _POINTS.fullmatch(m["np"]):
         return trimmed(m["np"])
-    return _of(action(m["verb"], m["particle"] or ""), m["np"])
+    noun = action(m["verb"], m["particle"] or "")
+    if m["first"] and noun:
+        first = action(m["first"])
+        noun = f"{first} and {noun}" if first else None
+    return _of(noun, m["np"])
 
 
 def _does(m: re.Match[str]) -> str | None:
@@ -104,7 +117,7 @@ _HEADED: tuple[tuple[re.Pattern[str], _Said], ...] = (
     (_CAUSED, lambda m: f"causes of {m['np']}"),
     (_MEANS, lambda m: f"what it means {m['np']}"),
     (_KNOWN, lambda m: trimmed(m["np"])),
-    (_COST, lambda m: f"{_of('costs', m['np'])}{m['rest']}"),
+    (_COST, lambda m: f"{_of('costs', m['np'])}{_whom(m['rest'])}"),
     (_TAKES, lambda m: _of("duration", m["np"])),
     (_WELL, lambda m: _of("performance", m["np"])),
     (_SO, _so),
@@ -202,8 +215,9 @@ def _ask_done(m: re.Match[str], subject: str) -> str | None:
     if action(m["verb"]) is None and m["verb"].lower() not in PLAIN_PASSIVES:
         return None
     np, rest = _named(m["np"], subject)
+    first = f"{m['first']} and " if m["first"] else ""
     particle = f" {m['particle']}" if m["particle"] else ""
-    return _about(f"how {_be(np, m['be'])} {np} {m['verb']}{particle}", rest)
+    return _about(f"how {_be(np, m['be'])} {np} {first}{m['verb']}{particle}", rest)
 
 
 def _ask_does(wh: str) -> Callable[[re.Match[str], str], str | None]:
@@ -215,7 +229,8 @@ def _ask_does(wh: str) -> Callable[[re.Match[str], str], str | None]:
         helping = m["aux"] or ("do" if _plural(np) else "does")
         if helping.lower() in {"do", "does"}:
             helping = "do" if _plural(np) else "does"
-        return _about(f"{wh} {helping} {np} {_base(m['verb'], m['np'])}", rest)
+        more = m.groupdict().get("about") or ""
+        return _about(f"{wh} {helping} {np} {_base(m['verb'], m['np'])}{more}", rest)
 
     return turned
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from activities.offline.clauses import clauses, opens_with_wh, parted
 from activities.offline.grammar import (
+    AUXILIARIES,
     OPENERS,
     VERDICTS,
     WH,
@@ -102,7 +103,10 @@ def question_aspects(question: str) -> list[str]:
             # A colon before it announces a list; it is kept for the reading of the words.
             text = f": {part}" if whole.lead else about or part
             listed = [_text(item) for group in _lists(tokens_of(text)) for item in group]
-            if not listed and (beside or (questions > 1 and opens_with_wh(part))):
+            asks = opens_with_wh(part)
+            # "Should we go on, and what does it cost?": what is weighed is no part of itself.
+            weighed = not asks and part.split()[0].lower() in AUXILIARIES
+            if not listed and not weighed and (beside or (questions > 1 and asks)):
                 listed = [part]
             found += listed
     return _distinct(item for item in found if content_terms(item))

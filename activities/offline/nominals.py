@@ -58,7 +58,8 @@ _ACTIONS = _pairs(
     explained:explanation transmitted:transmission prevented:prevention detected:detection
     collected:collection introduced:introduction reduced:reduction perceived:perception
     received:reception insured:insurance taxed:taxation shared:sharing kept:keeping held:holding
-    set:setting taken:taking written:writing spent:spending compensated:compensation
+    set:setting taken:taking written:writing spent:spending
+    compensated:compensation
     """
 )
 _ACTION_ENDINGS = (("ated", "ation"), ("ised", "isation"), ("ized", "ization"),
@@ -84,6 +85,7 @@ REPORTED = _pairs(
     promise:promises promises:promises demand:demands demands:demands owe:debts owes:debts
     report:reports reports:reports fear:fears fears:fears plan:plans plans:plans
     require:requirements requires:requirements offer:offer offers:offer know:knowledge
+    complain:complaints complains:complaints worry:worries worries:worries
     recommend:recommendations recommends:recommendations propose:proposals proposes:proposals
     """
 )

@@ -115,7 +115,10 @@ def named_draft(aspect: Aspect, view: Landscape, documents: Documents | None = N
         reason=reason,
         prefer=dimensions.prefer(title, kinds_of(members, view.passages)),
         named=True,
-        phrases=tuple(_told(title, view, documents) or view.tied(members, content_terms(title))),
+        phrases=tuple(
+            _told(title, view, documents)
+            or ([] if aspect.asks else view.tied(members, content_terms(title)))
+        ),
         asks=aspect.text if aspect.asks else "",
         follows=aspect.follows,
         weight=float(len(members)),
@@ -133,7 +136,7 @@ def _told(title: str, view: Landscape, documents: Documents | None) -> list[str]
     support = {term: len(documents.holding(term, about)) for term in sorted(words)}
     often = [t for t in words if support[t] >= max(3, 0.3 * len(about))]
     return [
-        documents.word(term, plural=True)
+        documents.word(side.spelled[term])
         for term in sorted(often, key=lambda t: (-support[t], t))[:2]
     ]
 

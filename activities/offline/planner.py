@@ -16,11 +16,19 @@ from activities.offline import dimensions
 from activities.offline.aboutness import Documents
 from activities.offline.conversation import Conversation
 from activities.offline.facets import Draft, as_facets, joined
+from activities.offline.grammar import trimmed
 from activities.offline.kinds import deciding, explaining, fact, general, periods, sides
-from activities.offline.language import capitalised, content_terms, similarity, stem
-from activities.offline.parts import core_parts, covered, named_parts, phrase_of, shown_themes
-from activities.offline.questions import Question, read_question
-from activities.offline.subdomains import subdomains
+from activities.offline.language import capitalised, content_terms, similarity
+from activities.offline.parts import (
+    core_parts,
+    covered,
+    named_draft,
+    named_parts,
+    phrase_of,
+    shown_themes,
+)
+from activities.offline.questions import Aspect, Question, read_question
+from activities.offline.subdomains import one_side, subdomains
 from activities.offline.themes import Landscape
 from activities.offline.topicality import Passage, families, gather, on_topic
 from activities.offline.transport import Reply, UseTools
@@ -100,10 +108,9 @@ def _deeper(question: Question, view: Landscape) -> list[str]:
     if question.kind not in (QuestionKind.OVERVIEW, QuestionKind.DECISION):
         return queries
     seen = Counter(term for passage in view.passages for term in passage.terms)
-    spelled = {stem(word): word for side in dimensions.SHOWN for word in (*side.words, *side.more)}
     told = [
         " ".join(
-            spelled[t]
+            side.spelled[t]
             for t in sorted(side.vocabulary & seen.keys(), key=lambda t: (-seen[t], t))[:4]
         )
         for side in dimensions.SHOWN
@@ -127,7 +134,7 @@ def _drafts(
         kept += shown_themes(view, documents, kept)[: max(target - len(kept), 0)]
     else:
         kept = _surveyed(question, view, documents, named, target, most)
-    return kept + _spare(question, view, kept, target)
+    return kept if one_side(question) and kept else kept + _spare(question, view, kept, target)
 
 
 def _surveyed(
@@ -140,12 +147,16 @@ def _surveyed(
 ) -> list[Draft]:
     """What is named, what a decision needs, and what the documents show besides."""
     kept = list(named)
+    if not named and one_side(question):
+        kept = [named_draft(Aspect(trimmed(question.subject)), view, documents)]
     if question.kind is QuestionKind.DECISION:
         kept = core_parts(question, view, named) + kept
         kept += deciding(question, view, kept)[: max(most - _PLACES - len(kept), 0)]
     # Named parts may fill the target; what the documents show has places of its own.
     room = min(most, max(target, len(kept) + _PLACES)) - len(kept)
     kept += subdomains(question, view, documents, kept, room, most - len(kept))
+    if one_side(question):
+        return kept
     themes = shown_themes(view, documents, kept)
     return kept + themes[: max(min(target, _SOME) - len(kept), 0)]
 

@@ -36,7 +36,7 @@ _COMPARES = re.compile(
     re.I,
 )
 _DECIDES = re.compile(
-    r"\bshould\b|\bwhether (?:or not )?to\b|\bworth\b|\brecommend|\bdeci(?:de|sion)|\badvis|"
+    r"\bshould\b|\bwhether (?:or not )?to\b|\bworth\b|\brecommend|\bdeci(?:de(?!s)|sion)|\badvis|"
     r"\bbusiness case\b|\bpros and cons\b|\bbest (?:option|choice|way|approach|course)\b|"
     r"\bhow (?:can|could|might|may) (?!\w+ (?:\w+ )?be\b)|"
     r"\b(?:what|which) (?:[\w-]+ ){0,3}(?:strateg\w+|measures?|steps?|actions?|options?)\b.*"
@@ -201,6 +201,7 @@ def _is_fact(text: str, aspects: tuple[Aspect, ...]) -> bool:
         or "\n" in text
         or _ORDERS.match(text)
         or sum(a.asks for a in aspects) > 1
+        or re.match(r"what (?:is|was) (?:known|said|reported|there)\b", text, re.I)
     ):
         return False
     last = asked[-1]

@@ -147,6 +147,12 @@ class Aim:
         low = text.lower()
         return self.narrow and any(name in low for name in self.names)
 
+    def unheard_of(self) -> float:
+        """The share of the question's weight, where it is known, that no document holds."""
+        told = {t: w for t, w in self.subject.items() if t in self.frequency}
+        total = sum(told.values())
+        return sum(w for t, w in told.items() if not self.frequency[t]) / total if total else 0.0
+
     def titled(self, title: str) -> bool:
         """Whether a title is wholly made of the ask's terms, a distinctive one among them."""
         terms = set(content_terms(title.split(" (", 1)[0]))

@@ -99,6 +99,7 @@ def _cross_checks(conversation: Conversation, chosen: list[Chosen]) -> list[tupl
     searches = conversation.searches()
     if (
         "search" not in conversation.tools
+        or conversation.brief.get("approach") == "narrower"
         or any(call.error for call in searches)
         or min((int(c.report.get("cycles_left", 0)) for c in searches), default=0) < 1
         or any(str(c.input.get("aim", "")).startswith(_ELSEWHERE) for c in searches)
@@ -137,7 +138,7 @@ def _queries(
         if key and key not in asked:
             asked.add(key)
             queries.append((query, purpose))
-    return queries[: 1 if approach == "narrower" else 3]
+    return queries[: 1 if approach == "narrower" else 4]
 
 
 def _unread(conversation: Conversation, aim: Aim, scored: list[Scored]) -> list[str]:
@@ -167,6 +168,7 @@ def _first_queries(brief: JsonObject, aim: Aim, approach: str) -> list[tuple[str
         (ask, "the question as asked"),
         (f"{title} {subject}", "the facet within its subject"),
         (title, "the facet by its name"),
+        (brief["question"], "the question around it"),
     ]
 
 

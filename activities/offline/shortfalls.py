@@ -79,6 +79,9 @@ def reported(
             point = set(content_terms(missing)) - subject
             if not point or any(len(point & terms) * 3 >= len(point) * 2 for terms in held):
                 continue
+            # "Rules and approval" names one thing twice; lacking one of the words is no hole.
+            if facet["title"] in _PLAIN_NAMES and point <= set(content_terms(facet["title"])):
+                continue
             # A word cut short, or one that nobody asked for, is nothing to send somebody out for.
             if not all(word in asked for word in words(missing) if stem(word) in point):
                 continue
@@ -159,7 +162,7 @@ def behind(
         others = [n for fid, n in counts.items() if fid != facet["id"] and n]
         own = counts[facet["id"]]
         side = dimensions.closest(facet["title"])
-        if not own or not others or own * 2 >= median(others) or side is None:
+        if not own or not others or own * 2 >= median(others) or side not in dimensions.SHOWN:
             continue
         held = terms_of(by_facet[facet["id"]]) | set(content_terms(question.text))
         fresh = [word for word in side.words if stem(word) not in held][:3]
@@ -184,6 +187,8 @@ def contradictions(
         if explained or not homes:
             continue
         about = _plain(str(found.get("about") or "the figures"))
+        if "…" in about:
+            continue  # what cannot be said in words cannot be searched for
         yield Shortfall(
             1.5,
             homes[0],

@@ -54,6 +54,9 @@ def subdomains(
         *_sides(question, view, documents, [d for d in named if d]),
         *_themes(view, documents),
     ]
+    if narrow := one_side(question):
+        home = set(documents.about(narrow))
+        pool = [c for c in pool if len(home & set(c.about)) * 2 > len(c.about)]
     # A side of the matter is one whatever themes its documents have, and a theme whatever sides.
     seen_by = {True: set(seen), False: set(seen)}
     chosen: list[_Candidate] = []
@@ -74,6 +77,12 @@ def subdomains(
         chosen.append(best)
         seen_by[best.is_side] |= set(best.about)
     return [candidate.draft for candidate in chosen]
+
+
+def one_side(question: Question) -> frozenset[str]:
+    """The words by which a question is about one side of a matter only ("how crews cope")."""
+    asked = frozenset(content_terms(question.subject)) - GENERIC_STEMS
+    return asked & frozenset(t for side in dimensions.SHOWN for t in side.vocabulary)
 
 
 def _about(draft: Draft, view: Landscape, documents: Documents) -> dict[str, float]:
@@ -115,9 +124,11 @@ def _same(
     known: frozenset[str],
 ) -> bool:
     """Whether something taken has its word, or most of its passages or documents."""
-    own = candidate.own - known
-    if any(own & set(content_terms(f"{draft.title} {draft.about}")) for draft in taken):
-        return True
+    own, full = candidate.own - known, set(content_terms(candidate.draft.title)) - known
+    for draft in taken:
+        words = set(content_terms(f"{draft.title} {draft.about}")) - GENERIC_STEMS
+        if (full if draft.named else own) & words:
+            return True
     # A side of the matter is one, whatever its passages speak of besides.
     if not candidate.is_side and any(shared(candidate.draft, draft) for draft in taken):
         return True
@@ -133,6 +144,8 @@ def _same(
 def _sides(
     question: Question, view: Landscape, documents: Documents, named: Sequence[Dimension]
 ) -> list[_Candidate]:
+    if one_side(question):
+        return []  # the others are not asked for
     found: list[_Candidate] = []
     plain = len(question.spans) == 1
     for side in dimensions.SHOWN:
@@ -171,9 +184,9 @@ def _named(
     first = min(filter(str.isalpha, support), key=lambda t: (-len(support[t]), t))
     if len(support[first]) < _NAMED_BY * len(about):
         return side.title
-    title, beside = documents.word(first, plural=True), stem(side.beside)
+    title, beside = documents.word(side.spelled[first]), stem(side.beside)
     if beside != first and len(support.get(beside, ())) >= max(2, _NAMED_TOO * len(about)):
-        title += f" and {documents.word(beside)}"
+        title += f" and {side.beside}"
     return title[0].upper() + title[1:]
 
 
@@ -183,7 +196,7 @@ def _themes(view: Landscape, documents: Documents) -> list[_Candidate]:
     for theme in view.themes(20):
         own = frozenset(content_terms(theme.phrases[0])) - GENERIC_STEMS - view.known
         about = documents.about(own, together=True) if own and not own <= spoken else {}
-        if about:
+        if about and not theme.title.isupper():
             titled = documents.titled(own, about)
             telling = frozenset(t for t in own if len(view.holding(t)) * 2 <= len(view.passages))
             found.append(_Candidate(theme_draft(theme, view), about, titled, telling or own))

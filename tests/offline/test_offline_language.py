@@ -99,6 +99,8 @@ def test_a_common_word_at_a_sentence_start_is_no_name() -> None:
         ("For our board: how safe is the dam, and what do farmers say?",
          ["how safe is the dam", "what do farmers say"]),
         ("How do generics and protocols work?", ["generics", "protocols"]),
+        ("What should I know about hiring, leave and travel?", ["hiring", "leave", "travel"]),
+        ("Should we sell the mill, and what does it cost tenants?", ["what does it cost tenants"]),
         ("Who built the Orrin Bridge?", []),
         ("Which actor, who was born in Tarn, played the king?", []),
     ],
@@ -124,6 +126,11 @@ def test_a_questions_aspects(question: str, aspects: list[str]) -> None:
          "How are loans and fines arranged with regard to the mill"),
         ("how staff are trained", "Training of staff",
          "How is staff trained with regard to the mill"),
+        ("how loans are granted and recorded", "Granting and recording of loans",
+         "How are loans granted and recorded with regard to the mill"),
+        ("what do users complain about", "Users' complaints",
+         "What do users complain about with regard to the mill"),
+        ("what does it cost tenants", "Costs for tenants", "What does the mill cost tenants"),
         ("how noisy is it", "Noise", "How noisy is the mill"),
         ("what the risks are", "Risks", None),
         ("how many people use it", "How many people use it", None),
@@ -179,6 +186,11 @@ def test_a_comparison_knows_its_sides_and_criteria() -> None:
     read = read_question("Compare the cost and noise of lead-acid and lithium-ion batteries.")
     assert read.things == ("lead-acid batteries", "lithium-ion batteries")
     assert [aspect.text for aspect in read.aspects] == ["cost", "noise"]
+
+
+def test_a_side_of_a_comparison_gets_the_noun_it_waits_for() -> None:
+    things = read_question("Compare diesel and battery-electric buses on noise.").things
+    assert things == ("diesel buses", "battery-electric buses")
 
 
 def test_similarity_is_of_roots() -> None:

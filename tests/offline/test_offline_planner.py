@@ -182,6 +182,13 @@ def test_a_vague_question_takes_its_parts_from_the_documents(library: Library) -
         assert theme in shown
 
 
+@pytest.mark.parametrize("library", ["HOSPITAL"], indirect=True)
+def test_a_question_about_one_side_is_not_widened_to_the_others(library: Library) -> None:
+    draft = lawful(planned(plan, library, "How do nurses cope with the rooftop gardens?"))
+    assert "nurses" in draft.facets[0].title.lower()
+    assert not set(content_terms(titles(draft))) & set(content_terms("costs emissions safety"))
+
+
 @pytest.mark.parametrize("library", ["HOSPITAL", "COFFEE", "SCHOOLS"], indirect=True)
 def test_a_facets_question_gives_two_examples_at_most(library: Library) -> None:
     for question in (CLAUSES, "Describe the coffee industry in Velmora: leaf rust and wages."):

@@ -228,7 +228,11 @@ def test_it_stops_early_when_three_good_sources_leave_nothing_open() -> None:
     caller = Caller(NOISE)
     answer = caller.ask()
     assert sum(s.score >= 0.7 for s in answer.scores) >= 3
-    assert len(caller.searches) == 1
+    first, *later = caller.searches
+    assert len(first) == 3
+    # What was found is held against what others say of it; nothing else is looked for any more.
+    assert len(later) == 1
+    assert all(call["aim"].startswith("What other documents say of:") for call in later[0])
 
 
 def test_a_narrower_approach_asks_less() -> None:
