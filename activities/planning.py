@@ -8,7 +8,6 @@ from temporalio.exceptions import ApplicationError
 from activities.agent import Answered, Unanswered, beating
 from activities.answers import PlanChange, PlanDraft, PlanReview
 from activities.roles import PLANNER, REVIEWER
-from activities.toolbox import Toolbox
 from activities.workshop import Workshop
 from workflows.briefs import PlanBrief, Planned, ReviewBrief
 from workflows.plan import Facet, Plan, faults
@@ -24,8 +23,7 @@ class Planning:
     async def plan(self, brief: PlanBrief) -> Planned:
         job = brief.job
         async with beating():
-            corpus = await self._workshop.corpus(job.corpus)
-            tools = Toolbox(PLANNER, corpus, self._workshop.store, PLANNING_CYCLES)
+            tools = await self._workshop.toolbox(PLANNER, job, PLANNING_CYCLES)
             spoken = await self._workshop.subagent(job).converse(
                 PLANNER,
                 PlanDraft,

@@ -50,8 +50,7 @@ class Researching:
     async def research(self, brief: ResearchBrief) -> Researched:
         subagent = self._workshop.subagent(brief.job, brief.allowance)
         async with beating():
-            corpus = await self._workshop.corpus(brief.job.corpus)
-            tools = Toolbox(RESEARCHER, corpus, self._workshop.store, brief.cycles)
+            tools = await self._workshop.toolbox(RESEARCHER, brief.job, brief.cycles)
             texts = _Texts(self._workshop, tools)
             try:
                 async with asyncio.timeout(brief.seconds):

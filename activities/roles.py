@@ -42,7 +42,7 @@ class Role:
 
 PLANNER = Role("planner", PlanDraft, tools=("search",), max_turns=5, hits=30, effort="high")
 REVIEWER = Role("reviewer", PlanReview, max_turns=4, effort="high")
-RESEARCHER = Role("researcher", ResearchAnswer, tools=("search", "read"), max_turns=14)
+RESEARCHER = Role("researcher", ResearchAnswer, tools=("search", "read"), max_turns=14, hits=18)
 VERIFIER = Role("verifier", VerifierAnswer, tools=("search", "read"), max_turns=8)
 WRITER = Role("writer", DraftAnswer, tools=("read",), max_tokens=21_000, max_turns=8)
 EVALUATOR = Role("evaluator", EvaluationAnswer, max_turns=4, effort="high")

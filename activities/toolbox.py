@@ -38,11 +38,20 @@ log = logging.getLogger(__name__)
 class Toolbox:
     """The tools of one subagent."""
 
-    def __init__(self, role: Role, corpus: Corpus | None, store: Store, cycles: int) -> None:
+    def __init__(
+        self,
+        role: Role,
+        corpus: Corpus | None,
+        store: Store,
+        cycles: int,
+        kept: dict[str, Source] | None = None,
+    ) -> None:
+        """`kept` are sources this worker has stored already, shared by its subagents."""
         self._role = role
         self._corpus = corpus
         self._store = store
         self._cycles = cycles
+        self._kept = {} if kept is None else kept
         self._turns: list[int] = []
         self._log: dict[int, _CycleLog] = {}
         self.sources: dict[str, Source] = {}
@@ -108,7 +117,8 @@ class Toolbox:
             exclude=exclude,
             per_document=PER_DOCUMENT,
         )
-        if self._role.name == "researcher" and cycle > 1:
+        if 1 < cycle < self._cycles:
+            # The middle of a search follows names; the start is broad and the end checks.
             hits = await asyncio.to_thread(
                 corpus.follow, query, hits, self._role.hits, exclude=exclude
             )
@@ -150,19 +160,21 @@ class Toolbox:
         }
 
     async def _keep(self, corpus: Corpus, meta: DocumentMeta) -> Source:
-        if meta.id in self.sources:
-            return self.sources[meta.id]
+        known = self.sources.get(meta.id) or self._kept.get(meta.id)
+        if known:
+            return known
         document = await asyncio.to_thread(corpus.document, meta.id)
         await self._store.keep_text(document.sha256, document.text)
-        return Source(
+        self._kept[meta.id] = Source(
             id=meta.id,
             uri=meta.uri,
             title=meta.title,
             date=meta.date,
             kind=meta.kind,
             sha256=meta.sha256,
-            sketch=sketch(document.text),
+            sketch=await asyncio.to_thread(sketch, document.text),
         )
+        return self._kept[meta.id]
 
     def _cycle(self, turn: int) -> int:
         """All searches of one turn are one cycle."""

@@ -17,7 +17,6 @@ from activities.agent import Unanswered, beating
 from activities.answers import GroupAnswer, SideAnswer, VerifierAnswer
 from activities.roles import VERIFIER
 from activities.store import Store
-from activities.toolbox import Toolbox
 from activities.workshop import Workshop
 from workflows.briefs import Batch, Group, ReconcileBrief, Reconciled, Verified, VerifyBrief
 from workflows.conflicts import Candidate
@@ -79,7 +78,7 @@ class Verifying:
             groups = [[ledger.claim(c) for c in group.claim_ids] for group in brief.batch.groups]
             sources = {sid: ledger.sources[sid] for g in groups for c in g for sid in c.source_ids}
             texts = await stored_texts(store, list(sources.values()))
-            corpus = await self._workshop.corpus(job.corpus)
+            tools = await self._workshop.toolbox(VERIFIER, job, VERIFY_CYCLES)
             spoken = await subagent.converse(
                 VERIFIER,
                 VerifierAnswer,
@@ -90,7 +89,7 @@ class Verifying:
                         for group, claims in zip(brief.batch.groups, groups, strict=True)
                     ],
                 },
-                Toolbox(VERIFIER, corpus, store, VERIFY_CYCLES),
+                tools,
             )
             reason = spoken.detail if isinstance(spoken, Unanswered) else ""
             judged = [] if isinstance(spoken, Unanswered) else spoken.answer.groups

@@ -8,11 +8,14 @@ from pathlib import Path
 from activities.agent import Subagent
 from activities.journal import Journal
 from activities.model import Models
+from activities.roles import Role
 from activities.sources.corpus import Corpus
 from activities.sources.refresh import IndexReport
 from activities.store import Store
+from activities.toolbox import Toolbox
 from workflows.briefs import Job
 from workflows.budget import Allowance
+from workflows.evidence import Source
 
 
 class Workshop:
@@ -21,10 +24,14 @@ class Workshop:
         self.models = models
         self._indexes = indexes
         self._corpora: dict[str, Corpus] = {}
+        self._kept: dict[str, Source] = {}
         self._opening = asyncio.Lock()
 
     def subagent(self, job: Job, allowance: Allowance | None = None) -> Subagent:
         return Subagent(self.models, Journal(self.store, job.journal), job.model, allowance)
+
+    async def toolbox(self, role: Role, job: Job, cycles: int = 0) -> Toolbox:
+        return Toolbox(role, await self.corpus(job.corpus), self.store, cycles, self._kept)
 
     async def corpus(self, path: str | None) -> Corpus | None:
         """The corpus of a folder, indexed by this worker if it has not been yet."""

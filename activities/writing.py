@@ -14,7 +14,6 @@ from activities.agent import Answered, beating
 from activities.answers import DraftAnswer
 from activities.roles import WRITER
 from activities.shown import contradictions_shown, facets_shown
-from activities.toolbox import Toolbox
 from activities.workshop import Workshop
 from workflows.briefs import WriteBrief, Written
 from workflows.contracts import DraftRef
@@ -42,12 +41,11 @@ class Writing:
                 draft = drafted(brief, answer, previous)
                 return [str(fault) for fault in faults(draft, evidence)]
 
-            corpus = await self._workshop.corpus(brief.job.corpus)
             spoken = await subagent.converse(
                 WRITER,
                 DraftAnswer,
                 shown(brief, ledger, previous),
-                Toolbox(WRITER, corpus, store, cycles=0),
+                await self._workshop.toolbox(WRITER, brief.job),
                 gate,
             )
             if isinstance(spoken, Answered):

@@ -318,6 +318,7 @@ def unglued(text: str) -> str:
     return text
 
 
+@lru_cache(maxsize=20_000)
 def plain(sentence: str) -> str:
     """The sentence without list marks and Markdown residue, white space folded."""
     text = _EMPHASIS.sub(r"\1", " ".join(sentence.split())).replace("[ edit ]", "")

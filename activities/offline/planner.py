@@ -30,7 +30,7 @@ from activities.offline.parts import (
 from activities.offline.questions import Aspect, Question, read_question
 from activities.offline.subdomains import one_side, subdomains
 from activities.offline.themes import Landscape
-from activities.offline.topicality import Passage, families, gather, on_topic
+from activities.offline.topicality import Passage, families, foreign, gather, on_topic
 from activities.offline.transport import Reply, UseTools
 from workflows.plan import QuestionKind
 
@@ -52,6 +52,8 @@ def plan(conversation: Conversation) -> UseTools | Reply:
     can_search = "search" in conversation.tools and not any(call.error for call in done)
     if can_search and not done:
         return _search(_broad(question))
+    if foreign(done, question.text):
+        return _reply(question, [fact(question)])
     found = gather(done, question.text)
     if can_search and len({call.turn for call in done}) == 1:
         asked_before = {str(call.input.get("query", "")) for call in done}
@@ -63,10 +65,12 @@ def plan(conversation: Conversation) -> UseTools | Reply:
     most = int(brief.get("max_facets", 10))
     target = min(most, _TARGET.get(str(brief.get("effort")), 7))
     drafts = _fitted(_drafts(question, view, Documents(found), target, most), most)
-    facets = as_facets(_told_apart(drafts), question)
-    return Reply(
-        {"kind": question.kind.value, "facets": [facet.model_dump(mode="json") for facet in facets]}
-    )
+    return _reply(question, _told_apart(drafts))
+
+
+def _reply(question: Question, drafts: Sequence[Draft]) -> Reply:
+    facets = [facet.model_dump(mode="json") for facet in as_facets(drafts, question)]
+    return Reply({"kind": question.kind.value, "facets": facets})
 
 
 def _landscape(question: Question, passages: Sequence[Passage]) -> Landscape:

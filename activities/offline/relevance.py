@@ -89,7 +89,11 @@ class Aim:
             {t: w for t, w in eligible.items() if t in titled} or eligible or {**self.weights}
         )
         top = max(eligible.values(), default=0.0)
-        heavy = [t for t, w in eligible.items() if w >= 0.45 * top]
+        heavy = {t for t, w in eligible.items() if w >= 0.45 * top}
+        # "Costs and financing" is about costs too, however common that word is.
+        for part in _JOINT.split(self.title):
+            own = [t for t in content_terms(part) if t in eligible]
+            heavy.update(sorted(own, key=lambda t: (-eligible[t], t))[:1])
         return tuple(sorted(heavy, key=lambda t: (-self.weights[t], t)))
 
     @property

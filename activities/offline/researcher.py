@@ -41,7 +41,7 @@ from activities.offline.transport import Reply, UseTools
 from activities.offline.vocabulary import is_general, synonyms
 
 ENOUGH = 3
-_CHECKS = 12
+_CHECKS = 10
 _ELSEWHERE = "What other documents say of:"
 _READS = 8
 # Complaints about an answer's form, as against a follow-up question.

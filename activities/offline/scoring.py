@@ -37,8 +37,8 @@ _APART, _FULL_QUESTION = 0.4, 5
 """Below this share a document is on another subject; a question of few words tells less."""
 _ANSWERS, _BY_ITSELF = 0.7, 0.45
 """A sentence that holds this much of a follow-up's ask ties its document to it."""
-_ALIEN = 0.6
-"""From this share of a question's weight that no document holds, no document is on its subject."""
+_ALIEN, _HARDLY = 0.6, 0.2
+"""Where no document holds so much of a question's weight, or the best so little, none is on it."""
 _TIED = 0.9
 """A document is wholly on the subject from this share of the best document's hold on it."""
 
@@ -61,11 +61,11 @@ class Scored:
 
 def score(documents: list[Document], aim: Aim) -> list[Scored]:
     """Best first."""
-    if aim.unheard_of() >= _ALIEN:
-        reason = "no document holds what the question is about"
-        return _sorted(Scored(d, 0.0, reason, ()) for d in documents)
     about = {d.source_id: aim.about(" ".join([d.title, *d.sentences])) for d in documents}
     most = max(about.values(), default=0.0) or 1.0
+    if aim.unheard_of() >= _ALIEN or most < _HARDLY:
+        reason = "no document holds what the question is about"
+        return _sorted(Scored(d, 0.0, reason, ()) for d in documents)
     # A facet's words in a document on another subject are another subject's.
     tied = {source_id: min(1.0, share / most / _TIED) for source_id, share in about.items()}
     first = _sorted(_scored(d, aim, _NONE, tied[d.source_id]) for d in documents)

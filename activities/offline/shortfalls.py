@@ -144,7 +144,8 @@ def lacking_in(facet: JsonObject, held: set[str]) -> list[str]:
     _, _, hints = facet["question"].rstrip(" ?.").partition(_HINTS)
     # "Rules and approval" are two words for one thing; of a title of their own each part counts.
     title = facet["title"]
-    parts = [title] if title in _PLAIN_NAMES else _JOINTS.split(title)
+    parts = [] if title in _PLAIN_NAMES else _JOINTS.split(title)
+    parts = parts if len(parts) > 1 else []
     points = [*parts, *_JOINTS.split(hints)]
     return [
         _plain(point)

@@ -19,6 +19,7 @@ from activities.offline.language import content_terms, stem
 from activities.offline.parts import inline, shared, theme_draft
 from activities.offline.questions import GENERIC_STEMS, Question
 from activities.offline.themes import Landscape
+from workflows.plan import QuestionKind
 
 _FEW = 12
 _NAMED_BY = 0.4
@@ -50,13 +51,14 @@ def subdomains(
     """So many as there is room for, the one that adds most first; the plainest up to `most`."""
     seen = {source for draft in kept for source in _about(draft, view, documents)}
     named = [dimensions.closest(draft.title) for draft in kept]
+    narrow = one_side(question)
     pool = [
         *_sides(question, view, documents, [d for d in named if d]),
-        *_themes(view, documents),
+        *_themes(view, documents, bool(narrow)),
     ]
-    if narrow := one_side(question):
+    if narrow:
         home = set(documents.about(narrow))
-        pool = [c for c in pool if len(home & set(c.about)) * 2 > len(c.about)]
+        pool = [c for c in pool if len(home & set(c.about)) * 2 >= len(c.about)]
     # A side of the matter is one whatever themes its documents have, and a theme whatever sides.
     seen_by = {True: set(seen), False: set(seen)}
     chosen: list[_Candidate] = []
@@ -81,6 +83,8 @@ def subdomains(
 
 def one_side(question: Question) -> frozenset[str]:
     """The words by which a question is about one side of a matter only ("how crews cope")."""
+    if question.kind is not QuestionKind.OVERVIEW or question.aspects or len(question.spans) != 1:
+        return frozenset()
     asked = frozenset(content_terms(question.subject)) - GENERIC_STEMS
     return asked & frozenset(t for side in dimensions.SHOWN for t in side.vocabulary)
 
@@ -190,9 +194,11 @@ def _named(
     return title[0].upper() + title[1:]
 
 
-def _themes(view: Landscape, documents: Documents) -> list[_Candidate]:
+def _themes(view: Landscape, documents: Documents, narrow: bool) -> list[_Candidate]:
     found: list[_Candidate] = []
-    spoken = frozenset(t for side in dimensions.SHOWN for t in side.vocabulary)
+    # What is a side's word names that side; where there is one side only, it names a part of it.
+    sides = () if narrow else dimensions.SHOWN
+    spoken = frozenset(t for side in sides for t in side.vocabulary)
     for theme in view.themes(20):
         own = frozenset(content_terms(theme.phrases[0])) - GENERIC_STEMS - view.known
         about = documents.about(own, together=True) if own and not own <= spoken else {}

@@ -28,6 +28,9 @@ _KIN = 1.3
 """A third of what the best documents share makes a document one of theirs."""
 _ACTS = frozenset(stem(verb) for verb in VERBS)
 _MANY = 130
+_UNHEARD = 0.6
+_HARDLY = 0.34
+"""Of the question's words: so many in no document, or so few in the fullest, make it foreign."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,31 @@ class Passage:
     terms: Counter[str]
     weight: float
     """How much of the question it holds, or of what goes with it; 1 for the fullest."""
+
+
+def foreign(calls: Sequence[ToolCall], question: str) -> bool:
+    """Whether the documents are about something else altogether.
+
+    Most of the question's words stand in none of them, or no document has more than a few of them:
+    then what the documents show is beside the question.
+    """
+    counts: dict[str, int] = {}
+    for call in calls:
+        for word, count in call.report.get("terms", {}).items():
+            for term in content_terms(str(word)):
+                counts[term] = max(counts.get(term, 0), int(count))
+    asked = [t for t in dict.fromkeys(content_terms(question)) if t in counts]
+    things = [t for t in asked if t not in GENERIC_STEMS] or asked
+    if not things:
+        return False
+    held: dict[str, set[str]] = {}
+    for call in calls:
+        for hit in call.hits:
+            terms = _terms_of("\n".join([hit.title, *(s.text for s in hit.sentences)]))
+            held.setdefault(hit.source_id, set()).update(t for t in things if t in terms)
+    fullest = max((len(own) for own in held.values()), default=0)
+    unheard = sum(not counts[t] for t in things)
+    return unheard >= _UNHEARD * len(things) or fullest < _HARDLY * len(things)
 
 
 def gather(calls: Sequence[ToolCall], question: str) -> list[Passage]:

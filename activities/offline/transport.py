@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -31,6 +32,8 @@ class Reply:
     answer: JsonObject
 
 
+log = logging.getLogger(__name__)
+
 Skill = Callable[[Conversation], UseTools | Reply]
 
 
@@ -51,7 +54,11 @@ class OfflineTransport(httpx2.AsyncBaseTransport):
         except (ValueError, KeyError) as wrong:
             return _error(400, "invalid_request_error", f"offline model: {wrong}")
         # The engine computes for up to a second; other subagents' heartbeats must go on meanwhile.
-        turn = await asyncio.to_thread(skill, conversation)
+        try:
+            turn = await asyncio.to_thread(skill, conversation)
+        except Exception as fault:
+            log.exception("the offline engine failed on %s", conversation.wanted)
+            return _error(500, "api_error", f"offline model: {type(fault).__name__}: {fault}")
         return httpx2.Response(200, json=_message(body, raw, turn))
 
 

@@ -11,7 +11,7 @@ from activities.offline.lexicon import GENERIC, VERBS
 from activities.offline.stemming import stem
 
 _SYNONYMS = """
-cost price expense expenditure spend spending charge fee tariff
+cost price expense expenditure spend spending fee tariff
 pay salary wage compensation remuneration
 revenue sale turnover income earning
 profit margin

@@ -7,6 +7,7 @@ are in order, do not overlap, are trimmed, and hold at least one letter or digit
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from nupunkt import sent_spans  # 50 ms; its model loads with the first sentence, in 5 ms
 
@@ -26,6 +27,7 @@ def sentences(text: str, offset: int = 0) -> tuple[Sentence, ...]:
     )
 
 
+@lru_cache(maxsize=4096)
 def passage(document_id: str, text: str, start: int) -> Passage:
     """The passage `text`, which stands at `start` of its document."""
     return Passage(document_id, start, start + len(text), text, sentences(text, start))
