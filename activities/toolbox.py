@@ -54,6 +54,7 @@ class Toolbox:
         self._kept = {} if kept is None else kept
         self._turns: list[int] = []
         self._log: dict[int, _CycleLog] = {}
+        self._shown: set[tuple[str, int]] = set()
         self.sources: dict[str, Source] = {}
         self.searched = 0
         """Searches that gave an answer, were it an empty one."""
@@ -80,6 +81,7 @@ class Toolbox:
         for source in result.get("sources", ()):
             known = Source.model_validate(source)
             self.sources[known.id] = known
+        self._shown.update((sid, start) for sid, start in result.get("passages", ()))
         if name == "search":
             entry = self._log.setdefault(turn, _CycleLog())
             entry.note(tool_input)
@@ -130,7 +132,11 @@ class Toolbox:
             "documents": len(corpus),
             "terms": terms,
         }
-        return await self._result(corpus, report, [(h.document, h.passage) for h in hits])
+        # What a subagent has before its eyes is not sent, and paid for, again.
+        new = [h for h in hits if (h.document.id, h.passage.start) not in self._shown]
+        self._shown.update((h.document.id, h.passage.start) for h in new)
+        report["shown_before"] = len(hits) - len(new)
+        return await self._result(corpus, report, [(h.document, h.passage) for h in new])
 
     async def _read(self, corpus: Corpus, tool_input: JsonObject) -> JsonObject:
         start = int(tool_input.get("start") or 0)
@@ -144,19 +150,21 @@ class Toolbox:
     async def _result(
         self, corpus: Corpus, report: JsonObject, found: list[tuple[DocumentMeta, Passage]]
     ) -> JsonObject:
-        sources = await asyncio.gather(*(self._keep(corpus, meta) for meta, _ in found))
+        metas = {meta.id: meta for meta, _ in found}
+        kept = await asyncio.gather(*(self._keep(corpus, meta) for meta in metas.values()))
+        sources = {source.id: source for source in kept}
         report["hits"] = [
             {"source_id": s.id, "title": s.title, "date": s.date, "kind": s.kind, "uri": s.uri}
-            for s in sources
+            for s in kept
         ]
-        blocks = [_passage(source, passage) for source, (_, passage) in
-                  zip(sources, found, strict=True)]  # fmt: skip
+        blocks = [_passage(sources[meta.id], passage) for meta, passage in found]
         return {
             "content": [
                 {"type": "text", "text": json.dumps(report, ensure_ascii=False)},
                 *(block for block in blocks if block["content"]),
             ],
-            "sources": [source.model_dump(mode="json") for source in sources],
+            "sources": [source.model_dump(mode="json") for source in kept],
+            "passages": [(meta.id, passage.start) for meta, passage in found],
         }
 
     async def _keep(self, corpus: Corpus, meta: DocumentMeta) -> Source:

@@ -38,7 +38,7 @@ SEARCH: ToolDefinition = {
         "Search the documents by words. Returns passages, sentence by sentence, with the id of "
         "the source each stands in, and how many documents hold each of your words. All searches "
         "of one turn are one cycle; the cycles are limited, so start broad, then aim at what is "
-        "missing, in the documents' own terms."
+        "missing, in the documents' own terms. A passage you have been shown is not sent again."
     ),
     "input_schema": {
         "type": "object",

@@ -49,7 +49,7 @@ class OfflineTransport(httpx2.AsyncBaseTransport):
         raw = await request.aread()
         try:
             body: JsonObject = json.loads(raw)
-            conversation = read_request(body)
+            conversation = await asyncio.to_thread(read_request, body)
             skill = self._skills[conversation.wanted]
         except (ValueError, KeyError) as wrong:
             return _error(400, "invalid_request_error", f"offline model: {wrong}")
