@@ -132,9 +132,9 @@ class Toolbox:
             "documents": len(corpus),
             "terms": terms,
         }
-        # What a subagent has before its eyes is not sent, and paid for, again.
+        # What a subagent was shown in an earlier turn is not sent, and paid for, again. Searches of
+        # one turn run side by side: what each returns must not hang on which is faster.
         new = [h for h in hits if (h.document.id, h.passage.start) not in self._shown]
-        self._shown.update((h.document.id, h.passage.start) for h in new)
         report["shown_before"] = len(hits) - len(new)
         return await self._result(corpus, report, [(h.document, h.passage) for h in new])
 

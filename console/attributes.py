@@ -1,7 +1,7 @@
 """The search attributes jobs are found by, and making sure a server knows them.
 
-The embedded server is started with them. On any other, a worker adds what is missing when it starts:
-a workflow that sets an attribute its server does not know cannot go on.
+The embedded server is started with them. On any other, a worker adds what is missing when it
+starts: a workflow that sets an attribute its server does not know cannot go on.
 """
 
 from __future__ import annotations

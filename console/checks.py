@@ -23,10 +23,9 @@ from workflows.plan import Effort
 from workflows.settings import Settings
 
 READABLE = frozenset(
-    (
-        ".csv .docm .docx .eml .htm .html .json .jsonl .log .markdown .md .mdown .mkd .ndjson "
-        ".pdf .pptm .pptx .rest .rst .tab .text .tsv .txt .xhtml .xlsm .xlsx"
-    ).split()
+    {".csv", ".docm", ".docx", ".eml", ".htm", ".html", ".json", ".jsonl", ".log", ".markdown"}
+    | {".md", ".mdown", ".mkd", ".ndjson", ".pdf", ".pptm", ".pptx", ".rest", ".rst", ".tab"}
+    | {".text", ".tsv", ".txt", ".xhtml", ".xlsm", ".xlsx"}
 )
 MAX_FACETS = 60
 MAX_PASSES = 20

@@ -6,9 +6,9 @@
     every gap that is not closed is named
     no number that stands in no cited claim
 
-`faults` lists what is broken in words that can be sent back to the writer; `repair` mends it without
-a model, and what it returns has no faults. A paragraph set wholly in italics is a remark about the
-research, not a fact, and needs no citation.
+`faults` lists what is broken in words that can be sent back to the writer; `repair` mends it
+without a model, and what it returns has no faults. A paragraph set wholly in italics is a remark
+about the research, not a fact, and needs no citation.
 """
 
 from __future__ import annotations

@@ -86,14 +86,17 @@ def _all_sides(
     chosen: list[Chosen] = []
     for found in disagreements(scored, aim):
         new = [
-            w
-            for w in found.windows
-            if not any(_alike(w.text, text) for text in known)
-            and not any(w.sentences == c.window.sentences for c in chosen)
+            side
+            for side in found.sides
+            if not any(_alike(side[0].text, text) for text in known)
+            and not any(side[0].sentences == c.window.sentences for c in chosen)
         ]
         worth = level * min(1.0, found.nearness)
         if len(chosen) + len(new) <= most:
-            chosen += [Chosen(worth, w, sources[w.source_id], [], disputed=True) for w in new]
+            chosen += [
+                Chosen(worth, first, sources[first.source_id], others, disputed=True)
+                for first, *others in new
+            ]
     return chosen
 
 

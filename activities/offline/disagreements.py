@@ -19,16 +19,17 @@ from workflows.evidence import Claim, Quote
 _NEAR, _FAR = 0.3, 0.1
 _TIED = 0.3
 """Of the best document's hold on the question: from here on a document is on its subject."""
-_PER_SIDE = 1
+_PER_SIDE = 3
 _PLAIN = 0.5
 
 
 @dataclass(frozen=True)
 class Disagreement:
-    """Windows of all its sides, and how near to the ask it is, from 0 to 1."""
+    """Its sides, each with windows of the documents that hold it, the best one first."""
 
-    windows: tuple[Window, ...]
+    sides: tuple[tuple[Window, ...], ...]
     nearness: float
+    """How much it has to do with the ask, from 0 to 1."""
 
 
 def disagreements(scored: Sequence[Scored], aim: Aim) -> list[Disagreement]:
@@ -55,7 +56,7 @@ def disagreements(scored: Sequence[Scored], aim: Aim) -> list[Disagreement]:
     dates = {s.document.source_id: s.document.date for s in scored}
     tied = _tied(scored, aim)
     found = [
-        Disagreement(_windows(candidate, seen), _nearness(candidate, seen, aim, tied))
+        Disagreement(_sides(candidate, seen), _nearness(candidate, seen, aim, tied))
         for candidate in candidates(claims, dates=dates)
     ]
     return sorted((d for d in found if d.nearness > 0), key=lambda d: -d.nearness)
@@ -84,11 +85,13 @@ def _nearness(
     return _FAR if any(w.source_id in tied for w, _ in sides) else 0.0
 
 
-def _windows(candidate: Candidate, seen: Mapping[str, tuple[Window, Scored]]) -> tuple[Window, ...]:
-    """Some of every side, from documents of the best standing; a copy of one adds nothing."""
-    chosen: list[Window] = []
+def _sides(
+    candidate: Candidate, seen: Mapping[str, tuple[Window, Scored]]
+) -> tuple[tuple[Window, ...], ...]:
+    """Every side with a few of its documents, those that serve the ask best first."""
+    sides = []
     for side in candidate.sides:
         by_source = {seen[key][0].source_id: key for key in reversed(side.claim_ids)}
         best = sorted(by_source.values(), key=lambda key: (-seen[key][1].score, key))
-        chosen += [seen[key][0] for key in best[:_PER_SIDE]]
-    return tuple(chosen)
+        sides.append(tuple(seen[key][0] for key in best[:_PER_SIDE]))
+    return tuple(sides)

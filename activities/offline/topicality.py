@@ -30,6 +30,7 @@ _ACTS = frozenset(stem(verb) for verb in VERBS)
 _MANY = 130
 _UNHEARD = 0.6
 _HARDLY = 0.34
+_FEW_THINGS = 6
 """Of the question's words: so many in no document, or so few in the fullest, make it foreign."""
 
 
@@ -66,7 +67,9 @@ def foreign(calls: Sequence[ToolCall], question: str) -> bool:
             held.setdefault(hit.source_id, set()).update(t for t in things if t in terms)
     fullest = max((len(own) for own in held.values()), default=0)
     unheard = sum(not counts[t] for t in things)
-    return unheard >= _UNHEARD * len(things) or fullest < _HARDLY * len(things)
+    # A question that lists many parts finds them in many documents, none of which has them all.
+    scattered = len(things) <= _FEW_THINGS and fullest < _HARDLY * len(things)
+    return unheard >= _UNHEARD * len(things) or scattered
 
 
 def gather(calls: Sequence[ToolCall], question: str) -> list[Passage]:

@@ -28,6 +28,7 @@ Handle = WorkflowHandle[ResearchWorkflow, ResearchResult]
 Answer = Callable[[JsonObject], JsonObject | httpx2.Response | Exception]
 _ids = itertools.count()
 
+QUESTION = "What is known about the harbour line?"
 DOCUMENTS = {
     "harbour/annual_report.md": """# Harbour lines: annual report 2024
 
@@ -157,7 +158,7 @@ class Office:
         async with build_worker(self.client, self.settings, wire):
             yield
 
-    async def start(self, question: str = "What is known about the harbour line?", **request: Any) -> Handle:
+    async def start(self, question: str = QUESTION, **request: Any) -> Handle:
         return await self.client.start_workflow(
             ResearchWorkflow.run,
             ResearchRequest(question=question, corpus=str(self.corpus), **request),
