@@ -112,7 +112,7 @@ def _title(question: str) -> str:
     if bare != first:
         first = bare.rstrip("?. ")
     if len(first) > _TITLE:
-        first = _PREAMBLE.sub("", first)
+        first = _PREAMBLE.sub("", first).partition(":")[0]
     if len(first) > _TITLE:
         first = first[:_TITLE].rsplit(" ", 1)[0].rstrip(",;:") + "…"
     return first[:1].upper() + first[1:]
@@ -130,8 +130,11 @@ def _summary(brief: JsonObject, claims: list[Cited]) -> str:
     blocks = [" ".join(told_of[:4]), " ".join(told_of[4:])]
     remarks = []
     if brief["contradictions"]:
-        points = listed([headline(c["about"]) for c in brief["contradictions"]][:4])
-        remarks.append(f"The sources disagree on {points}; each side is set out below.")
+        points = [headline(c["about"]) for c in brief["contradictions"]]
+        more = f"{len(points)} points, among them " if len(points) > 4 else ""
+        remarks.append(
+            f"The sources disagree on {more}{listed(points[:4])}; each side is set out below."
+        )
     absent = [f["title"] for f in brief["facets"] if f["status"] in ABSENT]
     if absent:
         remarks.append(f"The documents hold nothing on {listed(absent)}.")
@@ -261,7 +264,7 @@ def _caveat(claim: Cited) -> str:
         notes.append("This could not be verified")
     if claim.limits and claim.limits.lower() not in claim.text.lower():
         notes.append(f"This holds for {claim.limits}")
-    if claim.origins > 1 and len(claim.cite) > 1:
+    if claim.origins > 1 and len(claim.cite) > 1 and claim.verdict == "supported":
         notes.append("Independent sources agree on this")
     return "".join(f" {note} {claim.marks}." for note in notes)
 
@@ -273,7 +276,7 @@ def _contested(claim: Cited, brief: JsonObject) -> str:
                 similarity(side["text"], claim.text) >= 0.6
                 or clean(side["text"]).rstrip(".") in clean(claim.text)
             ):
-                return f" (Contested, see “{headline(contradiction['about'])}” {claim.marks}.)"
+                return f" (Contested, see “{headline(contradiction['about'])}”.)"
     return ""
 
 
