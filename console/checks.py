@@ -52,11 +52,8 @@ def request(wish: Wish, settings: Settings) -> ResearchRequest:
     """The wish as a request the coordinator takes."""
     name = model(wish.model, settings)
     folder = corpus(wish.corpus)
-    if folder is None and name == OFFLINE:
-        raise BadInputError(
-            "The offline model reads documents only: name a folder with --corpus DIR, or set"
-            " ANTHROPIC_API_KEY and choose a Claude model to search the web."
-        )
+    if folder is None:
+        raise BadInputError("There is nothing to read: name a folder with --corpus DIR.")
     return ResearchRequest(
         question=question(wish.question),
         corpus=str(folder) if folder else None,

@@ -114,7 +114,7 @@ class _Use:
         return " ".join(w.lower() if self._common(w) else w for w in form.split())
 
     def _common(self, word: str) -> bool:
-        # "Crew" that opens a heading is a common word; "PyPI" beside pypi in an address is not.
+        # "Crew" that opens a heading is a common word; "iPhone" beside iphone in an address is not.
         small, large = self._small[word.lower()], self._large[word.lower()]
         if any(c.isupper() for c in word[1:]):
             return small > large

@@ -159,9 +159,12 @@ def test_any_model_is_taken_where_an_endpoint_is_set() -> None:
     assert checks.model(None, settings) == DEFAULT_CLAUDE
 
 
-def test_a_key_makes_claude_the_default_and_needs_no_folder() -> None:
+def test_a_key_makes_claude_the_default_and_still_needs_documents(tmp_path: Path) -> None:
     settings = Settings.read({"ANTHROPIC_API_KEY": "k"})
-    assert checks.request(checks.Wish("q"), settings).model == DEFAULT_CLAUDE
+    (tmp_path / "note.md").write_text("A note.")
+    assert checks.request(checks.Wish("q", tmp_path), settings).model == DEFAULT_CLAUDE
+    with pytest.raises(BadInputError, match="--corpus"):
+        checks.request(checks.Wish("q"), settings)
 
 
 def test_hidden_folders_are_no_documents(tmp_path: Path) -> None:

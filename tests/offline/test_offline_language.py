@@ -23,7 +23,7 @@ from activities.offline.language import (
 from activities.offline.questions import read_question
 from workflows.plan import QuestionKind
 
-SHARED = Path("/work/shared/data/retrieval")
+SHARED = Path(__file__).resolve().parents[3] / "shared" / "data" / "retrieval"
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from tests.offline import libraries
 from tests.offline.libraries import Library, planned
 from workflows.plan import Plan, QuestionKind, faults
 
-DRBENCH = Path("/work/shared/data/drbench")
+DRBENCH = Path(__file__).resolve().parents[3] / "shared" / "data" / "drbench"
 
 
 @pytest.fixture
