@@ -1,20 +1,19 @@
 """The steps of a job, as both workflows take them: one activity call or one fan-out each.
 
 `Steps` works on a `ResearchState` and nothing else, so the coordinator and a refinement pass are
-the same steps in another order. A call whose retries are spent parks the job: it waits, says why,
-and asks again exactly what failed when an operator says go on.
+the same steps in another order. How a step is called, and what happens when it cannot be done, is
+in `calls`.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TypeVar
 
 from temporalio import workflow
-from temporalio.exceptions import ActivityError, ApplicationError, is_cancelled_exception
+from temporalio.exceptions import ApplicationError
 
 from workflows import gaps as gap_rules
 from workflows import outcomes
@@ -41,34 +40,21 @@ from workflows.briefs import (
     WriteBrief,
     Written,
 )
+from workflows.calls import Calls, Changed
 from workflows.contracts import (
-    Blocked,
     Checkpoint,
     LedgerRef,
     Phase,
     ResearchResult,
     ResearchState,
 )
-from workflows.evidence import Record
 from workflows.outcomes import Failed, FindingsRef, Partial, RateLimited, SubagentOutcome
 from workflows.plan import Facet, Plan, fit, mend
 from workflows.policies import (
-    HEARTBEAT,
     MECHANICAL,
     THINKING,
-    Policy,
     researching,
 )
-
-Result = TypeVar("Result", bound=Record)
-
-REMEDIES = {
-    "authentication": "set a valid ANTHROPIC_API_KEY for the workers, then resume",
-    "bad_request": "the provider refuses this request; check the model's name, then resume",
-    "spend_limit": "raise the provider's spend limit, then resume",
-    "bad_input": "mend the input, then resume or start again",
-    "storage": "make room in the store or mend its access, then resume",
-}
 
 
 @dataclass(frozen=True)
@@ -88,15 +74,11 @@ class Part:
     rulings: tuple[str, ...] = ()
 
 
-class Steps:
+class Steps(Calls):
     """A job's state, and the calls that move it on."""
 
-    def __init__(
-        self, state: ResearchState, changed: Callable[[], Awaitable[None]] | None = None
-    ) -> None:
-        self.state = state
-        self._changed = changed
-        self._resumes = 0
+    def __init__(self, state: ResearchState, changed: Changed | None = None) -> None:
+        super().__init__(state, changed)
         self._researchers = asyncio.Semaphore(state.request.parallel)
         self._verifiers = asyncio.Semaphore(state.request.parallel)
 
@@ -408,48 +390,3 @@ class Steps:
 
     def _broke(self) -> bool:
         return self.state.request.budget.exhausted(self.state.spend)
-
-    # --- calling, and waiting for an operator ---------------------------------------------------
-
-    def resume(self) -> None:
-        self._resumes += 1
-        self.state.blocked = None
-
-    async def _call(
-        self, name: str, brief: Record, result: type[Result], policy: Policy, summary: str
-    ) -> Result:
-        while True:
-            try:
-                answer: Result = await workflow.execute_activity(
-                    name,
-                    brief,
-                    result_type=result,
-                    start_to_close_timeout=policy.attempt,
-                    schedule_to_close_timeout=policy.overall,
-                    heartbeat_timeout=HEARTBEAT,
-                    retry_policy=policy.retry,
-                    summary=summary[:200],
-                )
-                return answer
-            except ActivityError as error:
-                if is_cancelled_exception(error):
-                    raise
-                await self._park(name, error)
-
-    async def _park(self, step: str, error: ActivityError) -> None:
-        cause = error.cause or error
-        kind = cause.type if isinstance(cause, ApplicationError) and cause.type else ""
-        seen = self._resumes
-        self.state.blocked = Blocked(
-            step=step,
-            reason=str(getattr(cause, "message", "") or cause)[:2000],
-            remedy=REMEDIES.get(kind, "look at the worker's log, mend the cause, then resume"),
-            since=workflow.now().isoformat(),
-        )
-        await self._notify()
-        await workflow.wait_condition(lambda: self._resumes > seen)
-        await self._notify()
-
-    async def _notify(self) -> None:
-        if self._changed:
-            await self._changed()

@@ -82,7 +82,8 @@ def _nearness(
     near = max(aim.coverage(w.text, s.document.title, only=aim.core) for w, s in sides)
     if near >= _NEAR:
         return near
-    return _FAR if any(w.source_id in tied for w, _ in sides) else 0.0
+    # One narrow question has no subject at large.
+    return _FAR if not aim.narrow and any(w.source_id in tied for w, _ in sides) else 0.0
 
 
 def _sides(

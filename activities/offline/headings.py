@@ -51,7 +51,7 @@ _APPLY = re.compile(r"which (?P<np>.+?) (?:apply|applies|exists?|matter|matters|
 _LEAD = re.compile(
     r"^(?:what|which)\b"
     r"(?: (?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|it|its|they|"
-    r"their|the|a|an|be|been))*\s*",
+    r"their|the|a|an|be|been)\b)*\s*",
     re.I,
 )
 

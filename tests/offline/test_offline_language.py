@@ -215,3 +215,12 @@ def test_published_fact_questions_are_read_as_facts(name: str) -> None:
     questions = [query["q"] for query in json.loads(path.read_text())["queries"]]
     kinds = Counter(read_question(question).kind for question in questions)
     assert kinds[QuestionKind.FACT] >= 0.9 * len(questions)
+
+
+def test_a_heading_never_starts_in_the_middle_of_a_word() -> None:
+    for clause in (
+        "what should an administrator watch for",
+        "what does removing it mean for users",
+    ):
+        first = heading(clause).split()[0].lower()
+        assert first in clause.split()
