@@ -30,9 +30,7 @@ HOST = "127.0.0.1"
 PORT_VARIABLE = "RESEARCH_TEMPORAL_PORT"
 SEARCH_ATTRIBUTES = ("ResearchPhase", "ResearchStatus", "ResearchModel")
 
-# The server drains longer than anyone wants to wait for a prompt, and its SQLite log makes an
-# abrupt end safe.
-_GRACE = 0.4
+_GRACE = 8.0
 _START_SECONDS = 30.0
 _TRIES = 3
 # A keeper that outlives its starter is meant to: this keeps Python from warning about it.
@@ -177,7 +175,7 @@ def _end(state_dir: Path) -> None:
 
 def _terminate(pid: int, record: Mapping[str, Any]) -> None:
     """Ask once; when its time is up, make it."""
-    deadline = time.monotonic() + _GRACE + 8
+    deadline = time.monotonic() + _GRACE + 2
     number: int = signal.SIGTERM
     while _runs(pid, record):
         with contextlib.suppress(ProcessLookupError):
@@ -234,7 +232,7 @@ def _answers_soon(process: subprocess.Popen[bytes], state_dir: Path, port: int) 
 
 def _halt(process: subprocess.Popen[bytes]) -> None:
     process.terminate()
-    process.wait(_GRACE + 8)
+    process.wait(_GRACE + 2)
 
 
 def _answers(port: int) -> bool:
