@@ -6,10 +6,12 @@ by construction, so nothing later has to ask.
 
 from __future__ import annotations
 
+import re
+from datetime import date
 from enum import StrEnum
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 
 class Record(BaseModel):
@@ -17,6 +19,8 @@ class Record(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
+
+_DATE = re.compile(r"\d{4}(-\d\d){0,2}")
 
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 
@@ -59,6 +63,18 @@ class Source(Record):
     kind: str = "page"
     sha256: str
     sketch: tuple[int, ...] = ()
+
+    @field_validator("date")
+    @classmethod
+    def _date_parses(cls, value: str | None) -> str | None:
+        """A year, a month or a day, as ISO writes it; what does not parse is no date."""
+        if value is None or not _DATE.fullmatch(value):
+            return None
+        try:
+            date.fromisoformat(value + "-01-01"[len(value) - 4 :])
+        except ValueError:
+            return None
+        return value
 
     @property
     def authority(self) -> float:

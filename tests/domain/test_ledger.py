@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 
+import pytest
+
 from workflows.evidence import (
     Claim,
     Contradiction,
@@ -186,3 +188,12 @@ def test_checking_grows_linearly_with_the_number_of_claims() -> None:
 
     small = min(seconds(100) for _ in range(3))
     assert min(seconds(1000) for _ in range(3)) < 50 * small
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [("2024", "2024"), ("2024-02", "2024-02"), ("2024-02-29", "2024-02-29"), (None, None),
+     ("2024-02-30", None), ("2024-13", None), ("last spring", None)],
+)  # fmt: skip
+def test_a_date_that_does_not_parse_is_no_date(given: str | None, kept: str | None) -> None:
+    assert source("s", date=given).date == kept
