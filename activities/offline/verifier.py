@@ -16,7 +16,7 @@ from activities.offline.conversation import Conversation, JsonObject
 from activities.offline.language import sentences
 from activities.offline.passages import is_row
 from activities.offline.transport import Reply
-from workflows.conflicts import Candidate, Explanation, agree, candidates, explain
+from workflows.conflicts import Candidate, agree, candidates, explain
 from workflows.evidence import Claim, Quote
 from workflows.quantities import compatible, moments, quantities
 
@@ -42,9 +42,6 @@ _POPULATION = re.compile(
 )
 _TRAILING = re.compile(r"\s+(?:and|or|the|a|an|of|in|on|at|to|for|with|is|are|was|were|by)$", re.I)
 # "The old ferry" on one side does not make its figure an old one.
-_WEAK_ALONE = frozenset({"population", "superseded"})
-_ONE_SIDED = "nothing of the kind"
-_CUE = re.compile("“([^”]+)”")
 _EXPLAINED = frozenset({"definition", "period", "population", "method", "superseded"})
 
 
@@ -159,46 +156,11 @@ def _reason(found: Candidate, around: Sequence[str]) -> tuple[str, str]:
     first = found.sides[0]
     guesses = []
     for side, context in zip(found.sides[1:], around[1:], strict=True):
-        # Words that stand on both sides explain nothing, whatever cue they hold.
-        ours, theirs = _apart(around[0], context), _apart(context, around[0])
         dates = (first.date or None, side.date or None)
-        guesses.append(_guess(ours, theirs, found.kind, (first.value, side.value), dates))
+        values = (first.value, side.value)
+        guesses.append(explain(around[0], context, found.kind, *values, *dates))
     explained = [g for g in guesses if g.cause != "unexplained"] or guesses[:1]
     return explained[0].cause, " ".join(dict.fromkeys(g.text for g in explained))
-
-
-def _guess(
-    ours: str,
-    theirs: str,
-    kind: str,
-    values: tuple[str, str],
-    dates: tuple[str | None, str | None],
-) -> Explanation:
-    """The mechanical guess, without cues of one side only that are common words elsewhere."""
-    for _ in range(4):
-        guess = explain(ours, theirs, kind, *values, *dates)
-        if guess.cause not in _WEAK_ALONE or _ONE_SIDED not in guess.text:
-            break
-        cues = [cue for cue in _CUE.findall(guess.text) if cue not in values]
-        if not cues:
-            break
-        loose = re.compile("|".join(rf"\b{re.escape(cue)}\b" for cue in cues), re.I)
-        ours, theirs = loose.sub(" ", ours), loose.sub(" ", theirs)
-    return guess
-
-
-def _apart(text: str, other: str) -> str:
-    """The text without the runs of three words that it shares with the other."""
-    tokens, others = text.split(), other.lower().split()
-    shared = {tuple(others[i : i + 3]) for i in range(len(others) - 2)}
-    low = [token.lower() for token in tokens]
-    drop = {
-        place
-        for i in range(len(low) - 2)
-        if tuple(low[i : i + 3]) in shared
-        for place in range(i, i + 3)
-    }
-    return " ".join(token for i, token in enumerate(tokens) if i not in drop)
 
 
 def _saying(text: str, value: str) -> str:
