@@ -34,11 +34,11 @@ class Chosen:
     window: Window
     source: Scored
     also: list[Window]
-    disputed: bool = False
-    """Another document in sight says otherwise, and that is claimed too."""
 
 
-def choose(scored: list[Scored], aim: Aim, brief: JsonObject) -> list[Chosen]:
+def choose(
+    scored: list[Scored], aim: Aim, brief: JsonObject, *, all_sides: bool = True
+) -> list[Chosen]:
     """The best windows, few per document, none twice, none known already."""
     pool = [
         (worth * (0.6 + 0.4 * source.score), window, source)
@@ -53,7 +53,8 @@ def choose(scored: list[Scored], aim: Aim, brief: JsonObject) -> list[Chosen]:
     limit = int(brief.get("max_claims", 10))
     known = [str(text) for text in brief.get("known_claims", ())]
     per_document = 3 if len({w.source_id for _, w, _ in pool}) < 5 else 2
-    chosen = _all_sides(scored, aim, _level(pool), limit * 3 // 4, known)
+    most = limit * 3 // 4
+    chosen = _all_sides(scored, aim, _level(pool), most, known) if all_sides else []
     taken: Counter[str] = Counter()
     for worth, window, source in pool:
         if len(chosen) >= limit:
@@ -94,8 +95,7 @@ def _all_sides(
         worth = level * min(1.0, found.nearness)
         if len(chosen) + len(new) <= most:
             chosen += [
-                Chosen(worth, first, sources[first.source_id], others, disputed=True)
-                for first, *others in new
+                Chosen(worth, first, sources[first.source_id], others) for first, *others in new
             ]
     return chosen
 

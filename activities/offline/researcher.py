@@ -41,7 +41,7 @@ from activities.offline.transport import Reply, UseTools
 from activities.offline.vocabulary import is_general, synonyms
 
 ENOUGH = 3
-_CHECKS = 10
+_CHECKS = 8
 _ELSEWHERE = "What other documents say of:"
 _READS = 8
 # Complaints about an answer's form, as against a follow-up question.
@@ -62,9 +62,12 @@ def research(conversation: Conversation) -> UseTools | Reply:
             return UseTools(_searches(queries, scored))
     if unread := _unread(conversation, aim, scored):
         return UseTools(tuple(("read", {"source_id": sid}) for sid in unread))
+    if _may_check(conversation):
+        # Which of these are disputed is looked into once others have been heard.
+        checks = _cross_checks(choose(scored, aim, brief, all_sides=False))
+        if checks:
+            return UseTools(_searches(checks, scored, exclude=False))
     chosen = choose(scored, aim, brief)
-    if checks := _cross_checks(conversation, chosen):
-        return UseTools(_searches(checks, scored, exclude=False))
     return Reply(_answer(chosen, scored, missing, aim, brief))
 
 
@@ -94,21 +97,23 @@ def _may_search(conversation: Conversation) -> bool:
     return "search" in conversation.tools and not refused and left > 0 and done < cycles
 
 
-def _cross_checks(conversation: Conversation, chosen: list[Chosen]) -> list[tuple[str, str]]:
-    """What other documents say of the same thing: one search for each claim nobody disputes yet."""
+def _may_check(conversation: Conversation) -> bool:
     searches = conversation.searches()
-    if (
-        "search" not in conversation.tools
-        or conversation.brief.get("approach") == "narrower"
-        or any(call.error for call in searches)
-        or min((int(c.report.get("cycles_left", 0)) for c in searches), default=0) < 1
-        or any(str(c.input.get("aim", "")).startswith(_ELSEWHERE) for c in searches)
-    ):
-        return []
+    return (
+        "search" in conversation.tools
+        and conversation.brief.get("approach") != "narrower"
+        and not any(call.error for call in searches)
+        and min((int(c.report.get("cycles_left", 0)) for c in searches), default=0) > 0
+        and not any(str(c.input.get("aim", "")).startswith(_ELSEWHERE) for c in searches)
+    )
+
+
+def _cross_checks(chosen: list[Chosen]) -> list[tuple[str, str]]:
+    """What other documents say of the same thing: one search for each of the best claims."""
     checks = []
     for claim in chosen:
         text = plain(claim.window.sentences[0])
-        if not claim.disputed and not is_row(text):
+        if not is_row(text):
             terms = (w for w in words(text) if not w[0].isdigit() and w not in STOP)
             checks.append((" ".join(terms), f"{_ELSEWHERE} {text[:120]}"))
     return checks[:_CHECKS]
