@@ -17,9 +17,17 @@ from activities.shown import contradictions_shown, facets_shown
 from activities.workshop import Workshop
 from workflows.briefs import WriteBrief, Written
 from workflows.contracts import DraftRef
-from workflows.evidence import Claim
 from workflows.ledger import Ledger, origin_count, origins
-from workflows.report import Draft, Entry, Evidence, Section, faults, repair
+from workflows.report import (
+    Draft,
+    Entry,
+    Evidence,
+    Section,
+    faults,
+    marks,
+    repair,
+    sections_by_facet,
+)
 
 JsonObject = dict[str, Any]
 
@@ -63,7 +71,7 @@ class Writing:
 def drafted(brief: WriteBrief, answer: DraftAnswer, previous: Draft | None) -> Draft:
     """The answer as a draft, every facet of the plan in its place, kept sections carried over."""
     new = {section.facet_id: section.markdown for section in answer.sections}
-    old = {section.facet_id: section.markdown for section in previous.sections} if previous else {}
+    old = sections_by_facet(previous) if previous else {}
     rewritten = set(brief.revise) if previous else {facet.id for facet in brief.plan.facets}
     sections = tuple(
         Section(
@@ -98,7 +106,7 @@ def unwritten(brief: WriteBrief, ledger: Ledger, previous: Draft | None, why: st
             Section(
                 facet_id=facet.id,
                 markdown="\n".join(
-                    f"- {' '.join(claim.text.split())} {_marks(ledger, claim)}"
+                    f"- {' '.join(claim.text.split())} {marks(ledger.cites(claim.source_ids))}"
                     for claim in ledger.citable()
                     if claim.bears_on(facet.id)
                 )
@@ -108,10 +116,6 @@ def unwritten(brief: WriteBrief, ledger: Ledger, previous: Draft | None, why: st
         ),
         mended=(f"summary: the writer gave no report ({why})",),
     )
-
-
-def _marks(ledger: Ledger, claim: Claim) -> str:
-    return "".join(f"[{n}]" for n in ledger.cites(claim.source_ids))
 
 
 def shown(brief: WriteBrief, ledger: Ledger, previous: Draft | None) -> JsonObject:

@@ -112,7 +112,6 @@ class Counters(BaseModel):
     """What the coordinator counts as it goes."""
 
     spawned: int = 0
-    running: int = 0
     parallel_max: int = 0
     retries: int = 0
     partial: int = 0

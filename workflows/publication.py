@@ -24,7 +24,7 @@ from workflows.evidence import Cycle
 from workflows.ledger import Ledger, origin_count, origins
 from workflows.models import card
 from workflows.plan import Facet
-from workflows.report import CITATION, Draft
+from workflows.report import CITATION, Draft, sections_by_facet
 
 _STATUS_WORDS: dict[CoverageStatus, str] = {
     "answered": "answered",
@@ -115,7 +115,7 @@ def publish(
 
 def _body(state: ResearchState, draft: Draft) -> str:
     facets = state.plan.facets if state.plan else ()
-    sections = {section.facet_id: section.markdown for section in draft.sections}
+    sections = sections_by_facet(draft)
     told = {entry.contradiction_id: entry.markdown for entry in draft.contradictions}
     parts = [f"# {draft.title}", _head(state), "## Summary", draft.summary]
     for facet in facets:

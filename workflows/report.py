@@ -150,16 +150,16 @@ def tell(contradiction: Contradiction, ledger: Ledger) -> str:
     """A contradiction in plain words, all sides cited; what stands where the writer's does not."""
     lines = [f"- {_one_side(side, ledger)}" for side in contradiction.sides]
     # The reason is the verifier's reading of both sides, so it carries all their citations.
-    cites = _marks(ledger.cites(sid for side in contradiction.sides for sid in side.source_ids))
+    cites = marks(ledger.cites(sid for side in contradiction.sides for sid in side.source_ids))
     reason = contradiction.explanation.rstrip(". ")
     return "\n".join([*lines, f"- Why they may differ: {reason}. {cites}"])
 
 
 def _one_side(side: Side, ledger: Ledger) -> str:
-    return f"{fold(side.text).rstrip('. ')}. {_marks(ledger.cites(side.source_ids))}"
+    return f"{fold(side.text).rstrip('. ')}. {marks(ledger.cites(side.source_ids))}"
 
 
-def _marks(numbers: Iterable[int]) -> str:
+def marks(numbers: Iterable[int]) -> str:
     return "".join(f"[{n}]" for n in numbers)
 
 

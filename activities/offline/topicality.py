@@ -45,17 +45,23 @@ class Passage:
     """How much of the question it holds, or of what goes with it; 1 for the fullest."""
 
 
+def _counted(calls: Sequence[ToolCall]) -> dict[str, int]:
+    """How many documents hold each term that was searched for."""
+    counts: dict[str, int] = {}
+    for call in calls:
+        for word, count in call.report.get("terms", {}).items():
+            for term in content_terms(str(word)):
+                counts[term] = max(counts.get(term, 0), int(count))
+    return counts
+
+
 def foreign(calls: Sequence[ToolCall], question: str) -> bool:
     """Whether the documents are about something else altogether.
 
     Most of the question's words stand in none of them, or no document has more than a few of them:
     then what the documents show is beside the question.
     """
-    counts: dict[str, int] = {}
-    for call in calls:
-        for word, count in call.report.get("terms", {}).items():
-            for term in content_terms(str(word)):
-                counts[term] = max(counts.get(term, 0), int(count))
+    counts = _counted(calls)
     asked = [t for t in dict.fromkeys(content_terms(question)) if t in counts]
     things = [t for t in asked if t not in GENERIC_STEMS] or asked
     if not things:
@@ -74,13 +80,8 @@ def foreign(calls: Sequence[ToolCall], question: str) -> bool:
 
 def gather(calls: Sequence[ToolCall], question: str) -> list[Passage]:
     """Every passage found, once, weighed by the question's terms that it holds."""
-    frequency: dict[str, int] = {}
-    documents = 1
-    for call in calls:
-        documents = max(documents, int(call.report.get("documents", 1)))
-        for word, count in call.report.get("terms", {}).items():
-            for term in content_terms(str(word)):
-                frequency[term] = max(frequency.get(term, 0), int(count))
+    frequency = _counted(calls)
+    documents = max((int(call.report.get("documents", 1)) for call in calls), default=1)
     # A rare word of the question must not outweigh all its others, hence the cap.
     asked = {
         term: min(2.5, log(1 + (documents - n + 0.5) / (n + 0.5)))
