@@ -81,7 +81,7 @@ def foreign(calls: Sequence[ToolCall], question: str) -> bool:
 def gather(calls: Sequence[ToolCall], question: str) -> list[Passage]:
     """Every passage found, once, weighed by the question's terms that it holds."""
     frequency = _counted(calls)
-    documents = max((int(call.report.get("documents", 1)) for call in calls), default=1)
+    documents = max([1, *(int(call.report.get("documents", 1)) for call in calls)])
     # A rare word of the question must not outweigh all its others, hence the cap.
     asked = {
         term: min(2.5, log(1 + (documents - n + 0.5) / (n + 0.5)))
