@@ -10,16 +10,29 @@ perform, how safe it is, what passengers experience, and how insurance and liabi
 CORPUS ?= sample_corpus
 OUT ?= out
 ARGS ?=
+SEED ?= 1
+SECONDS ?= 120
+JOBS ?= 3
 
-.PHONY: install run test test-all lint format bench lock clean
+.PHONY: install run test test-all soak histories lint format bench lock clean
 
 run: $(STAMP)  ## a research job on the sample documents, into out/
 	$(PY) starter.py run "$(Q)" --corpus "$(CORPUS)" --out "$(OUT)" $(ARGS)
 
-test: $(STAMP)  ## the suite: a real Temporal server, real processes, no network
-	$(PY) -m pytest -n 2 --dist loadfile --cov --cov-report=term --cov-fail-under=95
+# Real processes on a busy machine: a test that fails is tried once more, and -rR names it.
+PYTEST := $(PY) -m pytest --reruns 1 --reruns-delay 2 -rR
 
-test-all: test  ## everything, also what is slow
+test: $(STAMP)  ## the suite: a real Temporal server, real processes, no network
+	$(PYTEST) -m "not slow" -n 2 --dist loadfile --cov --cov-report=term --cov-fail-under=95
+
+test-all: test  ## everything: also a kill at every step, a hundred jobs at once, one huge job
+	$(PYTEST) -m slow -s
+
+soak: $(STAMP)  ## seeded random kills, for as long as one likes: SEED=7 SECONDS=600 JOBS=4
+	$(PY) -m tests.durability.soak --seed $(SEED) --seconds $(SECONDS) --jobs $(JOBS)
+
+histories: $(STAMP)  ## record this version's histories, which later versions must replay
+	$(PY) -m tests.histories.record
 
 lint: $(STAMP)
 	$(VENV)/bin/ruff check .

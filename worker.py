@@ -14,10 +14,14 @@ from pathlib import Path
 
 import httpx2
 from temporalio.client import Client
-from temporalio.worker import Worker
+from temporalio.common import VersioningBehavior, WorkerDeploymentVersion
+from temporalio.worker import Worker, WorkerDeploymentConfig
 
 from activities.evaluating import Evaluating
 from activities.indexing import Indexing
+from activities.keeping import Keeping
+from activities.mcp.servers import McpServers
+from activities.mcp.settings import McpSettings
 from activities.model import Models
 from activities.planning import Planning
 from activities.publishing import Publishing
@@ -31,6 +35,7 @@ from console.connection import connect
 from console.faults import leave
 from workflows.contracts import TASK_QUEUE
 from workflows.coordinator import ResearchWorkflow
+from workflows.policies import STICKY
 from workflows.refinement import RefinementWorkflow
 from workflows.settings import Settings
 
@@ -38,14 +43,23 @@ DRAIN = timedelta(seconds=30)
 """How long a worker that is told to stop lets turns in flight finish."""
 
 
-def build_worker(
-    client: Client, settings: Settings, transport: httpx2.AsyncBaseTransport | None = None
-) -> Worker:
-    """A worker with every workflow and activity. `transport` stands in for the models' network."""
-    workshop = Workshop(
-        Store.open(settings.store), Models(transport), Path(settings.state_dir) / "indexes"
+def build_workshop(
+    settings: Settings, transport: httpx2.AsyncBaseTransport | None = None
+) -> Workshop:
+    """What the activities stand on. `transport` stands in for the models' network."""
+    store = Store.open(settings.store)
+    named = McpSettings.load(Path(settings.mcp), os.environ) if settings.mcp else None
+    return Workshop(
+        store,
+        Models(transport, settings.provider),
+        Path(settings.state_dir) / "indexes",
+        McpServers(named, store) if named else None,
     )
-    indexing, planning = Indexing(workshop), Planning(workshop)
+
+
+def build_worker(client: Client, settings: Settings, workshop: Workshop) -> Worker:
+    """A worker with every workflow and activity."""
+    indexing, planning, keeping = Indexing(workshop), Planning(workshop), Keeping(workshop)
     researching, verifying = Researching(workshop), Verifying(workshop)
     writing, evaluating, publishing = (
         Writing(workshop), Evaluating(workshop), Publishing(workshop),
@@ -64,26 +78,45 @@ def build_worker(
             writing.write,
             evaluating.evaluate,
             publishing.publish,
+            keeping.keep_checkpoint,
+            keeping.post_orders,
         ],
-        max_concurrent_activities=settings.parallel_subagents,
+        # A worker for no subagents still runs the jobs themselves: it answers and takes orders.
+        no_remote_activities=settings.parallel_subagents == 0,
+        max_concurrent_activities=settings.parallel_subagents or None,
         max_heartbeat_throttle_interval=timedelta(seconds=1),
-        # A job whose worker was killed is not held up for long by that worker's own queue.
-        sticky_queue_schedule_to_start_timeout=timedelta(seconds=3),
+        sticky_queue_schedule_to_start_timeout=STICKY,
         graceful_shutdown_timeout=DRAIN,
+        deployment_config=_deployment(settings),
+    )
+
+
+def _deployment(settings: Settings) -> WorkerDeploymentConfig | None:
+    """With a deployment and a build id, running jobs stay with the version they began on."""
+    if not (settings.deployment and settings.build_id):
+        return None
+    return WorkerDeploymentConfig(
+        version=WorkerDeploymentVersion(settings.deployment, settings.build_id),
+        use_worker_versioning=True,
+        default_versioning_behavior=VersioningBehavior.PINNED,
     )
 
 
 async def main() -> None:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    # At lower levels the libraries log the address they call, with what stands in it.
     logging.getLogger("httpx2").setLevel(logging.WARNING)
+    logging.getLogger("anthropic").setLevel(logging.INFO)
     settings = Settings.read(os.environ)
     client = await connect(settings, patience=60)
     await register(client)
     stop = asyncio.Event()
     for name in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(name, stop.set)
-    async with build_worker(client, settings):
+    workshop = build_workshop(settings)
+    async with build_worker(client, settings, workshop):
         await stop.wait()
+    await workshop.close()
 
 
 if __name__ == "__main__":

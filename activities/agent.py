@@ -10,51 +10,44 @@ The loop is driven by the model's stop reason:
     model_context_window_exceeded   an outcome
     none                            the answer broke off: Temporal asks again
 
-Messages are only ever appended, so every request of a conversation starts with the one before it.
+After an answer the same conversation can go on with a follow-up; one that nears the model's window
+is handed over to a clean one. Messages are only ever appended, so every request of a conversation
+starts with the one before it.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from typing import Any, Generic, Literal, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from pydantic import ValidationError
-from temporalio import activity
+from temporalio.exceptions import ApplicationError
 
+from activities import messages as say
 from activities.answers import Answer
+from activities.asides import Aside, Asides
+from activities.errands import Errands
+from activities.errors import TOO_LARGE
 from activities.journal import Journal, Turn
+from activities.messages import CALLED_FOR, JsonObject
 from activities.model import Models, spend_of
-from activities.roles import Role, request
-from workflows.budget import Allowance, Spend
+from activities.roles import Frame
+from activities.talk import ENDINGS, Answered, Held, Stop, Talk, Unanswered
+from workflows.budget import Spend
 
-JsonObject = dict[str, Any]
+__all__ = ["Answered", "Subagent", "Tools", "Unanswered"]
+
 A = TypeVar("A", bound=Answer)
+Gate = Callable[[A], Awaitable[list[str]]]
+HandOver = Callable[[Sequence[A], str | None], JsonObject | None]
 
 REPAIRS = 2
 PAUSES = 8
-BEAT_SECONDS = 1.0
-
-Ending = Literal["refused", "cut_off", "malformed", "context_full", "out_of_budget", "no_answer"]
-
-
-@dataclass(frozen=True)
-class Answered(Generic[A]):
-    answer: A
-    spend: Spend
-    complaints: tuple[str, ...] = ()
-    """What the gate still has against it after the last repair."""
-
-
-@dataclass(frozen=True)
-class Unanswered:
-    why: Ending
-    detail: str
-    spend: Spend
+HAND_OVERS = 3
+LATE_TURNS = 2
+"""Turns that may still be bought after the last call; none where it was for money."""
 
 
 class Tools(Protocol):
@@ -67,87 +60,215 @@ class Tools(Protocol):
         """Told of every result in order, also of those the journal had kept."""
 
 
+@runtime_checkable
+class Observing(Protocol):
+    """Tools that also want to see what the provider's own tools brought."""
+
+    async def observe(self, turn: int, message: JsonObject) -> None:
+        """Told of every message of the model, kept or new, before its tools run."""
+
+
+@runtime_checkable
+class Forgetting(Protocol):
+    """Tools that do not send a passage twice."""
+
+    def forget(self) -> None:
+        """A clean conversation begins, which was shown nothing yet."""
+
+
 class NoTools:
     async def run(self, name: str, tool_input: JsonObject, turn: int) -> JsonObject:
-        return {"is_error": True, "content": [_text(f"there is no tool {name!r}")]}
+        return say.tool_error(f"there is no tool {name!r}")
 
     def seen(self, turn: int, name: str, tool_input: JsonObject, result: JsonObject) -> None:
         """Nothing to remember."""
 
 
 class Subagent:
-    """One conversation with a model in one role, durable turn by turn."""
+    """One subagent in one role, durable turn by turn."""
 
     def __init__(
-        self, models: Models, journal: Journal, model: str, allowance: Allowance | None = None
+        self,
+        models: Models,
+        journal: Journal,
+        frame: Frame,
+        asides: Asides,
+        errands: Errands | None = None,
     ) -> None:
+        """With `errands`, turns are bought in batches: cheaper, and much later."""
         self._models = models
         self._journal = journal
-        self._model = model
-        self._allowance = allowance or Allowance()
+        self._frame = frame
+        self._asides = asides
+        self._errands = errands
+        self._number = -1
+        self._last = Spend()
         self.spend = Spend()
+        """What is new since the last follow-up: the rest was counted when it was asked."""
+        self.answers: list[Any] = []
+        """What was answered so far, also where the end never came."""
 
     async def converse(
         self,
-        role: Role,
         answer: type[A],
         brief: JsonObject,
         tools: Tools | None = None,
-        gate: Callable[[A], Awaitable[list[str]]] | None = None,
+        gate: Gate[A] | None = None,
+        follow_ups: Sequence[str] = (),
+        hand_over: HandOver[A] | None = None,
     ) -> Answered[A] | Unanswered:
-        """The role's answer to the brief. `gate` lists what is wrong with it, to be sent back."""
+        """The role's answer to the brief, and then to each follow-up.
+
+        `gate` lists what is wrong with an answer, to be sent back. `hand_over` makes the brief of a
+        clean conversation from the answers so far and the follow-up in hand; None ends it there.
+        """
         tools = tools or NoTools()
-        messages: list[JsonObject] = [_user(_text(_brief(brief)))]
-        repairs = pauses = 0
-        for number in range(role.max_turns + REPAIRS + PAUSES):
-            if self._allowance.spent_by(self.spend):
-                return self._unanswered("out_of_budget", "the budget was reached")
-            turn = await self._turn(role, messages)
+        talk = Talk(say.opening(brief))
+        asked: str | None = None
+        left = list(follow_ups)
+        hand_overs = 0
+        while True:
+            try:
+                found, complaints = await self._answer(talk, answer, tools, gate)
+            except Stop as stop:
+                if not self.answers:
+                    return Unanswered(stop.why, stop.detail, self.spend)
+                newest = self.answers[-1]
+                return self._answered(newest, (), stop.detail)
+            self.answers.append(found)
+            if talk.call == "context" and hand_over and hand_overs < HAND_OVERS:
+                further = hand_over(self.answers, asked)
+                if further is not None:
+                    hand_overs += 1
+                    talk = Talk(say.opening(further))
+                    if isinstance(tools, Forgetting):
+                        tools.forget()
+                    continue
+            if not left:
+                cut_short = CALLED_FOR[talk.call] if talk.call else ""
+                return self._answered(found, complaints, cut_short)
+            asked = left.pop(0)
+            talk.reply(say.follow_up(asked))
+            talk.call = None
+            if not left:
+                self.spend = self._last = Spend()
+
+    async def began(self, brief: JsonObject) -> bool:
+        """Whether the journal holds a conversation that opens with this brief."""
+        return await self._journal.began(self._frame.request([say.opening(brief)]))
+
+    async def _answer(
+        self, talk: Talk, answer: type[A], tools: Tools, gate: Gate[A] | None
+    ) -> tuple[A, tuple[str, ...]]:
+        """Turn by turn to the next answer, and what the gate has against it. Raises Stop."""
+        held: tuple[A, tuple[str, ...]] | None = None
+        repairs = pauses = late = 0
+        for number in range(self._frame.max_turns + REPAIRS + PAUSES):
+            turn = await self._next(talk, held is not None)
+            if turn is None:
+                # There is an answer, and no means left to have it mended.
+                assert held is not None  # noqa: S101 - what _next was told
+                return held
+            self._number += 1
             message = turn.message
-            messages.append({"role": "assistant", "content": message["content"]})
+            talk.take(message)
+            if isinstance(tools, Observing):
+                await tools.observe(self._number, message)
             match message["stop_reason"]:
                 case "tool_use":
-                    late = number >= role.max_turns
-                    messages.append(await self._run_tools(tools, turn, number, late))
+                    closed = talk.call is not None or number >= self._frame.max_turns
+                    talk.reply(await self._run_tools(tools, turn, closed))
                 case "pause_turn" if pauses < PAUSES:
                     pauses += 1
                 case "refusal":
-                    return self._unanswered("refused", _refusal(message))
+                    raise Stop("refused", say.refusal(message))
                 case "model_context_window_exceeded":
-                    return self._unanswered("context_full", "the conversation outgrew the model")
+                    raise Stop("context_full", CALLED_FOR["context"])
                 case "max_tokens":
                     if repairs >= REPAIRS:
-                        return self._unanswered("cut_off", "the answer was cut off at its limit")
+                        raise Stop("cut_off", "the answer was cut off at its limit")
                     repairs += 1
-                    messages.append(_cut_off(message))
+                    talk.reply(say.cut_off(message))
                 case "end_turn" | "stop_sequence":
                     parsed = _parse(answer, message)
                     if isinstance(parsed, str):
                         complaints = [parsed]
                         if repairs >= REPAIRS:
-                            return self._unanswered("malformed", parsed)
+                            raise Stop("malformed", parsed)
                     else:
                         complaints = await gate(parsed) if gate else []
+                        held = parsed, tuple(complaints)
                         if not complaints or repairs >= REPAIRS:
-                            return Answered(parsed, self.spend, tuple(complaints))
+                            return held
                     repairs += 1
-                    messages.append(_user(_text(_complaint(complaints))))
+                    talk.reply(say.complaint(complaints))
                 case other:
-                    return self._unanswered("no_answer", f"the model stopped for {other!r}")
-        return self._unanswered("no_answer", f"no answer after {role.max_turns} turns")
+                    raise Stop("no_answer", f"the model stopped for {other!r}")
+            if talk.call is not None:
+                late += 1
+                if talk.call == "money" or late > LATE_TURNS:
+                    if held is not None:
+                        return held
+                    raise Stop(ENDINGS[talk.call], CALLED_FOR[talk.call])
+        raise Stop("no_answer", f"no answer after {self._frame.max_turns} turns")
 
-    async def _turn(self, role: Role, messages: list[JsonObject]) -> Turn:
-        body = request(role, self._model, messages)
-        turn = await self._journal.turn(body, lambda: self._models.ask(body))
-        self.spend += spend_of(self._model, turn.message, turn.bought_again)
+    async def _next(self, talk: Talk, answered: bool) -> Turn | None:
+        """The next turn, kept or bought; None where an answer is there and cannot be mended."""
+        body = self._frame.request(talk.messages)
+        turn = await self._journal.kept(body)
+        # What was sent once is sent again as it was, so that what is paid for twice is seen.
+        if turn is None and talk.ours and not await self._journal.asked(body):
+            try:
+                said = await self._journal.aside(body, partial(self._due, talk, answered))
+            except Held:
+                return None
+            if said is not None:
+                talk.hear(Aside.model_validate(said))
+                body = self._frame.request(talk.messages)
+                turn = await self._journal.kept(body)
+        if turn is None:
+            orders = await self._asides.orders()
+            if not talk.ours and self._asides.call(orders, self.spend) == "money":
+                raise Stop("out_of_budget", CALLED_FOR["money"])
+            turn = await self._buy(body)
+        self._last = spend_of(self._frame.model, turn.message, self._errands is not None)
+        self.spend += self._last + Spend(bought_again=turn.bought_again)
         return turn
 
-    async def _run_tools(self, tools: Tools, turn: Turn, number: int, late: bool) -> JsonObject:
-        uses = [block for block in turn.message["content"] if block["type"] == "tool_use"]
+    async def _due(self, talk: Talk, answered: bool) -> JsonObject | None:
+        """What is to be said before the next turn is bought, if it is bought at all."""
+        orders = await self._asides.orders()
+        call = self._asides.call(orders, self.spend, self._last, talk.size)
+        if call and answered:
+            raise Held
+        if call == "money" and (talk.call or not talk.begun or not self.spend.turns):
+            raise Stop("out_of_budget", CALLED_FOR["money"])
+        if call == "finish" and not talk.begun:
+            raise Stop("finished", CALLED_FOR["finish"])
+        first = talk.begun and talk.call is None
+        aside = self._asides.aside(orders, talk.told, call if first else None)
+        return None if aside is None else aside.model_dump(mode="json")
+
+    async def _buy(self, body: JsonObject) -> Turn:
+        began = self._asides.now()
+        try:
+            if self._errands:
+                return await self._errands.turn(self._journal, body)
+            return await self._journal.turn(body, lambda: self._models.ask(body))
+        except ApplicationError as error:
+            if error.type != TOO_LARGE:
+                raise
+            raise Stop("context_full", error.message) from error
+        finally:
+            self._asides.took(self._asides.now() - began)
+
+    async def _run_tools(self, tools: Tools, turn: Turn, closed: bool) -> JsonObject:
+        uses = say.tool_uses(turn.message)
+        number = self._number
 
         async def run(use: JsonObject) -> JsonObject:
-            if late:
-                return {"is_error": True, "content": [_text("no turns are left; answer now")]}
+            if closed:
+                return say.tool_error("no turns are left; answer now")
             return await tools.run(use["name"], use["input"], number)
 
         results = await asyncio.gather(
@@ -155,75 +276,19 @@ class Subagent:
         )
         for use, result in zip(uses, results, strict=True):
             tools.seen(number, use["name"], use["input"], result)
-        return _user(*(
-            {"type": "tool_result", "tool_use_id": use["id"], "content": result["content"],
-             "is_error": bool(result.get("is_error"))}
-            for use, result in zip(uses, results, strict=True)
-        ))  # fmt: skip
+        return say.results(uses, results)
 
-    def _unanswered(self, why: Ending, detail: str) -> Unanswered:
-        return Unanswered(why, detail, self.spend)
-
-
-@asynccontextmanager
-async def beating() -> AsyncIterator[None]:
-    """Heartbeats while the body runs: they say this worker lives; progress is in the journal."""
-
-    async def beat() -> None:
-        while True:
-            activity.heartbeat()
-            await asyncio.sleep(BEAT_SECONDS)
-
-    task = asyncio.create_task(beat())
-    try:
-        yield
-    finally:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
-
-
-def _brief(brief: JsonObject) -> str:
-    return f"<brief>\n{json.dumps(brief, ensure_ascii=False, indent=1)}\n</brief>"
-
-
-def _user(*blocks: JsonObject) -> JsonObject:
-    return {"role": "user", "content": list(blocks)}
-
-
-def _text(text: str) -> JsonObject:
-    return {"type": "text", "text": text}
+    def _answered(self, answer: A, complaints: tuple[str, ...], cut_short: str) -> Answered[A]:
+        return Answered(answer, self.spend, complaints, tuple(self.answers), cut_short)
 
 
 def _parse(answer: type[A], message: JsonObject) -> A | str:
     """The answer, or what is wrong with it in words that can be sent back."""
-    text = "".join(block["text"] for block in message["content"] if block["type"] == "text")
     try:
-        return answer.model_validate_json(text)
+        return answer.model_validate_json(say.said(message))
     except ValidationError as wrong:
         first = [
             f"{'.'.join(str(p) for p in e['loc']) or 'answer'}: {e['msg']}"
             for e in wrong.errors(include_url=False, include_input=False)[:8]
         ]
         return "The answer does not follow the schema: " + "; ".join(first)
-
-
-def _complaint(complaints: list[str]) -> str:
-    listed = "\n".join(f"- {complaint}" for complaint in complaints[:40])
-    return f"This answer cannot be used yet. Mend exactly this and answer again:\n{listed}"
-
-
-def _cut_off(message: JsonObject) -> JsonObject:
-    """A tool call that was cut off in mid-air still needs its result."""
-    uses = [block for block in message["content"] if block["type"] == "tool_use"]
-    results = [
-        {"type": "tool_result", "tool_use_id": use["id"], "is_error": True,
-         "content": [_text("the call was cut off and not run")]}
-        for use in uses
-    ]  # fmt: skip
-    return _user(*results, _text("You were cut off at the limit. Answer again, and shorter."))
-
-
-def _refusal(message: JsonObject) -> str:
-    details = message.get("stop_details") or {}
-    return str(details.get("explanation") or details.get("category") or "the model declined")

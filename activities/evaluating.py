@@ -10,15 +10,16 @@ from typing import Any
 
 from temporalio import activity
 
-from activities.agent import Unanswered, beating
+from activities.agent import Unanswered
 from activities.answers import EvaluationAnswer
-from activities.roles import EVALUATOR
+from activities.heartbeat import beating
 from activities.shown import contradictions_shown, facets_shown
 from activities.workshop import Workshop
 from workflows.briefs import EvaluateBrief, Evaluated
 from workflows.gaps import Gap
 from workflows.ledger import Ledger
 from workflows.report import Draft
+from workflows.roles import EVALUATOR
 
 JsonObject = dict[str, Any]
 MAX_GAPS = 8
@@ -31,13 +32,11 @@ class Evaluating:
     @activity.defn
     async def evaluate(self, brief: EvaluateBrief) -> Evaluated:
         store = self._workshop.store
-        subagent = self._workshop.subagent(brief.job)
         async with beating():
+            subagent = await self._workshop.subagent(EVALUATOR, brief.job, brief.task)
             ledger = await store.load(brief.ledger.key, Ledger)
             draft = await store.load(brief.draft.key, Draft)
-            spoken = await subagent.converse(
-                EVALUATOR, EvaluationAnswer, shown(brief, ledger, draft)
-            )
+            spoken = await subagent.converse(EvaluationAnswer, shown(brief, ledger, draft))
         if isinstance(spoken, Unanswered):
             # The draft stands; that nobody judged it is itself a gap the report names.
             gap = Gap(

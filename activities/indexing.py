@@ -8,7 +8,7 @@ from pathlib import Path
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
-from activities.agent import beating
+from activities.heartbeat import beating
 from activities.workshop import Workshop
 from workflows.briefs import CorpusOpened, OpenCorpus
 from workflows.contracts import CorpusReady, UnreadableFile

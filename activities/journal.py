@@ -3,6 +3,14 @@
 A turn is stored, create-if-absent, under the job and a fingerprint of the exact request, before
 anyone acts on it. A retry, a reset, a restart or a fork that comes to the same request finds the
 answer and pays nothing; two attempts that race agree on the first answer.
+
+    {fingerprint}.json              the turn
+    {fingerprint}/asked-{n}         one purchase of it: written before asking, gone if not billed
+    {fingerprint}.aside.json        what was said before this request was sent, so it was another
+    {fingerprint}.errand.json       the batch that was placed for it
+    {fingerprint}.{tool use}.json   what a tool returned
+
+All purchases but one of a kept turn were bought again: that is the number a report gives.
 """
 
 from __future__ import annotations
@@ -11,69 +19,153 @@ import hashlib
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
+
+from temporalio.exceptions import ApplicationError
 
 from activities.store import Store
+from workflows.keys import journal_folder, safe
 
 JsonObject = dict[str, Any]
+_Bought = TypeVar("_Bought")
+
+BROKEN_OFF = ("broken_answer", "turn_timeout")
+"""Errors after which the provider may have sold the turn all the same."""
 
 
 @dataclass(frozen=True)
 class Turn:
-    """A model's message, and how it was come by."""
+    """A model's message, and how often it was paid for in vain."""
 
     fingerprint: str
     message: JsonObject
-    bought_again: bool
-    """This attempt asked for a turn that had been asked for before and not kept, or lost a race."""
+    bought_again: int = 0
+    """How many other purchases of it there were whose answer nobody kept."""
 
 
 class Journal:
     def __init__(self, store: Store, job: str) -> None:
         self._store = store
-        self._folder = f"journal/{job}"
+        self._folder = journal_folder(job)
+
+    async def kept(self, request: JsonObject) -> Turn | None:
+        """The turn this request was answered with, if it ever was."""
+        fingerprint = fingerprint_of(request)
+        record = await self._store.get(f"{self._folder}/{fingerprint}.json")
+        return None if record is None else await self._read(fingerprint, record)
 
     async def turn(self, request: JsonObject, ask: Callable[[], Awaitable[JsonObject]]) -> Turn:
         """The stored answer to this request, or a new one, stored before it is returned."""
+        if kept := await self.kept(request):
+            return kept
+        marker = await self._mark(request)
+        # Who kept the turn meanwhile has counted the purchases, and this one was not among them.
+        if await self._store.get(f"{self._purchases(request)}.json") is not None:
+            await self._store.delete(marker)
+            return await self.turn(request, ask)
+        message = await self._billed(marker, ask)
+        return await self.keep(request, message)
+
+    async def keep(self, request: JsonObject, message: JsonObject) -> Turn:
+        """The message as this request's turn, unless another was kept before."""
         fingerprint = fingerprint_of(request)
-        key = f"{self._folder}/{fingerprint}"
-        kept = await self._store.get(f"{key}.json")
+        record = json.dumps({"message": message}).encode()
+        kept = await self._store.settle(f"{self._folder}/{fingerprint}.json", record)
+        return await self._read(fingerprint, kept)
+
+    async def asked(self, request: JsonObject) -> bool:
+        """Whether the request was sent before, and may have been paid for."""
+        return bool(await self._store.list(self._purchases(request)))
+
+    async def errand(self, request: JsonObject, place: Callable[[], Awaitable[str]]) -> str:
+        """The id of the batch placed for this request; one is placed only where there is none."""
+        key = self._errand(request)
+        kept = await self._store.get(key)
+        if kept is None:
+            marker = await self._mark(request)
+            kept = await self._store.get(key)
+            if kept is None:
+                placed = {"id": await self._billed(marker, place), "marker": marker}
+                kept = await self._store.settle(key, json.dumps(placed).encode())
+            else:
+                await self._store.delete(marker)
+        return str(json.loads(kept)["id"])
+
+    async def drop_errand(self, request: JsonObject) -> None:
+        """The batch came to nothing and was not billed: the next try places another."""
+        kept = await self._store.get(self._errand(request))
         if kept is not None:
-            return _read(fingerprint, kept)
-        first = await self._store.put_new(f"{key}.asked", b"")
-        try:
-            message = await ask()
-        except Exception:
-            # An error is not billed: the next try is a first purchase again.
-            await self._store.delete(f"{key}.asked")
-            raise
-        record = json.dumps({"message": message, "bought_again": not first}).encode()
-        if await self._store.put_new(f"{key}.json", record):
-            return Turn(fingerprint, message, bought_again=not first)
-        winner = await self._store.get(f"{key}.json")
-        turn = _read(fingerprint, winner or record)
-        return Turn(fingerprint, turn.message, bought_again=True)
+            await self._store.delete(json.loads(kept)["marker"])
+            await self._store.delete(self._errand(request))
+
+    async def aside(
+        self, request: JsonObject, decide: Callable[[], Awaitable[JsonObject | None]]
+    ) -> JsonObject | None:
+        """What is put in before this request is sent; a replay puts in the same at this place.
+
+        Nothing is written where there is nothing to say.
+        """
+        key = f"{self._folder}/{fingerprint_of(request)}.aside.json"
+        kept = await self._store.get(key)
+        if kept is None:
+            said = await decide()
+            if said is None:
+                return None
+            kept = await self._store.settle(key, json.dumps(said).encode())
+        found: JsonObject = json.loads(kept)
+        return found
+
+    async def began(self, request: JsonObject) -> bool:
+        """Whether a conversation that opens with this request has left a trace."""
+        key = f"{self._folder}/{fingerprint_of(request)}"
+        return (
+            await self._store.get(f"{key}.json") is not None
+            or await self._store.get(f"{key}.aside.json") is not None
+        )
 
     async def tool_result(
         self, turn: Turn, tool_use_id: str, run: Callable[[], Awaitable[JsonObject]]
     ) -> JsonObject:
         """What a tool returned the first time: the world may have changed since, the run not."""
-        key = f"{self._folder}/{turn.fingerprint}.{tool_use_id}.json"
+        key = f"{self._folder}/{turn.fingerprint}.{safe(tool_use_id)}.json"
         kept = await self._store.get(key)
         if kept is None:
-            result = await run()
-            if await self._store.put_new(key, json.dumps(result).encode()):
-                return result
-            kept = await self._store.get(key)
-        found: JsonObject = json.loads(kept or b"{}")
+            kept = await self._store.settle(key, json.dumps(await run()).encode())
+        found: JsonObject = json.loads(kept)
         return found
+
+    def _errand(self, request: JsonObject) -> str:
+        return f"{self._folder}/{fingerprint_of(request)}.errand.json"
+
+    def _purchases(self, request: JsonObject) -> str:
+        return f"{self._folder}/{fingerprint_of(request)}"
+
+    async def _mark(self, request: JsonObject) -> str:
+        """Put down that the request is about to be paid for."""
+        folder = self._purchases(request)
+        n = len(await self._store.list(folder)) + 1
+        while not await self._store.put_new(f"{folder}/asked-{n}", b""):
+            n += 1
+        return f"{folder}/asked-{n}"
+
+    async def _billed(self, marker: str, buy: Callable[[], Awaitable[_Bought]]) -> _Bought:
+        try:
+            return await buy()
+        except Exception as error:
+            # An error is not billed: the next try is a first purchase again. An answer that broke
+            # off may be; so may one nobody waited for, which is a cancellation and passes by here.
+            if not (isinstance(error, ApplicationError) and error.type in BROKEN_OFF):
+                await self._store.delete(marker)
+            raise
+
+    async def _read(self, fingerprint: str, kept: bytes) -> Turn:
+        record: JsonObject = json.loads(kept)
+        # Counted when it is read: who lost a race may have come after who kept the turn.
+        purchases = len(await self._store.list(f"{self._folder}/{fingerprint}"))
+        before = int(record.get("bought_again", 0))
+        return Turn(fingerprint, record["message"], max(before, purchases - 1))
 
 
 def fingerprint_of(request: JsonObject) -> str:
     exact = json.dumps(request, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    return hashlib.sha256(exact.encode()).hexdigest()[:40]
-
-
-def _read(fingerprint: str, kept: bytes) -> Turn:
-    record: JsonObject = json.loads(kept)
-    return Turn(fingerprint, record["message"], record["bought_again"])
+    return hashlib.sha256(exact.encode("utf-8", "surrogatepass")).hexdigest()[:40]

@@ -2,82 +2,227 @@
 
 The offline engine, a test's fault, a local server and Claude differ only in what stands behind the
 client's transport. Keys stay in here and never enter a workflow's history.
+
+Answers are streamed: a long one cannot run into a proxy's time limit, and one that hangs is
+noticed. A turn is asked for once; what is retried, and when, is Temporal's business.
 """
 
 from __future__ import annotations
 
+import asyncio
+import json
+import os
+from collections.abc import Callable
 from typing import Any
 
+import anthropic
 import httpx2
-from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient
+from anthropic import AsyncAnthropic
 
-from activities.errors import RETRYABLE, StreamCut, as_activity_error
-from activities.offline.skills import SKILLS
-from activities.offline.transport import OfflineTransport
+from activities.abilities import Abilities, adapted, refused, unwrapped
+from activities.clients import offline_client, provider_client
+from activities.errors import (
+    ERRORS,
+    TOO_LARGE,
+    BatchLost,
+    StreamCut,
+    as_activity_error,
+    bad_input,
+    from_type,
+)
+from activities.warmth import Warmth
 from workflows.budget import Spend
 from workflows.models import OFFLINE, card
+from workflows.settings import Provider
 
 JsonObject = dict[str, Any]
 TURN_SECONDS = 600.0
+"""How long one turn may take in all."""
+IDLE_SECONDS = 120.0
+"""How long nothing may come, not even a sign of life, before a stream is given up."""
+_CUSTOM_ID = "turn"
 
 
 class Models:
     """Clients by model name. `transport` replaces the network for every one of them."""
 
-    def __init__(self, transport: httpx2.AsyncBaseTransport | None = None) -> None:
+    def __init__(
+        self,
+        transport: httpx2.AsyncBaseTransport | None = None,
+        provider: Provider = "anthropic",
+        idle_seconds: float = IDLE_SECONDS,
+    ) -> None:
         self._transport = transport
+        self._provider = provider
+        self._idle = idle_seconds
         self._clients: dict[str, AsyncAnthropic] = {}
+        self._abilities = Abilities(own_endpoint=bool(os.environ.get("ANTHROPIC_BASE_URL")))
+        self._warmth = Warmth()
 
-    async def ask(self, request: JsonObject) -> JsonObject:
+    async def ask(self, body: JsonObject) -> JsonObject:
         """One turn, not retried here. Raises ApplicationError for what Temporal should act on."""
         try:
-            client = self._client(request["model"])
-            message = await client.messages.create(**request, timeout=TURN_SECONDS)
-            if message.stop_reason is None:
-                raise StreamCut("the answer ended before the model said why it stopped")
-        except (*RETRYABLE, TypeError) as error:
-            raise as_activity_error(error) from error
-        answer: JsonObject = message.to_dict(mode="json")
-        return answer
+            async with asyncio.timeout(TURN_SECONDS):
+                if body["model"] == OFFLINE:
+                    return await self._streamed(body)
+                async with self._warmth.turn(body) as warmed:
+                    return await self._understood(body, warmed)
+        except ERRORS as error:
+            # Without the cause: its words go into the history too, and may hold a key.
+            raise as_activity_error(error) from None
+
+    async def batch(self, body: JsonObject) -> str:
+        """Places the turn in a batch of its own, at half the price; its id is to be kept."""
+        if body["model"] == OFFLINE:
+            raise bad_input("the offline model has no batches: ask for its turns at once")
+        try:
+            known = self._abilities.missing(body["model"])
+            batches = self._batches()
+            params = adapted(body, known)
+            placed = await batches.create(requests=[{"custom_id": _CUSTOM_ID, "params": params}])
+        except ERRORS as error:
+            raise as_activity_error(error) from None
+        found: str = placed.id
+        return found
+
+    async def batched(self, batch_id: str) -> JsonObject | None:
+        """The message of a batch; None while it is in the works."""
+        try:
+            batches = self._batches()
+            batch = await batches.retrieve(batch_id)
+            if batch.processing_status != "ended":
+                return None
+            async for entry in await batches.results(batch_id):
+                if entry.custom_id == _CUSTOM_ID:
+                    return _batch_result(entry.to_dict(mode="json", warnings=False)["result"])
+            raise BatchLost("the batch ended and its result is not there; place it again")
+        except ERRORS as error:
+            raise as_activity_error(error) from None
 
     async def close(self) -> None:
         for client in self._clients.values():
             await client.close()
 
+    async def _understood(self, body: JsonObject, warmed: Callable[[], None]) -> JsonObject:
+        """The answer, where need be to the request as this endpoint can take it."""
+        model = body["model"]
+        missing, why = self._abilities.missing(model), ""
+        while True:
+            sent = adapted(body, missing)
+            try:
+                if "stream" in missing:
+                    message = await self._whole(sent)
+                else:
+                    message = await self._streamed(sent, warmed)
+                break
+            except anthropic.APIStatusError as error:
+                new = refused(error, sent) - missing
+                if not new:
+                    raise
+                # Each round leaves out something more, so this ends.
+                missing, why = missing | new, error.message
+        self._abilities.remember(model, missing, why)
+        self._abilities.overlooked(body, message)
+        return unwrapped(message) if "schema" in missing else message
+
+    async def _streamed(
+        self, body: JsonObject, warmed: Callable[[], None] = lambda: None
+    ) -> JsonObject:
+        async with self._client(body["model"]).messages.stream(**body) as stream:
+            if "json" in stream.response.headers.get("content-type", ""):
+                # Some proxies answer in one piece whatever they are asked for.
+                return _plain(await stream.response.aread())
+            started = False
+            async for event in stream:
+                started = started or event.type == "message_start"
+                warmed()
+            if not started:
+                raise StreamCut("the answer held no message")
+            message = await stream.get_final_message()
+        return _finished(message.to_dict(mode="json", warnings=False))
+
+    async def _whole(self, body: JsonObject) -> JsonObject:
+        # With a timeout given, the client does not refuse long answers in one piece.
+        client = self._client(body["model"])
+        message = await client.messages.create(**body, timeout=TURN_SECONDS)
+        return _finished(message.to_dict(mode="json", warnings=False))
+
     def _client(self, model: str) -> AsyncAnthropic:
         key = OFFLINE if model == OFFLINE else "provider"
         if key not in self._clients:
-            self._clients[key] = self._offline() if key == OFFLINE else self._provider()
+            self._clients[key] = (
+                offline_client(self._transport, self._idle)
+                if key == OFFLINE
+                else provider_client(self._provider, self._transport, self._idle)
+            )
         return self._clients[key]
 
-    def _provider(self) -> AsyncAnthropic:
-        http = DefaultAsyncHttpxClient(transport=self._transport) if self._transport else None
-        return AsyncAnthropic(
-            max_retries=0, http_client=http, open_telemetry={"propagation": False}
-        )
-
-    def _offline(self) -> AsyncAnthropic:
-        transport = self._transport or OfflineTransport(SKILLS)
-        return AsyncAnthropic(
-            api_key="none-needed",
-            base_url="http://offline.invalid",
-            max_retries=0,
-            http_client=DefaultAsyncHttpxClient(transport=transport),
-            open_telemetry={"propagation": False},
-        )
+    def _batches(self) -> Any:
+        # Not every provider's client has them, and the types of those that have differ.
+        batches = getattr(self._client("provider").messages, "batches", None)
+        if batches is None:
+            raise bad_input(f"the provider {self._provider} has no batches: turn them off")
+        return batches
 
 
-def spend_of(model: str, message: JsonObject, bought_again: bool) -> Spend:
+def spend_of(model: str, message: JsonObject, batch: bool = False) -> Spend:
     """What one turn cost, from the usage the provider reported."""
     usage = message.get("usage") or {}
     plain = usage.get("input_tokens") or 0
     written = usage.get("cache_creation_input_tokens") or 0
     read = usage.get("cache_read_input_tokens") or 0
     output = usage.get("output_tokens") or 0
+    hour = (usage.get("cache_creation") or {}).get("ephemeral_1h_input_tokens") or 0
+    searches = (usage.get("server_tool_use") or {}).get("web_search_requests") or 0
+    hour = min(hour, written)
     return Spend(
         turns=1,
-        bought_again=int(bought_again),
         input_tokens=plain + written + read,
         output_tokens=output,
-        usd=card(model).cost(plain, output, cache_read=read, cache_write=written),
+        cache_read_tokens=read,
+        usd=card(model).cost(
+            plain,
+            output,
+            cache_read=read,
+            cache_write=written - hour,
+            cache_write_1h=hour,
+            web_searches=searches,
+            batch=batch,
+        ),
     )
+
+
+def _plain(raw: bytes) -> JsonObject:
+    try:
+        message: JsonObject = json.loads(raw)
+        if message.get("type") == "error":
+            error = message.get("error") or {}
+            raise from_type(str(error.get("type")), str(error.get("message")))
+        message["content"]
+    except (ValueError, KeyError, AttributeError) as wrong:
+        raise StreamCut(f"the answer is no message: {wrong!r}") from None
+    return _finished(message)
+
+
+def _finished(message: JsonObject) -> JsonObject:
+    if message.get("stop_reason") is None:
+        raise StreamCut("the answer ended before the model said why it stopped")
+    return message
+
+
+def _batch_result(result: JsonObject) -> JsonObject:
+    match result["type"]:
+        case "succeeded":
+            message: JsonObject = result["message"]
+            return _finished(message)
+        case "errored":
+            error = result.get("error") or {}
+            # The error stands within an error response.
+            error = error.get("error") or error
+            failed = from_type(str(error.get("type")), str(error.get("message")))
+            if failed.non_retryable and failed.type in ("bad_request", TOO_LARGE):
+                raise failed
+            # A result never changes: whatever a wait or an operator mends needs a new batch.
+            raise BatchLost(f"the batch failed ({failed}); place it again")
+        case other:
+            raise BatchLost(f"the batch {other} before the turn was made; place it again")

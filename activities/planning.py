@@ -5,12 +5,13 @@ from __future__ import annotations
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
-from activities.agent import Answered, Unanswered, beating
+from activities.agent import Answered, Unanswered
 from activities.answers import PlanChange, PlanDraft, PlanReview
-from activities.roles import PLANNER, REVIEWER
+from activities.heartbeat import beating
 from activities.workshop import Workshop
 from workflows.briefs import PlanBrief, Planned, ReviewBrief
 from workflows.plan import Facet, Plan, faults
+from workflows.roles import PLANNER, REVIEWER
 
 PLANNING_CYCLES = 2
 
@@ -24,19 +25,8 @@ class Planning:
         job = brief.job
         async with beating():
             tools = await self._workshop.toolbox(PLANNER, job, PLANNING_CYCLES)
-            spoken = await self._workshop.subagent(job).converse(
-                PLANNER,
-                PlanDraft,
-                {
-                    "question": job.question,
-                    "pinned": job.pinned,
-                    "today": job.today,
-                    "effort": brief.effort,
-                    "max_facets": brief.max_facets,
-                },
-                tools,
-                gate=_plan_faults,
-            )
+            subagent = await self._workshop.subagent(PLANNER, job, "plan")
+            spoken = await subagent.converse(PlanDraft, _prompt(brief), tools, gate=_plan_faults)
         if isinstance(spoken, Unanswered):
             raise _no_plan(spoken)
         return Planned(plan=_plan(spoken.answer), spend=spoken.spend)
@@ -49,8 +39,8 @@ class Planning:
             return faults(revised(plan, review.changes))
 
         async with beating():
-            spoken = await self._workshop.subagent(job).converse(
-                REVIEWER,
+            subagent = await self._workshop.subagent(REVIEWER, job, "review")
+            spoken = await subagent.converse(
                 PlanReview,
                 {
                     "question": job.question,
@@ -67,6 +57,20 @@ class Planning:
         return Planned(
             plan=plan.model_copy(update={"changes": (*plan.changes, note)}), spend=spoken.spend
         )
+
+
+def _prompt(brief: PlanBrief) -> dict[str, object]:
+    job = brief.job
+    told: dict[str, object] = {
+        "question": job.question,
+        "pinned": job.pinned,
+        "today": job.today,
+        "effort": brief.effort,
+        "max_facets": brief.max_facets,
+    }
+    if brief.notes:
+        told["notes"] = brief.notes
+    return told
 
 
 def revised(plan: Plan, changes: list[PlanChange]) -> Plan:

@@ -6,7 +6,7 @@ import asyncio
 
 from temporalio import activity
 
-from activities.agent import beating
+from activities.heartbeat import beating
 from activities.workshop import Workshop
 from workflows.briefs import PublishBrief
 from workflows.contracts import ResearchResult

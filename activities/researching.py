@@ -1,20 +1,29 @@
-"""One research subagent: one facet, or one gap of one, to a finding or to an honest failure."""
+"""One research subagent: one facet, or one gap of one, to a finding or to an honest failure.
+
+Asked on with a follow-up, it takes up its transcript where it ended. Told to stop, by the clock, by
+the budget or by a person, it answers from what it has, and that part is kept.
+"""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
-from activities.agent import Answered, Unanswered, beating
-from activities.answers import ClaimAnswer, ResearchAnswer
+from activities.agent import Answered, Subagent, Unanswered
+from activities.answers import ResearchAnswer
 from activities.errors import RATE_LIMITED
-from activities.roles import RESEARCHER
+from activities.findings import KNOWN_CLAIMS, Texts, afresh, gathered, handed_over
+from activities.heartbeat import beating
+from activities.messages import JsonObject
+from activities.threads import Thread
 from activities.toolbox import Toolbox
 from activities.workshop import Workshop
 from workflows.briefs import ResearchBrief, Researched
-from workflows.evidence import Claim, Findings, Quote
+from workflows.evidence import Findings
 from workflows.outcomes import (
     Failed,
     FindingsRef,
@@ -26,11 +35,10 @@ from workflows.outcomes import (
     SubagentOutcome,
     TimedOut,
 )
-from workflows.quotes import StoredText
+from workflows.roles import RESEARCHER
 
 # A rate limit is Temporal's to wait out; from this try on it is the coordinator's to decide about.
 RATE_LIMIT_TRIES = 3
-KNOWN_CLAIMS = 60
 
 _TRY_INSTEAD = {
     "refused": "rephrase the question, or research this facet by hand",
@@ -38,8 +46,24 @@ _TRY_INSTEAD = {
     "malformed": "ask a narrower question, or use another model",
     "context_full": "ask a narrower question",
     "out_of_budget": "raise the budget",
+    "finished": "run again without finishing early",
     "no_answer": "ask a narrower question",
 }
+
+
+@dataclass
+class _Desk:
+    """What one subagent works with."""
+
+    brief: ResearchBrief
+    subagent: Subagent
+    tools: Toolbox
+    texts: Texts
+    thread: Thread
+    afresh: bool = False
+    """Whether its transcript was lost."""
+    earlier: Findings | None = None
+    """What it had found then."""
 
 
 class Researching:
@@ -48,36 +72,62 @@ class Researching:
 
     @activity.defn
     async def research(self, brief: ResearchBrief) -> Researched:
-        subagent = self._workshop.subagent(brief.job, brief.allowance)
+        store = self._workshop.store
         async with beating():
-            tools = await self._workshop.toolbox(RESEARCHER, brief.job, brief.cycles)
-            texts = _Texts(self._workshop, tools)
+            # One cycle more for each follow-up: the coordinator asks because something is missing.
+            cycles = brief.cycles + len(brief.follow_ups)
+            tools = await self._workshop.toolbox(RESEARCHER, brief.job, cycles)
+            # Its clock starts here: opening a corpus may have taken long.
+            subagent = await self._workshop.subagent(
+                RESEARCHER, brief.job, brief.task, brief.allowance, brief.seconds, finishes=True
+            )
+            desk = _Desk(brief, subagent, tools, Texts(store, tools), Thread(store, brief))
             try:
                 async with asyncio.timeout(brief.seconds):
-                    prompt = await self._prompt(brief)
-                    spoken = await subagent.converse(
-                        RESEARCHER, ResearchAnswer, prompt, tools, texts.complaints
-                    )
-                    outcome = await self._outcome(brief, spoken, tools, texts)
+                    spoken = await self._converse(desk)
+                outcome = await self._outcome(desk, spoken)
             except TimeoutError:
-                outcome = TimedOut(
+                reason = f"no answer within {brief.seconds:g} s"
+                outcome = await self._part(desk, reason) or TimedOut(
                     asked=brief.ask,
-                    reason=f"no answer within {brief.seconds:g} s; {_looked_at(tools)}",
+                    reason=f"{reason}; {_looked_at(tools)}",
                     try_instead="ask a narrower question",
+                    findings=await self._found(desk, subagent.answers),
                     seconds=brief.seconds,
                 )
             except ApplicationError as error:
                 if error.type != RATE_LIMITED or activity.info().attempt < RATE_LIMIT_TRIES:
                     raise
-                outcome = RateLimited(
+                outcome = await self._part(desk, error.message) or RateLimited(
                     asked=brief.ask,
                     reason=f"{error.message}; {_looked_at(tools)}",
                     try_instead="ask again later",
+                    findings=await self._found(desk, subagent.answers),
                     retry_after_seconds=float(error.details[0]),
                 )
         return Researched(outcome=outcome, spend=subagent.spend)
 
-    async def _prompt(self, brief: ResearchBrief) -> dict[str, object]:
+    async def _converse(self, desk: _Desk) -> Answered[ResearchAnswer] | Unanswered:
+        prompt = await desk.thread.opened_with(await self._prompt(desk.brief))
+        follow_ups = desk.brief.follow_ups
+        if follow_ups and not await desk.subagent.began(prompt):
+            desk.afresh = True
+            desk.earlier = await desk.thread.found()
+            prompt = afresh(prompt, follow_ups[-1], desk.earlier)
+            follow_ups = ()
+
+        def hand_over(
+            answers: Sequence[ResearchAnswer], follow_up: str | None
+        ) -> JsonObject | None:
+            if not answers[-1].missing:
+                return None
+            return handed_over(prompt, answers, follow_up or prompt["ask"])
+
+        return await desk.subagent.converse(
+            ResearchAnswer, prompt, desk.tools, desk.texts.complaints, follow_ups, hand_over
+        )
+
+    async def _prompt(self, brief: ResearchBrief) -> JsonObject:
         """All the subagent is told. Nothing else is inherited."""
         store = self._workshop.store
         known = [await store.load(key, Findings) for key in brief.known_findings]
@@ -98,114 +148,82 @@ class Researching:
         }  # fmt: skip
 
     async def _outcome(
-        self,
-        brief: ResearchBrief,
-        spoken: Answered[ResearchAnswer] | Unanswered,
-        tools: Toolbox,
-        texts: _Texts,
+        self, desk: _Desk, spoken: Answered[ResearchAnswer] | Unanswered
     ) -> SubagentOutcome:
+        brief, tools = desk.brief, desk.tools
         if isinstance(spoken, Unanswered):
+            part = await self._part(desk, spoken.detail)
             kind = Refused if spoken.why == "refused" else Failed
-            return kind(
+            return part or kind(
                 asked=brief.ask,
                 reason=f"{spoken.detail}; {_looked_at(tools)}",
                 try_instead=_TRY_INSTEAD[spoken.why],
             )
-        answer = spoken.answer
-        standing = [claim for claim in answer.claims if texts.stands(claim)]
-        if not standing:
-            return _nothing(brief, answer, tools)
-        claims = tuple(
-            _claim(brief, i, claim) for i, claim in enumerate(standing[: brief.max_claims])
-        )
-        cited = {sid for claim in claims for sid in claim.source_ids}
-        found = Findings(
-            facet_id=brief.facet.id,
-            summary=answer.summary[:1200],
-            claims=claims,
-            sources=tuple(s for s in tools.sources.values() if s.id in cited),
-            cycles=tools.cycles((s.source_id, s.score, s.reason) for s in answer.scores),
-            uncertain=tuple(answer.missing),
-            next_step=answer.next_step,
-        )
-        ref = FindingsRef(
-            key=await self._workshop.store.save("findings", found),
-            claims=len(claims),
-            sources=len(cited),
-            summary=found.summary,
-        )
-        missing = tuple(point for point in answer.missing if point.strip())
+        ref = await self._found(desk, spoken.answers)
+        if ref is None:
+            return _nothing(brief, spoken, tools)
+        missing = (*ref.missing, *((spoken.cut_short,) if spoken.cut_short else ()))
         return Partial(findings=ref, missing=missing) if missing else Found(findings=ref)
 
+    async def _part(self, desk: _Desk, why: str) -> Partial | None:
+        """Where a follow-up failed, what was found before it is still taken."""
+        if not desk.brief.follow_ups:
+            return None
+        ref = await self._found(desk, desk.subagent.answers)
+        return Partial(findings=ref, missing=(*ref.missing, why)) if ref else None
 
-class _Texts:
-    """The stored copies of what the subagent has seen, to hold its quotes against."""
-
-    def __init__(self, workshop: Workshop, tools: Toolbox) -> None:
-        self._workshop = workshop
-        self._tools = tools
-        self._texts: dict[str, StoredText] = {}
-
-    async def complaints(self, answer: ResearchAnswer) -> list[str]:
-        wanted = {quote.source_id for claim in answer.claims for quote in claim.quotes}
-        for source_id in sorted(wanted & set(self._tools.sources)):
-            if source_id not in self._texts:
-                text = await self._workshop.store.text(self._tools.sources[source_id].sha256)
-                self._texts[source_id] = StoredText(text or "")
-        return [
-            f"this quote does not stand in {quote.source_id}, copy it exactly: {quote.text[:200]}"
-            for claim in answer.claims
-            for quote in claim.quotes
-            if not self._quote_stands(quote.source_id, quote.text)
-        ]
-
-    def stands(self, claim: ClaimAnswer) -> bool:
-        return any(self._quote_stands(q.source_id, q.text) for q in claim.quotes)
-
-    def _quote_stands(self, source_id: str, text: str) -> bool:
-        stored = self._texts.get(source_id)
-        return stored is not None and stored.find(Quote(source_id=source_id, text=text)) is not None
+    async def _found(self, desk: _Desk, answers: Sequence[ResearchAnswer]) -> FindingsRef | None:
+        """What the answers come to, stored."""
+        found = gathered(desk.brief, answers, desk.tools, desk.texts, desk.earlier, desk.afresh)
+        if found is None:
+            return None
+        key = await self._workshop.store.save("findings", found)
+        await desk.thread.keep(key)
+        newest = answers[-1] if answers else ResearchAnswer(summary="")
+        return FindingsRef(
+            key=key,
+            claims=len(found.claims),
+            sources=len(found.sources),
+            summary=found.summary,
+            confidence=max(claim.confidence for claim in found.claims),
+            missing=tuple(point for point in newest.missing if point.strip()),
+            next_step=found.next_step,
+            exhausted=newest.exhausted,
+        )
 
 
-def _claim(brief: ResearchBrief, number: int, answer: ClaimAnswer) -> Claim:
-    retry = f"-again{brief.attempt}" if brief.attempt else ""
-    return Claim(
-        id=f"{brief.task}{retry}-{number + 1}",
-        facet_id=brief.facet.id,
-        text=answer.text,
-        quotes=tuple(Quote(source_id=q.source_id, text=q.text) for q in answer.quotes),
-        confidence=answer.confidence,
-        relevance=answer.relevance,
-        uncertain=answer.uncertain,
-        not_to_overstate=answer.not_to_overstate,
-    )
-
-
-def _nothing(brief: ResearchBrief, answer: ResearchAnswer, tools: Toolbox) -> SubagentOutcome:
-    if answer.claims:
+def _nothing(
+    brief: ResearchBrief, spoken: Answered[ResearchAnswer], tools: Toolbox
+) -> SubagentOutcome:
+    cut_short = f" ({spoken.cut_short})" if spoken.cut_short else ""
+    if any(answer.claims for answer in spoken.answers):
         return Failed(
             asked=brief.ask,
-            reason=f"none of the quotes stand in their sources; {_looked_at(tools)}",
+            reason=f"none of the quotes stand in their sources{cut_short}; {_looked_at(tools)}",
             try_instead="ask a narrower question, or use another model",
         )
-    if not tools.searched:
-        # Nothing was looked at, so nothing can be called absent.
+    if not tools.searched or cut_short:
+        # Nothing was looked at, or not to the end, so nothing can be called absent.
         why = "its searches failed" if tools.queries() else "it answered without searching"
+        why = spoken.cut_short or why
         return Failed(
             asked=brief.ask,
-            reason=f"the subagent found nothing because {why}",
-            try_instead="look at the worker's log, then ask again",
+            reason=f"the subagent found nothing because {why}; {_looked_at(tools)}",
+            try_instead="ask a narrower question"
+            if cut_short
+            else "look at the worker's log, then ask again",
         )
     return NoResults(
         asked=brief.ask,
         reason=f"the sources hold nothing on it; {_looked_at(tools)}",
         try_instead="add documents about it",
         queries=tools.queries(),
-        exhausted=answer.exhausted,
+        exhausted=spoken.answer.exhausted,
     )
 
 
 def _looked_at(tools: Toolbox) -> str:
     queries = "; ".join(f"“{q}”" for q in tools.queries()[:4])
     searched = f"searched {queries}" if queries else "nothing was searched"
-    return f"{searched}; {len(tools.sources)} documents came into sight"
+    trouble = "".join(f"; {problem}" for problem in tools.problems[:3])
+    return f"{searched}; {len(tools.sources)} documents came into sight{trouble}"

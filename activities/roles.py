@@ -1,11 +1,16 @@
-"""The one table of roles: who may do what, with which prompt, and how much of it.
+"""What a role says to its model: prompt, schema, and the frame of every request it makes.
 
-No tool is in a role's row by accident: a test pins the table. The writer only reads.
+A `Frame` is everything of a request but the conversation. It is made once for a job and kept, so
+that a release which rewords a prompt does not change the requests of a job that is running.
+
+The prompt cache is laid out for subagents that run side by side: tools and system prompt come first
+and are marked, so all of a role share them; then the last two messages from our side are marked,
+so that each turn reads the whole conversation before it and writes only what is new.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -21,33 +26,77 @@ from activities.answers import (
     ResearchAnswer,
     VerifierAnswer,
 )
-from activities.tools import DEFINITIONS, ToolName
+from workflows.evidence import Record
+from workflows.models import card
+from workflows.roles import (
+    EVALUATOR,
+    PLANNER,
+    RESEARCHER,
+    REVIEWER,
+    ROLES,
+    VERIFIER,
+    WRITER,
+    Role,
+    RoleEffort,
+)
+
+__all__ = [
+    "ANSWERS", "EVALUATOR", "PLANNER", "RESEARCHER", "REVIEWER", "ROLES", "VERIFIER", "WRITER",
+    "Frame", "Role", "frame", "prompt", "schema",
+]  # fmt: skip
 
 JsonObject = dict[str, Any]
 
+ANSWERS: dict[str, type[Answer]] = {
+    PLANNER.name: PlanDraft,
+    REVIEWER.name: PlanReview,
+    RESEARCHER.name: ResearchAnswer,
+    VERIFIER.name: VerifierAnswer,
+    WRITER.name: DraftAnswer,
+    EVALUATOR.name: EvaluationAnswer,
+}
 
-@dataclass(frozen=True)
-class Role:
-    """What a subagent of this kind is given."""
+_MARK = {"type": "ephemeral"}
+_MARKED_MESSAGES = 2
+"""The newest, for the next turn to read; the one before it, where the last turn ended writing.
 
-    name: str
-    answer: type[Answer]
-    tools: tuple[ToolName, ...] = ()
-    max_tokens: int = 16_000
-    max_turns: int = 12
-    hits: int = 12
-    """Passages a search returns."""
-    effort: str = "medium"
+The provider looks back from a mark by twenty blocks only, and a turn with many tool results is
+longer than that.
+"""
 
 
-PLANNER = Role("planner", PlanDraft, tools=("search",), max_turns=5, hits=30, effort="high")
-REVIEWER = Role("reviewer", PlanReview, max_turns=4, effort="high")
-RESEARCHER = Role("researcher", ResearchAnswer, tools=("search", "read"), max_turns=14, hits=18)
-VERIFIER = Role("verifier", VerifierAnswer, tools=("search", "read"), max_turns=8)
-WRITER = Role("writer", DraftAnswer, tools=("read",), max_tokens=21_000, max_turns=8)
-EVALUATOR = Role("evaluator", EvaluationAnswer, max_turns=4, effort="high")
+class Frame(Record):
+    """Everything of a subagent's requests but the messages."""
 
-ROLES = {role.name: role for role in (PLANNER, REVIEWER, RESEARCHER, VERIFIER, WRITER, EVALUATOR)}
+    role: str
+    model: str
+    max_turns: int
+    hits: int
+    fixed: JsonObject
+
+    def request(self, messages: Sequence[JsonObject]) -> JsonObject:
+        """The exact request of a turn; its fingerprint is what the journal knows the turn by."""
+        return {**self.fixed, "messages": _marked(messages)}
+
+
+def frame(role: Role, model: str, effort: RoleEffort, tools: Sequence[JsonObject] = ()) -> Frame:
+    """What this role asks this model with. `tools` are definitions, in the order they are sent."""
+    fixed: JsonObject = {
+        "model": model,
+        "max_tokens": role.max_tokens,
+        "system": [{"type": "text", "text": prompt(role), "cache_control": dict(_MARK)}],
+        "output_config": {
+            "effort": effort,
+            "format": {"type": "json_schema", "schema": schema(role)},
+        },
+    }
+    if tools:
+        fixed["tools"] = [dict(tool) for tool in tools]
+    ways = card(model).thinking
+    if ways:
+        way = role.thinking if role.thinking in ways else ways[0]
+        fixed["thinking"] = {"type": way}
+    return Frame(role=role.name, model=model, max_turns=role.max_turns, hits=role.hits, fixed=fixed)
 
 
 @cache
@@ -55,25 +104,21 @@ def prompt(role: Role) -> str:
     return resources.files("activities").joinpath(f"prompts/{role.name}.md").read_text("utf-8")
 
 
-def request(role: Role, model: str, messages: list[JsonObject]) -> JsonObject:
-    """The exact request of a turn; its fingerprint is what the journal knows the turn by."""
-    body: JsonObject = {
-        "model": model,
-        "max_tokens": role.max_tokens,
-        "system": [{"type": "text", "text": prompt(role), "cache_control": {"type": "ephemeral"}}],
-        "messages": messages,
-        "output_config": {
-            "effort": role.effort,
-            "format": {"type": "json_schema", "schema": schema(role)},
-        },
-    }
-    if role.tools:
-        body["tools"] = [DEFINITIONS[name] for name in role.tools]
-    return body
-
-
 @cache
 def schema(role: Role) -> JsonObject:
     """The answer's schema; its title names it, which is how the offline engine knows its task."""
-    found: JsonObject = transform_schema(role.answer.model_json_schema())
+    found: JsonObject = transform_schema(ANSWERS[role.name].model_json_schema())
     return found
+
+
+def _marked(messages: Sequence[JsonObject]) -> list[JsonObject]:
+    """The messages with cache marks that follow from them alone; the caller's stay as they are."""
+    plain = list(messages)
+    ours = [at for at, message in enumerate(plain) if message["role"] == "user"]
+    for at in ours[-_MARKED_MESSAGES:]:
+        content = plain[at]["content"]
+        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
+        if blocks:
+            blocks[-1] = {**blocks[-1], "cache_control": dict(_MARK)}
+        plain[at] = {**plain[at], "content": blocks}
+    return plain

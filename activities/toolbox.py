@@ -1,8 +1,10 @@
-"""Runs `search` and `read` for a subagent, over one corpus, and remembers what was seen.
+"""All tools of a subagent in one place, and what it has seen through them.
 
-Every document that comes into a subagent's sight is stored under its hash there and then, so its
-quotes can be checked on any worker, years later. Documents are named by id only. A tool that
-crashes is an error the model is told of, not the end of the conversation.
+`search` and `read` run here, over one corpus; `mcp__` tools run at their servers; the provider's
+own tools have run already when their results are observed. Every document that comes into a
+subagent's sight is stored under its hash there and then, so its quotes can be checked on any
+worker, years later. A corpus's documents are named by id only, a web page by its address. A tool
+that crashes is an error the model is told of, not the end of the conversation.
 """
 
 from __future__ import annotations
@@ -13,17 +15,24 @@ import logging
 import re
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
 from activities.answers import SourceScore
+from activities.mcp.definitions import PREFIX as MCP
 from activities.roles import Role
 from activities.sources.corpus import Corpus
 from activities.sources.documents import DocumentMeta, Passage, UnknownDocument
+from activities.sources.snapshots import Snapshots, Unquotable
+from activities.sources.web import Breakdown, Fetch, Hit, Search, ServerTools
 from activities.store import Store
 from workflows.evidence import Cycle, Source
 from workflows.quotes import sketch
+
+if TYPE_CHECKING:
+    from activities.mcp.servers import McpServers
 
 JsonObject = dict[str, Any]
 READ_CHARACTERS = 6000
@@ -31,6 +40,7 @@ PER_DOCUMENT = 2
 """Passages of one document in one search: the second often holds the figure."""
 _WORD = re.compile(r"\w{3,}")
 _COUNTED = 40
+_LONGEST_PROBLEM = 400
 
 log = logging.getLogger(__name__)
 
@@ -45,6 +55,8 @@ class Toolbox:
         store: Store,
         cycles: int,
         kept: dict[str, Source] | None = None,
+        *,
+        servers: McpServers | None = None,
     ) -> None:
         """`kept` are sources this worker has stored already, shared by its subagents."""
         self._role = role
@@ -52,15 +64,31 @@ class Toolbox:
         self._store = store
         self._cycles = cycles
         self._kept = {} if kept is None else kept
-        self._turns: list[int] = []
+        self._servers = servers
+        self._server_tools = ServerTools()
+        self._snapshots = Snapshots(store)
+        self._places: dict[str, _Place] = {}
+        self._searching: set[int] = set()
         self._log: dict[int, _CycleLog] = {}
         self._shown: set[tuple[str, int]] = set()
         self.sources: dict[str, Source] = {}
-        self.searched = 0
-        """Searches that gave an answer, were it an empty one."""
+        self.problems: list[str] = []
+        """What could not be looked at, and why."""
+
+    @property
+    def searched(self) -> int:
+        """Searches that gave an answer, were it an empty one.
+
+        None, where a place that was to be searched never answered: it may hold what the others
+        lack, so nothing can be called absent.
+        """
+        places = self._places.values()
+        return 0 if any(p.closed for p in places) else sum(p.answered for p in places)
 
     async def run(self, name: str, tool_input: JsonObject, turn: int) -> JsonObject:
-        if name not in self._role.tools:
+        if name.startswith(MCP) and self._servers is not None:
+            return await self._servers.call(self._role.name, name, tool_input)
+        if name not in self._role.tools or name not in ("search", "read"):
             return _error(f"the {self._role.name} has no tool {name!r}")
         if self._corpus is None:
             return _error("there are no documents to search in this job")
@@ -82,10 +110,56 @@ class Toolbox:
             known = Source.model_validate(source)
             self.sources[known.id] = known
         self._shown.update((sid, start) for sid, start in result.get("passages", ()))
+        failed = bool(result.get("is_error"))
         if name == "search":
-            entry = self._log.setdefault(turn, _CycleLog())
-            entry.note(tool_input)
-            self.searched += not result.get("is_error")
+            self._searching.add(turn)
+            self._note(turn, tool_input)
+            if self._corpus is not None:
+                self._place("documents").answer(failed)
+        elif name.startswith(MCP):
+            self._note(turn, {"query": f"{name} {json.dumps(tool_input, ensure_ascii=False)}"})
+            self._place(f"{MCP}{name.split('__')[1]}").answer(failed)
+            if failed:
+                self._problem(" ".join(str(block.get("text")) for block in result["content"]))
+
+    async def observe(self, turn: int, message: JsonObject) -> None:
+        """Take in what the provider's own tools brought in a message, kept or new."""
+        web = self._place("web")
+        for event in self._server_tools.read(message):
+            match event:
+                case Search():
+                    self._note(turn, {"query": event.query})
+                    web.answer(bool(event.trouble), opened=not event.hits)
+                    for hit in event.hits:
+                        self._snapshots.found(hit)
+                case Fetch(trouble=""):
+                    try:
+                        source = await self._snapshots.keep(event)
+                    except Unquotable as unquotable:
+                        web.open(failed=True)
+                        self._problem(str(unquotable))
+                    else:
+                        web.open(failed=False)
+                        self.sources[source.id] = source
+                case Fetch():
+                    web.open(failed=True)
+                case Breakdown():
+                    pass
+            if event.trouble:
+                self._problem(event.trouble)
+
+    def forget(self) -> None:
+        """A clean conversation begins, which was shown nothing yet."""
+        self._shown.clear()
+
+    @property
+    def candidates(self) -> tuple[Hit, ...]:
+        """Web pages that were found and never opened."""
+        return self._snapshots.candidates()
+
+    def resolve(self, source_id: str) -> str:
+        """The id of a source as a model may have written it."""
+        return source_id if source_id in self.sources else self._snapshots.resolve(source_id)
 
     def cycles(self, final_scores: Iterable[tuple[str, float, str]] = ()) -> tuple[Cycle, ...]:
         """What each cycle asked, and how its hits were scored in the turn after it."""
@@ -158,6 +232,7 @@ class Toolbox:
             for s in kept
         ]
         blocks = [_passage(sources[meta.id], passage) for meta, passage in found]
+        spans = [[meta.id, *span] for meta, passage in found for span, _ in _sentences(passage)]
         return {
             "content": [
                 {"type": "text", "text": json.dumps(report, ensure_ascii=False)},
@@ -165,6 +240,8 @@ class Toolbox:
             ],
             "sources": [source.model_dump(mode="json") for source in kept],
             "passages": [(meta.id, passage.start) for meta, passage in found],
+            # Where each sentence shown stands in its stored text, in the order they are shown.
+            "spans": spans,
         }
 
     async def _keep(self, corpus: Corpus, meta: DocumentMeta) -> Source:
@@ -185,10 +262,46 @@ class Toolbox:
         return self._kept[meta.id]
 
     def _cycle(self, turn: int) -> int:
-        """All searches of one turn are one cycle."""
-        if turn not in self._turns:
-            self._turns = sorted({*self._log, *self._turns, turn})
-        return self._turns.index(turn) + 1
+        """All searches of the corpus in one turn are one cycle; the web's have their own limit."""
+        self._searching.add(turn)
+        return sorted(self._searching).index(turn) + 1
+
+    def _note(self, turn: int, tool_input: JsonObject) -> None:
+        self._log.setdefault(turn, _CycleLog()).note(tool_input)
+
+    def _place(self, name: str) -> _Place:
+        return self._places.setdefault(name, _Place())
+
+    def _problem(self, problem: str) -> None:
+        if (problem := problem[:_LONGEST_PROBLEM]) not in self.problems:
+            self.problems.append(problem)
+
+
+@dataclass
+class _Place:
+    """Somewhere to look: the documents, the web, a server of tools."""
+
+    answered: int = 0
+    failed: int = 0
+    sealed: int = 0
+    """Searches whose hits have to be opened to be read."""
+    opened: int = 0
+    unopened: int = 0
+
+    def answer(self, failed: bool, opened: bool = True) -> None:
+        self.failed += failed
+        self.answered += not failed
+        self.sealed += not (failed or opened)
+
+    def open(self, failed: bool) -> None:
+        self.unopened += failed
+        self.opened += not failed
+
+    @property
+    def closed(self) -> bool:
+        """Tried, and never looked into: no search answered, or no hit could be opened."""
+        unread = self.sealed > 0 and self.unopened > 0 and not self.opened
+        return unread or (self.failed > 0 and not self.answered)
 
 
 class _CycleLog:
@@ -211,14 +324,18 @@ class _CycleLog:
 
 
 def _passage(source: Source, passage: Passage) -> JsonObject:
-    sentences = [passage.text[s.start - passage.start : s.end - passage.start]
-                 for s in passage.sentences]  # fmt: skip
     return {
         "type": "search_result",
         "source": source.id,
         "title": source.title,
-        "content": [{"type": "text", "text": text} for text in sentences if text.strip()],
+        "content": [{"type": "text", "text": text} for _, text in _sentences(passage)],
     }
+
+
+def _sentences(passage: Passage) -> list[tuple[tuple[int, int], str]]:
+    """The sentences that are shown, each with its place in the stored text."""
+    quoted = (((s.start, s.end), passage.quote(s)) for s in passage.sentences)
+    return [(span, text) for span, text in quoted if text.strip()]
 
 
 def _error(message: str) -> JsonObject:

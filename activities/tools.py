@@ -1,14 +1,27 @@
 """The tools a model may be given, as the Messages API wants them described.
 
-Which role gets which is in `roles`. A search carries the model's scores of the hits before it, so
-that every cycle of retrieval is on record with its reasons.
+A role's row in `workflows.roles` says what it may have at most, the job what there is: `kit` is
+both. A search carries the model's scores of the hits before it, so that every cycle of retrieval
+is on record with its reasons.
 """
 
 from __future__ import annotations
 
-from typing import Literal, TypedDict
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, TypedDict
 
+from workflows.briefs import Job
+from workflows.contracts import Web
+from workflows.roles import Role
+
+JsonObject = dict[str, Any]
 ToolName = Literal["search", "read"]
+
+PAGE_TOKENS = 16_000
+"""How much of a web page is shown: a long article whole, the start of a book."""
+# A page that code filtered before the model read it is not what is stored, and quotes of it could
+# not be checked. Beside the sandbox, this also keeps a tool from being called from inside it.
+_CALLERS = ("direct",)
 
 
 class ToolDefinition(TypedDict):
@@ -72,3 +85,51 @@ READ: ToolDefinition = {
 }
 
 DEFINITIONS: dict[ToolName, ToolDefinition] = {"search": SEARCH, "read": READ}
+
+
+def kit(
+    role: Role, job: Job, mcp_definitions: Iterable[Mapping[str, Any]] = ()
+) -> list[JsonObject]:
+    """What the requests of this role in this job carry, always in the same order."""
+    tools: list[JsonObject] = []
+    if job.corpus is not None:
+        tools += [{**DEFINITIONS[name]} for name in role.tools if name in DEFINITIONS]
+    if job.web is not None and "web_search" in role.tools:
+        tools.append(_web_search(job.web))
+    if job.web is not None and "web_fetch" in role.tools:
+        tools.append(_web_fetch(job.web))
+    if job.code and "code" in role.tools:
+        tools.append({"type": "code_execution_20260521", "name": "code_execution"})
+    return [*tools, *({**definition} for definition in mcp_definitions)]
+
+
+def _web_search(web: Web) -> JsonObject:
+    return {
+        "type": "web_search_20260318",
+        "name": "web_search",
+        "max_uses": web.max_searches,
+        "allowed_callers": list(_CALLERS),
+        **_domains(web),
+    }
+
+
+def _web_fetch(web: Web) -> JsonObject:
+    return {
+        "type": "web_fetch_20260318",
+        "name": "web_fetch",
+        "max_uses": web.max_fetches,
+        "max_content_tokens": PAGE_TOKENS,
+        # The API refuses citations beside an answer that follows a schema.
+        "citations": {"enabled": False},
+        "allowed_callers": list(_CALLERS),
+        **_domains(web),
+    }
+
+
+def _domains(web: Web) -> JsonObject:
+    """One list or none: the API refuses both at once."""
+    if web.allowed_domains:
+        return {"allowed_domains": list(web.allowed_domains)}
+    if web.blocked_domains:
+        return {"blocked_domains": list(web.blocked_domains)}
+    return {}

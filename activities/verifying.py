@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 
 from temporalio import activity
 
-from activities.agent import Unanswered, beating
+from activities.agent import Unanswered
 from activities.answers import GroupAnswer, SideAnswer, VerifierAnswer
-from activities.roles import VERIFIER
+from activities.heartbeat import beating
 from activities.store import Store
 from activities.workshop import Workshop
 from workflows.briefs import Batch, Group, ReconcileBrief, Reconciled, Verified, VerifyBrief
@@ -34,6 +34,7 @@ from workflows.evidence import (
 )
 from workflows.ledger import Ledger, join, open_candidates
 from workflows.quotes import StoredText
+from workflows.roles import VERIFIER
 
 BATCH = 10
 VERIFY_CYCLES = 2
@@ -50,8 +51,9 @@ class Verifying:
             findings = await asyncio.gather(*(store.load(k, Findings) for k in brief.findings))
             ledgers = await asyncio.gather(*(store.load(k, Ledger) for k in brief.ledgers))
             rulings = await asyncio.gather(*(store.load(k, Rulings) for k in brief.rulings))
-            texts = await stored_texts(store, [s for f in findings for s in f.sources])
-            checked = [Ledger.checked(found, texts) for found in findings]
+            # Each against its own copies: a web page may have changed between two readings.
+            texts = await asyncio.gather(*(stored_texts(store, f.sources) for f in findings))
+            checked = [Ledger.checked(*pair) for pair in zip(findings, texts, strict=True)]
             ledger, candidates = await asyncio.to_thread(
                 _pool, [*ledgers, *checked], rulings, {f.id: f.question for f in brief.plan.facets}
             )
@@ -72,15 +74,14 @@ class Verifying:
     @activity.defn
     async def verify(self, brief: VerifyBrief) -> Verified:
         store, job = self._workshop.store, brief.job
-        subagent = self._workshop.subagent(job)
         async with beating():
+            subagent = await self._workshop.subagent(VERIFIER, job, brief.task)
             ledger = await store.load(brief.ledger.key, Ledger)
             groups = [[ledger.claim(c) for c in group.claim_ids] for group in brief.batch.groups]
             sources = {sid: ledger.sources[sid] for g in groups for c in g for sid in c.source_ids}
             texts = await stored_texts(store, list(sources.values()))
             tools = await self._workshop.toolbox(VERIFIER, job, VERIFY_CYCLES)
             spoken = await subagent.converse(
-                VERIFIER,
                 VerifierAnswer,
                 {
                     "question": job.question,

@@ -3,35 +3,89 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from pathlib import Path
 
 from activities.agent import Subagent
+from activities.asides import Asides
+from activities.errands import Errands
 from activities.journal import Journal
+from activities.mcp.servers import McpServers
 from activities.model import Models
-from activities.roles import Role
+from activities.roles import Frame, frame
 from activities.sources.corpus import Corpus
 from activities.sources.refresh import IndexReport
 from activities.store import Store
 from activities.toolbox import Toolbox
+from activities.tools import kit
 from workflows.briefs import Job
 from workflows.budget import Allowance
 from workflows.evidence import Source
+from workflows.keys import frames_folder, safe
+from workflows.models import OFFLINE, card
+from workflows.roles import VERIFIER, Role, effort_for, model_for
 
 
 class Workshop:
-    def __init__(self, store: Store, models: Models, indexes: Path) -> None:
+    def __init__(
+        self, store: Store, models: Models, indexes: Path, servers: McpServers | None = None
+    ) -> None:
         self.store = store
         self.models = models
         self._indexes = indexes
+        self._servers = servers
         self._corpora: dict[str, Corpus] = {}
         self._kept: dict[str, Source] = {}
         self._opening = asyncio.Lock()
 
-    def subagent(self, job: Job, allowance: Allowance | None = None) -> Subagent:
-        return Subagent(self.models, Journal(self.store, job.journal), job.model, allowance)
+    async def close(self) -> None:
+        await self.models.close()
+        if self._servers:
+            await self._servers.close()
+
+    async def subagent(
+        self,
+        role: Role,
+        job: Job,
+        task: str,
+        allowance: Allowance | None = None,
+        seconds: float | None = None,
+        finishes: bool = False,
+    ) -> Subagent:
+        """A subagent for one task. `finishes`: it answers at once when the job is to finish."""
+        frame = await self._frame(role, job)
+        asides = Asides(
+            self.store,
+            job.id,
+            task,
+            allowance or job.allowance,
+            seconds,
+            window=card(frame.model).context,
+            finishes=finishes,
+        )
+        # Only the verifier can wait: everyone else is waited for.
+        batched = job.economy and role is VERIFIER and frame.model != OFFLINE
+        errands = Errands(self.models) if batched else None
+        return Subagent(self.models, Journal(self.store, job.journal), frame, asides, errands)
+
+    async def _frame(self, role: Role, job: Job) -> Frame:
+        """The frame this job began with: a release that words a prompt anew buys nothing again."""
+        model = model_for(role, job.model, job.models)
+        effort = effort_for(role, job.efforts)
+        # What the job asked for, not what this worker has: a server that is away changes nothing.
+        chosen = job.model_dump_json(include={"corpus", "web", "code"}) + effort
+        digest = hashlib.sha256(chosen.encode()).hexdigest()[:12]
+        key = f"{frames_folder(job.journal)}/{role.name}-{safe(model)}-{digest}.json"
+        kept = await self.store.get(key)
+        if kept is None:
+            others = await self._servers.tools(role.name) if self._servers else ()
+            made = frame(role, model, effort, kit(role, job, others))
+            kept = await self.store.settle(key, made.model_dump_json().encode())
+        return Frame.model_validate_json(kept)
 
     async def toolbox(self, role: Role, job: Job, cycles: int = 0) -> Toolbox:
-        return Toolbox(role, await self.corpus(job.corpus), self.store, cycles, self._kept)
+        corpus = await self.corpus(job.corpus)
+        return Toolbox(role, corpus, self.store, cycles, self._kept, servers=self._servers)
 
     async def corpus(self, path: str | None) -> Corpus | None:
         """The corpus of a folder, indexed by this worker if it has not been yet."""

@@ -10,9 +10,9 @@ from typing import Any
 
 from temporalio import activity
 
-from activities.agent import Answered, beating
+from activities.agent import Answered
 from activities.answers import DraftAnswer
-from activities.roles import WRITER
+from activities.heartbeat import beating
 from activities.shown import contradictions_shown, facets_shown
 from activities.workshop import Workshop
 from workflows.briefs import WriteBrief, Written
@@ -28,6 +28,7 @@ from workflows.report import (
     repair,
     sections_by_facet,
 )
+from workflows.roles import WRITER
 
 JsonObject = dict[str, Any]
 
@@ -39,8 +40,8 @@ class Writing:
     @activity.defn
     async def write(self, brief: WriteBrief) -> Written:
         store = self._workshop.store
-        subagent = self._workshop.subagent(brief.job)
         async with beating():
+            subagent = await self._workshop.subagent(WRITER, brief.job, brief.task)
             ledger = await store.load(brief.ledger.key, Ledger)
             previous = await store.load(brief.previous.key, Draft) if brief.previous else None
             evidence = Evidence(ledger, brief.gaps)
@@ -50,7 +51,6 @@ class Writing:
                 return [str(fault) for fault in faults(draft, evidence)]
 
             spoken = await subagent.converse(
-                WRITER,
                 DraftAnswer,
                 shown(brief, ledger, previous),
                 await self._workshop.toolbox(WRITER, brief.job),

@@ -22,7 +22,7 @@ from temporalio.client import Client
 
 from console.connection import connect
 from console.embedded import server
-from worker import build_worker
+from worker import build_worker, build_workshop
 from workflows.contracts import TASK_QUEUE, ResearchRequest, ResearchResult
 from workflows.coordinator import ResearchWorkflow
 from workflows.quantities import quantities
@@ -56,7 +56,7 @@ async def measure(tasks: list[Path]) -> dict[str, tuple[float, ...]]:
             async with few:
                 return await score(client, task)
 
-        async with build_worker(client, settings):
+        async with build_worker(client, settings, build_workshop(settings)):
             rows = await asyncio.gather(*(one(task) for task in tasks))
         return {task.parent.name: row for task, row in zip(tasks, rows, strict=True)}
 

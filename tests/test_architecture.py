@@ -72,8 +72,8 @@ def test_every_role_has_exactly_the_tools_it_was_given() -> None:
     assert {name: role.tools for name, role in ROLES.items()} == {
         "planner": ("search",),
         "reviewer": (),
-        "researcher": ("search", "read"),
-        "verifier": ("search", "read"),
+        "researcher": ("search", "read", "web_search", "web_fetch", "code"),
+        "verifier": ("search", "read", "web_search", "web_fetch", "code"),
         "writer": ("read",),
         "evaluator": (),
     }

@@ -8,18 +8,23 @@ from __future__ import annotations
 
 from typing import Literal
 
+from pydantic import Field
+
 from workflows.budget import Allowance, Spend
+from workflows.commands import Orders
 from workflows.contracts import (
     CorpusReady,
     DraftRef,
     LedgerRef,
     ResearchState,
     UnreadableFile,
+    Web,
 )
 from workflows.evidence import Record
 from workflows.gaps import Gap
 from workflows.outcomes import Retry, SubagentOutcome
 from workflows.plan import Effort, Facet, Plan
+from workflows.roles import RoleEffort
 
 Approach = Literal["first"] | Retry
 
@@ -34,6 +39,14 @@ class Job(Record):
     pinned: tuple[str, ...] = ()
     today: str
     corpus: str | None = None
+    models: dict[str, str] = Field(default_factory=dict)
+    """Another model for a role, by the role's name."""
+    efforts: dict[str, RoleEffort] = Field(default_factory=dict)
+    web: Web | None = None
+    code: bool = False
+    economy: bool = False
+    allowance: Allowance = Allowance()
+    """What a subagent other than a researcher may still spend."""
 
 
 class OpenCorpus(Record):
@@ -48,6 +61,8 @@ class PlanBrief(Record):
     job: Job
     effort: Effort
     max_facets: int
+    notes: tuple[str, ...] = ()
+    """What was said against earlier plans."""
 
 
 class Planned(Record):
@@ -83,6 +98,8 @@ class ResearchBrief(Record):
     approach: Approach = "first"
     previous: str = ""
     """Why the last try did not do, in words."""
+    follow_ups: tuple[str, ...] = ()
+    """Precise questions to the same subagent, after its answer, in their order."""
     cycles: int
     max_claims: int
     allowance: Allowance
@@ -180,3 +197,17 @@ class Evaluated(Record):
 class PublishBrief(Record):
     state: ResearchState
     seconds: float
+
+
+class KeepCheckpoint(Record):
+    key: str
+    state: ResearchState
+
+
+class Kept(Record):
+    key: str
+
+
+class PostOrders(Record):
+    job_id: str
+    orders: Orders

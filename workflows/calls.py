@@ -1,12 +1,13 @@
 """Calling an activity, and waiting for an operator when its retries are spent.
 
 A job is parked, not failed: it says what it waits for and what would mend it, and when someone says
-go on it asks again exactly what failed.
+go on it asks again exactly what failed. A paused job waits the same way, with nothing to mend.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from datetime import timedelta
 from typing import TypeVar
 
 from temporalio import workflow
@@ -14,11 +15,12 @@ from temporalio.exceptions import ActivityError, ApplicationError, is_cancelled_
 
 from workflows.contracts import Blocked, ResearchState
 from workflows.evidence import Record
-from workflows.policies import HEARTBEAT, Policy
+from workflows.policies import HEARTBEAT, KEEPING, Policy
 
 Result = TypeVar("Result", bound=Record)
 Changed = Callable[[], Awaitable[None]]
 
+PAUSED = "paused"
 REMEDIES = {
     "authentication": "set a valid ANTHROPIC_API_KEY for the workers, then resume",
     "bad_request": "the provider refuses this request; check the model's name, then resume",
@@ -26,24 +28,46 @@ REMEDIES = {
     "bad_input": "mend the input, then resume or start again",
     "storage": "make room in the store or mend its access, then resume",
 }
+_HEARSAY = timedelta(seconds=2)
+LOOK = "look at the worker's log, mend the cause, then resume"
 
 
 class Calls:
-    """A job's state, and the one way it calls an activity."""
+    """A job's state, and the ways it calls an activity."""
 
     def __init__(self, state: ResearchState, changed: Changed | None = None) -> None:
         self.state = state
         self._changed = changed
         self._resumes = 0
+        self._parked: list[Blocked] = []
 
     def resume(self) -> None:
         self._resumes += 1
         self.state.blocked = None
+        self.state.paused = False
+
+    async def park(self, step: str, reason: str, remedy: str) -> None:
+        """Wait until somebody says go on."""
+        blocked = Blocked(
+            step=step, reason=reason[:2000], remedy=remedy, since=workflow.now().isoformat()
+        )
+        seen = self._resumes
+        self._parked.append(blocked)
+        self.state.blocked = self._parked[0]
+        await self._notify()
+        try:
+            await workflow.wait_condition(lambda: self._resumes > seen)
+        finally:
+            # Others may be parked as well; the job is free when the last of them is.
+            self._parked.remove(blocked)
+            self.state.blocked = self._parked[0] if self._parked else None
+        await self._notify()
 
     async def _call(
         self, name: str, brief: Record, result: type[Result], policy: Policy, summary: str
     ) -> Result:
         while True:
+            await workflow.wait_condition(lambda: not self.state.paused)
             try:
                 answer: Result = await workflow.execute_activity(
                     name,
@@ -57,23 +81,35 @@ class Calls:
                 )
                 return answer
             except ActivityError as error:
-                if is_cancelled_exception(error):
-                    raise
-                await self._park(name, error)
+                await self._failed(name, error)
 
-    async def _park(self, step: str, error: ActivityError) -> None:
+    async def _note_down(self, name: str, note: Record) -> None:
+        """A short write by the worker that runs the job: a checkpoint, orders for subagents."""
+        while True:
+            try:
+                await workflow.execute_local_activity(
+                    name,
+                    note,
+                    start_to_close_timeout=KEEPING.attempt,
+                    schedule_to_close_timeout=KEEPING.overall,
+                    retry_policy=KEEPING.retry,
+                )
+                return
+            except ActivityError as error:
+                await self._failed(name, error)
+
+    async def _failed(self, step: str, error: ActivityError) -> None:
+        """Returns when the same call is to be made again."""
+        if is_cancelled_exception(error):
+            raise error
         cause = error.cause or error
-        kind = cause.type if isinstance(cause, ApplicationError) and cause.type else ""
-        seen = self._resumes
-        self.state.blocked = Blocked(
-            step=step,
-            reason=str(getattr(cause, "message", "") or cause)[:2000],
-            remedy=REMEDIES.get(kind, "look at the worker's log, mend the cause, then resume"),
-            since=workflow.now().isoformat(),
-        )
-        await self._notify()
-        await workflow.wait_condition(lambda: self._resumes > seen)
-        await self._notify()
+        kind = (cause.type or "") if isinstance(cause, ApplicationError) else ""
+        if kind != PAUSED:
+            reason = str(getattr(cause, "message", "") or cause)
+            await self.park(step, reason, REMEDIES.get(kind, LOOK))
+        elif not self.state.paused:
+            # The subagent knew of the pause before this workflow did, or still knows of an old one.
+            await workflow.sleep(_HEARSAY)
 
     async def _notify(self) -> None:
         if self._changed:

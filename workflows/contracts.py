@@ -1,7 +1,7 @@
-"""What crosses the boundary: the request, the state of a job, its result, and messages to it.
+"""What crosses the boundary: the request, the state of a job, and its result.
 
 Plain JSON in and out, so that any Temporal client in any language can take part. What the
-coordinator and its activities say to each other is in `briefs`.
+coordinator and its activities say to each other is in `briefs`, what people say in `commands`.
 """
 
 from __future__ import annotations
@@ -9,14 +9,16 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from workflows.budget import Budget, Spend
+from workflows.commands import TaskNote
 from workflows.evidence import Contradiction, Cycle, Quote, Record, Verdict
 from workflows.gaps import Gap, Pass, StopReason
 from workflows.models import OFFLINE
 from workflows.outcomes import SubagentOutcome
 from workflows.plan import Effort, Limits, Plan, QuestionKind, limits_for
+from workflows.roles import RoleEffort
 
 TASK_QUEUE = "research"
 
@@ -24,6 +26,31 @@ MAX_QUESTION_WORDS = 2000
 DEFAULT_PARALLEL = 5
 
 Note = Annotated[str, StringConstraints(min_length=1, max_length=2000)]
+
+
+class Approval(Record):
+    """A person is asked about the plan before anything is spent on research."""
+
+    seconds: float = Field(default=24 * 3600.0, gt=0, le=30 * 24 * 3600)
+    """How long the plan waits for an answer."""
+    default: Literal["approve", "reject"] = "approve"
+    """What holds when nobody answers."""
+
+
+class Web(Record):
+    """The provider's search and fetch tools, and how far they may reach."""
+
+    allowed_domains: tuple[str, ...] = ()
+    blocked_domains: tuple[str, ...] = ()
+    max_searches: int = Field(default=8, ge=1, le=100)
+    """Per subagent and request."""
+    max_fetches: int = Field(default=8, ge=1, le=100)
+
+    @model_validator(mode="after")
+    def _one_list(self) -> Web:
+        if self.allowed_domains and self.blocked_domains:
+            raise ValueError("name the domains that are allowed or those that are not, not both")
+        return self
 
 
 class ResearchRequest(BaseModel):
@@ -35,9 +62,21 @@ class ResearchRequest(BaseModel):
     corpus: str | None = None
     """A folder of documents the workers can read."""
     model: str = OFFLINE
+    """One model for all roles, or `claude`: each role its own."""
+    models: dict[str, str] = Field(default_factory=dict)
+    """Another model for a role, by the role's name."""
+    efforts: dict[str, RoleEffort] = Field(default_factory=dict)
+    """Another effort for a role, by the role's name."""
+    web: Web | None = None
+    code: bool = False
+    """Whether researchers and verifiers may compute in the provider's sandbox."""
+    economy: bool = False
+    """Verify in batches: half the price, up to a day later."""
     effort: Effort = Effort.STANDARD
     max_passes: int | None = Field(default=None, ge=0, le=20)
     max_facets: int | None = Field(default=None, ge=1, le=60)
+    max_claims: int | None = Field(default=None, ge=1, le=60)
+    """Per facet."""
     parallel: int = Field(default=DEFAULT_PARALLEL, ge=1, le=50)
     """How many subagents of this job run at once."""
     subagent_seconds: float = Field(default=900.0, gt=0, le=6 * 3600)
@@ -45,12 +84,15 @@ class ResearchRequest(BaseModel):
     budget: Budget = Budget()
     pinned: tuple[Note, ...] = ()
     """Facts every subagent is given beside the question."""
+    approval: Approval | None = None
+    """Set where a person is to approve the plan."""
 
 
 class Phase(StrEnum):
     STARTING = "starting"
     PLANNING = "planning"
     REVIEWING = "reviewing"
+    APPROVING = "approving"
     RESEARCHING = "researching"
     WRITING = "writing"
     EVALUATING = "evaluating"
@@ -59,13 +101,23 @@ class Phase(StrEnum):
 
 
 class Checkpoint(Record):
-    """A point the job can be taken up from."""
+    """A point the job can be taken up from: the whole state, stored under `key`."""
 
     name: str
     phase: Phase
     at: str
     turns: int
     usd: float
+    key: str = ""
+
+
+class Parent(Record):
+    """Which run a job was taken up from, and where."""
+
+    id: str
+    run_id: str = ""
+    checkpoint: str
+    how: Literal["restart", "fork"]
 
 
 class Blocked(Record):
@@ -108,6 +160,24 @@ class DraftRef(Record):
     mended: tuple[str, ...] = ()
 
 
+class Acceptance(Record):
+    """The four questions asked of an answer before it is taken, and the follow-ups they led to."""
+
+    answers: bool
+    """Does it answer the objective?"""
+    complete: bool
+    """Are there no obvious holes?"""
+    explored: bool
+    """Was nothing adjacent left unexplored?"""
+    proceed: bool
+    """Would one proceed on this alone?"""
+    follow_ups: tuple[str, ...] = ()
+
+    @property
+    def accepted(self) -> bool:
+        return self.answers and self.complete and self.explored and self.proceed
+
+
 class Counters(BaseModel):
     """What the coordinator counts as it goes."""
 
@@ -115,6 +185,8 @@ class Counters(BaseModel):
     parallel_max: int = 0
     retries: int = 0
     partial: int = 0
+    follow_ups: int = 0
+    """Precise questions to the same subagent, before its answer was taken."""
 
 
 class ResearchState(BaseModel):
@@ -130,11 +202,23 @@ class ResearchState(BaseModel):
     phase: Phase = Phase.STARTING
     corpus: CorpusReady = CorpusReady()
     plan: Plan | None = None
+    reviewed: bool = False
+    approved: bool = False
+    plan_notes: tuple[str, ...] = ()
+    """What was said against earlier plans."""
     outcomes: dict[str, SubagentOutcome] = {}
     """By facet id; a follow-up's outcome by its gap's id."""
+    acceptances: dict[str, Acceptance] = {}
+    dropped: tuple[str, ...] = ()
+    """Facets an operator took out."""
+    researched: bool = False
     running: tuple[str, ...] = ()
     ledger: LedgerRef | None = None
     draft: DraftRef | None = None
+    drafted: int = -1
+    """The pass the draft was written in; -1 where there is none yet."""
+    judged: int = -1
+    """The pass whose draft was judged last."""
     gaps: tuple[Gap, ...] = ()
     passes: tuple[Pass, ...] = ()
     stop_reason: StopReason | None = None
@@ -144,15 +228,24 @@ class ResearchState(BaseModel):
     counters: Counters = Field(default_factory=Counters)
     checkpoints: tuple[Checkpoint, ...] = ()
     blocked: Blocked | None = None
+    notes: tuple[TaskNote, ...] = ()
+    paused: bool = False
+    finishing: bool = False
+    parent: Parent | None = None
+    seconds: float = 0.0
+    """How long the job had been worked on when this state was handed over."""
 
     @property
     def limits(self) -> Limits:
         request = self.request
         kind = self.plan.kind if self.plan else QuestionKind.OVERVIEW
         limits = limits_for(request.effort, kind, request.max_facets)
-        if request.max_passes is None or kind is QuestionKind.FACT:
-            return limits
-        return limits.model_copy(update={"passes": request.max_passes})
+        wanted: dict[str, int] = {}
+        if request.max_claims is not None:
+            wanted["claims"] = request.max_claims
+        if request.max_passes is not None and kind is not QuestionKind.FACT:
+            wanted["passes"] = request.max_passes
+        return limits.model_copy(update=wanted)
 
     def book(self, role: str, spend: Spend, facet_id: str | None = None) -> None:
         """Enter what a subagent cost, in total, by role and by facet."""
@@ -189,6 +282,13 @@ class Status(Record):
     budget_usd: float | None = None
     checkpoints: tuple[str, ...] = ()
     blocked: Blocked | None = None
+    paused: bool = False
+    finishing: bool = False
+    approve_by: str | None = None
+    """Until when the plan waits for a person's word; None where it does not."""
+    plan_changes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    parent: Parent | None = None
     stop_reason: StopReason | None = None
 
 
@@ -272,6 +372,7 @@ class Telemetry(Record):
     output_tokens: int = 0
     usd: float = 0.0
     seconds: float = 0.0
+    follow_ups: int = 0
     by_role: dict[str, Spend] = Field(default_factory=dict)
 
 
@@ -292,14 +393,6 @@ class ResearchResult(Record):
     unreadable: tuple[UnreadableFile, ...] = ()
     mended: tuple[str, ...] = ()
     stop_reason: StopReason | None = None
+    parent: Parent | None = None
     telemetry: Telemetry = Telemetry()
     report_markdown: str
-
-
-# --- messages -----------------------------------------------------------------------------------
-
-
-class Resume(Record):
-    """Go on with a blocked job."""
-
-    note: str = ""

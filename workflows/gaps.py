@@ -17,7 +17,7 @@ from workflows.evidence import Record
 from workflows.outcomes import Failed, NoResults, RateLimited, Refused, SubagentOutcome, TimedOut
 from workflows.plan import Facet, Plan
 
-GapKind = Literal["missing", "thin", "unexplained", "adjacent", "failed", "left_out"]
+GapKind = Literal["missing", "thin", "unexplained", "adjacent", "failed", "left_out", "asked"]
 GapStatus = Literal["open", "closed", "absent", "failed"]
 
 
@@ -40,6 +40,8 @@ class StopReason(StrEnum):
     NO_PROGRESS = "no_progress"
     CAP = "cap"
     BUDGET = "budget"
+    FINISHED = "finished"
+    """Somebody said: finish now."""
 
 
 class Pass(Record):
@@ -63,13 +65,23 @@ def commissionable(gaps: Iterable[Gap]) -> list[Gap]:
 
 
 def stop(
-    gaps: Iterable[Gap], passes: tuple[Pass, ...], max_passes: int, exhausted: bool
+    gaps: Iterable[Gap],
+    passes: tuple[Pass, ...],
+    max_passes: int,
+    exhausted: bool,
+    finishing: bool = False,
 ) -> StopReason | None:
     """Why refinement ends here, or None where another pass is worth its price."""
-    if not commissionable(gaps):
+    if finishing:
+        return StopReason.FINISHED
+    wanted = commissionable(gaps)
+    if not wanted:
         return StopReason.SUFFICIENT
     if exhausted:
         return StopReason.BUDGET
+    if any(gap.kind == "asked" for gap in wanted):
+        # An operator asked for it: that is worth a pass whatever the last one closed.
+        return None
     refinements = [p for p in passes if p.n > 0]
     if refinements and refinements[-1].gaps_closed == 0:
         return StopReason.NO_PROGRESS

@@ -28,6 +28,14 @@ class FindingsRef(Record):
     claims: PositiveInt
     sources: PositiveInt
     summary: str = Field(default="", max_length=1200)
+    confidence: float = Field(default=1.0, ge=0, le=1)
+    """Of the surest claim."""
+    missing: tuple[str, ...] = ()
+    """What the ask needs and was not found."""
+    next_step: str = ""
+    """What the subagent would look into next."""
+    exhausted: bool = False
+    """The subagent says that searching on would find nothing more."""
 
 
 class Found(Record):

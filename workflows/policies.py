@@ -12,9 +12,16 @@ from datetime import timedelta
 from temporalio.common import RetryPolicy
 
 # Error types an activity raises for what asking again cannot mend; an operator can.
-NEEDS_OPERATOR = ("authentication", "bad_request", "spend_limit", "bad_input", "storage")
+NEEDS_OPERATOR = ("authentication", "bad_request", "spend_limit", "bad_input", "paused")
 
-HEARTBEAT = timedelta(seconds=4)
+HEARTBEAT = timedelta(seconds=3)
+"""After so long without a sign a subagent is given to another worker."""
+
+WORKFLOW_TASK = timedelta(seconds=4)
+"""After so long a workflow task that a worker took with it is given to another one."""
+
+STICKY = timedelta(seconds=2)
+"""How long a job waits for the worker that knows it, before any other takes it up."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +48,12 @@ MECHANICAL = Policy(timedelta(minutes=10), timedelta(minutes=40), attempts=5)
 
 THINKING = Policy(timedelta(minutes=15), timedelta(minutes=60), attempts=6)
 """Planning, reviewing, verifying, writing, judging."""
+
+BATCHED = Policy(timedelta(hours=26), timedelta(hours=60), attempts=6)
+"""Verifying through the provider's batches, which may take a day."""
+
+KEEPING = Policy(timedelta(seconds=20), timedelta(minutes=2), attempts=8)
+"""Checkpoints and orders, written by the worker that runs the job."""
 
 
 def researching(seconds: float) -> Policy:

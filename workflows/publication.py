@@ -93,6 +93,7 @@ def publish(
         unreadable=state.corpus.unreadable,
         mended=draft.mended if draft else (),
         stop_reason=state.stop_reason,
+        parent=state.parent,
         telemetry=Telemetry(
             spawned=counters.spawned,
             parallel_max=counters.parallel_max,
@@ -104,6 +105,7 @@ def publish(
             output_tokens=spend.output_tokens,
             usd=spend.usd,
             seconds=seconds,
+            follow_ups=counters.follow_ups,
             by_role=state.spend_by_role,
         ),
         report_markdown="\n\n".join(

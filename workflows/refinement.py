@@ -9,7 +9,8 @@ from __future__ import annotations
 from temporalio import workflow
 
 with workflow.unsafe.imports_passed_through():
-    from workflows.contracts import Blocked, ResearchState, Resume
+    from workflows.commands import Finish, Pause, Resume, Steer
+    from workflows.contracts import Blocked, ResearchState
     from workflows.evidence import Record
     from workflows.gaps import Pass, commissionable
     from workflows.steps import Steps
@@ -47,18 +48,33 @@ class RefinementWorkflow:
                 seconds=(workflow.now() - began).total_seconds(),
             ),
         )
+        await workflow.wait_condition(workflow.all_handlers_finished)
         return state
-
-    @workflow.signal
-    async def resume(self, request: Resume) -> None:
-        self._steps.resume()
 
     @workflow.query
     def state(self) -> ResearchState:
         return self._steps.state
 
+    # All talk goes through the coordinator: these are its words.
+
+    @workflow.signal
+    async def resume(self, request: Resume) -> None:
+        self._steps.resume()
+
+    @workflow.signal
+    async def steer(self, order: Steer) -> None:
+        self._steps.steer(order.changes)
+
+    @workflow.signal
+    async def pause(self, order: Pause) -> None:
+        self._steps.state.paused = True
+
+    @workflow.signal
+    async def finish(self, order: Finish) -> None:
+        self._steps.state.finishing = True
+
     async def _tell_coordinator(self) -> None:
-        """All talk goes through the coordinator: it shows an operator what this pass waits for."""
+        """It shows an operator what this pass waits for."""
         parent, blocked = workflow.info().parent, self._steps.state.blocked
         if parent is not None and blocked != self._told:
             self._told = blocked

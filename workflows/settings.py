@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any, Literal
 
 from pydantic import Field
 
 from workflows.evidence import Record
 from workflows.models import DEFAULT_CLAUDE, OFFLINE
+from workflows.roles import ROLES, RoleEffort
+
+Provider = Literal["anthropic", "bedrock", "vertex", "foundry"]
 
 STATE_DIR = ".research"
 _TEMPORAL = ("TEMPORAL_ADDRESS", "TEMPORAL_PROFILE", "TEMPORAL_CONFIG_FILE")
@@ -30,12 +34,25 @@ class Settings(Record):
     base_url: str | None = None
     """ANTHROPIC_BASE_URL: any endpoint that speaks the Messages API."""
     telemetry: bool = False
-    parallel_subagents: int = Field(default=40, ge=1)
-    """RESEARCH_WORKER_SUBAGENTS: how many subagents one worker runs at once."""
+    parallel_subagents: int = Field(default=40, ge=0)
+    """RESEARCH_WORKER_SUBAGENTS: how many subagents one worker runs at once; 0 only answers."""
+    models: dict[str, str] = Field(default_factory=dict)
+    """RESEARCH_MODEL_<ROLE>: another model for a role than the table's."""
+    efforts: dict[str, RoleEffort] = Field(default_factory=dict)
+    """RESEARCH_EFFORT_<ROLE>: another effort for a role."""
+    provider: Provider = "anthropic"
+    """RESEARCH_PROVIDER: whose client is used."""
+    mcp: str | None = None
+    """RESEARCH_MCP: a file that names MCP servers and who may use their tools."""
+    deployment: str | None = None
+    """RESEARCH_DEPLOYMENT: the worker deployment's name; with a build id, workers are versioned."""
+    build_id: str | None = None
+    """RESEARCH_BUILD_ID: this worker's version."""
 
     @property
     def default_model(self) -> str:
-        return DEFAULT_CLAUDE if self.has_credentials or self.base_url else OFFLINE
+        has_model = self.has_credentials or self.base_url or self.provider != "anthropic"
+        return DEFAULT_CLAUDE if has_model else OFFLINE
 
     @classmethod
     def read(cls, env: Mapping[str, str]) -> Settings:
@@ -51,4 +68,15 @@ class Settings(Record):
                 for name in ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
             ),
             parallel_subagents=int(env.get("RESEARCH_WORKER_SUBAGENTS") or 40),
+            models=_by_role(env, "RESEARCH_MODEL_"),
+            efforts=_by_role(env, "RESEARCH_EFFORT_"),
+            provider=env.get("RESEARCH_PROVIDER") or "anthropic",
+            mcp=env.get("RESEARCH_MCP") or None,
+            deployment=env.get("RESEARCH_DEPLOYMENT") or None,
+            build_id=env.get("RESEARCH_BUILD_ID") or None,
         )
+
+
+def _by_role(env: Mapping[str, str], prefix: str) -> dict[str, Any]:
+    """What is set for single roles, by the role's name."""
+    return {role: value for role in ROLES if (value := env.get(prefix + role.upper()))}

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from workflows.contracts import FacetStatus, ResearchState, Status
+from workflows.contracts import FacetStatus, Phase, ResearchState, Status
 from workflows.gaps import open_gaps
 from workflows.outcomes import FindingsRef, SubagentOutcome
 
 
-def status(state: ResearchState) -> Status:
+def standing(state: ResearchState) -> str:
+    """How the job is, in a word a list can be filtered by."""
+    if state.blocked:
+        return "blocked"
+    if state.paused:
+        return "paused"
+    return "awaiting_approval" if state.phase is Phase.APPROVING else "running"
+
+
+def status(state: ResearchState, approve_by: str | None = None) -> Status:
     outcomes = list(state.outcomes.values())
     return Status(
         id=state.id,
@@ -25,6 +34,12 @@ def status(state: ResearchState) -> Status:
         budget_usd=state.request.budget.usd,
         checkpoints=tuple(c.name for c in state.checkpoints),
         blocked=state.blocked,
+        paused=state.paused,
+        finishing=state.finishing,
+        approve_by=approve_by,
+        plan_changes=state.plan.changes if state.plan else (),
+        notes=tuple(note.text for note in state.notes),
+        parent=state.parent,
         stop_reason=state.stop_reason,
     )
 
@@ -60,6 +75,10 @@ def details(state: ResearchState) -> str:
     lines = [f"**{state.phase}** · {state.spend.turns} turns · ${state.spend.usd:.2f}"]
     if state.blocked:
         lines.append(f"**blocked** at {state.blocked.step}: {state.blocked.remedy}")
+    if state.paused:
+        lines.append("**paused**: resume it to go on")
+    if state.phase is Phase.APPROVING:
+        lines.append("**the plan waits for approval**")
     lines += [f"- {f.id}: {f.status}, {f.claims} claims" for f in _facets(state)]
     lines += [f"- gap {gap.id}: {gap.status}" for gap in state.gaps]
     return "\n".join(lines)

@@ -15,6 +15,8 @@ from typing import Any
 JsonObject = dict[str, Any]
 
 _BRIEF = re.compile(r"<brief>\s*(\{.*\})\s*</brief>", re.S)
+# What is said beside tool results and complaints, each in a text of its own.
+_ASIDE = re.compile(r"<(note|follow-up|last-call)>\s*(.*?)\s*</\1>", re.S)
 
 
 @dataclass(frozen=True)
@@ -57,9 +59,18 @@ class Conversation:
     tools: frozenset[str]
     calls: tuple[ToolCall, ...] = ()
     complaints: tuple[str, ...] = ()
-    """What the caller sent back about earlier answers, newest last."""
+    """What the caller sent back about answers to the question in hand, newest last."""
     turns: int = 0
     last_answer: JsonObject | None = field(default=None)
+    answers: tuple[JsonObject, ...] = ()
+    notes: tuple[str, ...] = ()
+    """What people had to say, to all or to this one."""
+    follow_ups: tuple[str, ...] = ()
+    """Further questions after an answer; the last is the one in hand."""
+    since: int = 0
+    """The turn the question in hand was asked before."""
+    last_call: bool = False
+    """Whether the answer is wanted now."""
 
     @property
     def hits(self) -> tuple[Hit, ...]:
@@ -76,23 +87,61 @@ def read_request(body: JsonObject) -> Conversation:
     if not isinstance(wanted, str):
         raise ValueError("the offline model answers only requests with an output schema")
     messages = body["messages"]
-    found = _BRIEF.search("\n".join(_texts(messages[0]["content"])))
+    found = _BRIEF.search(next(_texts(messages[0]["content"]), ""))
     if not found:
         raise ValueError("the first message holds no <brief>")
     assistants = [m for m in messages if m["role"] == "assistant"]
+    said = _said(messages)
     return Conversation(
         wanted=wanted,
         brief=json.loads(found.group(1)),
         tools=frozenset(tool["name"] for tool in body.get("tools", ())),
         calls=tuple(_calls(messages)),
-        complaints=tuple(
-            "\n".join(texts)
-            for message in messages[1:]
-            if message["role"] == "user" and (texts := list(_texts(message["content"])))
-        ),
+        complaints=tuple(said.complaints),
         turns=len(assistants),
         last_answer=_last_answer(assistants),
+        answers=tuple(a for m in assistants if (a := _last_answer([m])) is not None),
+        notes=tuple(said.notes),
+        follow_ups=tuple(said.follow_ups),
+        since=said.since,
+        last_call=said.last_call,
     )
+
+
+@dataclass
+class _Said:
+    """What our messages say beside the brief and the tools' results."""
+
+    complaints: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    follow_ups: list[str] = field(default_factory=list)
+    since: int = 0
+    last_call: bool = False
+
+
+def _said(messages: list[JsonObject]) -> _Said:
+    said = _Said()
+    turns = 0
+    for at, message in enumerate(messages):
+        if message["role"] == "assistant":
+            turns += 1
+            continue
+        plain: list[str] = []
+        for text in _texts(message["content"]):
+            aside = _ASIDE.match(text)
+            if aside is None:
+                plain.append(text)
+            elif aside[1] == "note":
+                said.notes.append(aside[2])
+            elif aside[1] == "follow-up":
+                said.follow_ups.append(aside[2])
+                # Another question: what was held against answers to the last one is settled.
+                said.complaints, said.since, said.last_call = [], turns, False
+            else:
+                said.last_call = True
+        if plain and at:
+            said.complaints.append("\n".join(plain))
+    return said
 
 
 def _texts(content: str | list[JsonObject]) -> Iterator[str]:

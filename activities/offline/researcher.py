@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import replace
 
 from activities.offline.claims import Chosen, choose, claimed
 from activities.offline.conversation import Conversation, JsonObject
@@ -53,9 +54,13 @@ def research(conversation: Conversation) -> UseTools | Reply:
     sent_back = [c for c in conversation.complaints if _FAULT.search(c)]
     if sent_back and conversation.last_answer:
         return Reply(_without_faults(conversation.last_answer, "\n".join(sent_back)))
+    if conversation.follow_ups:
+        return _asked_on(conversation)
     aim = _aim(conversation)
     scored = score(gather(conversation.hits), aim)
     missing = uncovered(aim, scored)
+    if conversation.last_call:
+        return Reply(_answer(choose(scored, aim, brief), scored, missing, aim, brief))
     if _may_search(conversation) and not _enough(scored, missing, aim):
         queries = _queries(conversation, aim, scored, missing)
         if queries:
@@ -69,6 +74,42 @@ def research(conversation: Conversation) -> UseTools | Reply:
             return UseTools(_searches(checks, scored, exclude=False))
     chosen = choose(scored, aim, brief)
     return Reply(_answer(chosen, scored, missing, aim, brief))
+
+
+def _asked_on(conversation: Conversation) -> UseTools | Reply:
+    """A follow-up: an ask of its own over all that was read; what was answered is known."""
+    brief = conversation.brief
+    told = [claim["text"] for answer in conversation.answers for claim in answer.get("claims", ())]
+    brief = {
+        **brief,
+        "ask": _wanted(conversation.follow_ups[-1]),
+        "known_claims": [*brief.get("known_claims", ()), *told],
+    }
+    conversation = replace(conversation, brief=brief)
+    aim = _aim(conversation)
+    scored = score(gather(conversation.hits), aim)
+    if not conversation.last_call and _may_go_on(conversation):
+        return UseTools(_searches([(brief["ask"], "what was asked next")], scored, exclude=False))
+    missing = uncovered(aim, scored)
+    return Reply(_answer(choose(scored, aim, brief), scored, missing, aim, brief))
+
+
+def _wanted(question: str) -> str:
+    """What is asked for: where a sentence leads up to it with a colon, what comes after that."""
+    parts = [part.partition(": ")[2] or part for part in re.split(r"(?<=[.?!])\s+", question)]
+    return " ".join(parts)
+
+
+def _may_go_on(conversation: Conversation) -> bool:
+    """One cycle is granted with each follow-up."""
+    searches = conversation.searches()
+    done = len({call.turn for call in searches})
+    granted = int(conversation.brief.get("cycles", 3)) + len(conversation.follow_ups)
+    return (
+        "search" in conversation.tools
+        and done < granted
+        and not any(call.turn >= conversation.since for call in searches)
+    )
 
 
 # --- retrieval ----------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """The offline model at the wire: an `httpx2` transport that answers the Messages API.
 
 The real client, its request building and its response parsing stay in use; only the network is
-not. A skill per output schema makes the answer.
+not. A skill per output schema makes the answer, whole or as a stream, as it is asked for.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import httpx2
 
 from activities.offline.conversation import Conversation, JsonObject, read_request
+from activities.offline.stream import streamed
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,7 @@ class OfflineTransport(httpx2.AsyncBaseTransport):
         raw = await request.aread()
         try:
             body: JsonObject = json.loads(raw)
+            wants_stream = bool(body.pop("stream", False))
             conversation = await asyncio.to_thread(read_request, body)
             skill = self._skills[conversation.wanted]
         except (ValueError, KeyError) as wrong:
@@ -59,12 +61,15 @@ class OfflineTransport(httpx2.AsyncBaseTransport):
         except Exception as fault:
             log.exception("the offline engine failed on %s", conversation.wanted)
             return _error(500, "api_error", f"offline model: {type(fault).__name__}: {fault}")
-        return httpx2.Response(200, json=_message(body, raw, turn))
+        message = _message(body, turn)
+        return streamed(message) if wants_stream else httpx2.Response(200, json=message)
 
 
-def _message(body: JsonObject, raw: bytes, turn: UseTools | Reply) -> JsonObject:
-    # Ids follow from the request, so the same conversation reads the same on every run.
-    digest = hashlib.sha256(raw).hexdigest()
+def _message(body: JsonObject, turn: UseTools | Reply) -> JsonObject:
+    # Ids follow from what is asked, so the same conversation reads the same on every run, however
+    # it is sent.
+    asked = json.dumps(body, sort_keys=True, ensure_ascii=False).encode()
+    digest = hashlib.sha256(asked).hexdigest()
     content: list[JsonObject]
     if isinstance(turn, UseTools):
         content = [
@@ -85,7 +90,7 @@ def _message(body: JsonObject, raw: bytes, turn: UseTools | Reply) -> JsonObject
         "stop_sequence": None,
         # No tokens are bought offline; the counts are of characters at four to a token.
         "usage": {
-            "input_tokens": len(raw) // 4,
+            "input_tokens": len(asked) // 4,
             "output_tokens": len(json.dumps(content)) // 4,
         },
     }

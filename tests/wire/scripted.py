@@ -3,10 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 import httpx2
+
+from activities.agent import Answered, Subagent, Unanswered
+from activities.answers import PlanReview
+from activities.asides import Asides
+from activities.journal import Journal
+from activities.model import Models
+from activities.roles import frame
+from activities.store import Store
+from activities.tools import SEARCH as SEARCH_TOOL
+from workflows.budget import Allowance
+from workflows.commands import Orders
+from workflows.keys import orders_key
+from workflows.roles import REVIEWER
 
 JsonObject = dict[str, Any]
 
@@ -41,7 +55,7 @@ def failure(status: int, kind: str, says: str = "no", **headers: str) -> httpx2.
     )
 
 
-Scripted = JsonObject | httpx2.Response | Exception | Callable[[JsonObject], JsonObject]
+Scripted = JsonObject | httpx2.Response | Exception | Callable[[JsonObject], Any]
 
 
 class ScriptedTransport(httpx2.AsyncBaseTransport):
@@ -51,12 +65,102 @@ class ScriptedTransport(httpx2.AsyncBaseTransport):
         self._answers = iter(answers)
         self.requests: list[JsonObject] = []
 
+    def script(self, *answers: Scripted) -> None:
+        """From now on these."""
+        self._answers = iter(answers)
+
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         body = json.loads(await request.aread())
         self.requests.append(body)
         answer = next(self._answers)
         if callable(answer):
             answer = answer(body)
+            if isinstance(answer, Awaitable):
+                answer = await answer
         if isinstance(answer, Exception):
             raise answer
         return answer if isinstance(answer, httpx2.Response) else httpx2.Response(200, json=answer)
+
+
+GOOD = message(text('{"changes": []}'))
+SEARCH = message(use("search", query="a"), stop="tool_use")
+
+
+def searching(*queries: str) -> JsonObject:
+    """A turn that searches; every query a use of its own."""
+    uses = (use("search", f"toolu_{query}", query=query) for query in queries)
+    return message(*uses, stop="tool_use")
+
+
+def reviewed(reason: str) -> JsonObject:
+    """An answer that can be told from others."""
+    change = {"action": "drop", "facet_ids": ["f"], "reason": reason}
+    return message(text(json.dumps({"changes": [change]})))
+
+
+def plain(messages: list[JsonObject]) -> list[JsonObject]:
+    """Messages without the marks for the prompt cache, which move with the conversation."""
+    return [
+        {**m, "content": [{k: v for k, v in b.items() if k != "cache_control"}
+                          for b in m["content"]]}
+        for m in messages
+    ]  # fmt: skip
+
+
+def words(request: JsonObject) -> str:
+    """What our last message of a request says."""
+    return "\n".join(b["text"] for b in request["messages"][-1]["content"] if b["type"] == "text")
+
+
+class Notebook:
+    """Tools that answer, and remember."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[int, str]] = []
+        self.observed: list[tuple[int, list[str]]] = []
+        self.forgot = 0
+
+    async def run(self, name: str, tool_input: JsonObject, turn: int) -> JsonObject:
+        return {"content": [text(f"result of {tool_input['query']}")]}
+
+    def seen(self, turn: int, name: str, tool_input: JsonObject, result: JsonObject) -> None:
+        self.told.append((turn, tool_input["query"]))
+
+    async def observe(self, turn: int, message: JsonObject) -> None:
+        self.observed.append((turn, [block["type"] for block in message["content"]]))
+
+    def forget(self) -> None:
+        self.forgot += 1
+
+
+class Setting:
+    """A store, a scripted model, and subagents that talk to it."""
+
+    def __init__(self, folder: Path, answers: Iterable[Scripted], max_turns: int = 3) -> None:
+        self.wire = ScriptedTransport(answers)
+        self.tools = Notebook()
+        self.store = Store.open(str(folder))
+        self.models = Models(self.wire)
+        made = frame(REVIEWER, "offline", "high", [{**SEARCH_TOOL}])
+        self.frame = made.model_copy(update={"max_turns": max_turns})
+
+    async def post(self, **orders: Any) -> None:
+        data = Orders.model_validate(orders).model_dump_json().encode()
+        await self.store.replace(orders_key("job"), data)
+
+    def subagent(self, allowance: Allowance | None = None, **limits: Any) -> Subagent:
+        asides = Asides(self.store, "job", "task", allowance, finishes=True, **limits)
+        return Subagent(self.models, Journal(self.store, "job"), self.frame, asides)
+
+    async def talk(
+        self,
+        allowance: Allowance | None = None,
+        gate: Any = None,
+        follow_ups: tuple[str, ...] = (),
+        hand_over: Any = None,
+        **limits: Any,
+    ) -> Answered[PlanReview] | Unanswered:
+        subagent = self.subagent(allowance, **limits)
+        return await subagent.converse(
+            PlanReview, {"question": "?"}, self.tools, gate, follow_ups, hand_over
+        )

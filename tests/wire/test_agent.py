@@ -2,55 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import anthropic
 import httpx2
 import pytest
 from temporalio.exceptions import ApplicationError
 
-from activities.agent import Answered, Subagent, Unanswered
+from activities.agent import Answered, Unanswered
 from activities.answers import PlanReview
 from activities.errors import retry_after
-from activities.journal import Journal
-from activities.model import Models
-from activities.roles import Role
-from activities.store import Store
-from tests.wire.scripted import Scripted, ScriptedTransport, failure, message, text, use
+from tests.wire.scripted import GOOD, Scripted, Setting, failure, message, plain, text, use
 from workflows.budget import Allowance
-
-REVIEW = Role("reviewer", PlanReview, tools=("search",), max_turns=3)
-GOOD = message(text('{"changes": []}'))
-
-
-class Notebook:
-    """Tools that answer, and remember."""
-
-    def __init__(self) -> None:
-        self.told: list[tuple[int, str]] = []
-
-    async def run(self, name: str, tool_input: dict[str, Any], turn: int) -> dict[str, Any]:
-        return {"content": [text(f"result of {tool_input['query']}")]}
-
-    def seen(self, turn: int, name: str, tool_input: dict[str, Any], result: Any) -> None:
-        self.told.append((turn, tool_input["query"]))
-
-
-class Setting:
-    def __init__(self, folder: Path, answers: Iterable[Scripted]) -> None:
-        self.wire = ScriptedTransport(answers)
-        self.tools = Notebook()
-        self.store = Store.open(str(folder))
-        self.models = Models(self.wire)
-
-    async def talk(
-        self, allowance: Allowance | None = None, gate: Any = None
-    ) -> Answered[PlanReview] | Unanswered:
-        subagent = Subagent(self.models, Journal(self.store, "job"), "offline", allowance)
-        return await subagent.converse(REVIEW, PlanReview, {"question": "?"}, self.tools, gate)
 
 
 async def test_an_answer_that_follows_the_schema_ends_the_conversation(tmp_path: Path) -> None:
@@ -81,10 +45,29 @@ async def test_every_request_starts_with_the_one_before_it(tmp_path: Path) -> No
     ])  # fmt: skip
     assert isinstance(await setting.talk(), Answered)
     histories = [request["messages"] for request in setting.wire.requests]
-    for shorter, longer in pairwise(histories):
+    for shorter, longer in pairwise(map(plain, histories)):
         assert longer[: len(shorter)] == shorter
     fixed = [{k: r[k] for k in ("system", "tools", "output_config")} for r in setting.wire.requests]
     assert all(request == fixed[0] for request in fixed)
+
+
+async def test_an_answer_cut_off_before_its_first_word_leaves_no_empty_message(
+    tmp_path: Path,
+) -> None:
+    setting = Setting(tmp_path, [message(stop="max_tokens"), GOOD])
+    assert isinstance(await setting.talk(), Answered)
+    (only,) = setting.wire.requests[1]["messages"]
+    assert only["role"] == "user"
+    assert "cut off" in only["content"][-1]["text"]
+
+
+async def test_a_remark_before_a_web_search_is_not_part_of_the_answer(tmp_path: Path) -> None:
+    searched = [
+        {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {"query": "a"}},
+        {"type": "web_search_tool_result", "tool_use_id": "s1", "content": []},
+    ]
+    remarked = message(text("I'll look that up."), *searched, *GOOD["content"])
+    assert isinstance(await Setting(tmp_path, [remarked]).talk(), Answered)
 
 
 async def test_malformed_json_goes_back_twice_with_what_is_wrong(tmp_path: Path) -> None:
@@ -172,12 +155,25 @@ async def test_calling_tools_for_ever_ends_with_a_request_to_answer(tmp_path: Pa
     assert "answer now" in str(setting.wire.requests[-1]["messages"])
 
 
-async def test_no_turn_starts_once_the_allowance_is_spent(tmp_path: Path) -> None:
-    setting = Setting(tmp_path, [message(use("search", query="a"), stop="tool_use"), GOOD])
-    spoken = await setting.talk(Allowance(tokens=100))
+async def test_no_turn_starts_without_an_allowance(tmp_path: Path) -> None:
+    setting = Setting(tmp_path, [GOOD])
+    spoken = await setting.talk(Allowance(tokens=0))
     assert isinstance(spoken, Unanswered)
     assert spoken.why == "out_of_budget"
-    assert len(setting.wire.requests) == 1
+    assert setting.wire.requests == []
+
+
+async def test_what_the_providers_tools_brought_is_shown_to_the_tools(tmp_path: Path) -> None:
+    page = {"type": "web_fetch_tool_result", "tool_use_id": "s1", "content": {
+        "type": "web_fetch_tool_result_error", "error_code": "unavailable"}}  # fmt: skip
+    setting = Setting(tmp_path, [message(page, text("…"), stop="pause_turn"), GOOD])
+    await setting.talk()
+    setting.tools.observed.clear()
+    await setting.talk()
+    assert [(turn, blocks[0]) for turn, blocks in setting.tools.observed] == [
+        (0, "web_fetch_tool_result"), (1, "text"),
+    ], "a replay shows what the journal kept"  # fmt: skip
+    assert len(setting.wire.requests) == 2
 
 
 async def test_a_second_attempt_pays_for_nothing_the_first_had_finished(tmp_path: Path) -> None:
@@ -199,7 +195,6 @@ async def test_a_second_attempt_pays_for_nothing_the_first_had_finished(tmp_path
         (failure(403, "permission_error"), "authentication", True),
         (failure(400, "invalid_request_error"), "bad_request", True),
         (failure(404, "not_found_error"), "bad_request", True),
-        (failure(413, "request_too_large"), "bad_request", True),
         (failure(422, "invalid_request_error"), "bad_request", True),
         (failure(429, "rate_limit_error", retry_after="7"), "rate_limited", False),
         (failure(500, "api_error"), "api_error", False),

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from temporalio.exceptions import ApplicationError
 
-from activities.journal import Journal, fingerprint_of
+from activities.journal import Journal, Turn, fingerprint_of
 from activities.store import Missing, Store
 from workflows.quotes import StoredText
 from workflows.settings import Settings
@@ -49,36 +50,102 @@ async def test_another_request_or_another_job_is_another_turn(store: Store) -> N
     assert ask.sold == 3
 
 
-async def test_attempts_that_race_agree_on_the_first_answer(store: Store) -> None:
+async def test_attempts_that_race_agree_on_the_first_answer_and_count_both(store: Store) -> None:
     both_asked = asyncio.Barrier(2)
-    sold: list[str] = []
+    first_kept = asyncio.Event()
 
-    def ask(name: str, delay: float) -> Any:
-        async def answer() -> dict[str, Any]:
-            await both_asked.wait()
-            await asyncio.sleep(delay)
-            sold.append(name)
-            return {"id": name}
+    async def fast() -> dict[str, Any]:
+        await both_asked.wait()
+        return {"id": "fast"}
 
-        return answer
+    async def slow() -> dict[str, Any]:
+        await both_asked.wait()
+        await first_kept.wait()
+        return {"id": "slow"}
 
-    fast, slow = await asyncio.gather(
-        Journal(store, "job").turn(REQUEST, ask("fast", 0)),
-        Journal(store, "job").turn(REQUEST, ask("slow", 0.05)),
-    )
-    assert sold == ["fast", "slow"]
-    assert fast.message == slow.message == {"id": "fast"}
-    assert slow.bought_again
+    async def buy(ask: Any) -> Turn:
+        turn = await Journal(store, "job").turn(REQUEST, ask)
+        first_kept.set()
+        return turn
+
+    turns = await asyncio.gather(buy(fast), buy(slow))
+    assert [turn.message for turn in turns] == [{"id": "fast"}] * 2
+    assert [turn.bought_again for turn in turns] == [1, 1]
+    replayed = await Journal(store, "job").turn(REQUEST, Provider())
+    assert replayed.bought_again == 1
 
 
-async def test_a_turn_asked_for_and_lost_counts_as_bought_again(store: Store) -> None:
+async def test_who_comes_too_late_to_be_counted_buys_nothing(store: Store) -> None:
+    """Between a look at the journal and the purchase, another attempt may have kept the turn."""
+
+    class Slow(Store):
+        async def put_new(self, key: str, data: bytes) -> bool:
+            if "asked" in key:
+                await Journal(store, "job").turn(REQUEST, winner)
+            return await super().put_new(key, data)
+
+    winner, loser = Provider(), Provider()
+    turn = await Journal(Slow(store._objects), "job").turn(REQUEST, loser)
+    assert (winner.sold, loser.sold) == (1, 0)
+    assert turn.bought_again == 0
+
+
+async def test_every_turn_asked_for_and_lost_counts_as_bought_again(store: Store) -> None:
     async def killed() -> dict[str, Any]:
         raise asyncio.CancelledError
 
-    with pytest.raises(asyncio.CancelledError):
-        await Journal(store, "job").turn(REQUEST, killed)
+    for _ in range(2):
+        with pytest.raises(asyncio.CancelledError):
+            await Journal(store, "job").turn(REQUEST, killed)
     turn = await Journal(store, "job").turn(REQUEST, Provider())
-    assert turn.bought_again
+    assert turn.bought_again == 2
+    again = await Journal(store, "job").turn(REQUEST, Provider())
+    assert again.bought_again == 2
+
+
+async def test_an_answer_that_broke_off_may_have_been_paid_for(store: Store) -> None:
+    async def cut() -> dict[str, Any]:
+        raise ApplicationError("the stream ended", type="broken_answer")
+
+    with pytest.raises(ApplicationError):
+        await Journal(store, "job").turn(REQUEST, cut)
+    assert (await Journal(store, "job").turn(REQUEST, Provider())).bought_again == 1
+
+
+async def test_a_journal_of_an_earlier_release_is_read(store: Store) -> None:
+    key = f"journal/job/{fingerprint_of(REQUEST)}"
+    await store.put_new(f"{key}.asked", b"")
+    await store.put_new(f"{key}.json", b'{"message": {"id": "old"}, "bought_again": true}')
+    turn = await Journal(store, "job").turn(REQUEST, Provider())
+    assert (turn.message, turn.bought_again) == ({"id": "old"}, 1)
+
+
+async def test_what_was_put_in_before_a_request_is_put_in_again(store: Store) -> None:
+    said = iter([None, {"texts": ["first"]}, {"texts": ["second"]}])
+
+    async def decide() -> dict[str, Any] | None:
+        return next(said)
+
+    journal = Journal(store, "job")
+    assert await journal.aside(REQUEST, decide) is None
+    assert await journal.aside(REQUEST, decide) == {"texts": ["first"]}
+    assert await journal.aside(REQUEST, decide) == {"texts": ["first"]}
+    assert next(said) == {"texts": ["second"]}, "what is kept is not decided again"
+
+
+async def test_a_batch_is_placed_once_and_again_only_where_it_was_lost(store: Store) -> None:
+    placed: list[str] = []
+
+    async def place() -> str:
+        placed.append(f"batch_{len(placed) + 1}")
+        return placed[-1]
+
+    assert await Journal(store, "job").errand(REQUEST, place) == "batch_1"
+    assert await Journal(store, "job").errand(REQUEST, place) == "batch_1"
+    await Journal(store, "job").drop_errand(REQUEST)
+    assert await Journal(store, "job").errand(REQUEST, place) == "batch_2"
+    turn = await Journal(store, "job").keep(REQUEST, {"id": "m"})
+    assert turn.bought_again == 0, "a batch that came to nothing is not billed"
 
 
 async def test_an_error_is_not_billed_so_the_next_try_is_a_first_purchase(store: Store) -> None:

@@ -1,0 +1,110 @@
+"""One MCP server as this worker knows it: its connection, and the tools it was first seen with.
+
+What a server said of its tools is remembered and held against it: a tool that is gone or that is
+described differently later is not called, since no model and nobody who whitelisted it has seen it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from activities.mcp.connection import Connection, Trouble
+from activities.mcp.definitions import definition
+from activities.mcp.settings import ServerSettings
+
+if TYPE_CHECKING:
+    from mcp.types import CallToolResult
+
+JsonObject = dict[str, Any]
+PAUSE_SECONDS = 30.0
+"""After a server could not be reached, others are told so for this long without trying again."""
+
+
+class Server:
+    def __init__(self, name: str, settings: ServerSettings, environment: Mapping[str, str]) -> None:
+        self.name = name
+        self.settings = settings
+        self._environment = environment
+        self._connection: Connection | None = None
+        self._all: set[Connection] = set()
+        self._known: dict[str, JsonObject | str] | None = None
+        self._unreachable: Trouble | None = None
+        self._again_at = 0.0
+        self._closed = False
+
+    async def definitions(self) -> dict[str, JsonObject]:
+        """The whitelisted tools that can be used; none where the server cannot be reached."""
+        if self._known is None:
+            try:
+                connection = self._connected()
+                with connection.held():
+                    await self._seen(connection)
+            except Trouble:
+                return {}  # said in `problems`
+        known = self._known or {}
+        return {tool: found for tool, found in known.items() if isinstance(found, dict)}
+
+    async def call(self, tool: str, arguments: JsonObject) -> CallToolResult:
+        """What the tool returned; `Trouble` for all else."""
+        connection = self._connected()
+        with connection.held():
+            offered = await self._seen(connection)
+            known = (self._known or {})[tool]
+            if isinstance(known, str):
+                raise Trouble(f"cannot be asked for {tool!r}: {known}")
+            if offered[tool] != known:
+                now = offered[tool]
+                changed = now if isinstance(now, str) else "it is described differently now"
+                raise Trouble(
+                    f"has changed its tool {tool!r} since this worker first saw it ({changed}); "
+                    "it is not called until the worker is restarted"
+                )
+            return await connection.call(tool, arguments)
+
+    def problems(self) -> list[str]:
+        if self._unreachable:
+            return [f"the MCP server {self.name!r} {self._unreachable}"]
+        known = self._known or {}
+        return [
+            f"the tool {tool!r} of the MCP server {self.name!r} is left out: {why}"
+            for tool, why in known.items()
+            if isinstance(why, str)
+        ]
+
+    async def close(self) -> None:
+        self._closed = True
+        await asyncio.gather(*(connection.closed() for connection in self._all))
+
+    def _connected(self) -> Connection:
+        """The open connection, or a new one; those who come while it opens share its fate."""
+        if self._closed:
+            raise Trouble("is closed: this worker is shutting down")
+        if self._connection is None or self._connection.retired:
+            if self._unreachable and asyncio.get_running_loop().time() < self._again_at:
+                raise Trouble(str(self._unreachable))
+            self._connection = Connection(self.name, self.settings, self._environment)
+            self._all.add(self._connection)
+            self._connection.when_gone(self._all.discard)
+        return self._connection
+
+    async def _seen(self, connection: Connection) -> dict[str, JsonObject | str]:
+        """The whitelisted tools as the server describes them now, or why one cannot be used."""
+        try:
+            client = await connection.client()
+            listed = await connection.tools()
+        except Trouble as trouble:
+            self._unreachable = trouble
+            self._again_at = asyncio.get_running_loop().time() + PAUSE_SECONDS
+            raise
+        self._unreachable = None
+        offered: dict[str, JsonObject | str] = {
+            tool: definition(self.name, listed[tool], client.session)
+            if tool in listed
+            else "the server does not offer it"
+            for tool in self.settings.tools
+        }
+        if self._known is None:
+            self._known = offered
+        return offered

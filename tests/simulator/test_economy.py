@@ -1,0 +1,112 @@
+"""Verification through batches: half the price, and a worker that takes over waits for the same."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from datetime import timedelta
+
+import httpx2
+import pytest
+
+import worker
+from activities.errands import Errands
+from tests.simulator.brains import Offline
+from tests.simulator.jobs import (
+    QUESTION,
+    Office,
+    Wire,
+    cost,
+    credentials,
+    documents,
+    office,
+    refused,
+    temporal,
+)
+from tests.simulator.simulator import Settings, Simulator
+
+__all__ = ["credentials", "documents", "office", "temporal"]
+
+BATCHES = "/v1/messages/batches"
+DELAY = 3600.0
+
+
+class Clock:
+    """The wall clock, which a test can set forward."""
+
+    def __init__(self) -> None:
+        self._ahead = 0.0
+
+    def __call__(self) -> float:
+        return time.time() + self._ahead
+
+    def forward(self, seconds: float) -> None:
+        self._ahead += seconds
+
+
+class Patient(Wire):
+    """Says when a batch is asked about; its id is kept by then."""
+
+    def __init__(self, simulator: Simulator) -> None:
+        super().__init__(simulator)
+        self.placed = 0
+        self._asked = asyncio.Event()
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        response = await super().handle_async_request(request)
+        if request.url.path.startswith(f"{BATCHES}/"):
+            self._asked.set()
+        self.placed += request.url.path == BATCHES
+        return response
+
+    async def asked_about_a_batch(self) -> None:
+        await asyncio.wait_for(self._asked.wait(), 90)
+
+    def batches(self) -> set[str]:
+        """Those that were asked about, by their addresses."""
+        return {p for m, p, _ in self.calls if p.startswith(f"{BATCHES}/msg") and m == "GET"}
+
+    def forget(self) -> None:
+        self.calls.clear()
+        self._asked.clear()
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Batches are asked about often, and a worker that is stopped does not wait for them."""
+    monkeypatch.setattr(Errands.__init__, "__defaults__", (0.1,))
+    monkeypatch.setattr(worker, "DRAIN", timedelta(0))
+
+
+async def test_a_worker_that_takes_over_waits_for_the_batch_that_was_placed(
+    office: Office, documents: str
+) -> None:
+    clock = Clock()
+    wire = Patient(Simulator(Offline(), Settings(batch_delay=DELAY), clock=clock))
+    async with office.working(wire):
+        handle = await office.start(QUESTION, corpus=documents, economy=True, max_passes=0)
+        await wire.asked_about_a_batch()
+    before = wire.batches()
+    assert before
+
+    wire.forget()
+    async with office.working(wire):
+        await wire.asked_about_a_batch()
+        clock.forward(DELAY)
+        result = await handle.result()
+
+    records = wire.simulator.records
+    batched = [record for record in records if record.path == "batch"]
+    assert refused(records) == []
+    assert before <= wire.batches(), "a batch that was placed was left behind"
+    assert {record.title for record in batched} == {"VerifierAnswer"}
+    assert not any(r.title == "VerifierAnswer" for r in records if r.path != "batch")
+    # As many batches as turns: none was placed a second time for the same turn.
+    assert wire.placed == len(batched) == len({r.fingerprint for r in batched})
+
+    verified = result.telemetry.by_role["verifier"]
+    assert verified.turns == len(batched)
+    assert verified.usd == pytest.approx(sum(cost(r, batch=False) for r in batched) / 2)
+    assert result.telemetry.usd == pytest.approx(sum(map(cost, records)))
+    assert result.telemetry.turns_bought_again == 0
+    assert result.contradictions

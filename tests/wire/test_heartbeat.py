@@ -1,0 +1,85 @@
+"""Signs of life: a subagent that was taken for dead stops when it wakes."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import time
+from datetime import timedelta
+
+import pytest
+from temporalio.exceptions import ApplicationError
+from temporalio.testing import ActivityEnvironment
+
+from activities.heartbeat import beating
+
+
+def environment(seconds: float) -> ActivityEnvironment:
+    env = ActivityEnvironment()
+    env.info = dataclasses.replace(env.info, heartbeat_timeout=timedelta(seconds=seconds))
+    return env
+
+
+async def test_the_body_is_heard_of_while_it_runs() -> None:
+    beats = 0
+    heard = asyncio.Event()
+    env = environment(60)
+
+    def beat(*_: object) -> None:
+        nonlocal beats
+        beats += 1
+        if beats == 3:
+            heard.set()
+
+    env.on_heartbeat = beat
+
+    async def body() -> str:
+        async with beating(every=0.01):
+            await heard.wait()
+        return "done"
+
+    assert await env.run(body) == "done"
+
+
+async def test_who_stood_still_too_long_buys_nothing_more() -> None:
+    bought: list[str] = []
+
+    async def body() -> None:
+        async with beating(every=0.05):
+            await asyncio.sleep(0.1)
+            # As good as a SIGSTOP: nothing in this process moves.
+            time.sleep(0.6)  # noqa: ASYNC251
+            for turn in range(100):
+                await asyncio.sleep(0.05)
+                bought.append(f"turn {turn}")
+
+    with pytest.raises(ApplicationError) as raised:
+        await environment(0.4).run(body)
+    assert raised.value.type == "stood_still"
+    assert not raised.value.non_retryable
+    assert len(bought) <= 1
+
+
+async def test_a_cancellation_passes_through_at_once() -> None:
+    env = environment(60)
+    started = asyncio.Event()
+
+    async def body() -> None:
+        async with beating(every=0.01):
+            started.set()
+            await asyncio.Event().wait()
+
+    task = asyncio.create_task(env.run(body))
+    await started.wait()
+    env.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+async def test_an_error_of_the_body_stays_what_it_is() -> None:
+    async def body() -> None:
+        async with beating():
+            raise ValueError("wrong")
+
+    with pytest.raises(ValueError, match="wrong"):
+        await environment(60).run(body)

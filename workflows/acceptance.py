@@ -1,0 +1,52 @@
+"""Four questions the coordinator asks before it takes a subagent's answer.
+
+Does it answer the objective? Are there obvious holes? Was something adjacent left unexplored? Would
+one proceed on this alone? What fails becomes a precise follow-up to the same subagent, two at most;
+one that says its sources are exhausted is not asked again.
+"""
+
+from __future__ import annotations
+
+from workflows.contracts import Acceptance
+from workflows.outcomes import SubagentOutcome
+
+MAX_FOLLOW_UPS = 2
+SURE = 0.5
+"""Confidence of the surest claim below which one would not proceed."""
+_NAMED = 4
+
+
+def judge(outcome: SubagentOutcome, follow_ups: tuple[str, ...] = ()) -> Acceptance:
+    found = outcome.findings
+    if found is None:
+        return Acceptance(
+            answers=False, complete=False, explored=False, proceed=False, follow_ups=follow_ups
+        )
+    complete = not found.missing
+    return Acceptance(
+        answers=True,
+        complete=complete,
+        # A next step is always suggested; it is a hole only where the answer itself has one.
+        explored=complete or not found.next_step,
+        proceed=found.confidence >= SURE,
+        follow_ups=follow_ups,
+    )
+
+
+def follow_up(outcome: SubagentOutcome, acceptance: Acceptance) -> str | None:
+    """What the same subagent is asked next, or None where its answer is taken as it is."""
+    found = outcome.findings
+    if found is None or acceptance.accepted or found.exhausted:
+        return None
+    if len(acceptance.follow_ups) >= MAX_FOLLOW_UPS:
+        return None
+    asks: list[str] = []
+    if not acceptance.complete:
+        asks.append("Find what you named as missing: " + "; ".join(found.missing[:_NAMED]) + ".")
+    if not acceptance.explored:
+        asks.append(f"You suggested this next, do it: {found.next_step}")
+    if not acceptance.proceed:
+        asks.append("Your surest claim is too weak to go on: find a source that settles it.")
+    question = " ".join(asks)[:1500]
+    # The same words a second time would bring the same answer.
+    return None if question in acceptance.follow_ups else question

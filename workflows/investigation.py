@@ -1,0 +1,220 @@
+"""The fan-out: one research subagent per assignment, side by side, each verified as it returns.
+
+It follows the plan while it changes: a facet that is added starts, one that is dropped is called
+back, and only these are touched.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from temporalio import workflow
+
+from workflows import acceptance, outcomes
+from workflows.briefs import Approach, Known, ResearchBrief, Researched
+from workflows.budget import Allowance
+from workflows.calls import Changed
+from workflows.contracts import ResearchState
+from workflows.outcomes import Failed, FindingsRef, Partial, RateLimited, SubagentOutcome
+from workflows.plan import Facet
+from workflows.policies import researching
+from workflows.pooling import Part, Pooling
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """Work for one research subagent: a facet, or a gap of one."""
+
+    facet: Facet
+    ask: str
+    task: str
+
+    @property
+    def is_follow_up(self) -> bool:
+        return self.task != self.facet.id
+
+
+class Investigation(Pooling):
+    def __init__(self, state: ResearchState, changed: Changed | None = None) -> None:
+        super().__init__(state, changed)
+        self._researchers = asyncio.Semaphore(state.request.parallel)
+        self._promised: dict[str, Allowance] = {}
+        self._waiting: set[str] = set()
+
+    async def _investigate(self, wanted: Callable[[], Sequence[Assignment]]) -> dict[str, Part]:
+        """Research and verify what is wanted, as long as anything is, then pool what it brought."""
+        going: dict[str, asyncio.Task[Part]] = {}
+        called_back: list[asyncio.Task[Part]] = []
+        try:
+            while True:
+                now = {assignment.task: assignment for assignment in wanted()}
+                for task in [task for task in going if task not in now]:
+                    going[task].cancel()
+                    called_back.append(going.pop(task))
+                for task, assignment in now.items():
+                    if task not in going:
+                        going[task] = asyncio.create_task(self._pursue(assignment))
+                open_work = [work for work in going.values() if not work.done()]
+                if not open_work:
+                    break
+                await workflow.wait_condition(
+                    lambda open_work=open_work, tasks=set(now): (  # type: ignore[misc]
+                        any(work.done() for work in open_work)
+                        or {assignment.task for assignment in wanted()} != tasks
+                    )
+                )
+        except BaseException:
+            called_back += going.values()
+            for work in going.values():
+                work.cancel()
+            raise
+        finally:
+            await asyncio.gather(*called_back, return_exceptions=True)
+        parts = {task: work.result() for task, work in going.items()}
+        if any(part.ledger for part in parts.values()):
+            await self._pool([part for part in parts.values() if part.ledger])
+        return parts
+
+    async def _pursue(self, assignment: Assignment) -> Part:
+        """Verification of an assignment starts when it returns, not when the slowest does."""
+        self._waiting.add(assignment.task)
+        try:
+            await workflow.wait_condition(lambda: self._ready(assignment))
+            findings = await self._research(assignment)
+        finally:
+            self._waiting.discard(assignment.task)
+        if not findings:
+            return Part()
+        return await self._check(findings, assignment.task, assignment.facet.title)
+
+    def _ready(self, assignment: Assignment) -> bool:
+        """A facet waits for those it depends on, as long as they are in the plan."""
+        needs = () if assignment.is_follow_up else assignment.facet.depends_on
+        planned = {facet.id for facet in self._plan().facets}
+        return all(need in self.state.outcomes or need not in planned for need in needs)
+
+    async def _research(self, assignment: Assignment) -> tuple[str, ...]:
+        """One subagent, asked again where its outcome calls for it, asked on where it is thin."""
+        found: dict[int, FindingsRef] = {}
+        approach: Approach = "first"
+        previous = ""
+        retries = 0
+        follow_ups: tuple[str, ...] = ()
+        while True:
+            outcome = await self._ask(assignment, retries, approach, previous, follow_ups)
+            if outcome.findings:
+                found[retries] = outcome.findings
+            if self._over():
+                break
+            again = outcomes.retry(outcome, retries)
+            if again is not None:
+                if isinstance(outcome, RateLimited):
+                    await workflow.sleep(timedelta(seconds=outcome.retry_after_seconds))
+                approach, previous = again, getattr(outcome, "reason", "")
+                retries += 1
+                follow_ups = ()
+                self.state.counters.retries += 1
+                continue
+            taken = acceptance.judge(outcome, follow_ups)
+            self.state.acceptances[assignment.task] = taken
+            question = acceptance.follow_up(outcome, taken)
+            if question is None:
+                break
+            follow_ups = (*follow_ups, question)
+            self.state.counters.follow_ups += 1
+        if outcome.findings is None and found:
+            # An earlier try found a part before it failed; that part is kept.
+            kept = list(found.values())[-1]
+            outcome = Partial(findings=kept, missing=(getattr(outcome, "reason", "the rest"),))
+        self.state.counters.partial += outcome.status != "found" and outcome.findings is not None
+        self.state.outcomes[assignment.task] = outcome
+        await self._notify()
+        return tuple(dict.fromkeys(ref.key for ref in found.values()))
+
+    async def _ask(
+        self,
+        assignment: Assignment,
+        attempt: int,
+        approach: Approach,
+        previous: str,
+        follow_ups: tuple[str, ...],
+    ) -> SubagentOutcome:
+        async with self._researchers:
+            allowance = self._share(assignment.task)
+            if self._over() or allowance.is_nothing:
+                return self._not_researched(assignment)
+            counters = self.state.counters
+            counters.spawned += not follow_ups
+            self._waiting.discard(assignment.task)
+            self._promised[assignment.task] = allowance
+            self.state.running += (assignment.task,)
+            counters.parallel_max = max(counters.parallel_max, len(self.state.running))
+            await self._notify()
+            seconds = self.state.request.subagent_seconds
+            brief = ResearchBrief(
+                job=self._job(),
+                facet=assignment.facet,
+                ask=assignment.ask,
+                task=assignment.task,
+                known=self._known(assignment),
+                known_findings=self._known_findings(assignment),
+                attempt=attempt,
+                approach=approach,
+                previous=previous,
+                follow_ups=follow_ups,
+                cycles=self.state.limits.cycles,
+                max_claims=self.state.limits.claims,
+                allowance=allowance,
+                seconds=seconds,
+            )
+            try:
+                answer = await self._call(
+                    "research", brief, Researched, researching(seconds), assignment.facet.title
+                )
+            finally:
+                del self._promised[assignment.task]
+                self.state.running = tuple(
+                    task for task in self.state.running if task != assignment.task
+                )
+        self.state.book("researcher", answer.spend, assignment.facet.id)
+        return answer.outcome
+
+    def _share(self, task: str) -> Allowance:
+        """What one subagent may spend: an equal share of what is not spent and not promised."""
+        left = self.state.request.budget.for_research(self.state.spend, self._promised.values())
+        return left.divided(len(self._waiting | {task}))
+
+    def _not_researched(self, assignment: Assignment) -> Failed:
+        why, mend = (
+            ("the job was told to finish", "run again without finishing early")
+            if self.state.finishing
+            else ("the budget was reached", "raise the budget and run again")
+        )
+        return Failed(
+            asked=assignment.ask, reason=f"{why} before this was researched", try_instead=mend
+        )
+
+    def _over(self) -> bool:
+        """True when research may not start another turn."""
+        broke = self.state.request.budget.exhausted(self.state.spend)
+        return broke or self.state.finishing
+
+    # --- what briefs are made of ----------------------------------------------------------------
+
+    def _known(self, assignment: Assignment) -> tuple[Known, ...]:
+        """What the coordinator puts into the prompt: findings it depends on, or found before."""
+        facet = assignment.facet
+        wanted = (facet.id,) if assignment.is_follow_up else facet.depends_on
+        return tuple(
+            Known(facet=self._plan().facet(fid).title, summary=found.summary)
+            for fid in wanted
+            if (outcome := self.state.outcomes.get(fid)) and (found := outcome.findings)
+        )
+
+    def _known_findings(self, assignment: Assignment) -> tuple[str, ...]:
+        if not assignment.is_follow_up:
+            return ()
+        return tuple(o.findings.key for o in self.state.outcomes.values() if o.findings)

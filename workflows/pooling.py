@@ -1,0 +1,119 @@
+"""Pooling what subagents brought: one ledger, its conflicts verified in parallel batches."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from temporalio.exceptions import ApplicationError
+
+from workflows.briefs import Batch, Job, ReconcileBrief, Reconciled, Verified, VerifyBrief
+from workflows.budget import Allowance
+from workflows.calls import Calls, Changed
+from workflows.contracts import LedgerRef, ResearchState
+from workflows.plan import Plan
+from workflows.policies import BATCHED, MECHANICAL, THINKING
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one assignment brought: a ledger of its own, with the rulings on it."""
+
+    ledger: LedgerRef | None = None
+    rulings: tuple[str, ...] = ()
+
+
+class Pooling(Calls):
+    def __init__(self, state: ResearchState, changed: Changed | None = None) -> None:
+        super().__init__(state, changed)
+        self._verifiers = asyncio.Semaphore(state.request.parallel)
+
+    async def _check(self, findings: tuple[str, ...], task: str, title: str) -> Part:
+        """Hold an assignment's findings against their sources, and judge what conflicts."""
+        checked = await self._reconcile(title, findings=findings)
+        return Part(checked.ledger, await self._verify(checked, task))
+
+    async def _pool(self, parts: Sequence[Part]) -> None:
+        known = [self.state.ledger.key] if self.state.ledger else []
+        pooled = await self._reconcile(
+            "pool all claims",
+            ledgers=(*known, *(part.ledger.key for part in parts if part.ledger)),
+            rulings=tuple(key for part in parts for key in part.rulings),
+        )
+        rulings = await self._verify(pooled, f"pool-{len(self.state.passes)}")
+        if rulings:
+            pooled = await self._reconcile(
+                "settle what was judged", ledgers=(pooled.ledger.key,), rulings=rulings
+            )
+        self.state.ledger = pooled.ledger
+
+    async def _reconcile(
+        self,
+        summary: str,
+        findings: tuple[str, ...] = (),
+        ledgers: tuple[str, ...] = (),
+        rulings: tuple[str, ...] = (),
+    ) -> Reconciled:
+        brief = ReconcileBrief(
+            job=self._job(),
+            plan=self._plan(),
+            findings=findings,
+            ledgers=ledgers,
+            rulings=rulings,
+        )
+        return await self._call("reconcile", brief, Reconciled, MECHANICAL, summary)
+
+    async def _verify(self, pooled: Reconciled, task: str) -> tuple[str, ...]:
+        among = max(1, len(pooled.batches))
+
+        async def judge(batch: Batch, name: str) -> str:
+            async with self._verifiers:
+                self.state.counters.spawned += 1
+                allowance = self.state.request.budget.for_verifying(self.state.spend)
+                brief = VerifyBrief(
+                    job=self._job(allowance.divided(among)),
+                    ledger=pooled.ledger,
+                    batch=batch,
+                    task=name,
+                )
+                policy = BATCHED if self.state.request.economy else THINKING
+                ruled = await self._call(
+                    "verify", brief, Verified, policy, f"{len(batch.groups)} conflicts"
+                )
+            self.state.book("verifier", ruled.spend)
+            return ruled.rulings
+
+        return tuple(
+            await asyncio.gather(
+                *(judge(b, f"verify-{task}-{i}") for i, b in enumerate(pooled.batches))
+            )
+        )
+
+    def _job(self, allowance: Allowance | None = None) -> Job:
+        request = self.state.request
+        return Job(
+            id=self.state.id,
+            journal=self.state.journal,
+            model=request.model,
+            question=request.question,
+            pinned=request.pinned,
+            today=self.state.started_at[:10],
+            corpus=request.corpus,
+            models=request.models,
+            efforts=request.efforts,
+            web=request.web,
+            code=request.code,
+            economy=request.economy,
+            allowance=allowance or Allowance(),
+        )
+
+    def _plan(self) -> Plan:
+        if self.state.plan is None:
+            raise ApplicationError("there is no plan yet", non_retryable=True)
+        return self.state.plan
+
+    def _ledger(self) -> LedgerRef:
+        if self.state.ledger is None:
+            raise ApplicationError("there is no ledger yet", non_retryable=True)
+        return self.state.ledger
