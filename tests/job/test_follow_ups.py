@@ -1,0 +1,112 @@
+"""Before an answer is taken four things are asked; a hole goes back to the same subagent."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+from tests.job.conftest import NO_GAPS, POWER, UNREVIEWED, Office, Rule, Wire, planned, wanted
+from tests.wire.scripted import JsonObject, message, plain, text, use
+from workflows.coordinator import ResearchWorkflow
+
+HOURS = "The harbour line uses 2.4 gigawatt hours of electricity a year."
+CONTRACT = "The electricity contract ends in December 2027."
+
+
+def spoken(body: JsonObject) -> str:
+    return "\n".join(
+        block["text"]
+        for entry in body["messages"]
+        if entry["role"] == "user"
+        for block in entry["content"]
+        if block["type"] == "text"
+    )
+
+
+def source_of(body: JsonObject) -> str:
+    """The id of the source that holds the sentence, from the results the subagent was sent."""
+    for entry in body["messages"]:
+        for block in entry["content"]:
+            for part in block.get("content") or () if block["type"] == "tool_result" else ():
+                if part["type"] == "search_result" and HOURS in str(part["content"]):
+                    return str(part["source"])
+    raise AssertionError("the search did not bring the power supply's document")
+
+
+def answer(body: JsonObject, sentence: str, *missing: str, **more: object) -> JsonObject:
+    claim = {
+        "text": sentence,
+        "quotes": [{"source_id": source_of(body), "text": sentence}],
+        "confidence": 0.9,
+        "relevance": 0.9,
+    }
+    found = {"summary": sentence, "claims": [claim], "missing": list(missing), "exhausted": False}
+    return message(text(json.dumps({**found, **more})))
+
+
+def thorough(body: JsonObject) -> JsonObject:
+    """Searches, answers with a hole, and fills the hole when it is asked to."""
+    if len(body["messages"]) == 1:
+        asked = "electricity contract harbour line gigawatt hours"
+        return message(use("search", query=asked, aim="supply"), stop="tool_use")
+    if "<follow-up>" in spoken(body) or "found_so_far" in spoken(body):
+        return answer(body, CONTRACT)
+    return answer(body, HOURS, "when the contract ends", next_step="look for the contract")
+
+
+def researcher() -> Rule:
+    return Rule("ResearchAnswer", thorough)
+
+
+async def test_a_hole_goes_back_to_the_same_subagent_with_its_transcript(office: Office) -> None:
+    wire = Wire(planned(POWER), UNREVIEWED, NO_GAPS, researcher())
+    async with office.working(wire):
+        handle = await office.start()
+        result = await handle.result()
+        state = await handle.query(ResearchWorkflow.state)
+    first, _, third = [b for b in wire.requests if wanted(b) == "ResearchAnswer"][:3]
+    before = plain(first["messages"])
+    assert plain(third["messages"])[: len(before)] == before
+    assert "when the contract ends" in spoken(third)
+    texts = {claim.text for claim in result.claims}
+    assert {HOURS, CONTRACT} <= texts
+    taken = state.acceptances["power"]
+    assert taken.accepted
+    assert len(taken.follow_ups) == 1
+    assert result.telemetry.follow_ups == 1
+    assert result.telemetry.by_role["researcher"].turns == 3, "nothing is counted twice"
+
+
+async def test_a_lost_transcript_is_replaced_by_a_brief_of_its_own(office: Office) -> None:
+    folder = Path(office.settings.store)
+
+    def forgetful(body: JsonObject) -> JsonObject:
+        said = thorough(body)
+        if "when the contract ends" in str(said):
+            # The store forgets what this job's subagents said so far.
+            (job,) = (folder / "journal").iterdir()
+            shutil.rmtree(job)
+        return said
+
+    wire = Wire(planned(POWER), UNREVIEWED, NO_GAPS, Rule("ResearchAnswer", forgetful))
+    async with office.working(wire):
+        result = await (await office.start()).result()
+    briefs = wire.asked("ResearchAnswer")
+    fresh = [brief for brief in briefs if "found_so_far" in brief]
+    assert fresh, "a self-contained brief was sent"
+    assert HOURS in str(fresh[0]["found_so_far"])
+    assert {HOURS, CONTRACT} <= {claim.text for claim in result.claims}
+
+
+async def test_exhausted_sources_are_not_asked_on(office: Office) -> None:
+    def tired(body: JsonObject) -> JsonObject:
+        if len(body["messages"]) == 1:
+            return thorough(body)
+        return answer(body, HOURS, "when the contract ends", exhausted=True)
+
+    wire = Wire(planned(POWER), UNREVIEWED, NO_GAPS, Rule("ResearchAnswer", tired))
+    async with office.working(wire):
+        result = await (await office.start()).result()
+    assert result.telemetry.follow_ups == 0
+    assert len([b for b in wire.requests if wanted(b) == "ResearchAnswer"]) == 2
