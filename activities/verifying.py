@@ -55,7 +55,7 @@ class Verifying:
             texts = await asyncio.gather(*(stored_texts(store, f.sources) for f in findings))
             checked = [Ledger.checked(*pair) for pair in zip(findings, texts, strict=True)]
             ledger, candidates = await asyncio.to_thread(
-                _pool, [*ledgers, *checked], rulings, {f.id: f.question for f in brief.plan.facets}
+                _pool, [*ledgers, *checked], rulings, brief.questions
             )
             key = await store.save("ledgers", ledger)
         groups = [Group(claim_ids=c.claim_ids, kind=c.kind, about=c.about) for c in candidates]

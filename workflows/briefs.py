@@ -127,7 +127,8 @@ class ReconcileBrief(Record):
     """Pool findings and ledgers into one ledger, with the rulings there are."""
 
     job: Job
-    plan: Plan
+    questions: dict[str, str]
+    """Of the facets concerned, by their ids."""
     findings: tuple[str, ...] = ()
     ledgers: tuple[str, ...] = ()
     rulings: tuple[str, ...] = ()

@@ -88,7 +88,7 @@ class Investigation(Pooling):
             self._waiting.discard(assignment.task)
         if not findings:
             return Part()
-        return await self._check(findings, assignment.task, assignment.facet.title)
+        return await self._check(findings, assignment.task, assignment.facet)
 
     def _ready(self, assignment: Assignment) -> bool:
         """A facet waits for those it depends on, as long as they are in the plan."""

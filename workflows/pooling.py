@@ -12,7 +12,7 @@ from workflows.briefs import Batch, Job, ReconcileBrief, Reconciled, Verified, V
 from workflows.budget import Allowance
 from workflows.calls import Calls, Changed
 from workflows.contracts import LedgerRef, ResearchState
-from workflows.plan import Plan
+from workflows.plan import Facet, Plan
 from workflows.policies import BATCHED, MECHANICAL, THINKING
 
 
@@ -29,35 +29,38 @@ class Pooling(Calls):
         super().__init__(state, changed)
         self._verifiers = asyncio.Semaphore(state.request.parallel)
 
-    async def _check(self, findings: tuple[str, ...], task: str, title: str) -> Part:
+    async def _check(self, findings: tuple[str, ...], task: str, facet: Facet) -> Part:
         """Hold an assignment's findings against their sources, and judge what conflicts."""
-        checked = await self._reconcile(title, findings=findings)
+        checked = await self._reconcile(facet.title, [facet], findings=findings)
         return Part(checked.ledger, await self._verify(checked, task))
 
     async def _pool(self, parts: Sequence[Part]) -> None:
         known = [self.state.ledger.key] if self.state.ledger else []
+        facets = self._plan().facets
         pooled = await self._reconcile(
             "pool all claims",
+            facets,
             ledgers=(*known, *(part.ledger.key for part in parts if part.ledger)),
             rulings=tuple(key for part in parts for key in part.rulings),
         )
         rulings = await self._verify(pooled, f"pool-{len(self.state.passes)}")
         if rulings:
             pooled = await self._reconcile(
-                "settle what was judged", ledgers=(pooled.ledger.key,), rulings=rulings
+                "settle what was judged", facets, ledgers=(pooled.ledger.key,), rulings=rulings
             )
         self.state.ledger = pooled.ledger
 
     async def _reconcile(
         self,
         summary: str,
+        facets: Sequence[Facet],
         findings: tuple[str, ...] = (),
         ledgers: tuple[str, ...] = (),
         rulings: tuple[str, ...] = (),
     ) -> Reconciled:
         brief = ReconcileBrief(
             job=self._job(),
-            plan=self._plan(),
+            questions={facet.id: facet.question for facet in facets},
             findings=findings,
             ledgers=ledgers,
             rulings=rulings,

@@ -1,0 +1,62 @@
+"""What asking again cannot mend parks the job, with a reason and a remedy, until somebody acts."""
+
+from __future__ import annotations
+
+import httpx2
+import pytest
+
+from tests.job.conftest import (
+    NO_GAPS,
+    PASSENGERS,
+    POWER,
+    UNREVIEWED,
+    Office,
+    Rule,
+    Wire,
+    about,
+    planned,
+    status_when,
+)
+from tests.wire.scripted import failure
+from workflows.commands import Resume
+from workflows.coordinator import ResearchWorkflow
+
+SPENT = httpx2.Response(
+    429,
+    json={
+        "type": "error",
+        "error": {
+            "type": "rate_limit_error",
+            "message": "monthly limit",
+            "details": {"error_code": "enforced_spend_limit_reached"},
+        },
+    },
+)
+
+
+@pytest.mark.parametrize(
+    ("answer", "remedy"),
+    [
+        pytest.param(failure(401, "authentication_error"), "ANTHROPIC_API_KEY", id="a wrong key"),
+        pytest.param(failure(404, "not_found_error"), "the model's name", id="an unknown model"),
+        pytest.param(failure(400, "invalid_request_error"), "refuses", id="a bad request"),
+        pytest.param(SPENT, "spend limit", id="a spent limit"),
+    ],
+)
+async def test_only_what_failed_is_asked_again_after_resume(
+    office: Office, answer: httpx2.Response, remedy: str
+) -> None:
+    fault = Rule("ResearchAnswer", lambda _: answer, when=about(POWER["title"]), times=1)
+    wire = Wire(fault, planned(PASSENGERS, POWER), UNREVIEWED, NO_GAPS)
+    async with office.working(wire):
+        handle = await office.start()
+        status = await status_when(handle, lambda s: s.blocked is not None)
+        assert status.blocked
+        assert status.blocked.step == "research"
+        assert remedy in status.blocked.remedy
+        assert await handle.execute_update(ResearchWorkflow.resume, Resume()) == "resumed"
+        result = await handle.result()
+    assert result.status == "complete"
+    assert result.telemetry.turns_bought_again == 0
+    plans = len(wire.asked("PlanDraft")) + len(wire.asked("PlanReview"))
+    assert plans == 2, "nothing before the failure was bought again"
