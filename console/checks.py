@@ -11,15 +11,14 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from console.faults import BadInputError
-from workflows.budget import Budget
 from workflows.contracts import MAX_QUESTION_WORDS, ResearchRequest
-from workflows.models import MODELS, OFFLINE
+from workflows.models import MIXED, MODELS, OFFLINE
 from workflows.plan import Effort
+from workflows.roles import EFFORTS, ROLES
 from workflows.settings import Settings
 
 READABLE = frozenset(
@@ -27,42 +26,20 @@ READABLE = frozenset(
     | {".md", ".mdown", ".mkd", ".ndjson", ".pdf", ".pptm", ".pptx", ".rest", ".rst", ".tab"}
     | {".text", ".tsv", ".txt", ".xhtml", ".xlsm", ".xlsx"}
 )
-MAX_FACETS = 60
-MAX_PASSES = 20
 # The embedded server's file, the store and the indexes of a small job take a few megabytes.
 MIN_FREE_BYTES = 50_000_000
 
 _JOB_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,199}")
+_DOMAIN = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)+(/[^\s]*)?")
 
 
-@dataclass(frozen=True)
-class Wish:
-    """A job as it was typed."""
-
-    question: str
-    corpus: Path | None = None
-    effort: str = Effort.STANDARD.value
-    max_passes: int | None = None
-    max_facets: int | None = None
-    budget_usd: float | None = None
-    model: str | None = None
-
-
-def request(wish: Wish, settings: Settings) -> ResearchRequest:
-    """The wish as a request the coordinator takes."""
-    name = model(wish.model, settings)
-    folder = corpus(wish.corpus)
-    if folder is None:
-        raise BadInputError("There is nothing to read: name a folder with --corpus DIR.")
-    return ResearchRequest(
-        question=question(wish.question),
-        corpus=str(folder) if folder else None,
-        model=name,
-        effort=effort(wish.effort),
-        max_passes=_within("--max-passes", wish.max_passes, 0, MAX_PASSES),
-        max_facets=_within("--max-facets", wish.max_facets, 1, MAX_FACETS),
-        budget=Budget(usd=budget(wish.budget_usd)),
-    )
+def tokens(count: int | None) -> int | None:
+    if count is not None and count <= 0:
+        raise BadInputError(
+            f"A budget of {count} tokens is not possible: give --budget-tokens a number above 0, or"
+            " leave it out for no limit."
+        )
+    return count
 
 
 def question(text: str) -> str:
@@ -108,11 +85,13 @@ def corpus(path: Path | None) -> Path | None:
 def model(name: str | None, settings: Settings) -> str:
     """A model that is known and can be paid for; any name where an endpoint of one's own is set."""
     name = settings.default_model if name is None else name.strip()
-    if name == OFFLINE or (name and settings.base_url):
+    own = settings.base_url is not None or settings.provider != "anthropic"
+    if name == OFFLINE or (name and own):
         return name
-    if name not in MODELS:
+    if name not in (MIXED, *MODELS):
         raise BadInputError(
-            f"The model {name!r} is not known: choose one of {', '.join(MODELS)}, or set"
+            f"The model {name!r} is not known: choose one of {', '.join((OFFLINE, MIXED))} (each"
+            f" role its own), {', '.join(known for known in MODELS if known != OFFLINE)}, or set"
             " ANTHROPIC_BASE_URL to an endpoint that has it."
         )
     if not settings.has_credentials:
@@ -120,6 +99,27 @@ def model(name: str | None, settings: Settings) -> str:
             f"There is no key for {name}: set ANTHROPIC_API_KEY, or use --model {OFFLINE}."
         )
     return name
+
+
+def affordable(request: ResearchRequest, settings: Settings) -> None:
+    """Every model the request names is known and can be paid for."""
+    for name in (request.model, *request.models.values()):
+        model(name, settings)
+
+
+def role_variables(env: Mapping[str, str]) -> None:
+    """A setting for a role that does not exist would be ignored in silence."""
+    for prefix in ("RESEARCH_MODEL_", "RESEARCH_EFFORT_"):
+        for name in env:
+            if name.startswith(prefix) and name.removeprefix(prefix).lower() not in ROLES:
+                raise BadInputError(
+                    f"{name} is for no role: the roles are {', '.join(ROLES)}, as in"
+                    f" {prefix}{next(iter(ROLES)).upper()}."
+                )
+            if name.startswith("RESEARCH_EFFORT_") and env[name] not in ("", *EFFORTS):
+                raise BadInputError(
+                    f"{name}={env[name]} is not an effort: choose one of {', '.join(EFFORTS)}."
+                )
 
 
 def effort(name: str) -> Effort:
@@ -174,6 +174,11 @@ def writable(folder: Path, option: str) -> Path:
     return folder
 
 
+def role_models(settings: Settings) -> dict[str, str]:
+    """The models set for single roles, each one known and paid for."""
+    return {role: model(name, settings) for role, name in settings.models.items()}
+
+
 def local_settings(settings: Settings) -> Settings:
     """The settings with absolute folders that are there and can be written to."""
     state = writable(Path(settings.state_dir), "RESEARCH_HOME")
@@ -183,7 +188,16 @@ def local_settings(settings: Settings) -> Settings:
     return settings.model_copy(update={"state_dir": str(state), "store": store})
 
 
-def _within(option: str, value: int | None, low: int, high: int) -> int | None:
+def domain(text: str) -> str:
+    text = text.strip().lower()
+    if not _DOMAIN.fullmatch(text):
+        raise BadInputError(
+            f"{text!r} is not a domain: write it as example.org, without https:// before it."
+        )
+    return text
+
+
+def within(option: str, value: int | None, low: int, high: int) -> int | None:
     if value is not None and not low <= value <= high:
         raise BadInputError(
             f"{option} {value} is not possible: give a number from {low} to {high}."

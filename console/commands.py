@@ -1,17 +1,19 @@
-"""The commands, as a person types them. What they do is in `desk`, imported when one is called."""
+"""The commands, as a person types them. What they do is imported when one is called."""
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
+from console import controls, options
 from console.faults import ConsoleError, ExitCode
 
 if TYPE_CHECKING:
-    from console.checks import Wish
+    from console.wishes import Wish
 
 
 class _Front(TyperGroup):
@@ -35,95 +37,84 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-Question = Annotated[str, typer.Argument(help="The question, in quotes.", show_default=False)]
-JobId = Annotated[str, typer.Argument(metavar="ID", help="The job's id.", show_default=False)]
-Corpus = Annotated[
-    Path | None, typer.Option("--corpus", metavar="DIR", help="A folder of documents to read.")
-]
-Effort = Annotated[str, typer.Option("--effort", help="quick, standard or deep.")]
-MaxPasses = Annotated[
-    int | None, typer.Option("--max-passes", metavar="N", help="Refinement passes at most.")
-]
-MaxFacets = Annotated[
-    int | None, typer.Option("--max-facets", metavar="N", help="Sub-questions at most.")
-]
-Budget = Annotated[
-    float | None, typer.Option("--budget-usd", metavar="X", help="A hard limit in dollars.")
-]
-Model = Annotated[
-    str | None,
-    typer.Option("--model", metavar="NAME", help="A Claude model, or `offline`, which needs none."),
-]
-NewId = Annotated[
-    str | None, typer.Option("--id", metavar="ID", help="Name the job, or take it up again.")
-]
-Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Where the report goes.")]
-FailOnGaps = Annotated[
-    bool, typer.Option("--fail-on-gaps", help="Exit with 3 where gaps are left.")
-]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
 
+def _wish(ctx: typer.Context) -> Wish:
+    """The job as it was typed: options are called what the wish calls them."""
+    from console.wishes import Wish
 
-def _wish(
-    question: str,
-    corpus: Path | None,
-    effort: str,
-    max_passes: int | None,
-    max_facets: int | None,
-    budget_usd: float | None,
-    model: str | None,
-) -> Wish:
-    from console.checks import Wish
-
-    return Wish(question, corpus, effort, max_passes, max_facets, budget_usd, model)
+    names = {field.name for field in fields(Wish)}
+    typed: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in ctx.params.items()
+        if name in names and value is not None
+    }
+    return Wish(**typed)
 
 
 @app.command()
 def run(
-    question: Question,
-    corpus: Corpus = None,
-    effort: Effort = "standard",
-    max_passes: MaxPasses = None,
-    max_facets: MaxFacets = None,
-    budget_usd: Budget = None,
-    model: Model = None,
-    job_id: NewId = None,
-    out: Out = Path("out"),
-    fail_on_gaps: FailOnGaps = False,
-    as_json: Json = False,
+    ctx: typer.Context,
+    question: options.Question,
+    corpus: options.Corpus = None,
+    web: options.Web = None,
+    allow_domains: options.AllowDomains = None,
+    block_domains: options.BlockDomains = None,
+    code: options.Code = False,
+    effort: options.Effort = "standard",
+    max_passes: options.MaxPasses = None,
+    max_facets: options.MaxFacets = None,
+    budget_usd: options.BudgetUsd = None,
+    budget_tokens: options.BudgetTokens = None,
+    economy: options.Economy = False,
+    approve: options.Approve = False,
+    approve_within: options.ApproveWithin = None,
+    unanswered: options.Unanswered = None,
+    model: options.Model = None,
+    job_id: options.NewId = None,
+    out: options.Out = Path("out"),
+    fail_on_gaps: options.FailOnGaps = False,
+    as_json: options.Json = False,
 ) -> None:
     """Research a question to its end and write report.md, report.html and report.json.
 
-    Exit code 0: a report was written. 3: the same, with gaps, under --fail-on-gaps. 4: nothing was
-    found. 2: the command must change. 1: failed or blocked.
+    Exit codes: 0 a report was written, 1 failed or blocked, 2 bad input,
+    3 gaps are left (with --fail-on-gaps), 4 nothing was found.
     """
     from console import desk
 
-    wish = _wish(question, corpus, effort, max_passes, max_facets, budget_usd, model)
-    raise typer.Exit(desk.run(wish, job_id, out, fail_on_gaps=fail_on_gaps, as_json=as_json))
+    raise typer.Exit(desk.run(_wish(ctx), job_id, out, fail_on_gaps=fail_on_gaps, as_json=as_json))
 
 
 @app.command()
 def start(
-    question: Question,
-    corpus: Corpus = None,
-    effort: Effort = "standard",
-    max_passes: MaxPasses = None,
-    max_facets: MaxFacets = None,
-    budget_usd: Budget = None,
-    model: Model = None,
-    job_id: NewId = None,
-    as_json: Json = False,
+    ctx: typer.Context,
+    question: options.Question,
+    corpus: options.Corpus = None,
+    web: options.Web = None,
+    allow_domains: options.AllowDomains = None,
+    block_domains: options.BlockDomains = None,
+    code: options.Code = False,
+    effort: options.Effort = "standard",
+    max_passes: options.MaxPasses = None,
+    max_facets: options.MaxFacets = None,
+    budget_usd: options.BudgetUsd = None,
+    budget_tokens: options.BudgetTokens = None,
+    economy: options.Economy = False,
+    approve: options.Approve = False,
+    approve_within: options.ApproveWithin = None,
+    unanswered: options.Unanswered = None,
+    model: options.Model = None,
+    job_id: options.NewId = None,
+    as_json: options.Json = False,
 ) -> None:
     """Start a job on a configured server and return at once."""
     from console import desk
 
-    wish = _wish(question, corpus, effort, max_passes, max_facets, budget_usd, model)
-    raise typer.Exit(desk.start(wish, job_id, as_json=as_json))
+    raise typer.Exit(desk.start(_wish(ctx), job_id, as_json=as_json))
 
 
 @app.command()
-def watch(job_id: JobId) -> None:
+def watch(job_id: options.JobId) -> None:
     """Show a job until it ends."""
     from console import desk
 
@@ -131,7 +122,7 @@ def watch(job_id: JobId) -> None:
 
 
 @app.command()
-def status(job_id: JobId, as_json: Json = False) -> None:
+def status(job_id: options.JobId, as_json: options.Json = False) -> None:
     """Say where a job stands."""
     from console import enquiries
 
@@ -139,7 +130,15 @@ def status(job_id: JobId, as_json: Json = False) -> None:
 
 
 @app.command()
-def result(job_id: JobId, out: Out = Path("out")) -> None:
+def plan(job_id: options.JobId, as_json: options.Json = False) -> None:
+    """Show a job's plan; with --json as a file that can be edited for `approve --plan`."""
+    from console import enquiries
+
+    raise typer.Exit(enquiries.plan(job_id, as_json=as_json))
+
+
+@app.command()
+def result(job_id: options.JobId, out: options.Out = Path("out")) -> None:
     """Write the report of a finished job."""
     from console import enquiries
 
@@ -153,28 +152,25 @@ def list_jobs(
         typer.Option(
             "--status",
             metavar="S",
-            help="running, blocked, completed, failed, cancelled, terminated or timed_out.",
+            help="running, blocked, paused, awaiting_approval, completed, failed, cancelled,"
+            " terminated or timed_out.",
         ),
     ] = None,
-    as_json: Json = False,
+    as_json: options.Json = False,
 ) -> None:
     """List the jobs, newest first."""
-    from console import enquiries
+    from console import listing
 
-    raise typer.Exit(enquiries.list_jobs(only, as_json=as_json))
-
-
-@app.command()
-def resume(job_id: JobId, out: Out = Path("out")) -> None:
-    """Go on with a job that is blocked or was left unfinished."""
-    from console import desk
-
-    raise typer.Exit(desk.resume(job_id, out))
+    raise typer.Exit(listing.list_jobs(only, as_json=as_json))
 
 
 @app.command()
-def cancel(job_id: JobId) -> None:
-    """End a job without a report."""
-    from console import desk
+def roles() -> None:
+    """Show which model, effort and tools each role has."""
+    from console import staff
+    from console.session import current_settings
 
-    raise typer.Exit(desk.cancel(job_id))
+    raise typer.Exit(staff.roles(current_settings()))
+
+
+app.add_typer(controls.app)

@@ -21,7 +21,7 @@ from workflows.settings import Settings
 
 
 async def connect(
-    settings: Settings, address: str | None = None, *, patience: float = 5.0
+    settings: Settings, address: str | None = None, *, patience: float = 15.0
 ) -> Client:
     """A client of the server at `address`, or of the one Temporal's own variables and profile name.
 

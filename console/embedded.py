@@ -14,7 +14,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sysconfig
 import time
@@ -23,16 +22,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from console import keeper
+from console import keeper, ports
 from console.faults import BadInputError, ConsoleError, last_lines
 
-HOST = "127.0.0.1"
+HOST = ports.HOST
 PORT_VARIABLE = "RESEARCH_TEMPORAL_PORT"
 SEARCH_ATTRIBUTES = ("ResearchPhase", "ResearchStatus", "ResearchModel")
 
 _GRACE = 8.0
 _START_SECONDS = 30.0
+_PATIENCE_SECONDS = 10.0
 _TRIES = 3
+# By default the server lets every timer run up to a second late.
+_QUICK_TIMERS = 'history.timerProcessorMaxTimeShift="100ms"'
 # A keeper that outlives its starter is meant to: this keeps Python from warning about it.
 _keepers: list[subprocess.Popen[bytes]] = []
 
@@ -101,14 +103,14 @@ def binary() -> Path:
 def _start(state_dir: Path, port: int | None) -> dict[str, Any]:
     _end(state_dir)
     program = binary()
-    if port is not None and not _free(port):
+    if port is not None and not ports.free(port):
         raise BadInputError(
             f"Port {port} is in use: choose another with {PORT_VARIABLE}, or unset it to have a"
             " free one chosen."
         )
     log = state_dir / "temporal.log"
     for attempt in range(1, _TRIES + 1):
-        order = _order(state_dir, program, *_ports(port))
+        order = _order(state_dir, program, *_chosen(port))
         with log.open("wb") as output:
             process = subprocess.Popen(  # noqa: S603
                 keeper.command_line(order),
@@ -120,7 +122,7 @@ def _start(state_dir: Path, port: int | None) -> dict[str, Any]:
             )
         _keepers.append(process)
         try:
-            if _answers_soon(process, state_dir, order["port"]):
+            if _answers_soon(process, state_dir):
                 return order
         except BaseException:
             _halt(process)
@@ -140,6 +142,7 @@ def _order(state_dir: Path, program: Path, port: int, web_port: int) -> dict[str
     command += ["--ui-port", str(web_port), "--ui-disable-news-fetch", "--log-level", "warn"]
     command += ["--db-filename", database]
     command += ["--sqlite-pragma", "journal_mode=wal", "--sqlite-pragma", "synchronous=normal"]
+    command += ["--dynamic-config-value", _QUICK_TIMERS]
     for name in SEARCH_ATTRIBUTES:
         command += ["--search-attribute", f"{name}=Keyword"]
     return {
@@ -155,11 +158,19 @@ def _order(state_dir: Path, program: Path, port: int, web_port: int) -> dict[str
 
 
 def _running(state_dir: Path) -> dict[str, Any] | None:
-    """The record of a server that is kept and answers."""
-    record = _read(state_dir)
-    if record is None or not _runs(record["keeper"], record) or not _answers(record["port"]):
-        return None
-    return record
+    """The record of a server that is kept and answers.
+
+    One that is slow, or is just being started again by its keeper, is waited for: to give it up is
+    to end it under its other users.
+    """
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while (record := _read(state_dir)) is not None and _runs(record["keeper"], record):
+        if _serves(record):
+            return record
+        if time.monotonic() > deadline:
+            break
+        time.sleep(0.02)
+    return None
 
 
 def _end(state_dir: Path) -> None:
@@ -220,14 +231,25 @@ def _mutex(state_dir: Path) -> Iterator[None]:
         yield
 
 
-def _answers_soon(process: subprocess.Popen[bytes], state_dir: Path, port: int) -> bool:
+def _answers_soon(process: subprocess.Popen[bytes], state_dir: Path) -> bool:
     deadline = time.monotonic() + _START_SECONDS
     while time.monotonic() < deadline and process.poll() is None:
-        if _answers(port) and _record(state_dir).exists():
+        record = _read(state_dir)
+        if record is not None and record["keeper"] == process.pid and _serves(record):
             return True
         time.sleep(0.01)
     _halt(process)
     return False
+
+
+def _serves(record: Mapping[str, Any]) -> bool:
+    """True where the recorded server itself answers, and not somebody else on its port."""
+    pids = (record["keeper"], record["child"])
+    return (
+        all(_runs(pid, record) for pid in pids)
+        and ports.listens(record["child"], record["port"])
+        and ports.speaks_http2(record["port"])
+    )
 
 
 def _halt(process: subprocess.Popen[bytes]) -> None:
@@ -235,28 +257,7 @@ def _halt(process: subprocess.Popen[bytes]) -> None:
     process.wait(_GRACE + 2)
 
 
-def _answers(port: int) -> bool:
-    try:
-        socket.create_connection((HOST, port), 0.5).close()
-    except OSError:
-        return False
-    return True
-
-
-def _free(port: int) -> bool:
-    with socket.socket() as probe:
-        # As the server itself does; without it a port just given back counts as taken.
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((HOST, port))
-        except OSError:
-            return False
-    return True
-
-
-def _ports(port: int | None) -> tuple[int, int]:
-    """Two free ports, held together so that they differ."""
-    with socket.socket() as first, socket.socket() as second:
-        first.bind((HOST, 0))
-        second.bind((HOST, 0))
-        return port or first.getsockname()[1], second.getsockname()[1]
+def _chosen(port: int | None) -> tuple[int, int]:
+    """A port for the server, where none was asked for, and another one for its web page."""
+    first, second, *_ = [*([port] if port else []), *ports.choose(2)]
+    return first, second

@@ -1,64 +1,91 @@
-"""What the commands do that only look: status, result, list. No worker is started for them."""
+"""What the commands do that only look: status, plan, result, checkpoints.
+
+No worker is started for them. Where none is there to answer, the server's own record and the
+checkpoints in the store do.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import sys
-from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from console import checks
-from console.desk import COMMAND, current_settings, finished
-from console.faults import BadInputError, ConsoleError, ExitCode
-from console.session import Session, session
+from console.desk import finished
+from console.faults import COMMAND, BadInputError, ConsoleError, ExitCode
+from console.listing import blocked_of, row_of
+from console.session import Session, current_settings, visit
+from workflows.contracts import ResearchState, Status
+from workflows.gaps import open_gaps
+from workflows.plan import Plan
 
 if TYPE_CHECKING:
-    from temporalio.client import Client, WorkflowExecution
+    from temporalio.client import Client
 
-_STATES = {
-    "running": "Running",
-    "completed": "Completed",
-    "failed": "Failed",
-    "cancelled": "Canceled",
-    "terminated": "Terminated",
-    "timed_out": "TimedOut",
-}
+    from console.jobs import Job
+    from console.store import Checkpoints, Kept
 
 
 def status(job_id: str, *, as_json: bool = False) -> ExitCode:
-    """Where a job stands: its own word where a worker can give it, else the server's."""
+    """Where a job stands: its own word where a worker can give it, else its last checkpoint's."""
 
     async def go(client: Client, desk: Session) -> ExitCode:
         from console import jobs
         from console.live import LinesView, summary
 
         job, about = await jobs.find(client, checks.job_id(job_id))
-        row = _row(about)
-        # A fresh embedded server has no worker that could answer a query.
-        asleep = desk.server is not None and desk.server.fresh
-        now = None
-        if job.found is jobs.Found.RUNNING and not asleep:
-            now = await jobs.status(job)
+        row, blocked = row_of(about), await blocked_of(about)
+        now, since = await _standing(job, desk)
         if as_json:
             detail = now.model_dump(mode="json") if now else None
-            print(json.dumps({**row, "detail": detail}, indent=2))
+            shown = {**row, "blocked": blocked.model_dump() if blocked else None, "as_of": since}
+            print(json.dumps({**shown, "detail": detail}, indent=2))
             return ExitCode.REPORT
         print("  ".join(f"{name}: {value}" for name, value in row.items() if value))
-        if now is not None:
+        if now is not None and row["state"] != "completed":
+            if since:
+                print(f"as of its checkpoint {since}:")
             LinesView(sys.stdout).show(now)
-            if now.blocked is not None:
-                print(f"blocked at {now.blocked.step}: {now.blocked.reason}\n{now.blocked.remedy}")
-                print(f"Then: `{COMMAND} resume {job_id}`.")
-        elif job.found is jobs.Found.RUNNING:
-            print(f"Nobody is working on it: `{COMMAND} resume {job_id}` takes it up.")
+        if now is not None:
+            _print_remarks(now)
+        if blocked is not None:
+            print(f"blocked at {blocked.step}: {blocked.reason}\n{blocked.remedy}")
+            print(f"Then: `{COMMAND} resume {job_id}`.")
+        elif job.found is jobs.Found.RUNNING and (now is None or since):
+            here = f"`{COMMAND} resume {job_id}` takes it up"
+            there = "start a worker with `python worker.py`"
+            print(f"Nobody is working on it: {here if desk.server else there}.")
         elif row["state"] == "completed":
             print(summary(await jobs.result(job)))
             print(f"`{COMMAND} result {job_id}` writes the report.")
+        elif job.found is jobs.Found.FINISHED:
+            print(f"`{COMMAND} restart {job_id}` takes it up again.")
         return ExitCode.REPORT
 
-    return _asked(go)
+    return visit(go)
+
+
+def plan(job_id: str, *, as_json: bool = False) -> ExitCode:
+    """The plan as it is now, to be read, or as JSON to be edited and given to `approve --plan`."""
+
+    async def go(client: Client, desk: Session) -> ExitCode:
+        from console import jobs
+
+        job, _ = await jobs.find(client, checks.job_id(job_id))
+        state = await _state(job, desk)
+        if state is None or state.plan is None:
+            raise ConsoleError(
+                f"The job {job_id} has no plan yet: `status {job_id}` says where it stands."
+            )
+        if as_json:
+            print(state.plan.model_dump_json(indent=2))
+        else:
+            _print_plan(state.plan)
+        return ExitCode.REPORT
+
+    return visit(go)
 
 
 def result(job_id: str, out: Path) -> ExitCode:
@@ -75,63 +102,115 @@ def result(job_id: str, out: Path) -> ExitCode:
             )
         return finished(await jobs.result(job), checks.writable(out, "--out"), sys.stdout)
 
-    return _asked(go)
+    return visit(go)
 
 
-def list_jobs(only: str | None, *, as_json: bool = False) -> ExitCode:
-    """All jobs, newest first, or those in one state."""
-    query = _query(only)
+def checkpoints(job_id: str, *, as_json: bool = False) -> ExitCode:
+    """What a job can be taken up from, out of the store: no server is asked."""
+    from console.store import Checkpoints
 
-    async def go(client: Client, _desk: Session) -> ExitCode:
-        rows = [_row(execution) async for execution in client.list_workflows(query)]
-        rows.sort(key=lambda row: row["started"], reverse=True)
-        if as_json:
-            print(json.dumps(rows, indent=2))
-            return ExitCode.REPORT
-        for row in rows:
-            print(f"{row['id']:<40} {row['state']:<10} {row['phase']:<12} {row['started']}")
-        if not rows:
-            print("No jobs.")
+    job_id = checks.job_id(job_id)
+    kept = Checkpoints(checks.local_settings(current_settings()).store)
+    found = asyncio.run(_loaded(kept, job_id))
+    if not found:
+        raise BadInputError(
+            f"The store keeps no checkpoint of a job {job_id}: `list` shows the jobs there are, and"
+            " RESEARCH_STORE must name the workers' store."
+        )
+    rows = [_point(item, state) for item, state in found]
+    if as_json:
+        print(json.dumps(rows, indent=2))
         return ExitCode.REPORT
-
-    return _asked(go)
-
-
-def _asked(go: Callable[[Client, Session], Coroutine[Any, Any, ExitCode]]) -> ExitCode:
-    async def connected(desk: Session) -> ExitCode:
-        return await go(await desk.connect(), desk)
-
-    with session(checks.local_settings(current_settings()), work=False) as desk:
-        return asyncio.run(connected(desk))
-
-
-def _query(only: str | None) -> str:
-    query = 'WorkflowType="ResearchWorkflow"'
-    if only is None:
-        return query
-    if only == "blocked":
-        return f'{query} AND ExecutionStatus="Running" AND ResearchStatus="blocked"'
-    if only not in _STATES:
-        known = ", ".join(["blocked", *_STATES])
-        raise BadInputError(f"The status {only!r} is not known: choose one of {known}.")
-    return f'{query} AND ExecutionStatus="{_STATES[only]}"'
+    run = ""
+    for row in rows:
+        if row["run_id"] != run:
+            run = row["run_id"]
+            print(f"run {run}")
+        spent = f"${row['usd']:.2f} {row['turns']:>5} turns"
+        print(f"  {row['name']:<12} {row['at']:<20} {row['phase']:<12} {spent}  {row['holds']}")
+    print(f"`{COMMAND} restart {job_id} --from NAME` or `fork {job_id} --from NAME` takes it up.")
+    return ExitCode.REPORT
 
 
-def _row(execution: WorkflowExecution) -> dict[str, str]:
-    from console.jobs import keyword
+async def _loaded(kept: Checkpoints, job_id: str) -> list[tuple[Kept, ResearchState]]:
+    found = await kept.of(job_id)
+    return list(zip(found, await asyncio.gather(*map(kept.load, found)), strict=True))
 
-    states = {name.upper(): state for state, name in _STATES.items()}
-    name = execution.status.name.replace("_", "") if execution.status else ""
-    state = states.get(name, "running")
-    if state == "running" and keyword(execution, "ResearchStatus") == "blocked":
-        state = "blocked"
-    return {
-        "id": execution.id,
-        "state": state,
-        "phase": keyword(execution, "ResearchPhase"),
-        "model": keyword(execution, "ResearchModel"),
-        "started": execution.start_time.strftime("%Y-%m-%d %H:%M:%SZ"),
-        "closed": execution.close_time.strftime("%Y-%m-%d %H:%M:%SZ")
-        if execution.close_time
-        else "",
+
+def _point(item: Kept, state: ResearchState) -> dict[str, Any]:
+    facets = len(state.plan.facets) if state.plan else 0
+    claims = sum(o.findings.claims for o in state.outcomes.values() if o.findings)
+    holds = {
+        "facets": facets,
+        "outcomes": len(state.outcomes),
+        "claims": claims,
+        "gaps open": len(open_gaps(state.gaps)),
+        "passes": sum(done.n > 0 for done in state.passes),
     }
+    words = [f"{count} {name}" for name, count in holds.items() if count]
+    return {
+        "name": item.name,
+        "run_id": item.run_id,
+        "n": item.n,
+        "at": item.at.strftime("%Y-%m-%d %H:%M:%SZ"),
+        "phase": state.phase.value,
+        "usd": state.spend.usd,
+        "turns": state.spend.turns,
+        "draft": state.draft is not None,
+        **{name.replace(" ", "_"): count for name, count in holds.items()},
+        "holds": ", ".join([*words, *(["a draft"] if state.draft else [])]),
+    }
+
+
+async def _standing(job: Job, desk: Session) -> tuple[Status | None, str]:
+    """How the job is, and the checkpoint this is known from where nobody was there to say."""
+    from console import jobs
+    from workflows.views import status as standing
+
+    # A fresh embedded server has no worker that could answer a query.
+    asleep = desk.server is not None and desk.server.fresh
+    if job.found is jobs.Found.RUNNING and not asleep and (now := await jobs.status(job)):
+        return now, ""
+    kept = await _last(job.id, desk)
+    return (standing(kept[1]), kept[0]) if kept else (None, "")
+
+
+async def _state(job: Job, desk: Session) -> ResearchState | None:
+    from console import jobs
+
+    asleep = desk.server is not None and desk.server.fresh
+    if job.found is jobs.Found.RUNNING and not asleep and (now := await jobs.state(job)):
+        return now
+    kept = await _last(job.id, desk)
+    return kept[1] if kept else None
+
+
+async def _last(job_id: str, desk: Session) -> tuple[str, ResearchState] | None:
+    from console.store import Checkpoints
+
+    kept = Checkpoints(desk.settings.store)
+    found = await kept.of(job_id)
+    return (found[-1].name, await kept.load(found[-1])) if found else None
+
+
+def _print_remarks(now: Status) -> None:
+    if now.parent is not None:
+        how = "restarted" if now.parent.how == "restart" else "forked"
+        print(f"  {how} from {now.parent.id} at {now.parent.checkpoint}")
+    if now.budget_usd is not None:
+        print(f"  budget: ${now.usd:.2f} of ${now.budget_usd:.2f} spent")
+    for note in now.notes:
+        print(f"  note: {note}")
+
+
+def _print_plan(plan: Plan) -> None:
+    print(f"{plan.kind.value}, {len(plan.facets)} facets")
+    for facet in plan.facets:
+        print(f"\n{facet.id}: {facet.title}\n  asks: {facet.question}\n  not: {facet.boundary}")
+        print(f"  prefers: {facet.prefer}\n  because: {facet.reason}")
+        if facet.depends_on:
+            print(f"  after: {', '.join(facet.depends_on)}")
+    for facet in plan.left_out:
+        print(f"\nleft out: {facet.title}")
+    for change in plan.changes:
+        print(f"\nchanged: {change}")

@@ -15,6 +15,9 @@ from enum import IntEnum
 from pathlib import Path
 from typing import NoReturn
 
+COMMAND = "python starter.py"
+"""How a remedy begins that is a command."""
+
 
 class ExitCode(IntEnum):
     REPORT = 0

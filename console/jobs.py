@@ -1,4 +1,4 @@
-"""Jobs on a server: begun or found again, followed to their end, and asked how they are.
+"""Jobs on a server: found, followed to their end, asked how they are and told what to do.
 
 A job is named by its workflow id. Everything here talks to Temporal's client; nothing prints.
 """
@@ -6,11 +6,13 @@ A job is named by its workflow id. Everything here talks to Temporal's client; n
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeVar
 
+from pydantic import ValidationError
 from temporalio.client import (
     Client,
     WorkflowExecution,
@@ -22,32 +24,38 @@ from temporalio.client import (
     WorkflowQueryRejectedError,
     WorkflowUpdateFailedError,
 )
-from temporalio.common import SearchAttributeKey, WorkflowIDReusePolicy
-from temporalio.exceptions import FailureError, WorkflowAlreadyStartedError
+from temporalio.common import SearchAttributeKey
+from temporalio.exceptions import FailureError
 from temporalio.service import RPCError, RPCStatusCode
 
 from console.faults import BadInputError, ConsoleError
 from console.live import View
 from console.workers import Worker
+from workflows.commands import Resume
 from workflows.contracts import (
     TASK_QUEUE,
-    Blocked,
     ResearchRequest,
     ResearchResult,
-    Resume,
+    ResearchState,
     Status,
 )
+from workflows.evidence import Record
 
 WORKFLOW = "ResearchWorkflow"
+CLOSED_TO_RESTART = "restarted from a checkpoint"
 POLL_SECONDS = 0.4
+# Half a minute: the passes of the old run are closed before the new one starts.
+_SUCCESSION_TRIES = 150
 # How long a server may be gone before following a job is given up.
 _OUTAGE_SECONDS = 30.0
 
+Answer = TypeVar("Answer")
 Handle = WorkflowHandle[Any, ResearchResult]
 
 
 class Found(StrEnum):
     NEW = "new"
+    RESTARTED = "restarted"
     RUNNING = "running"
     FINISHED = "finished"
 
@@ -64,38 +72,35 @@ class Job:
         return self.handle.id
 
 
-async def begin(client: Client, job_id: str, request: ResearchRequest) -> Job:
-    """Start the job, or find the one that has this id. A failed one is started again."""
-    about = await describe(client, job_id)
-    if about is not None and about.status in _GOING_OR_DONE:
-        asked = await question(client, job_id)
-        if asked != request.question:
-            raise BadInputError(
-                f"The id {job_id} belongs to a job with another question: choose another --id."
-            )
-        done = about.status is WorkflowExecutionStatus.COMPLETED
-        return Job(handle(client, job_id), Found.FINISHED if done else Found.RUNNING)
-    try:
-        await client.start_workflow(
-            WORKFLOW,
-            request,
-            id=job_id,
-            task_queue=TASK_QUEUE,
-            id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE_FAILED_ONLY,
-        )
-    except WorkflowAlreadyStartedError:
-        # Somebody else was faster with the same id.
-        return await begin(client, job_id, request)
-    return Job(handle(client, job_id), Found.NEW)
-
-
 async def find(client: Client, job_id: str) -> tuple[Job, WorkflowExecutionDescription]:
     """The job with this id; one that ended without a result included."""
     about = await describe(client, job_id)
     if about is None:
-        raise BadInputError(f"There is no job {job_id}: `list` shows the ones there are.")
-    going = about.status in _GOING
+        raise BadInputError(
+            f"There is no job {job_id}: `list` shows the ones there are, and `checkpoints {job_id}`"
+            " what is kept of one the server has forgotten."
+        )
+    going = about.status in GOING
     return Job(handle(client, job_id), Found.RUNNING if going else Found.FINISHED), about
+
+
+async def going(client: Client, job_id: str) -> Job:
+    """The job with this id, which must not have ended."""
+    job, about = await find(client, job_id)
+    if about.status in GOING:
+        return job
+    raise BadInputError(ended(job_id, about.status))
+
+
+def ended(job_id: str, status: WorkflowExecutionStatus | None) -> str:
+    """That a job is over, and what can still be done with it."""
+    if status is WorkflowExecutionStatus.COMPLETED:
+        return (
+            f"The job {job_id} is complete: `result {job_id}` writes its report, `fork {job_id}`"
+            " goes on from one of its checkpoints."
+        )
+    how = status.name.lower().replace("_", " ").replace("canceled", "cancelled") if status else ""
+    return f"The job {job_id} has ended already ({how}): `restart {job_id}` takes it up again."
 
 
 async def describe(client: Client, job_id: str) -> WorkflowExecutionDescription | None:
@@ -104,7 +109,9 @@ async def describe(client: Client, job_id: str) -> WorkflowExecutionDescription 
     except RPCError as error:
         if error.status is RPCStatusCode.NOT_FOUND:
             return None
-        raise ConsoleError(f"The server does not answer: {error.message}.") from error
+        raise ConsoleError(
+            f"The server does not answer ({error.message}): try again when it does."
+        ) from error
     if about.workflow_type != WORKFLOW:
         raise BadInputError(f"{job_id} is not a research job: choose another id.")
     return about
@@ -114,22 +121,37 @@ def handle(client: Client, job_id: str) -> Handle:
     return client.get_workflow_handle(job_id, result_type=ResearchResult)
 
 
-async def question(client: Client, job_id: str) -> str:
-    """What the job was asked, from its history: no worker has to be there to answer."""
+async def given(client: Client, job_id: str) -> tuple[ResearchRequest, ResearchState | None]:
+    """What the last run was started with, from its history: nobody has to be there to answer."""
     events = client.get_workflow_handle(job_id).fetch_history_events(page_size=1)
     async for event in events:
         payloads = event.workflow_execution_started_event_attributes.input.payloads
-        (given,) = await client.data_converter.decode(payloads)
-        # A run that was continued starts from the job's state, which holds the request.
-        return str(given.get("question") or given["request"]["question"])
+        kinds: list[Any] = [ResearchRequest, ResearchState | None]
+        try:
+            values = await client.data_converter.decode(payloads, kinds[: len(payloads)])
+        except ValidationError as error:
+            raise ConsoleError(
+                f"The job {job_id} was started by another version and cannot be taken up: run its"
+                f" question under another --id ({error.error_count()} fields differ)."
+            ) from error
+        return values[0], values[1] if len(values) > 1 else None
     raise ConsoleError(f"The history of {job_id} is empty: start the job again.")
 
 
 async def status(job: Job, seconds: float = 3.0) -> Status | None:
     """How the job is; None where nobody is there to answer."""
+    return await _asked(job, "status", Status, seconds)
+
+
+async def state(job: Job, seconds: float = 3.0) -> ResearchState | None:
+    """All of the job; None where nobody is there to answer."""
+    return await _asked(job, "state", ResearchState, seconds)
+
+
+async def _asked(job: Job, query: str, kind: type[Answer], seconds: float) -> Answer | None:
     try:
-        answer: Status = await job.handle.query(
-            "status", result_type=Status, rpc_timeout=timedelta(seconds=seconds)
+        answer: Answer = await job.handle.query(
+            query, result_type=kind, rpc_timeout=timedelta(seconds=seconds)
         )
     except (RPCError, WorkflowQueryFailedError, WorkflowQueryRejectedError):
         return None
@@ -141,11 +163,11 @@ async def follow(
 ) -> ResearchResult | Status:
     """Show the job until it ends; its result, or its status where it is blocked.
 
-    With `unblock` a job that was found blocked is sent on, once.
+    With `unblock` a job that was found blocked or paused is sent on, once.
     """
     ending = asyncio.ensure_future(result(job))
     asking = asyncio.ensure_future(status(job))
-    sent_on: Blocked | None = None
+    sent_on, blocked = False, None
     try:
         while True:
             # An answer waits for a worker; the worker is looked after in the meantime.
@@ -163,14 +185,15 @@ async def follow(
             if now is None:
                 continue
             view.show(now)
-            if now.blocked is None or now.blocked == sent_on:
-                continue
-            if not unblock or sent_on is not None:
+            if unblock and not sent_on and (now.blocked or now.paused):
+                # The same block may still be shown for a moment after it was lifted.
+                sent_on, blocked = True, now.blocked
+                was = f"blocked ({blocked.reason})" if blocked else "paused"
+                view.say(f"It was {was} and goes on now.")
+                with contextlib.suppress(BadInputError):
+                    await tell(job, "resume", Resume())
+            elif now.blocked is not None and now.blocked != blocked:
                 return now
-            # The same block may still be shown for a moment after it was lifted.
-            sent_on = now.blocked
-            view.say(f"It was blocked ({sent_on.reason}) and goes on now.")
-            await resume(job)
     finally:
         for task in (ending, asking):
             task.cancel()
@@ -184,9 +207,11 @@ async def result(job: Job) -> ResearchResult:
         try:
             return await job.handle.result()
         except WorkflowFailureError as error:
+            if await _succeeded(job, error):
+                continue
             raise ConsoleError(
-                f"The job {job.id} did not finish: {cause(error)}. Start it again with the same"
-                f" --id; what it had bought is kept."
+                f"The job {job.id} did not finish: {cause(error)}. `restart {job.id}` takes it"
+                f" up from its last checkpoint; what it had bought is kept."
             ) from error
         except RPCError as error:
             if outage >= _OUTAGE_SECONDS or error.status in _HOPELESS:
@@ -198,17 +223,37 @@ async def result(job: Job) -> ResearchResult:
         outage += 1
 
 
-async def resume(job: Job) -> bool:
-    """Send a blocked job on; False where it is not blocked."""
-    try:
-        await job.handle.execute_update("resume", Resume(), result_type=str)
-    except WorkflowUpdateFailedError:
-        return False
-    except RPCError as error:
-        raise ConsoleError(
-            f"The job {job.id} could not be told to go on ({error.message}): is a worker running?"
-        ) from error
-    return True
+async def _succeeded(job: Job, error: WorkflowFailureError) -> bool:
+    """True where the run was closed for a restart, once the next one is there."""
+    for _ in range(_SUCCESSION_TRIES if cause(error) == CLOSED_TO_RESTART else 0):
+        about = await job.handle.describe()
+        if about.status is not WorkflowExecutionStatus.TERMINATED:
+            return True
+        await asyncio.sleep(0.2)
+    return False
+
+
+async def tell(job: Job, update: str, message: Record) -> str:
+    """Say something to the job; its answer, or its reason why not."""
+    while True:
+        try:
+            answer: str = await job.handle.execute_update(update, message, result_type=str)
+            return answer
+        except WorkflowUpdateFailedError as error:
+            raise BadInputError(
+                f"The job {job.id} cannot do that: {cause(error)}; `status {job.id}` says where it"
+                " stands."
+            ) from error
+        except RPCError as error:
+            if error.status is not RPCStatusCode.NOT_FOUND:
+                raise ConsoleError(
+                    f"The job {job.id} could not be told ({error.message}): is a worker running?"
+                ) from error
+            about = await job.handle.describe()
+            if about.status not in GOING:
+                raise BadInputError(ended(job.id, about.status)) from error
+            # Its run was continued by another one in between.
+            await asyncio.sleep(0.2)
 
 
 async def has_worker(client: Client) -> bool:
@@ -230,7 +275,7 @@ async def has_worker(client: Client) -> bool:
 
 def cause(error: BaseException) -> str:
     """The innermost message: the outer ones only say that something inside went wrong."""
-    while isinstance(error, FailureError | WorkflowFailureError) and error.cause is not None:
+    while isinstance(error, _WRAPPERS) and error.cause is not None:
         error = error.cause
     return str(error).rstrip(".") or type(error).__name__
 
@@ -239,8 +284,8 @@ def keyword(execution: WorkflowExecution, name: str) -> str:
     return execution.typed_search_attributes.get(SearchAttributeKey.for_keyword(name), "")
 
 
-_GOING = (WorkflowExecutionStatus.RUNNING, WorkflowExecutionStatus.CONTINUED_AS_NEW)
-_GOING_OR_DONE = (*_GOING, WorkflowExecutionStatus.COMPLETED)
+GOING = (WorkflowExecutionStatus.RUNNING, WorkflowExecutionStatus.CONTINUED_AS_NEW)
+_WRAPPERS = (FailureError, WorkflowFailureError, WorkflowUpdateFailedError)
 _HOPELESS = (
     RPCStatusCode.NOT_FOUND,
     RPCStatusCode.PERMISSION_DENIED,

@@ -6,6 +6,7 @@ Both say the same things: the phase, each facet as it runs, claims, gaps, contra
 from __future__ import annotations
 
 import time
+from datetime import datetime
 from types import TracebackType
 from typing import Protocol, TextIO
 
@@ -15,6 +16,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from console.faults import COMMAND
 from workflows.contracts import FacetStatus, ResearchResult, Status
 
 _MARKS = {"waiting": "·", "running": "▸", "found": "✓", "partial": "◐"}
@@ -51,6 +53,7 @@ class LinesView:
         self._phase = ""
         self._facets: dict[str, str] = {}
         self._counts = ""
+        self._notice = ""
 
     def __enter__(self) -> LinesView:
         return self
@@ -65,6 +68,9 @@ class LinesView:
         if status.phase != self._phase:
             self._phase = status.phase
             self.say(_headline(status))
+        if (notice := waits(status)) != self._notice:
+            self._notice = notice
+            self.say(f"  {notice or 'goes on'}")
         for facet in status.facets:
             if self._facets.get(facet.id) != facet.status:
                 self._facets[facet.id] = facet.status
@@ -125,8 +131,8 @@ class TableView:
                 Text(_word(facet), style),
                 *(str(number) if number else "" for number in numbers),
             )
-        if counts := _counts(status):
-            table.caption = Text(counts, style="dim")
+        if notes := [text for text in (_counts(status), waits(status)) if text]:
+            table.caption = Text("\n".join(notes), style="dim")
             table.caption_justify = "left"
         return table
 
@@ -147,6 +153,21 @@ def summary(result: ResearchResult) -> str:
         f"${numbers.usd:.2f}",
     ]
     return " · ".join(parts)
+
+
+def waits(status: Status) -> str:
+    """What the job waits for, and whose word sends it on; nothing where it works."""
+    if status.blocked is not None:
+        return f"blocked at {status.blocked.step}"
+    if status.paused:
+        return f"paused: `{COMMAND} resume {status.id}` sends it on"
+    if status.approve_by is not None:
+        until = datetime.fromisoformat(status.approve_by).strftime("%Y-%m-%d %H:%M %Z").strip()
+        return (
+            f"the plan waits for a word until {until}, from another shell:"
+            f" `{COMMAND} plan {status.id}` shows it, `{COMMAND} approve {status.id}` takes it"
+        )
+    return "finishing with what there is" if status.finishing else ""
 
 
 def _headline(status: Status) -> str:

@@ -10,11 +10,9 @@ import asyncio
 import contextlib
 import hashlib
 from collections.abc import Sequence
-from pathlib import Path
 
 import obstore
 from obstore.exceptions import AlreadyExistsError
-from obstore.store import LocalStore, ObjectStore, from_url
 from temporalio.api.common.v1 import Payload
 from temporalio.converter import (
     ExternalStorage,
@@ -23,6 +21,8 @@ from temporalio.converter import (
     StorageDriverRetrieveContext,
     StorageDriverStoreContext,
 )
+
+from console.store import open_store
 
 THRESHOLD = 64 * 1024
 DRIVER = "research-store"
@@ -38,7 +38,7 @@ class StoreDriver(StorageDriver):
 
     def __init__(self, store: str) -> None:
         self._place = store
-        self._store = _open(store)
+        self._store = open_store(store)
 
     def name(self) -> str:
         return DRIVER
@@ -81,11 +81,3 @@ class StoreDriver(StorageDriver):
 
 def _key(digest: str) -> str:
     return f"payloads/{digest[:2]}/{digest}"
-
-
-def _open(store: str) -> ObjectStore:
-    if "://" not in store:
-        return LocalStore(Path(store).resolve(), mkdir=True)
-    if store.startswith("file://"):
-        return LocalStore.from_url(store, mkdir=True)
-    return from_url(store)

@@ -6,21 +6,33 @@ Otherwise the folder's embedded server is joined or started, with a worker of ou
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from console import embedded
+from pydantic import ValidationError
+
+from console import checks, embedded
+from console.faults import BadInputError, ConsoleError, ExitCode
 from console.workers import Worker
 from workflows.settings import Settings
 
 if TYPE_CHECKING:
     from temporalio.client import Client
+
+Answer = TypeVar("Answer")
+
+# How long a worker that is said to be there has to answer.
+_HEARING_SECONDS = 10.0
+# The same on the embedded server, where a worker can be hired when nobody answers.
+_ASKING_SECONDS = 8.0
+_HIRED_SECONDS = 60.0
 
 
 @dataclass(frozen=True)
@@ -40,6 +52,83 @@ class Session:
         if self.server.fresh:
             await _registered(client)
         return client
+
+    async def heard(self, asked: Awaitable[Answer], job_id: str) -> tuple[Answer, bool]:
+        """What a worker answers, and whether one had to be hired for it.
+
+        On the embedded server one that only answers is hired where no other does: it runs the
+        job's workflow and none of its research.
+        """
+        answer = asyncio.ensure_future(asked)
+        try:
+            if self.server is None or self.worker is not None:
+                return await self._waited(answer, job_id, _HEARING_SECONDS), False
+            if not self.server.fresh:
+                done, _ = await asyncio.wait({answer}, timeout=_ASKING_SECONDS)
+                if done:
+                    return answer.result(), False
+            worker = Worker(self.settings, self.server.address, answers_only=True)
+            try:
+                return await self._waited(answer, job_id, _HIRED_SECONDS, worker), True
+            finally:
+                await asyncio.to_thread(worker.stop)
+        finally:
+            answer.cancel()
+            await asyncio.gather(answer, return_exceptions=True)
+
+    async def _waited(
+        self,
+        answer: asyncio.Future[Answer],
+        job_id: str,
+        seconds: float,
+        worker: Worker | None = None,
+    ) -> Answer:
+        deadline = asyncio.get_running_loop().time() + seconds
+        while not (await asyncio.wait({answer}, timeout=0.2))[0]:
+            if worker is not None:
+                worker.look()
+            if asyncio.get_running_loop().time() > deadline:
+                raise ConsoleError(
+                    f"Nobody answered for the job {job_id} within {seconds:.0f} seconds: start a"
+                    " worker with `python worker.py` and the same TEMPORAL_* settings, then say it"
+                    " again."
+                )
+        return answer.result()
+
+
+Go = Callable[["Client", Session], Coroutine[Any, Any, ExitCode]]
+
+
+def visit(
+    go: Go, *, settings: Settings | None = None, work: bool = False, left: Callable[[], str] = str
+) -> ExitCode:
+    """Do something on the server, and say what `left` says when it was interrupted."""
+    settings = settings or checks.local_settings(current_settings())
+
+    async def connected(desk: Session) -> ExitCode:
+        return await go(await desk.connect(), desk)
+
+    with session(settings, work=work) as desk:
+        try:
+            return asyncio.run(connected(desk))
+        except KeyboardInterrupt:
+            print(left(), flush=True)
+            return ExitCode.INTERRUPTED
+
+
+def current_settings() -> Settings:
+    checks.role_variables(os.environ)
+    try:
+        return Settings.read(os.environ)
+    except (ValidationError, ValueError) as error:
+        reason = str(error).splitlines()[0]
+        if isinstance(error, ValidationError):
+            fault = error.errors()[0]
+            reason = f"{'.'.join(str(part) for part in fault['loc'])}: {fault['msg']}"
+        raise BadInputError(
+            f"A setting in the environment cannot be used: correct the RESEARCH_* variables"
+            f" ({reason})."
+        ) from None
 
 
 @contextlib.contextmanager
@@ -81,8 +170,6 @@ def _interruptible() -> Iterator[None]:
 
 async def _registered(client: Client) -> None:
     """A fresh server answers a few milliseconds before it knows its search attributes."""
-    import asyncio
-
     from temporalio.api.operatorservice.v1 import ListSearchAttributesRequest
 
     request = ListSearchAttributesRequest(namespace=client.namespace)

@@ -30,9 +30,19 @@ _LOG_LIMIT = 5_000_000
 class Worker:
     """One worker for one embedded server; ends with the process that made it, whatever happens."""
 
-    def __init__(self, settings: Settings, address: str, script: Path | None = None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        address: str,
+        script: Path | None = None,
+        *,
+        answers_only: bool = False,
+    ) -> None:
         self.log = Path(settings.state_dir) / "worker.log"
         self._env = environment(settings, address, os.environ)
+        if answers_only:
+            # It runs workflows, which answer, and no subagents, which cost.
+            self._env["RESEARCH_WORKER_SUBAGENTS"] = "0"
         self._command = [sys.executable, str(script or SCRIPT)]
         self._replaced = 0
         self._launch()

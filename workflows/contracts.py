@@ -280,6 +280,7 @@ class Status(Record):
     turns: int = 0
     usd: float = 0.0
     budget_usd: float | None = None
+    budget_tokens: int | None = None
     checkpoints: tuple[str, ...] = ()
     blocked: Blocked | None = None
     paused: bool = False

@@ -32,6 +32,7 @@ def status(state: ResearchState, approve_by: str | None = None) -> Status:
         turns=state.spend.turns,
         usd=state.spend.usd,
         budget_usd=state.request.budget.usd,
+        budget_tokens=state.request.budget.tokens,
         checkpoints=tuple(c.name for c in state.checkpoints),
         blocked=state.blocked,
         paused=state.paused,

@@ -55,7 +55,7 @@ def call(*arguments: str) -> tuple[int, str, str]:
     return ended.exit_code, ended.stdout, ended.stderr
 
 
-def eventually(holds: Callable[[], bool], seconds: float = 10.0) -> bool:
+def eventually(holds: Callable[[], bool], seconds: float = 60.0) -> bool:
     deadline = time.monotonic() + seconds
     while not holds():
         if time.monotonic() > deadline:
@@ -69,6 +69,7 @@ class Place:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.worker = STAND_IN
         self.state = folder / "state"
         (folder / "docs").mkdir(parents=True)
         (folder / "docs" / "a.md").write_text("Something is written here.")
@@ -87,7 +88,7 @@ class Place:
 
     def popen(self, *arguments: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
-            [sys.executable, "-c", _STARTER, str(STAND_IN), *arguments],
+            [sys.executable, "-c", _STARTER, str(self.worker), *arguments],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -98,7 +99,7 @@ class Place:
     def starter(self, *arguments: str) -> tuple[int, str, str]:
         """Exit code, standard output and standard error of a command run to its end."""
         process = self.popen(*arguments)
-        said, complained = process.communicate(timeout=60)
+        said, complained = process.communicate(timeout=100)
         return process.returncode, said, complained
 
 
@@ -111,7 +112,7 @@ def place(tmp_path: Path) -> Iterator[Place]:
 class Idle:
     """In place of a command's own worker, where one is there already."""
 
-    def __init__(self, *_: object) -> None:
+    def __init__(self, *_: object, **__: object) -> None:
         return
 
     def __enter__(self) -> Idle:
@@ -122,6 +123,9 @@ class Idle:
 
     def look(self) -> None:
         return None
+
+    def stop(self) -> None:
+        return
 
 
 @pytest.fixture(scope="session")

@@ -1,8 +1,10 @@
 """A worker that does what the coordinator does, without research; for tests of the front desk.
 
-What it is asked steers it: `hold` keeps it busy until there is a file `go` in the
-state folder, `block` parks it until it is resumed, `fail` fails
-it, `nothing` finds nothing, `big` returns a result far over the payload threshold.
+It keeps checkpoints, waits for approval and hears what operators say. What it is asked decides the
+rest: `hold` keeps it busy until a file `go` is in the state folder or it is to finish; `block` puts
+it aside until it is resumed; `fail` fails it; `pass` opens a pass that lasts until it is cancelled;
+`nothing` finds nothing; `big` returns a result far over the payload threshold. What was taken up
+from a checkpoint neither blocks nor fails.
 """
 
 from __future__ import annotations
@@ -14,91 +16,225 @@ from datetime import timedelta
 from pathlib import Path
 
 from temporalio import activity, workflow
+from temporalio.common import SearchAttributeKey
 from temporalio.exceptions import ApplicationError
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
+from temporalio.workflow import ParentClosePolicy
 
 from console.connection import connect
+from console.store import open_store
+from workflows.briefs import KeepCheckpoint
+from workflows.commands import Approve, Finish, Pause, Resume, Steer
 from workflows.contracts import (
     TASK_QUEUE,
     Blocked,
-    FacetStatus,
+    Checkpoint,
     Phase,
     PlanOut,
     ResearchRequest,
     ResearchResult,
-    Resume,
+    ResearchState,
     Status,
 )
+from workflows.keys import checkpoint_key
+from workflows.outcomes import FindingsRef, Found
+from workflows.plan import Facet, Plan, QuestionKind
 from workflows.settings import Settings
+from workflows.steering import apply, plan_refusal, refusal
+from workflows.views import standing, status
+
+BLOCK = Blocked(step="planning", reason="no key", remedy="Set a key.", since="now")
+SOON = timedelta(seconds=20)
+PLAN = Plan(
+    kind=QuestionKind.FACT,
+    facets=(
+        Facet(
+            id="f",
+            title="The one facet",
+            question="What is it?",
+            boundary="all else",
+            prefer="any",
+            reason="it is the only one",
+        ),
+    ),
+)
 
 
 @activity.defn
 async def released() -> bool:
-    return (Path(os.environ["RESEARCH_HOME"]) / "go").exists()
+    return await asyncio.to_thread((Path(os.environ["RESEARCH_HOME"]) / "go").exists)
+
+
+@activity.defn
+async def keep(brief: KeepCheckpoint) -> None:
+    store = open_store(Settings.read(os.environ).store)
+    await store.put_async(brief.key, brief.state.model_dump_json().encode())
+
+
+@workflow.defn(name="RefinementWorkflow")
+class StandInPass:
+    @workflow.run
+    async def run(self) -> None:
+        await workflow.wait_condition(lambda: False)
 
 
 @workflow.defn(name="ResearchWorkflow")
 class StandIn:
     @workflow.init
-    def __init__(self, request: ResearchRequest) -> None:
-        self._request = request
-        self._blocked: Blocked | None = None
-        self._facet = "waiting"
+    def __init__(self, request: ResearchRequest, state: ResearchState | None = None) -> None:
+        job = workflow.info().workflow_id
+        self._state = state or ResearchState(
+            id=job, journal=job, request=request, started_at=workflow.now().isoformat()
+        )
+        self._answer: Approve | None = None
+        self._approve_by: str | None = None
 
     @workflow.run
-    async def run(self, request: ResearchRequest) -> ResearchResult:
-        asked = request.question
-        self._facet = "running"
-        await workflow.sleep(0.3)
-        while "hold" in asked and not await workflow.execute_activity(
-            released, start_to_close_timeout=timedelta(seconds=5)
-        ):
+    async def run(
+        self, request: ResearchRequest, state: ResearchState | None = None
+    ) -> ResearchResult:
+        now, asked = self._state, self._state.request.question
+        if now.plan is None:
+            now.phase, now.plan = Phase.PLANNING, PLAN
+            await self._keep("planned")
+        if now.request.approval is not None and not now.approved:
+            await self._approved()
+        now.phase, now.running = Phase.RESEARCHING, ("f",)
+        self._show()
+        if "pass" in asked and now.parent is None:
+            await workflow.start_child_workflow(
+                StandInPass.run,
+                id=f"{now.id}/pass-1",
+                parent_close_policy=ParentClosePolicy.REQUEST_CANCEL,
+            )
+        await workflow.wait_condition(lambda: not now.paused)
+        while "hold" in asked and not now.finishing and not await self._released():
             await workflow.sleep(0.2)
-        if "fail" in asked:
+            await workflow.wait_condition(lambda: not now.paused)
+        if "fail" in asked and now.parent is None:
             raise ApplicationError("the moon is in the way", non_retryable=True)
-        if "block" in asked:
-            self._blocked = Blocked(
+        if "block" in asked and now.parent is None:
+            now.blocked = Blocked(
                 step="planning", reason="no key", remedy="Set a key.", since="now"
             )
-            await workflow.wait_condition(lambda: self._blocked is None)
-        self._facet = "found"
+            self._show()
+            await workflow.wait_condition(lambda: now.blocked is None)
+        now.running = ()
+        found = FindingsRef(key="k", claims=2, sources=1)
+        now.outcomes = {"f": Found(findings=found)}
+        await self._keep("researched")
+        now.phase = Phase.FINISHED
+        self._show()
         return ResearchResult(
-            id=workflow.info().workflow_id,
+            id=now.id,
             question=asked,
             status="nothing_found" if "nothing" in asked else "complete",
-            model=request.model,
+            model=now.request.model,
             plan=PlanOut(kind="fact"),
+            parent=now.parent,
             report_markdown="# Report\n\n" + ("Words. " * (50_000 if "big" in asked else 5)),
         )
 
+    async def _released(self) -> bool:
+        return await workflow.execute_activity(released, start_to_close_timeout=SOON)
+
+    async def _approved(self) -> None:
+        self._state.phase = Phase.APPROVING
+        self._approve_by = (workflow.now() + timedelta(hours=1)).isoformat()
+        self._show()
+        await workflow.wait_condition(lambda: self._answer is not None)
+        assert self._answer is not None
+        self._approve_by = None
+        if self._answer.decision == "reject":
+            raise ApplicationError("the plan was rejected", non_retryable=True)
+        self._state.plan, self._state.approved = self._answer.plan or self._state.plan, True
+
+    async def _keep(self, name: str) -> None:
+        now, run = self._state, workflow.info().run_id
+        key = checkpoint_key(now.id, run, len(now.checkpoints), name)
+        at = workflow.now().isoformat()
+        now.checkpoints += (
+            Checkpoint(name=name, phase=now.phase, at=at, turns=0, usd=0.0, key=key),
+        )
+        brief = KeepCheckpoint(key=key, state=now)
+        await workflow.execute_local_activity(keep, brief, start_to_close_timeout=SOON)
+
+    def _show(self) -> None:
+        phase = SearchAttributeKey.for_keyword("ResearchPhase")
+        word = SearchAttributeKey.for_keyword("ResearchStatus")
+        workflow.upsert_search_attributes(
+            [phase.value_set(self._state.phase), word.value_set(standing(self._state))]
+        )
+        blocked = self._state.blocked
+        workflow.upsert_memo({"blocked": blocked.model_dump() if blocked else None})
+
     @workflow.query
     def status(self) -> Status:
-        return Status(
-            id=workflow.info().workflow_id,
-            phase=Phase.RESEARCHING,
-            question=self._request.question,
-            model=self._request.model,
-            facets=(FacetStatus(id="f", title="The one facet", status=self._facet),),
-            blocked=self._blocked,
-        )
+        return status(self._state, self._approve_by)
+
+    @workflow.query
+    def state(self) -> ResearchState:
+        return self._state
 
     @workflow.update
     async def resume(self, request: Resume) -> str:
-        self._blocked = None
+        self._state.blocked, self._state.paused = None, False
+        self._show()
         return "resumed"
+
+    @resume.validator
+    def _must_wait(self, request: Resume) -> None:
+        if self._state.blocked is None and not self._state.paused:
+            raise ValueError("this job is neither blocked nor paused; there is nothing to resume")
+
+    @workflow.update
+    async def approve(self, answer: Approve) -> str:
+        self._answer = answer
+        return "approved"
+
+    @approve.validator
+    def _must_fit(self, answer: Approve) -> None:
+        if why := plan_refusal(self._state, answer):
+            raise ValueError(why)
+
+    @workflow.update
+    async def steer(self, order: Steer) -> str:
+        for change in order.changes:
+            apply(self._state, change)
+        return f"{len(order.changes)} changes taken"
+
+    @steer.validator
+    def _must_be_possible(self, order: Steer) -> None:
+        for change in order.changes:
+            if why := refusal(self._state, change):
+                raise ValueError(why)
+
+    @workflow.update
+    async def pause(self, order: Pause) -> str:
+        self._state.paused = True
+        self._show()
+        return "paused"
+
+    @workflow.update
+    async def finish(self, order: Finish) -> str:
+        self._state.finishing = True
+        return "finishing"
 
 
 async def main() -> None:
     stop = asyncio.Event()
     for name in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(name, stop.set)
-    client = await connect(Settings.read(os.environ))
+    settings = Settings.read(os.environ)
+    client = await connect(settings)
     async with Worker(
         client,
         task_queue=TASK_QUEUE,
-        workflows=[StandIn],
-        activities=[released],
+        workflows=[StandIn, StandInPass],
+        activities=[released, keep],
         workflow_runner=UnsandboxedWorkflowRunner(),
+        sticky_queue_schedule_to_start_timeout=timedelta(seconds=3),
+        no_remote_activities=settings.parallel_subagents == 0,
     ):
         await stop.wait()
 

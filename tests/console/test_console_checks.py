@@ -10,11 +10,12 @@ from typing import NamedTuple
 import pytest
 from typer.testing import CliRunner
 
-from console import checks
+from console import checks, wishes
 from console.commands import app
 from console.faults import BadInputError, ExitCode
-from workflows.contracts import MAX_QUESTION_WORDS
-from workflows.models import DEFAULT_CLAUDE, OFFLINE
+from workflows.budget import Budget
+from workflows.contracts import MAX_QUESTION_WORDS, Approval, Web
+from workflows.models import DEFAULT_CLAUDE, MEDIUM, MIXED, OFFLINE
 from workflows.plan import Effort
 from workflows.settings import Settings
 
@@ -51,7 +52,7 @@ CASES = {
     "a file for a folder": Case(["q", "--corpus", "docs/a.md"], "is a file: give --corpus the"),
     "empty folder": Case(["q", "--corpus", "pictures"], "holds no document that can be read"),
     "no folder, no key": Case(["q"], "name a folder with --corpus DIR"),
-    "unknown model": Case([*GOOD, "--model", "gpt-9"], "choose one of offline, claude-"),
+    "unknown model": Case([*GOOD, "--model", "gpt-9"], "(each role its own), claude-opus"),
     "empty model": Case([*GOOD, "--model", ""], "choose one of"),
     "no key": Case([*GOOD, "--model", DEFAULT_CLAUDE], "set ANTHROPIC_API_KEY, or use --model off"),
     "negative budget": Case([*GOOD, "--budget-usd", "-1"], "an amount above 0"),
@@ -66,6 +67,16 @@ CASES = {
     "endless id": Case([*GOOD, "--id", "x" * 2000], "1 to 200 letters"),
     "empty id": Case([*GOOD, "--id", ""], "1 to 200 letters"),
     "out is a file": Case([*GOOD, "--out", "docs/a.md"], "is a file: choose another folder"),
+    "no tokens": Case([*GOOD, "--budget-tokens", "0"], "--budget-tokens a number above 0"),
+    "web offline": Case([*GOOD, "--web"], "offline model uses no network: leave --web out"),
+    "code offline": Case([*GOOD, "--code"], "--code is for a model of the provider's"),
+    "economy offline": Case([*GOOD, "--economy"], "--economy is for a model of the provider's"),
+    "domain, no web": Case([*GOOD, "--allow-domain", "a.org"], "add --web, or leave them out"),
+    "both domains": Case([*GOOD, "--allow-domain", "a.org", "--block-domain", "b.org"], "not both"),
+    "no time": Case([*GOOD, "--approve-within", "soon"], "write it as 2h, 30m or 90s"),
+    "no time at all": Case([*GOOD, "--approve-within", ""], "write it as 2h, 30m or 90s"),
+    "too long a time": Case([*GOOD, "--approve-within", "900h"], "30d at most"),
+    "odd default": Case([*GOOD, "--unanswered", "perhaps"], "say approve or reject"),
     "out inside a file": Case(
         [*GOOD, "--out", "docs/a.md/out"], "choose another folder with --out"
     ),
@@ -136,17 +147,93 @@ def test_a_list_of_an_unknown_status_is_refused(place: Path) -> None:
     ended = CliRunner().invoke(app, ["list", "--status", "odd"])
 
     assert ended.exit_code == ExitCode.BAD_INPUT
-    assert "choose one of blocked, running" in ended.stderr
+    assert "choose one of blocked, paused, awaiting_approval, running" in ended.stderr
 
 
 def test_good_input_becomes_a_request_with_an_absolute_folder(place: Path) -> None:
-    wish = checks.Wish(" why? ok ", Path("docs"), "Deep", 0, 3, 1.5, None)
-    request = checks.request(wish, Settings.read({}))
+    wish = wishes.Wish(
+        " why? ok ", Path("docs"), "Deep", max_passes=0, max_facets=3, budget_usd=1.5
+    )
+    request = wishes.request(wish, Settings.read({}))
 
     assert request.question == "why? ok"
     assert request.corpus == str(place / "docs")
     assert (request.effort, request.max_passes, request.max_facets) == (Effort.DEEP, 0, 3)
     assert (request.budget.usd, request.model) == (1.5, OFFLINE)
+    assert (request.web, request.approval, request.models) == (None, None, {})
+
+
+KEY = {"ANTHROPIC_API_KEY": "k"}
+
+
+def test_a_key_brings_claude_the_web_and_a_limit() -> None:
+    for effort, usd in {"quick": 2, "standard": 10, "deep": 40}.items():
+        request = wishes.request(wishes.Wish("q", effort=effort), Settings.read(KEY))
+        assert (request.model, request.web, request.corpus) == (MIXED, Web(), None)
+        assert request.budget == Budget(usd=usd)
+    assert wishes.spending(request, by_default=True) == (
+        "Spends at most $40.00 (the limit of deep effort): --budget-usd changes it."
+    )
+    request = wishes.request(wishes.Wish("q", budget_usd=3, budget_tokens=9), Settings.read(KEY))
+    assert request.budget == Budget(usd=3, tokens=9)
+    assert wishes.spending(request, by_default=False) == "Spends at most $3.00."
+
+
+def test_the_web_is_bounded_or_off(place: Path) -> None:
+    asked = wishes.Wish("q", allow_domains=("Example.org", "b.org/c"), code=True, economy=True)
+    request = wishes.request(asked, Settings.read(KEY))
+    assert request.web == Web(allowed_domains=("example.org", "b.org/c"))
+    assert (request.code, request.economy) == (True, True)
+    with pytest.raises(BadInputError, match="without https://"):
+        wishes.request(wishes.Wish("q", block_domains=("https://a.org",)), Settings.read(KEY))
+    with pytest.raises(BadInputError, match="--corpus DIR, or let it search the web with --web"):
+        wishes.request(wishes.Wish("q", web=False), Settings.read(KEY))
+    offline = wishes.request(wishes.Wish("q", Path("docs"), model=OFFLINE), Settings.read(KEY))
+    assert (offline.web, offline.budget) == (None, Budget())
+
+
+def test_the_web_is_left_off_where_the_model_or_the_cloud_has_none(place: Path) -> None:
+    own = Settings.read({"ANTHROPIC_BASE_URL": "http://localhost:1"})
+    assert wishes.request(wishes.Wish("q", Path("docs"), model="mine"), own).web is None
+    cloud = Settings.read({"RESEARCH_PROVIDER": "bedrock"})
+    assert wishes.request(wishes.Wish("q", Path("docs")), cloud).web is None
+    assert wishes.request(wishes.Wish("q", web=True), cloud).web == Web()
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("2h", 7200), ("30m", 1800), ("90s", 90), ("1h30m", 5400), ("1d", 86400)]
+)
+def test_a_time_is_read(text: str, seconds: float) -> None:
+    assert wishes.approval(True, text, None) == Approval(seconds=seconds)
+    assert wishes.approval(False, None, "Reject") == Approval(default="reject")
+    assert wishes.approval(False, None, None) is None
+
+
+def test_settings_for_single_roles_go_into_the_request() -> None:
+    env = {**KEY, "RESEARCH_MODEL_WRITER": MEDIUM, "RESEARCH_EFFORT_PLANNER": "max"}
+    request = wishes.request(wishes.Wish("q"), Settings.read(env))
+    assert (request.models, request.efforts) == ({"writer": MEDIUM}, {"planner": "max"})
+    odd = Settings.read({**KEY, "RESEARCH_MODEL_WRITER": "gpt-9"})
+    with pytest.raises(BadInputError, match="'gpt-9' is not known"):
+        wishes.request(wishes.Wish("q"), odd)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("RESEARCH_MODEL_COOK", "m", "is for no role: the roles are planner, reviewer, researcher"),
+        ("RESEARCH_EFFORT_COOK", "low", "is for no role"),
+        ("RESEARCH_EFFORT_WRITER", "huge", "is not an effort: choose one of low, medium, high"),
+        ("RESEARCH_PROVIDER", "moon", "correct the RESEARCH_* variables (provider: "),
+    ],
+)
+def test_a_setting_for_no_role_is_refused(
+    place: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: str, said: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    ended = CliRunner().invoke(app, ["run", *GOOD])
+    assert ended.exit_code == ExitCode.BAD_INPUT
+    assert said in ended.stderr
 
 
 def test_the_longest_question_is_taken() -> None:
@@ -157,14 +244,6 @@ def test_any_model_is_taken_where_an_endpoint_is_set() -> None:
     settings = Settings.read({"ANTHROPIC_BASE_URL": "http://localhost:1"})
     assert checks.model("my-own-model", settings) == "my-own-model"
     assert checks.model(None, settings) == DEFAULT_CLAUDE
-
-
-def test_a_key_makes_claude_the_default_and_still_needs_documents(tmp_path: Path) -> None:
-    settings = Settings.read({"ANTHROPIC_API_KEY": "k"})
-    (tmp_path / "note.md").write_text("A note.")
-    assert checks.request(checks.Wish("q", tmp_path), settings).model == DEFAULT_CLAUDE
-    with pytest.raises(BadInputError, match="--corpus"):
-        checks.request(checks.Wish("q"), settings)
 
 
 def test_hidden_folders_are_no_documents(tmp_path: Path) -> None:

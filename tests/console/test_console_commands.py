@@ -6,7 +6,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,9 @@ from console.embedded import Server
 from .conftest import ROOT, Place, call, eventually, processes
 
 GOOD = ("--corpus", "docs")
+COMMANDS = ("run", "start", "watch", "status", "plan", "result", "list", "roles", "approve",
+            "steer", "pause", "resume", "finish", "cancel", "checkpoints", "restart",
+            "fork")  # fmt: skip
 Served = tuple[Place, Server]
 
 
@@ -29,23 +31,18 @@ def wait_for(process: subprocess.Popen[str], words: str) -> str:
     return seen
 
 
-def test_help_opens_fast() -> None:
-    began = time.monotonic()
+def test_help_opens_without_what_is_slow_to_load() -> None:
     ended = subprocess.run(
-        [sys.executable, "starter.py", "--help"], cwd=ROOT, capture_output=True, text=True
-    )
-    assert ended.returncode == 0
-    assert "resume" in ended.stdout
-    assert time.monotonic() - began < 1.5
-
-    modules = subprocess.run(
         [sys.executable, "-X", "importtime", "starter.py", "--help"],
         cwd=ROOT,
         capture_output=True,
         text=True,
-    ).stderr
-    assert "temporalio" not in modules
-    assert "pydantic" not in modules
+    )
+    assert ended.returncode == 0
+    for command in COMMANDS:
+        assert f" {command} " in ended.stdout
+    assert "temporalio" not in ended.stderr
+    assert "pydantic" not in ended.stderr
 
 
 def test_an_interrupted_job_leaves_no_process_and_is_taken_up_again(place: Place) -> None:
@@ -54,7 +51,7 @@ def test_an_interrupted_job_leaves_no_process_and_is_taken_up_again(place: Place
         process = place.popen(*command)
         wait_for(process, "The one facet: running")
         process.send_signal(number)
-        said, complained = process.communicate(timeout=20)
+        said, complained = process.communicate(timeout=60)
         assert (process.returncode, complained) == (130, "")
         assert "`python starter.py resume kept` takes the job up where it was" in said
         assert not processes(place.folder)
@@ -110,14 +107,22 @@ def test_json_goes_to_standard_output_alone(served: Served) -> None:
 
     state = json.loads(call("status", "js", "--json")[1])
     assert (state["id"], state["state"]) == ("js", "completed")
-    listed = json.loads(call("list", "--status", "completed", "--json")[1])
-    assert "js" in [row["id"] for row in listed]
+    assert eventually(lambda: '"id": "js"' in call("list", "--status", "completed", "--json")[1])
 
 
 def test_a_blocked_job_says_why_and_goes_on_when_told(served: Served) -> None:
     code, _, complained = call("run", "please block", *GOOD, "--id", "parked")
     assert code == 1
     assert "blocked at planning: no key" in complained
+    why = "    at planning: no key; Set a key."
+    assert eventually(lambda: why in call("list", "--status", "blocked")[1].splitlines())
+    said = call("status", "parked")[1]
+    assert "state: blocked" in said
+    assert (
+        "blocked at planning: no key\nSet a key.\nThen: `python starter.py resume parked`." in said
+    )
+    told = json.loads(call("status", "parked", "--json")[1])
+    assert (told["state"], told["blocked"]["remedy"]) == ("blocked", "Set a key.")
     assert "Set a key. Then: `python starter.py resume parked`." in complained
 
     code, said, _ = call("resume", "parked")
@@ -125,19 +130,24 @@ def test_a_blocked_job_says_why_and_goes_on_when_told(served: Served) -> None:
     assert "It was blocked (no key) and goes on now." in said
 
 
-def test_a_failed_job_says_why_and_can_be_started_again(served: Served) -> None:
+def test_a_failed_job_says_why_and_is_taken_up_from_its_checkpoint(served: Served) -> None:
     code, _, complained = call("run", "please fail", *GOOD, "--id", "f")
     assert code == 1
-    assert "The job f did not finish: the moon is in the way." in complained
-    code, said, _ = call("run", "better now", *GOOD, "--id", "f")
-    assert (code, "Job f begins." in said) == (0, True)
+    assert "The job f did not finish: the moon is in the way. `restart f` takes it" in complained
+
+    code, _, complained = call("run", "better now", *GOOD, "--id", "f")
+    assert (code, "belongs to a job with another question" in complained) == (2, True)
+    code, said, _ = call("run", "please fail", *GOOD, "--id", "f", "--max-passes", "1")
+    assert code == 0
+    assert "Job f had ended and is taken up from planned." in said
+    assert "It keeps the settings it was started with; `python starter.py fork f --set" in said
 
 
 def test_a_job_that_is_not_there_is_bad_input(served: Served) -> None:
     for command in ("status", "resume"):
         code, _, complained = call(command, "nobody")
         assert code == 2
-        assert "There is no job nobody: `list` shows the ones there are." in complained
+        assert "There is no job nobody: `list` shows the ones there are, and" in complained
 
 
 def test_a_configured_server_is_used_and_its_missing_worker_noticed(
@@ -146,6 +156,7 @@ def test_a_configured_server_is_used_and_its_missing_worker_noticed(
     _, server = served
     monkeypatch.setenv("TEMPORAL_ADDRESS", server.address)
     monkeypatch.setattr("console.jobs.TASK_QUEUE", "elsewhere")
+    monkeypatch.setattr("console.runs.TASK_QUEUE", "elsewhere")
     code, said, _ = call("start", "away", *GOOD, "--id", "away")
     assert code == 0
     assert "No worker is there yet" in said
@@ -153,7 +164,7 @@ def test_a_configured_server_is_used_and_its_missing_worker_noticed(
     code, _, complained = call("result", "away")
     assert code == 1
     assert "has no report yet" in complained
-    assert call("list", "--status", "running")[1].startswith("away ")
+    assert eventually(lambda: "away " in call("list", "--status", "running")[1])
 
 
 def test_a_job_on_a_configured_server_is_watched_and_written(
@@ -166,18 +177,38 @@ def test_a_job_on_a_configured_server_is_watched_and_written(
     assert (code, "result there` writes the report" in said) == (0, True)
     assert call("result", "there", "--out", "elsewhere")[0] == 0
     assert (place.folder / "elsewhere" / "report.html").exists()
-    code, _, complained = call("resume", "there")
-    assert (code, "is not blocked" in complained) == (2, True)
-    code, _, complained = call("cancel", "there")
-    assert (code, "has ended already" in complained) == (2, True)
+    for command in ("resume", "cancel", "pause", "finish", "approve"):
+        code, _, complained = call(command, "there")
+        assert (code, "is complete: `result there` writes its report" in complained) == (2, True)
+
+
+def test_what_a_job_may_spend_is_said_before_it_starts(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, server = served
+    monkeypatch.setenv("TEMPORAL_ADDRESS", server.address)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
+    code, said, _ = call("start", "from the web", "--id", "w", "--effort", "quick", "--approve")
+    assert code == 0
+    assert said.startswith("Model: Claude, each role its own model, because an API key is set;")
+    assert said.splitlines()[1:3] == [
+        "Spends at most $2.00 (the limit of quick effort): --budget-usd changes it.",
+        "Job w begins.",
+    ]
+    assert "`python starter.py plan w` shows the plan; `approve w` takes it." in said
+    assert call("cancel", "w")[0] == 0
 
 
 def test_a_running_job_is_cancelled(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     _, server = served
     monkeypatch.setenv("TEMPORAL_ADDRESS", server.address)
     call("start", "hold on", *GOOD, "--id", "c")
-    assert "The job c is cancelled." in call("cancel", "c")[1]
-    assert "state: cancelled" in call("status", "c")[1]
+    assert "The job c is cancelled; `python starter.py restart c`" in call("cancel", "c")[1]
+    said = call("status", "c")[1]
+    assert "state: cancelled" in said
+    assert "`python starter.py restart c` takes it up again." in said
+    code, _, complained = call("pause", "c")
+    assert (code, "has ended already (cancelled): `restart c` takes" in complained) == (2, True)
 
 
 def test_a_server_that_does_not_answer_is_named(

@@ -54,12 +54,12 @@ class User:
         self.fresh = fresh == "True"
 
     def leave(self) -> int:
-        self.process.communicate(timeout=20)
+        self.process.communicate(timeout=60)
         return self.process.returncode
 
     def send(self, number: int) -> int:
         self.process.send_signal(number)
-        self.process.communicate(timeout=20)
+        self.process.communicate(timeout=60)
         return self.process.returncode
 
 
@@ -73,16 +73,13 @@ def test_a_server_starts_answers_and_is_gone_afterwards(place: Path) -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    began = time.monotonic()
     with embedded.server(place, port) as running:
-        started = time.monotonic() - began
         assert answers(running.address)
         assert running.address == f"127.0.0.1:{port}"
         assert running.fresh
         assert (place / "temporal.sqlite").exists()
     assert not answers(running.address)
     assert not processes(place)
-    assert started < 5
 
 
 def test_users_share_one_server_and_the_last_one_out_stops_it(place: Path) -> None:
@@ -120,8 +117,8 @@ def test_a_server_that_is_killed_under_its_users_comes_back(place: Path) -> None
     time.sleep(2.1)  # one that ends in its first two seconds is given up, not restarted
     before = json.loads((place / "server.json").read_text())["child"]
     os.kill(before, signal.SIGKILL)
-    assert eventually(lambda: not answers(user.address), 3)
-    assert eventually(lambda: answers(user.address), 5)
+    assert eventually(lambda: not answers(user.address))
+    assert eventually(lambda: answers(user.address))
     assert json.loads((place / "server.json").read_text())["child"] != before
     assert user.leave() == 0
     assert not processes(place)

@@ -46,16 +46,38 @@ def test_lines_are_printed_for_changes_only() -> None:
     ]
 
 
+def test_a_job_that_waits_says_for_whom() -> None:
+    stream = io.StringIO()
+    lines = LinesView(stream)
+    block = {"step": "plan", "reason": "no key", "remedy": "set one", "since": "now"}
+    lines.show(job(Phase.APPROVING, "waiting", approve_by="2026-11-02T10:00:00+00:00"))
+    for _ in range(2):
+        lines.show(job(Phase.APPROVING, "waiting", paused=True))
+    lines.show(job(Phase.APPROVING, "waiting"))
+    lines.show(job(Phase.APPROVING, "waiting", blocked=block, paused=True))
+
+    said = [line for line in stream.getvalue().splitlines() if ": waiting" not in line][1:]
+    assert said == [
+        "  the plan waits for a word until 2026-11-02 10:00 UTC, from another shell:"
+        " `python starter.py plan j` shows it, `python starter.py approve j` takes it",
+        f"  ✗ {LONG}: timed out",
+        "  paused: `python starter.py resume j` sends it on",
+        "  goes on",
+        "  blocked at plan",
+    ]
+
+
 def test_the_table_fits_eighty_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("TERM", "dumb")
     stream = Terminal()
     with TableView(stream) as table:
         table.say("[bold]not markup[/bold]")
-        table.show(job(Phase.REFINING, "found", 1234, contradictions=3, turns=99))
+        table.show(job(Phase.REFINING, "found", 1234, contradictions=3, turns=99, paused=True))
     shown = stream.getvalue()
     assert "[bold]not markup[/bold]" in shown
     assert "3 contradictions" in shown
+    assert "paused: `python starter.py resume j`" in shown
     assert "1234" in shown
     assert max(len(line) for line in shown.splitlines()) <= 80
 
