@@ -22,6 +22,7 @@ from console.jobs import CLOSED_TO_RESTART, GOING, WORKFLOW, Found, Job
 from console.store import Checkpoints, Kept
 from workflows.contracts import TASK_QUEUE, ResearchRequest, ResearchState
 from workflows.lineage import forked, restarted
+from workflows.policies import WORKFLOW_TASK
 
 BEGINNING = "the beginning"
 
@@ -158,6 +159,7 @@ async def _start(
             args=[request] if state is None else [request, state],
             id=job_id,
             task_queue=TASK_QUEUE,
+            task_timeout=WORKFLOW_TASK,
             id_reuse_policy=reuse,
         )
     except WorkflowAlreadyStartedError:
