@@ -201,7 +201,7 @@ async def status_when(handle: Handle, condition: Callable[[Status], bool]) -> St
     """The job's status once it is as wanted."""
     import asyncio
 
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while True:
             status = await handle.query(ResearchWorkflow.status)
             if condition(status):

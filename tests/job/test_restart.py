@@ -84,7 +84,7 @@ async def stopped_at(office: Office, schema: str, *rules: Rule, **request: Any) 
     wire = Wire(gate.rule(schema), *rules)
     async with office.working(wire):
         handle = await office.start(**request)
-        await asyncio.wait_for(gate.reached.wait(), 30)
+        await asyncio.wait_for(gate.reached.wait(), 60)
         await handle.terminate("stopped by the test")
         gate.open.set()
         with pytest.raises(WorkflowFailureError):
@@ -185,7 +185,7 @@ async def test_a_pass_that_is_ended_behind_our_back_is_started_again(office: Off
     )
     async with office.working(wire):
         handle = await office.start()
-        await asyncio.wait_for(gate.reached.wait(), 30)
+        await asyncio.wait_for(gate.reached.wait(), 60)
         await office.client.get_workflow_handle(f"{handle.id}/pass-1").terminate("test")
         gate.open.set()
         status = await status_when(handle, lambda s: s.blocked is not None)
@@ -206,7 +206,7 @@ async def test_a_cancelled_job_leaves_no_open_pass(office: Office) -> None:
     )
     async with office.working(wire):
         handle = await office.start()
-        await asyncio.wait_for(gate.reached.wait(), 30)
+        await asyncio.wait_for(gate.reached.wait(), 60)
         await handle.cancel()
         with pytest.raises(WorkflowFailureError):
             await handle.result()

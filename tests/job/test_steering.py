@@ -162,7 +162,7 @@ async def test_facets_are_added_and_dropped_and_others_are_not_touched(office: O
     )
     async with office.working(wire):
         handle = await office.start()
-        await asyncio.wait_for(gate.reached.wait(), 30)
+        await asyncio.wait_for(gate.reached.wait(), 60)
         order = Steer(changes=(AddFacet(facet=UPKEEP), DropFacet(facet_id="power")))
         for _ in range(2):
             assert await handle.execute_update(ResearchWorkflow.steer, order)
@@ -185,7 +185,7 @@ async def test_a_note_reaches_a_running_subagent_at_its_next_turn(office: Office
     )
     async with office.working(wire):
         handle = await office.start()
-        await asyncio.wait_for(gate.reached.wait(), 30)
+        await asyncio.wait_for(gate.reached.wait(), 60)
         await handle.execute_update(
             ResearchWorkflow.steer, Steer(changes=(AddNote(text="Mind the feeder of 2023."),))
         )
@@ -211,7 +211,7 @@ async def test_a_paused_job_buys_nothing_until_it_is_resumed(office: Office) -> 
     )
     async with office.working(wire):
         handle = await office.start()
-        await asyncio.wait_for(gate.reached.wait(), 30)
+        await asyncio.wait_for(gate.reached.wait(), 60)
         for _ in range(2):
             assert await handle.execute_update(ResearchWorkflow.pause, Pause()) == "paused"
         gate.open.set()
@@ -239,7 +239,7 @@ async def test_finish_now_gives_a_report_from_what_there_is(office: Office) -> N
     )
     async with office.working(wire):
         handle = await office.start(parallel=1)
-        await asyncio.wait_for(gate.reached.wait(), 30)
+        await asyncio.wait_for(gate.reached.wait(), 60)
         assert await handle.execute_update(ResearchWorkflow.finish, Finish()) == "finishing"
         gate.open.set()
         result = await handle.result()
@@ -256,7 +256,7 @@ async def test_the_budget_is_raised_while_running_and_never_below_what_is_spent(
     wire = Wire(gate.rule("DraftAnswer"), planned(PASSENGERS), UNREVIEWED, NO_GAPS)
     async with office.working(wire):
         handle = await office.start(budget=Budget(tokens=2_000_000))
-        await asyncio.wait_for(gate.reached.wait(), 30)
+        await asyncio.wait_for(gate.reached.wait(), 60)
         less = Steer(changes=(SetBudget(budget=Budget(tokens=1)),))
         assert "are spent already" in await refusal_of(
             handle.execute_update(ResearchWorkflow.steer, less)
@@ -274,7 +274,7 @@ async def test_a_facet_added_after_research_gets_a_pass_of_its_own(office: Offic
     wire = Wire(gate.rule("EvaluationAnswer"), planned(PASSENGERS), UNREVIEWED, NO_GAPS)
     async with office.working(wire):
         handle = await office.start(max_passes=0)
-        await asyncio.wait_for(gate.reached.wait(), 30)
+        await asyncio.wait_for(gate.reached.wait(), 60)
         await handle.execute_update(
             ResearchWorkflow.steer, Steer(changes=(AddFacet(facet=UPKEEP),))
         )
@@ -304,7 +304,7 @@ async def test_orders_reach_a_running_pass_and_outlive_it(office: Office) -> Non
     )
     async with office.working(wire):
         handle = await office.start()
-        await asyncio.wait_for(gate.reached.wait(), 30)
+        await asyncio.wait_for(gate.reached.wait(), 60)
         changes = (AddNote(text="Boats only."), SetBudget(budget=Budget(usd=5)))
         await handle.execute_update(ResearchWorkflow.steer, Steer(changes=changes))
         await handle.execute_update(ResearchWorkflow.pause, Pause())
@@ -325,7 +325,7 @@ async def test_an_order_that_cannot_be_carried_out_is_refused_with_its_reason(
     wire = Wire(gate.rule("PlanDraft"), planned(PASSENGERS), UNREVIEWED, NO_GAPS)
     async with office.working(wire):
         handle: Handle = await office.start()
-        await asyncio.wait_for(gate.reached.wait(), 30)
+        await asyncio.wait_for(gate.reached.wait(), 60)
         drop = Steer(changes=(DropFacet(facet_id="power"),))
         assert "no plan yet" in await refusal_of(
             handle.execute_update(ResearchWorkflow.steer, drop)
