@@ -17,6 +17,7 @@ from temporalio.client import Client
 from temporalio.common import VersioningBehavior, WorkerDeploymentVersion
 from temporalio.worker import Worker, WorkerDeploymentConfig
 
+from activities.errors import redacted
 from activities.evaluating import Evaluating
 from activities.indexing import Indexing
 from activities.keeping import Keeping
@@ -102,8 +103,17 @@ def _deployment(settings: Settings) -> WorkerDeploymentConfig | None:
     )
 
 
+class Discreet(logging.Formatter):
+    """Log lines without keys: what crashes may quote all that it was given."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return redacted(super().format(record))
+
+
 async def main() -> None:
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    handler = logging.StreamHandler()
+    handler.setFormatter(Discreet("%(asctime)s %(levelname)s %(name)s %(message)s"))
+    logging.basicConfig(level=logging.INFO, handlers=[handler])
     # At lower levels the libraries log the address they call, with what stands in it.
     logging.getLogger("httpx2").setLevel(logging.WARNING)
     logging.getLogger("anthropic").setLevel(logging.INFO)

@@ -218,10 +218,6 @@ def test_that_nobody_could_look_is_not_that_there_is_nothing(
     assert coverage.status == status, coverage.reason
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="“the subagent found nothing because its searches failed” was seen, and no word of why",
-)
 @pytest.mark.parametrize(
     ("title", "why"), [("Fares", "url_not_accessible"), (NO_SEARCH, "too_many_requests")]
 )
