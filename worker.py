@@ -15,7 +15,7 @@ from pathlib import Path
 import httpx2
 from temporalio.client import Client
 from temporalio.common import VersioningBehavior, WorkerDeploymentVersion
-from temporalio.worker import Worker, WorkerDeploymentConfig
+from temporalio.worker import PollerBehaviorAutoscaling, Worker, WorkerDeploymentConfig
 
 from activities.errors import redacted
 from activities.evaluating import Evaluating
@@ -40,6 +40,7 @@ from workflows.policies import STICKY
 from workflows.refinement import RefinementWorkflow
 from workflows.settings import Settings
 
+POLLERS = PollerBehaviorAutoscaling(minimum=1, initial=2, maximum=20)
 DRAIN = timedelta(seconds=30)
 """How long a worker that is told to stop lets turns in flight finish."""
 
@@ -85,6 +86,9 @@ def build_worker(client: Client, settings: Settings, workshop: Workshop) -> Work
         # A worker for no subagents still runs the jobs themselves: it answers and takes orders.
         no_remote_activities=settings.parallel_subagents == 0,
         max_concurrent_activities=settings.parallel_subagents or None,
+        # Few open polls: what a frozen worker has asked for is lost on it until it is missed.
+        workflow_task_poller_behavior=POLLERS,
+        activity_task_poller_behavior=POLLERS,
         max_heartbeat_throttle_interval=timedelta(seconds=1),
         sticky_queue_schedule_to_start_timeout=STICKY,
         graceful_shutdown_timeout=DRAIN,

@@ -254,7 +254,8 @@ class Subagent:
         try:
             if self._errands:
                 return await self._errands.turn(self._journal, body)
-            return await self._journal.turn(body, lambda: self._models.ask(body))
+            async with self._models.admitted(body) as warmed:
+                return await self._journal.turn(body, lambda: self._models.ask(body, warmed))
         except ApplicationError as error:
             if error.type != TOO_LARGE:
                 raise

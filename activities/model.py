@@ -12,7 +12,8 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
 import anthropic
@@ -59,14 +60,30 @@ class Models:
         self._abilities = Abilities(own_endpoint=bool(os.environ.get("ANTHROPIC_BASE_URL")))
         self._warmth = Warmth()
 
-    async def ask(self, body: JsonObject) -> JsonObject:
+    @asynccontextmanager
+    async def admitted(self, body: JsonObject) -> AsyncIterator[Callable[[], None]]:
+        """Enters when the request may be sent; what it yields is for `ask`.
+
+        Whoever puts down a purchase does it in here: a request that waits is not sent yet.
+        """
+        if body["model"] == OFFLINE:
+            yield lambda: None
+            return
+        async with self._warmth.turn(body) as warmed:
+            # Made here, for it takes its time: what is put down as sent should be sent at once.
+            self._client(body["model"])
+            yield warmed
+
+    async def ask(self, body: JsonObject, warmed: Callable[[], None] | None = None) -> JsonObject:
         """One turn, not retried here. Raises ApplicationError for what Temporal should act on."""
+        if warmed is None:
+            async with self.admitted(body) as warmed:
+                return await self.ask(body, warmed)
         try:
             async with asyncio.timeout(TURN_SECONDS):
                 if body["model"] == OFFLINE:
                     return await self._streamed(body)
-                async with self._warmth.turn(body) as warmed:
-                    return await self._understood(body, warmed)
+                return await self._understood(body, warmed)
         except ERRORS as error:
             # Without the cause: its words go into the history too, and may hold a key.
             raise as_activity_error(error) from None

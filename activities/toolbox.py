@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
+from temporalio.exceptions import ApplicationError
 
 from activities.answers import SourceScore
 from activities.mcp.definitions import PREFIX as MCP
@@ -100,6 +101,9 @@ class Toolbox:
             return _error(str(unknown))
         except (KeyError, TypeError, ValueError) as wrong:
             return _error(f"{name} was called wrongly: {wrong}")
+        except ApplicationError:
+            # Storage that fails is nothing a model can mend: the attempt is made again.
+            raise
         except Exception as crash:
             # The subagent can still answer from what it has; its report says what broke.
             log.exception("the tool %s crashed", name)

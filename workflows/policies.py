@@ -35,21 +35,21 @@ class Policy:
     @property
     def retry(self) -> RetryPolicy:
         return RetryPolicy(
-            initial_interval=timedelta(seconds=1),
+            initial_interval=timedelta(seconds=0.5),
             backoff_coefficient=2.0,
-            maximum_interval=timedelta(minutes=1),
+            maximum_interval=timedelta(seconds=20),
             maximum_attempts=self.attempts,
             non_retryable_error_types=list(NEEDS_OPERATOR),
         )
 
 
-MECHANICAL = Policy(timedelta(minutes=10), timedelta(minutes=40), attempts=5)
+MECHANICAL = Policy(timedelta(minutes=10), timedelta(minutes=40), attempts=10)
 """Indexing, pooling, publishing: no model, cheap to repeat."""
 
-THINKING = Policy(timedelta(minutes=15), timedelta(minutes=60), attempts=6)
+THINKING = Policy(timedelta(minutes=15), timedelta(minutes=60), attempts=10)
 """Planning, reviewing, verifying, writing, judging."""
 
-BATCHED = Policy(timedelta(hours=26), timedelta(hours=60), attempts=6)
+BATCHED = Policy(timedelta(hours=26), timedelta(hours=60), attempts=10)
 """Verifying through the provider's batches, which may take a day."""
 
 KEEPING = Policy(timedelta(seconds=20), timedelta(minutes=2), attempts=8)
@@ -59,4 +59,4 @@ KEEPING = Policy(timedelta(seconds=20), timedelta(minutes=2), attempts=8)
 def researching(seconds: float) -> Policy:
     """A subagent ends by itself at its soft deadline; the minute above it is for handing over."""
     attempt = timedelta(seconds=seconds + 60)
-    return Policy(attempt, 8 * attempt, attempts=6)
+    return Policy(attempt, 8 * attempt, attempts=10)

@@ -1,0 +1,88 @@
+"""A worker with something wrong in it, for what a test wants to see; else it is `worker.py`.
+
+FAULT=slow_store       every use of the store takes a while, and some writes fail
+FAULT=forgetful        the journal never finds a turn it kept
+FAULT=miscounting      turns that were bought again are not counted
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import os
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from obstore.exceptions import GenericError
+
+import worker
+from activities import journal as journals
+from activities.journal import Journal, Turn
+from activities.store import Store
+
+JsonObject = dict[str, Any]
+_SLOW = 0.03
+_FAILS = 60
+"""One write in so many."""
+
+
+def slow_store() -> None:
+    writes = itertools.count(1)
+    opened = Store.__init__
+
+    class Slow:
+        """What stands behind the store, and fails where a disk or a bucket would."""
+
+        def __init__(self, objects: Any) -> None:
+            self._objects = objects
+
+        async def put_async(self, *args: Any, **more: Any) -> Any:
+            await asyncio.sleep(_SLOW)
+            if next(writes) % _FAILS == 0:
+                raise GenericError("the disk is not in the mood")
+            return await self._objects.put_async(*args, **more)
+
+        async def get_async(self, *args: Any, **more: Any) -> Any:
+            await asyncio.sleep(_SLOW)
+            return await self._objects.get_async(*args, **more)
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._objects, name)
+
+    def open_slowly(self: Store, objects: Any, *args: Any, **more: Any) -> None:
+        behind: Any = Slow(objects)
+        opened(self, behind, *args, **more)
+
+    Store.__init__ = open_slowly  # type: ignore[method-assign]
+
+
+def forgetful() -> None:
+    async def kept(self: Journal, request: JsonObject) -> Turn | None:
+        return None
+
+    async def turn(
+        self: Journal, request: JsonObject, ask: Callable[[], Awaitable[JsonObject]]
+    ) -> Turn:
+        await self._mark(request)
+        return await self.keep(request, await ask())
+
+    Journal.kept, Journal.turn = kept, turn  # type: ignore[method-assign]
+
+
+def miscounting() -> None:
+    class Uncounted(Turn):
+        def __init__(self, fingerprint: str, message: JsonObject, again: int = 0) -> None:
+            super().__init__(fingerprint, message, 0)
+
+    journals.Turn = Uncounted  # type: ignore[misc, assignment]
+
+
+if __name__ == "__main__":
+    {"slow_store": slow_store, "forgetful": forgetful, "miscounting": miscounting}[
+        os.environ["FAULT"]
+    ]()
+    asyncio.run(worker.main())
