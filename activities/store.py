@@ -4,12 +4,17 @@ Records are content-addressed: the same thing saved twice is one object, and a r
 any worker. `put_new` is create-if-absent, which is all the locking the journal needs. An object is
 there whole or not at all: a folder's files are written beside their place and linked into it.
 
+With a keyring every object is sealed, bound to its key, and what a name would tell is veiled: a
+hash of a short text can be guessed, a facet's id read. Clear stay the kind of a thing, the job's
+id, and the names of checkpoints and orders. What was kept before there were keys is still found.
+
 What goes wrong here is an error of type `storage`: asked again a few times, then an operator's.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -26,10 +31,16 @@ from obstore.store import LocalStore, ObjectStore, from_url
 from pydantic import BaseModel
 from temporalio.exceptions import ApplicationError
 
+from workflows.cipher import NONCE_BYTES, CipherError, Keyring, opened
+
 T = TypeVar("T", bound=BaseModel)
 STORAGE = "storage"
 # `obstore` has a name of its own for what it raises as the built-in one.
 _ABSENT = (FileNotFoundError, NotFoundError)
+# How many leading parts of a key stay clear: the kind, and the job where it comes next.
+_CLEAR = {
+    "checkpoints": 99, "fleet": 99, "orders": 99, "frames": 2, "journal": 2, "threads": 2,
+}  # fmt: skip
 
 
 class Missing(ApplicationError):
@@ -43,22 +54,31 @@ class Missing(ApplicationError):
 
 
 class Store:
-    def __init__(self, objects: ObjectStore, name: str = "the store") -> None:
+    def __init__(
+        self, objects: ObjectStore, name: str = "the store", keyring: Keyring | None = None
+    ) -> None:
         self._objects = objects
         self._name = name
+        self._keyring = keyring
 
     @classmethod
-    def open(cls, url: str) -> Store:
+    def open(cls, url: str, keyring: Keyring | None = None) -> Store:
         """A URL (s3://, gs://, az://, file://), or the path of a folder, which is made."""
         if "://" in url and not url.startswith("file://"):
-            return cls(from_url(url), url)
-        return cls(LocalStore(Path(url.removeprefix("file://")).absolute(), mkdir=True), url)
+            return cls(from_url(url), url, keyring)
+        folder = Path(url.removeprefix("file://")).absolute()
+        return cls(LocalStore(folder, mkdir=True), url, keyring)
 
     async def put_new(self, key: str, data: bytes) -> bool:
         """False where something stands under the key already; it stays as it was."""
+        place, *before = self._places(key)
         with self._faults():
+            for old in before:
+                with suppress(*_ABSENT):
+                    await self._objects.head_async(old)
+                    return False
             try:
-                await self._objects.put_async(key, data, mode="create")
+                await self._objects.put_async(place, self._sealed(key, data), mode="create")
             except AlreadyExistsError:
                 return False
         return True
@@ -74,30 +94,44 @@ class Store:
 
     async def replace(self, key: str, data: bytes) -> None:
         with self._faults():
-            await self._objects.put_async(key, data)
+            await self._objects.put_async(self._places(key)[0], self._sealed(key, data))
 
     async def get(self, key: str) -> bytes | None:
         with self._faults():
-            try:
-                found = await self._objects.get_async(key)
-            except _ABSENT:
-                return None
-            return bytes(await found.bytes_async())
+            for place in self._places(key):
+                with suppress(*_ABSENT):
+                    found = await self._objects.get_async(place)
+                    return self._opened(key, bytes(await found.bytes_async()))
+        return None
 
     async def list(self, folder: str) -> list[str]:
-        """The keys within a folder, in order; none where there is no such folder."""
+        """What lies in a folder, in order, veiled where it is; none where there is no such."""
+        found: list[str] = []
         with self._faults():
-            try:
-                # One page is all of them unless there are thousands.
-                return sorted(
-                    [str(m["path"]) async for page in self._objects.list(folder) for m in page]
-                )
-            except _ABSENT:
-                return []
+            for place in self._places(folder):
+                with suppress(*_ABSENT):
+                    # One page is all of them unless there are thousands.
+                    async for page in self._objects.list(place):
+                        found += [str(item["path"]) for item in page]
+        return sorted(found)
+
+    async def ages(self, folder: str, reference: str) -> dict[str, float]:
+        """By how many seconds each thing in a folder is older than the reference among them.
+
+        Told by the store's own clock, which is the same for every worker.
+        """
+        written: dict[str, float] = {}
+        with self._faults():
+            async for page in self._objects.list(folder):
+                written |= {str(i["path"]): i["last_modified"].timestamp() for i in page}
+        now = written.get(reference, max(written.values(), default=0.0))
+        return {path: now - at for path, at in written.items()}
 
     async def delete(self, key: str) -> None:
-        with self._faults(), suppress(*_ABSENT):
-            await self._objects.delete_async(key)
+        with self._faults():
+            for place in self._places(key):
+                with suppress(*_ABSENT):
+                    await self._objects.delete_async(place)
 
     async def save(self, folder: str, record: BaseModel) -> str:
         data = record.model_dump_json().encode()
@@ -119,6 +153,33 @@ class Store:
     async def text(self, sha256: str) -> str | None:
         data = await self.get(f"texts/{sha256}")
         return None if data is None else data.decode()
+
+    # --- confidentiality ------------------------------------------------------------------------
+
+    def _places(self, key: str) -> tuple[str, ...]:
+        """Where a thing is kept, and after that where it was kept before there were keys."""
+        if self._keyring is None:
+            return (key,)
+        parts = key.split("/")
+        clear = _CLEAR.get(parts[0], 1)
+        if len(parts) <= clear:
+            return (key,)
+        # Each part is veiled together with those before it: a folder stays a folder.
+        veiled = [self._keyring.veil("/".join(parts[: n + 1])) for n in range(clear, len(parts))]
+        return "/".join([*parts[:clear], *veiled]), key
+
+    def _sealed(self, key: str, data: bytes) -> bytes:
+        if self._keyring is None:
+            return data
+        return self._keyring.seal(data, os.urandom(NONCE_BYTES), key.encode())
+
+    def _opened(self, key: str, data: bytes) -> bytes:
+        try:
+            return opened(data, self._keyring, key.encode())
+        except CipherError as error:
+            raise ApplicationError(
+                f"{key!r} in {self._name} cannot be read: {error}", type=STORAGE
+            ) from error
 
     # --- faults ---------------------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
 """The one way to a Temporal server, for the console and for workers alike.
 
-Both ends must agree on how data is written, so both come through here: pydantic JSON, large
-payloads in the store, traces when a collector is configured.
+Both ends must agree on how data is written, so both come through here: pydantic JSON, sealed where
+there are keys, large payloads in the store, traces when a collector is configured.
 """
 
 from __future__ import annotations
@@ -12,9 +12,14 @@ import time
 
 from temporalio.client import Client
 from temporalio.contrib.pydantic import pydantic_data_converter
-from temporalio.converter import DataConverter
+from temporalio.converter import (
+    DataConverter,
+    DefaultFailureConverter,
+    DefaultFailureConverterWithEncodedAttributes,
+)
 from temporalio.envconfig import ClientConfig, ClientConnectConfig
 
+from console.confidential import Codec, keyring
 from console.faults import ConsoleError
 from console.payloads import external_storage
 from workflows.settings import Settings
@@ -50,9 +55,18 @@ async def connect(
 
 
 def data_converter(settings: Settings) -> DataConverter:
-    """How payloads are written: the same for clients, workers and replay."""
+    """How payloads are written: the same for clients, workers and replay.
+
+    With keys, a failure's message and trace are payloads too, and are sealed with the rest.
+    """
+    keys = keyring(settings)
     return dataclasses.replace(
-        pydantic_data_converter, external_storage=external_storage(settings.store)
+        pydantic_data_converter,
+        payload_codec=Codec(keys),
+        failure_converter_class=(
+            DefaultFailureConverterWithEncodedAttributes if keys else DefaultFailureConverter
+        ),
+        external_storage=external_storage(settings.store),
     )
 
 

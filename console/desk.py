@@ -130,7 +130,7 @@ async def _begun(
     from console import runs
     from console.store import Checkpoints
 
-    job, origin = await runs.begin(client, Checkpoints(desk.settings.store), job_id, request)
+    job, origin = await runs.begin(client, Checkpoints.open(desk.settings), job_id, request)
     say(stream, _beginning(job, desk, origin))
     if job.found in ("running", "restarted") and origin.request != request:
         say(

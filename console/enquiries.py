@@ -110,7 +110,7 @@ def checkpoints(job_id: str, *, as_json: bool = False) -> ExitCode:
     from console.store import Checkpoints
 
     job_id = checks.job_id(job_id)
-    kept = Checkpoints(checks.local_settings(current_settings()).store)
+    kept = Checkpoints.open(checks.local_settings(current_settings()))
     found = asyncio.run(_loaded(kept, job_id))
     if not found:
         raise BadInputError(
@@ -188,7 +188,7 @@ async def _state(job: Job, desk: Session) -> ResearchState | None:
 async def _last(job_id: str, desk: Session) -> tuple[str, ResearchState] | None:
     from console.store import Checkpoints
 
-    kept = Checkpoints(desk.settings.store)
+    kept = Checkpoints.open(desk.settings)
     found = await kept.of(job_id)
     return (found[-1].name, await kept.load(found[-1])) if found else None
 

@@ -2,6 +2,9 @@
 
 What lies in the store is never changed, so two workers that put the same payload at once put the
 same thing. Whoever reads a history needs the same store: workers, the console, replay in tests.
+
+A payload comes here as the codec leaves it: where there are keys, sealed, and its name is the hash
+of what is sealed.
 """
 
 from __future__ import annotations
@@ -12,8 +15,10 @@ import hashlib
 from collections.abc import Sequence
 
 import obstore
+from google.protobuf import json_format
 from obstore.exceptions import AlreadyExistsError
 from temporalio.api.common.v1 import Payload
+from temporalio.api.sdk.v1.external_storage_pb2 import ExternalStorageReference
 from temporalio.converter import (
     ExternalStorage,
     StorageDriver,
@@ -31,6 +36,16 @@ DRIVER = "research-store"
 def external_storage(store: str) -> ExternalStorage:
     """Payloads of 64 KB and more go to `store`: a folder, or a URL (s3://, gs://, az://, file://)."""
     return ExternalStorage(drivers=[StoreDriver(store)], payload_size_threshold=THRESHOLD)
+
+
+def claim_of(payload: Payload) -> StorageDriverClaim | None:
+    """Where the payload lies that this one refers to; None where it stands for itself."""
+    kind = ExternalStorageReference.DESCRIPTOR.full_name.encode()
+    if payload.metadata.get("messageType") != kind:
+        return None
+    reference = ExternalStorageReference()
+    json_format.Parse(payload.data, reference)
+    return StorageDriverClaim(claim_data=dict(reference.claim_data))
 
 
 class StoreDriver(StorageDriver):

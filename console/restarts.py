@@ -38,7 +38,7 @@ def restart(
     async def go(client: Client, desk: Session) -> ExitCode:
         from console.store import Checkpoints
 
-        kept = Checkpoints(settings.store)
+        kept = Checkpoints.open(settings)
         if job_id is not None:
             job = await _restarted(client, desk, kept, checks.job_id(job_id), name)
             return await _seen(job, client, desk, folder if wait else None)
@@ -78,7 +78,7 @@ def fork(
         from console.store import Checkpoints
 
         about = await jobs.describe(client, job_id)
-        origin = await runs.origin_of(client, Checkpoints(settings.store), job_id, about, name)
+        origin = await runs.origin_of(client, Checkpoints.open(settings), job_id, about, name)
         if origin.state is None:
             raise BadInputError(
                 f"The job {job_id} has no checkpoint yet: wait until `checkpoints {job_id}` shows"

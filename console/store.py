@@ -1,7 +1,8 @@
 """The store as the front desk reads it: a job's checkpoints, with no server and no worker.
 
 They lie at `checkpoints/JOB/RUN/NNN-NAME.json`, each the whole state of the job at that point, so
-they can be listed and taken up when Temporal has long forgotten the run.
+they can be listed and taken up when Temporal has long forgotten the run. Where there are keys they
+are sealed, each bound to the key it lies under.
 """
 
 from __future__ import annotations
@@ -17,9 +18,12 @@ from obstore.exceptions import BaseError
 from obstore.store import LocalStore, ObjectStore, from_url
 from pydantic import ValidationError
 
+from console.confidential import keyring
 from console.faults import ConsoleError
+from workflows.cipher import CipherError, Keyring, opened
 from workflows.contracts import ResearchState
 from workflows.keys import checkpoints_folder
+from workflows.settings import Settings
 
 _KEY = re.compile(r"(?P<run>[^/]+)/(?P<n>\d+)-(?P<name>[^/]+)\.json$")
 
@@ -38,9 +42,14 @@ class Kept:
 class Checkpoints:
     """Those in one store."""
 
-    def __init__(self, place: str) -> None:
+    def __init__(self, place: str, keyring: Keyring | None = None) -> None:
         self._place = place
+        self._keyring = keyring
         self._store = open_store(place)
+
+    @classmethod
+    def open(cls, settings: Settings) -> Checkpoints:
+        return cls(settings.store, keyring(settings))
 
     async def of(self, job_id: str) -> list[Kept]:
         """All of a job, oldest first, whichever run kept them."""
@@ -58,7 +67,10 @@ class Checkpoints:
     async def load(self, kept: Kept) -> ResearchState:
         try:
             found = await obstore.get_async(self._store, kept.key)
-            return ResearchState.model_validate_json(bytes(await found.bytes_async()))
+            state = opened(bytes(await found.bytes_async()), self._keyring, kept.key.encode())
+            return ResearchState.model_validate_json(state)
+        except CipherError as error:
+            raise ConsoleError(f"The checkpoint {kept.key} cannot be read: {error}.") from error
         except ValidationError as error:
             raise ConsoleError(
                 f"The checkpoint {kept.key} was written by another version and cannot be read:"

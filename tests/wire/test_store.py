@@ -12,8 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from temporalio.exceptions import ApplicationError
 
+from activities.journal import Journal
 from activities.store import Store
 from workflows import keys
+from workflows.cipher import Keyring, is_sealed
+
+OLD, NEW, NAMES = b"o" * 32, b"n" * 32, b"x" * 32
+RING = Keyring("old", {"old": OLD}, NAMES)
+ROTATED = Keyring("new", {"old": OLD, "new": NEW}, NAMES)
 
 
 @pytest.fixture
@@ -147,3 +153,98 @@ def test_an_ordinary_id_stays_readable() -> None:
     assert keys.safe("ferry-2026.01_a") == "ferry-2026.01_a"
     assert keys.safe("team/ferry") == "team%2Fferry"
     assert keys.checkpoint_key("j", "r", 7, "pass-1") == "checkpoints/j/r/007-pass-1.json"
+
+
+# --- sealed ---------------------------------------------------------------------------------------
+
+KEYS = ("journal/job/abc.json", "texts/0123", "findings/4567.json", "threads/job/ferry-89.json",
+        "checkpoints/job/run/001-opened.json", "orders/job.json")  # fmt: skip
+
+
+def on_disk(folder: Path) -> dict[str, bytes]:
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
+async def test_a_sealed_store_behaves_like_an_open_one(tmp_path: Path) -> None:
+    store = Store.open(str(tmp_path), RING)
+    for key in KEYS:
+        assert await store.get(key) is None
+        assert await store.put_new(key, b"a secret")
+        assert not await store.put_new(key, b"another")
+        assert await store.settle(key, b"another") == b"a secret"
+        await store.replace(key, b"a later secret")
+        assert await store.get(key) == b"a later secret"
+        assert len(await store.list(key.rpartition("/")[0])) == 1
+        await store.delete(key)
+        assert await store.get(key) is None
+    won = await asyncio.gather(*(store.put_new("journal/j/k", b"%d" % i) for i in range(40)))
+    assert sum(won) == 1
+    assert await store.get("journal/j/k") == b"%d" % won.index(True)
+
+
+async def test_a_sealed_store_shows_neither_contents_nor_telling_names(tmp_path: Path) -> None:
+    store = Store.open(str(tmp_path), RING)
+    for key in KEYS:
+        await store.put_new(key, b"a secret")
+    await store.keep_text("f00d", "a secret")
+    files = await asyncio.to_thread(on_disk, tmp_path)
+    assert len(files) == len(KEYS) + 1
+    assert all(is_sealed(data) and b"secret" not in data for data in files.values())
+    names = " ".join(sorted(files))
+    assert [word for word in ("abc", "0123", "4567", "ferry", "f00d") if word in names] == []
+    assert {"checkpoints/job/run/001-opened.json", "orders/job.json"} <= set(files)
+    assert sum(name.startswith("journal/job/") for name in files) == 1, "a job's things by its id"
+
+
+async def test_what_was_kept_before_there_were_keys_is_still_found(tmp_path: Path) -> None:
+    before, store = Store.open(str(tmp_path)), Store.open(str(tmp_path), RING)
+    for key in KEYS:
+        await before.put_new(key, b"kept")
+        assert await store.get(key) == b"kept"
+        assert not await store.put_new(key, b"again")
+        assert await store.settle(key, b"again") == b"kept"
+        assert len(await store.list(key.rpartition("/")[0])) == 1
+        await store.replace(key, b"later")
+        assert await store.get(key) == b"later"
+        await store.delete(key)
+        assert await store.get(key) is None
+
+
+async def test_no_turn_is_bought_again_when_keys_come_or_change(tmp_path: Path) -> None:
+    bought: list[int] = []
+
+    async def ask() -> dict[str, object]:
+        bought.append(1)
+        return {"content": "an answer"}
+
+    for ring in (None, RING, ROTATED):
+        journal = Journal(Store.open(str(tmp_path), ring), "job")
+        turn = await journal.turn({"model": "a", "messages": ["one"]}, ask)
+        assert (turn.message, turn.bought_again) == ({"content": "an answer"}, 0)
+    assert len(bought) == 1
+    for ring in (RING, ROTATED):
+        await Journal(Store.open(str(tmp_path), ring), "job").turn({"messages": ["two"]}, ask)
+    assert len(bought) == 2
+
+
+async def test_after_a_rotation_the_old_is_read_and_the_new_sealed_anew(tmp_path: Path) -> None:
+    old, new = Store.open(str(tmp_path), RING), Store.open(str(tmp_path), ROTATED)
+    await old.put_new("texts/1", b"old")
+    await new.put_new("texts/2", b"new")
+    assert [await new.get(f"texts/{n}") for n in (1, 2)] == [b"old", b"new"]
+    with pytest.raises(
+        ApplicationError, match=r"'texts/2'.*the key 'new'.*which has old"
+    ) as raised:
+        await old.get("texts/2")
+    assert raised.value.type == "storage"
+    with pytest.raises(ApplicationError, match=r"the key 'new'.*RESEARCH_KEYS"):
+        await Store.open(str(tmp_path)).get(f"texts/{RING.veil('texts/2')}")
+
+
+async def test_an_object_put_in_anothers_place_does_not_open(tmp_path: Path) -> None:
+    store = Store.open(str(tmp_path), RING)
+    await store.put_new("orders/a.json", b"for a")
+    await asyncio.to_thread(lambda: (tmp_path / "orders/a.json").rename(tmp_path / "orders/b.json"))
+    with pytest.raises(ApplicationError, match="does not open"):
+        await store.get("orders/b.json")

@@ -1,0 +1,45 @@
+"""Keys, and an office where they are set."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from console import confidential
+from console.confidential import keyring
+from workflows.cipher import Keyring
+from workflows.settings import Settings
+
+
+@pytest.fixture
+def keys(tmp_path: Path) -> Path:
+    """A keys file with one key."""
+    file = tmp_path / "keys.json"
+    confidential.make(file)
+    return file
+
+
+@pytest.fixture
+def ring(keys: Path) -> Keyring:
+    return ring_of(keys)
+
+
+def ring_of(keys: Path) -> Keyring:
+    found = keyring(Settings(store="", keys=str(keys)))
+    assert found is not None
+    return found
+
+
+def without(keys: Path, key_id: str) -> Path:
+    """The same keys but one, in another file; another of them is current there."""
+    told = json.loads(keys.read_text())
+    del told["keys"][key_id]
+    if not told["keys"]:
+        told["keys"]["another"] = told["names"]
+    told["current"] = next(iter(told["keys"]))
+    other = keys.with_name("others.json")
+    other.touch(0o600)
+    other.write_text(json.dumps(told))
+    return other

