@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-from console import controls, options
+from console import controls, options, scheduling
 from console.faults import ConsoleError, ExitCode
-
-if TYPE_CHECKING:
-    from console.wishes import Wish
 
 
 class _Front(TyperGroup):
@@ -36,19 +32,6 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-
-
-def _wish(ctx: typer.Context) -> Wish:
-    """The job as it was typed: options are called what the wish calls them."""
-    from console.wishes import Wish
-
-    names = {field.name for field in fields(Wish)}
-    typed: dict[str, Any] = {
-        name: tuple(value) if isinstance(value, list) else value
-        for name, value in ctx.params.items()
-        if name in names and value is not None
-    }
-    return Wish(**typed)
 
 
 @app.command()
@@ -82,7 +65,9 @@ def run(
     """
     from console import desk
 
-    raise typer.Exit(desk.run(_wish(ctx), job_id, out, fail_on_gaps=fail_on_gaps, as_json=as_json))
+    raise typer.Exit(
+        desk.run(options.wish(ctx), job_id, out, fail_on_gaps=fail_on_gaps, as_json=as_json)
+    )
 
 
 @app.command()
@@ -110,7 +95,7 @@ def start(
     """Start a job on a configured server and return at once."""
     from console import desk
 
-    raise typer.Exit(desk.start(_wish(ctx), job_id, as_json=as_json))
+    raise typer.Exit(desk.start(options.wish(ctx), job_id, as_json=as_json))
 
 
 @app.command()
@@ -174,3 +159,4 @@ def roles() -> None:
 
 
 app.add_typer(controls.app)
+app.add_typer(scheduling.app, name="schedule")

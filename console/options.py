@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from console.wishes import Wish
 
 _READS = "What it reads"
 _LIMITS = "How far it goes"
@@ -141,3 +145,16 @@ From = Annotated[
         "--from", metavar="NAME", help="A checkpoint by its name; the last one by default."
     ),
 ]
+
+
+def wish(ctx: typer.Context) -> Wish:
+    """The job as it was typed: options are called what the wish calls them."""
+    from console.wishes import Wish
+
+    names = {field.name for field in fields(Wish)}
+    typed: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in ctx.params.items()
+        if name in names and value is not None
+    }
+    return Wish(**typed)

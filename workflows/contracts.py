@@ -12,15 +12,16 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from workflows.budget import Budget, Spend
+from workflows.callers import Notify
+from workflows.changes import Changes, PreviousRef
 from workflows.commands import TaskNote
 from workflows.evidence import Contradiction, Cycle, Quote, Record, Verdict
 from workflows.gaps import Gap, Pass, StopReason
 from workflows.models import OFFLINE
 from workflows.outcomes import SubagentOutcome
 from workflows.plan import Effort, Limits, Plan, QuestionKind, limits_for
+from workflows.policies import TASK_QUEUE as TASK_QUEUE
 from workflows.roles import RoleEffort
-
-TASK_QUEUE = "research"
 
 MAX_QUESTION_WORDS = 2000
 DEFAULT_PARALLEL = 5
@@ -86,6 +87,16 @@ class ResearchRequest(BaseModel):
     """Facts every subagent is given beside the question."""
     approval: Approval | None = None
     """Set where a person is to approve the plan."""
+    tenant: str = Field(default="", max_length=64)
+    """Whose job it is: tenants get equal turns at the workers. Not encrypted: no names here."""
+    weight: float = Field(default=1.0, ge=0.001, le=1000)
+    """A tenant of twice the weight gets twice the turns."""
+    priority: int = Field(default=3, ge=1, le=5)
+    """1 goes before 5, whoever's they are."""
+    notify: Notify | None = None
+    """A workflow that is signalled at each checkpoint."""
+    report_changes: bool = False
+    """Say what changed since the last run; for jobs a schedule starts."""
 
 
 class Phase(StrEnum):
@@ -232,6 +243,10 @@ class ResearchState(BaseModel):
     paused: bool = False
     finishing: bool = False
     parent: Parent | None = None
+    listeners: tuple[Notify, ...] = ()
+    """Callers who joined and want to hear of checkpoints, beside the one the request names."""
+    previous: PreviousRef | None = None
+    """The result of the run before, where changes are reported."""
     seconds: float = 0.0
     """How long the job had been worked on when this state was handed over."""
 
@@ -395,5 +410,8 @@ class ResearchResult(Record):
     mended: tuple[str, ...] = ()
     stop_reason: StopReason | None = None
     parent: Parent | None = None
+    started_at: str = ""
+    changes: Changes | None = None
+    """What is otherwise than in the last run of its schedule; None where there was none."""
     telemetry: Telemetry = Telemetry()
     report_markdown: str

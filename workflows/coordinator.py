@@ -19,6 +19,9 @@ from temporalio.exceptions import ApplicationError, ChildWorkflowError, Workflow
 from temporalio.workflow import ChildWorkflowHandle, ParentClosePolicy
 
 with workflow.unsafe.imports_passed_through():
+    from pydantic import ValidationError
+
+    from workflows.callers import MAX_LISTENERS, Join, Joined
     from workflows.commands import Approve, Change, Finish, Pause, Resume, Steer
     from workflows.contracts import (
         Blocked,
@@ -50,10 +53,7 @@ _CLOSINGS = 60
 class ResearchWorkflow:
     @workflow.init
     def __init__(self, request: ResearchRequest, state: ResearchState | None = None) -> None:
-        job = workflow.info().workflow_id
-        state = state or ResearchState(
-            id=job, journal=job, request=request, started_at=workflow.now().isoformat()
-        )
+        state, self._wrong = (state, "") if state else _opened(request)
         self._steps = Steps(state, self._show)
         self._began = workflow.now()
         self._earlier = state.seconds
@@ -62,15 +62,19 @@ class ResearchWorkflow:
         self._answer: Approve | None = None
         self._approve_by: str | None = None
         self._shown: tuple[Any, ...] = ()
+        self._callers = 0
 
     @workflow.run
     async def run(
         self, request: ResearchRequest, state: ResearchState | None = None
     ) -> ResearchResult:
+        if self._wrong:
+            raise ApplicationError(self._wrong, type="bad_input", non_retryable=True)
         steps = self._steps
         await self._show()
         # An earlier run of this id may have left orders that no longer hold.
         await steps.post_orders()
+        await steps.look_back()
         await steps.open_corpus()
         while not steps.state.approved:
             await steps.plan()
@@ -138,6 +142,7 @@ class ResearchWorkflow:
                 "notes": before.notes,
                 "paused": before.paused,
                 "finishing": before.finishing,
+                "listeners": before.listeners,
                 "blocked": None,
             }
         )
@@ -241,6 +246,25 @@ class ResearchWorkflow:
         await self._show()
 
     @workflow.update
+    async def join(self, request: Join) -> Joined:
+        """For update-with-start: who asks the same joins the job, and may hear of it as well."""
+        state, self._callers = self._steps.state, self._callers + 1
+        if request.notify and request.notify not in (state.request.notify, *state.listeners):
+            state.listeners += (request.notify,)
+        return Joined(
+            id=state.id,
+            run_id=workflow.info().run_id,
+            started_at=state.started_at,
+            phase=state.phase,
+            callers=self._callers,
+        )
+
+    @join.validator
+    def _must_have_room(self, request: Join) -> None:
+        if request.notify and len(self._steps.state.listeners) >= MAX_LISTENERS:
+            raise ValueError(f"{MAX_LISTENERS} callers are told already: join without `notify`")
+
+    @workflow.update
     async def resume(self, request: Resume) -> str:
         """Ask again exactly what failed, here or in the running pass; lift a pause."""
         if self._steps.state.paused:
@@ -325,3 +349,26 @@ class ResearchWorkflow:
             except ApplicationError:
                 # It closed in this moment; what was said is applied to what it hands back.
                 workflow.logger.info("the pass had closed before it heard %s", name)
+
+
+def _opened(request: ResearchRequest) -> tuple[ResearchState, str]:
+    """The state a job begins with, and what is wrong with the request where it cannot be used.
+
+    The request may still be plain JSON here: the state reads it. An error would leave the job open,
+    and its caller waiting, until somebody read a worker's log; so the run ends with what it says.
+    """
+    info, wrong = workflow.info(), ""
+    job, now = info.workflow_id, workflow.now().isoformat()
+    try:
+        state = ResearchState(id=job, journal=job, request=request, started_at=now)
+    except ValidationError as error:
+        faults = [(".".join(map(str, f["loc"][1:])), f["msg"]) for f in error.errors()[:5]]
+        wrong = "the request cannot be used, correct it and start again: " + "; ".join(
+            f"{field}: {why}" for field, why in faults
+        )
+        empty = ResearchRequest.model_construct(question="")
+        state = ResearchState(id=job, journal=job, request=empty, started_at=now)
+    if state.request.report_changes:
+        # What a schedule asks again is bought again: old answers would hide what changed.
+        state.journal = f"{job}/{info.first_execution_run_id}"
+    return state, wrong

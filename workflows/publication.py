@@ -94,6 +94,7 @@ def publish(
         mended=draft.mended if draft else (),
         stop_reason=state.stop_reason,
         parent=state.parent,
+        started_at=state.started_at,
         telemetry=Telemetry(
             spawned=counters.spawned,
             parallel_max=counters.parallel_max,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from temporalio import workflow
+from temporalio.exceptions import ApplicationError
 
 from workflows import gaps as gap_rules
 from workflows import steering
@@ -28,24 +29,41 @@ from workflows.briefs import (
     Written,
 )
 from workflows.budget import Allowance
+from workflows.callers import FINISHED, CheckpointReached
+from workflows.changes import KeepPrevious, PreviousRef, previous_key
 from workflows.commands import Approve, Change, Orders
+from workflows.comparing import CompareBrief
 from workflows.contracts import Checkpoint, Phase, ResearchResult
 from workflows.gaps import Gap, StopReason
 from workflows.investigation import Assignment, Investigation
 from workflows.keys import checkpoint_key
 from workflows.plan import fit, mend
-from workflows.policies import MECHANICAL, THINKING
+from workflows.policies import INDEXING, MECHANICAL, THINKING
 
 
 class Steps(Investigation):
     """A job's state, and the steps that move it on."""
+
+    async def look_back(self) -> None:
+        """A job of a schedule keeps what the last one found, to be compared with at the end.
+
+        It is kept in the store: a restart and a continued run are not told of it again.
+        """
+        state = self.state
+        if not state.request.report_changes or state.previous is not None:
+            return
+        if workflow.has_last_completion_result():
+            key = previous_key(state.id, workflow.info().run_id)
+            last = workflow.get_last_completion_result(dict)
+            await self._note_down("keep_previous", KeepPrevious(key=key, result=last or {}))
+            state.previous = PreviousRef(key=key)
 
     async def open_corpus(self) -> None:
         opened = await self._call(
             "open_corpus",
             OpenCorpus(path=self.state.request.corpus),
             CorpusOpened,
-            MECHANICAL,
+            INDEXING,
             "index the documents",
         )
         self.state.corpus = opened.corpus
@@ -179,9 +197,16 @@ class Steps(Investigation):
     async def publish(self, seconds: float) -> ResearchResult:
         self.state.phase = Phase.FINISHED
         brief = PublishBrief(state=self.state, seconds=seconds)
-        return await self._call(
+        result = await self._call(
             "publish", brief, ResearchResult, MECHANICAL, "put the report together"
         )
+        if self.state.previous is not None:
+            both = CompareBrief(previous=self.state.previous, result=result)
+            result = await self._call(
+                "compare", both, ResearchResult, MECHANICAL, "compare with the last run"
+            )
+        await self._report_back(FINISHED)
+        return result
 
     @property
     def nothing_found(self) -> bool:
@@ -204,6 +229,30 @@ class Steps(Investigation):
             ),
         )
         await self._note_down("keep_checkpoint", KeepCheckpoint(key=key, state=state))
+        await self._report_back(name)
+
+    async def _report_back(self, name: str) -> None:
+        """Signal the callers who asked for it. One who is gone is no reason to stop."""
+        state = self.state
+        asked = (*((state.request.notify,) if state.request.notify else ()), *state.listeners)
+        if not asked:
+            return
+        reached = CheckpointReached(
+            job_id=state.id,
+            run_id=workflow.info().run_id,
+            checkpoint=name,
+            phase=state.phase,
+            at=workflow.now().isoformat(),
+            turns=state.spend.turns,
+            usd=state.spend.usd,
+            gaps_open=len(gap_rules.open_gaps(state.gaps)),
+        )
+        for caller in asked:
+            handle = workflow.get_external_workflow_handle(caller.workflow_id, run_id=caller.run_id)
+            try:
+                await handle.signal(caller.signal, reached)
+            except ApplicationError as error:
+                workflow.logger.info("a caller was not reached at %s: %s", name, error)
 
     def steer(self, changes: Sequence[Change]) -> None:
         for change in changes:

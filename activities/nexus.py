@@ -1,0 +1,91 @@
+"""The handler of the Nexus service: what a foreign namespace asks, done in this one.
+
+Callers are not trusted with more than the contract says: their ids are put behind a prefix, so jobs
+that were not started here can neither be seen nor cancelled, and the job signals nobody for them.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import nexusrpc
+from nexusrpc import HandlerError, HandlerErrorType
+from nexusrpc.handler import StartOperationContext, service_handler, sync_operation
+from temporalio import nexus
+from temporalio.client import WorkflowHandle, WorkflowQueryFailedError
+from temporalio.exceptions import WorkflowAlreadyStartedError
+from temporalio.service import RPCError, RPCStatusCode
+
+from workflows.contracts import TASK_QUEUE, ResearchResult, Status
+from workflows.coordinator import ResearchWorkflow
+from workflows.policies import WORKFLOW_TASK
+from workflows.service import (
+    PREFIX,
+    CancelRequested,
+    ResearchId,
+    ResearchService,
+    StartResearch,
+)
+
+# The server gives a synchronous operation ten seconds.
+_SOON = timedelta(seconds=8)
+
+
+@service_handler(service=ResearchService)
+class ResearchHandler:
+    @nexus.workflow_run_operation
+    async def start(
+        self, ctx: nexus.WorkflowRunOperationContext, asked: StartResearch
+    ) -> nexus.WorkflowHandle[ResearchResult]:
+        if asked.request.notify is not None:
+            raise HandlerError(
+                "signals do not cross namespaces: leave `notify` out and ask for `status`",
+                type=HandlerErrorType.BAD_REQUEST,
+            )
+        try:
+            # Asked again with the same request id, the server finds the job it started before.
+            return await ctx.start_workflow(
+                ResearchWorkflow.run,
+                args=[asked.request],
+                id=PREFIX + (asked.id or ctx.request_id),
+                task_queue=TASK_QUEUE,
+                task_timeout=WORKFLOW_TASK,
+            )
+        except WorkflowAlreadyStartedError as error:
+            raise HandlerError(
+                f"a research {asked.id!r} is running already: choose another id",
+                type=HandlerErrorType.BAD_REQUEST,
+            ) from error
+
+    @sync_operation
+    async def status(self, ctx: StartOperationContext, research: ResearchId) -> Status:
+        try:
+            return await _job(research).query(ResearchWorkflow.status, rpc_timeout=_SOON)
+        except (RPCError, WorkflowQueryFailedError) as error:
+            raise _fault(error, research) from error
+
+    @sync_operation
+    async def cancel(self, ctx: StartOperationContext, research: ResearchId) -> CancelRequested:
+        try:
+            await _job(research).cancel(rpc_timeout=_SOON)
+        except RPCError as error:
+            raise _fault(error, research) from error
+        return CancelRequested(id=research.id)
+
+
+def _job(research: ResearchId) -> WorkflowHandle[ResearchWorkflow, ResearchResult]:
+    return nexus.client().get_workflow_handle_for(ResearchWorkflow.run, PREFIX + research.id)
+
+
+def _fault(error: Exception, research: ResearchId) -> nexusrpc.HandlerError:
+    """Not found is final; anything else may pass, and is asked again."""
+    if isinstance(error, RPCError) and error.status is RPCStatusCode.NOT_FOUND:
+        return HandlerError(
+            f"no research {research.id!r} was started over this service, or it has ended",
+            type=HandlerErrorType.NOT_FOUND,
+            retryable_override=False,
+        )
+    return HandlerError(
+        f"the research {research.id!r} does not answer: is a worker running?",
+        type=HandlerErrorType.UNAVAILABLE,
+    )

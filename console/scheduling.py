@@ -1,0 +1,118 @@
+"""The `schedule` commands, as a person types them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from console import options
+from console.options import Json
+
+_WHEN = "When"
+
+Name = Annotated[
+    str, typer.Argument(metavar="NAME", help="The schedule's name.", show_default=False)
+]
+
+app = typer.Typer(
+    help="Research a question again and again; each report says what changed since the last.",
+    no_args_is_help=True,
+)
+
+
+@app.command()
+def create(
+    ctx: typer.Context,
+    name: Name,
+    question: options.Question,
+    every: Annotated[
+        str | None,
+        typer.Option("--every", metavar="TIME", help="7d, 24h or 90m.", rich_help_panel=_WHEN),
+    ] = None,
+    cron: Annotated[
+        str | None,
+        typer.Option(
+            "--cron",
+            metavar="EXPR",
+            help='As in a crontab: "0 6 * * 1-5" is six in the morning on weekdays.',
+            rich_help_panel=_WHEN,
+        ),
+    ] = None,
+    zone: Annotated[
+        str | None,
+        typer.Option(
+            "--time-zone",
+            metavar="NAME",
+            help="For --cron, as in Europe/Berlin; UTC where none is given.",
+            rich_help_panel=_WHEN,
+        ),
+    ] = None,
+    corpus: options.Corpus = None,
+    web: options.Web = None,
+    allow_domains: options.AllowDomains = None,
+    block_domains: options.BlockDomains = None,
+    code: options.Code = False,
+    effort: options.Effort = "standard",
+    max_passes: options.MaxPasses = None,
+    max_facets: options.MaxFacets = None,
+    budget_usd: options.BudgetUsd = None,
+    budget_tokens: options.BudgetTokens = None,
+    economy: options.Economy = False,
+    model: options.Model = None,
+) -> None:
+    """Make a schedule on a configured server."""
+    from console import schedules
+
+    raise typer.Exit(schedules.create(name, options.wish(ctx), every=every, cron=cron, zone=zone))
+
+
+@app.command(name="list")
+def list_schedules(as_json: Json = False) -> None:
+    """List the schedules, with their next and last runs."""
+    from console import schedules
+
+    raise typer.Exit(schedules.list_schedules(as_json=as_json))
+
+
+@app.command()
+def show(name: Name, as_json: Json = False) -> None:
+    """Show what a schedule asks, when, and its last runs."""
+    from console import schedules
+
+    raise typer.Exit(schedules.show(name, as_json=as_json))
+
+
+@app.command()
+def pause(
+    name: Name,
+    note: Annotated[str | None, typer.Option("--note", metavar="TEXT", help="Why.")] = None,
+) -> None:
+    """Let a schedule start nothing until it is unpaused."""
+    from console import schedules
+
+    raise typer.Exit(schedules.pause(name, note))
+
+
+@app.command()
+def unpause(name: Name) -> None:
+    """Let a paused schedule go on."""
+    from console import schedules
+
+    raise typer.Exit(schedules.unpause(name))
+
+
+@app.command()
+def trigger(name: Name) -> None:
+    """Run a schedule now, beside its times."""
+    from console import schedules
+
+    raise typer.Exit(schedules.trigger(name))
+
+
+@app.command()
+def delete(name: Name) -> None:
+    """Take a schedule away. Its jobs stay."""
+    from console import schedules
+
+    raise typer.Exit(schedules.delete(name))
