@@ -6,41 +6,62 @@ python worker.py
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import signal
+import socket
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
 
 import httpx2
 from temporalio.client import Client
 from temporalio.common import VersioningBehavior, WorkerDeploymentVersion
-from temporalio.worker import PollerBehaviorAutoscaling, Worker, WorkerDeploymentConfig
+from temporalio.worker import (
+    FixedSizeSlotSupplier,
+    PollerBehaviorAutoscaling,
+    Worker,
+    WorkerDeploymentConfig,
+    WorkerTuner,
+)
 
+from activities.comparing import Comparing
 from activities.errors import redacted
 from activities.evaluating import Evaluating
+from activities.fleet import Fleet, Limits
+from activities.heartbeat import watching
 from activities.indexing import Indexing
 from activities.keeping import Keeping
 from activities.mcp.servers import McpServers
 from activities.mcp.settings import McpSettings
 from activities.model import Models
+from activities.nexus import ResearchHandler
+from activities.places import FleetPlaces
 from activities.planning import Planning
 from activities.publishing import Publishing
 from activities.researching import Researching
 from activities.store import Store
+from activities.telemetry import Counting, jobs_counted
 from activities.verifying import Verifying
 from activities.workshop import Workshop
 from activities.writing import Writing
 from console.attributes import register
+from console.census import census
+from console.confidential import keyring
 from console.connection import connect
 from console.faults import leave
+from console.health import answering
+from console.logs import keep_log
 from workflows.contracts import TASK_QUEUE
 from workflows.coordinator import ResearchWorkflow
-from workflows.policies import STICKY
+from workflows.policies import STICKY, SUBAGENT_QUEUE
 from workflows.refinement import RefinementWorkflow
 from workflows.settings import Settings
 
+BEAT = timedelta(seconds=1)
+"""How often a heartbeat goes to the server at most."""
 POLLERS = PollerBehaviorAutoscaling(minimum=1, initial=2, maximum=20)
+"""Few open polls: what a frozen worker has asked for is lost on it until it is missed."""
 DRAIN = timedelta(seconds=30)
 """How long a worker that is told to stop lets turns in flight finish."""
 
@@ -49,50 +70,99 @@ def build_workshop(
     settings: Settings, transport: httpx2.AsyncBaseTransport | None = None
 ) -> Workshop:
     """What the activities stand on. `transport` stands in for the models' network."""
-    store = Store.open(settings.store)
+    store = Store.open(settings.store, keyring(settings))
+    limits = Limits(settings.fleet_subagents, settings.fleet_turns_per_minute)
+    name = f"{socket.gethostname()}-{os.getpid()}"
+    fleet = Fleet(store, name, limits, settings.parallel_subagents) if limits.set else None
     named = McpSettings.load(Path(settings.mcp), os.environ) if settings.mcp else None
     return Workshop(
         store,
-        Models(transport, settings.provider),
+        Models(transport, settings.provider, fleet=fleet),
         Path(settings.state_dir) / "indexes",
         McpServers(named, store) if named else None,
+        fleet,
+        settings.provider,
+        settings.corpora,
     )
 
 
-def build_worker(client: Client, settings: Settings, workshop: Workshop) -> Worker:
-    """A worker with every workflow and activity."""
-    indexing, planning, keeping = Indexing(workshop), Planning(workshop), Keeping(workshop)
-    researching, verifying = Researching(workshop), Verifying(workshop)
-    writing, evaluating, publishing = (
-        Writing(workshop), Evaluating(workshop), Publishing(workshop),
-    )  # fmt: skip
+@asynccontextmanager
+async def build_worker(
+    client: Client, settings: Settings, workshop: Workshop
+) -> AsyncIterator[None]:
+    """At work while the body runs: on jobs, on their subagents, or on both, as the settings say."""
+    async with AsyncExitStack() as stack:
+        await stack.enter_async_context(watching())
+        # A worker for no subagents still runs the jobs themselves: it answers and takes orders.
+        if settings.worker_role != "coordinator" and settings.parallel_subagents:
+            if workshop.fleet:
+                await stack.enter_async_context(workshop.fleet.joined())
+            await stack.enter_async_context(_for_subagents(client, settings, workshop))
+        if settings.worker_role != "subagents":
+            await stack.enter_async_context(_for_jobs(client, settings, workshop))
+            if settings.health or settings.telemetry:
+                await stack.enter_async_context(census(client, jobs_counted))
+        yield
+
+
+def _for_jobs(client: Client, settings: Settings, workshop: Workshop) -> Worker:
+    keeping, comparing = Keeping(workshop), Comparing(workshop)
     return Worker(
         client,
         task_queue=TASK_QUEUE,
         workflows=[ResearchWorkflow, RefinementWorkflow],
         activities=[
-            indexing.open_corpus,
-            planning.plan,
-            planning.review_plan,
-            researching.research,
-            verifying.reconcile,
-            verifying.verify,
-            writing.write,
-            evaluating.evaluate,
-            publishing.publish,
+            Verifying(workshop).reconcile,
+            Publishing(workshop).publish,
             keeping.keep_checkpoint,
             keeping.post_orders,
+            comparing.keep_previous,
+            comparing.compare,
         ],
-        # A worker for no subagents still runs the jobs themselves: it answers and takes orders.
+        nexus_service_handlers=[ResearchHandler()],
         no_remote_activities=settings.parallel_subagents == 0,
-        max_concurrent_activities=settings.parallel_subagents or None,
-        # Few open polls: what a frozen worker has asked for is lost on it until it is missed.
+        interceptors=[Counting()],
         workflow_task_poller_behavior=POLLERS,
         activity_task_poller_behavior=POLLERS,
-        max_heartbeat_throttle_interval=timedelta(seconds=1),
+        max_heartbeat_throttle_interval=BEAT,
         sticky_queue_schedule_to_start_timeout=STICKY,
         graceful_shutdown_timeout=DRAIN,
         deployment_config=_deployment(settings),
+    )
+
+
+def _for_subagents(client: Client, settings: Settings, workshop: Workshop) -> Worker:
+    planning = Planning(workshop)
+    return Worker(
+        client,
+        task_queue=SUBAGENT_QUEUE,
+        activities=[
+            Indexing(workshop).open_corpus,
+            planning.plan,
+            planning.review_plan,
+            Researching(workshop).research,
+            Verifying(workshop).verify,
+            Writing(workshop).write,
+            Evaluating(workshop).evaluate,
+        ],
+        tuner=_places(settings, workshop),
+        interceptors=[Counting()],
+        activity_task_poller_behavior=POLLERS,
+        max_heartbeat_throttle_interval=BEAT,
+        graceful_shutdown_timeout=DRAIN,
+        deployment_config=_deployment(settings),
+    )
+
+
+def _places(settings: Settings, workshop: Workshop) -> WorkerTuner:
+    """How many subagents run here at once: as the settings say, or this worker's share."""
+    none = FixedSizeSlotSupplier(1)
+    here = FixedSizeSlotSupplier(settings.parallel_subagents)
+    return WorkerTuner.create_composite(
+        workflow_supplier=none,
+        activity_supplier=FleetPlaces(workshop.fleet) if workshop.fleet else here,
+        local_activity_supplier=none,
+        nexus_supplier=none,
     )
 
 
@@ -107,30 +177,21 @@ def _deployment(settings: Settings) -> WorkerDeploymentConfig | None:
     )
 
 
-class Discreet(logging.Formatter):
-    """Log lines without keys: what crashes may quote all that it was given."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        return redacted(super().format(record))
-
-
 async def main() -> None:
-    handler = logging.StreamHandler()
-    handler.setFormatter(Discreet("%(asctime)s %(levelname)s %(name)s %(message)s"))
-    logging.basicConfig(level=logging.INFO, handlers=[handler])
-    # At lower levels the libraries log the address they call, with what stands in it.
-    logging.getLogger("httpx2").setLevel(logging.WARNING)
-    logging.getLogger("anthropic").setLevel(logging.INFO)
+    keep_log(redacted)
     settings = Settings.read(os.environ)
-    client = await connect(settings, patience=60)
-    await register(client)
-    stop = asyncio.Event()
-    for name in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(name, stop.set)
-    workshop = build_workshop(settings)
-    async with build_worker(client, settings, workshop):
-        await stop.wait()
-    await workshop.close()
+    async with answering(settings.health) as health:
+        client = await connect(settings, patience=60)
+        await register(client)
+        stop = asyncio.Event()
+        for name in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(name, stop.set)
+        workshop = build_workshop(settings)
+        async with build_worker(client, settings, workshop):
+            health.ready(client)
+            await stop.wait()
+            health.drain()
+        await workshop.close()
 
 
 if __name__ == "__main__":

@@ -3,11 +3,16 @@
 Heartbeats say that this worker lives; progress is in the journal. A worker that stood still for
 longer than its heartbeat timeout has been replaced: when it wakes it buys nothing more. Where
 Temporal itself says that the activity is over, the SDK cancels the body at the next beat.
+
+What a worker asked for before it stood still may reach it when it wakes, and be another's by then.
+So a worker that has just woken gives signs of life for what it is handed, and waits for an
+objection before it acts.
 """
 
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
@@ -15,6 +20,34 @@ from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
 BEAT_SECONDS = 1.0
+STILL_SECONDS = 2.5
+"""A process that missed its own clock for so long stood still."""
+OBJECTION_SECONDS = 2.5
+"""How long after waking an objection of Temporal's is waited for."""
+
+_woke = -math.inf
+
+
+@asynccontextmanager
+async def watching(still: float = STILL_SECONDS, every: float = 0.5) -> AsyncIterator[None]:
+    """Notices, while the body runs, that the whole process stood still."""
+    clock = asyncio.get_running_loop().time
+
+    async def watch() -> None:
+        global _woke
+        while True:
+            last = clock()
+            await asyncio.sleep(every)
+            if clock() - last > still:
+                _woke = clock()
+
+    task = asyncio.create_task(watch())
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
 
 
 @asynccontextmanager
@@ -42,6 +75,8 @@ async def beating(every: float = BEAT_SECONDS) -> AsyncIterator[None]:
 
     task = asyncio.create_task(beat())
     try:
+        if (objecting := _woke + OBJECTION_SECONDS - clock()) > 0:
+            await asyncio.sleep(objecting)
         yield
     except asyncio.CancelledError:
         if not gave_up or body.uncancel() > 0:

@@ -14,16 +14,20 @@ import json
 import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from typing import Any
 
 import anthropic
 import httpx2
 from anthropic import AsyncAnthropic
+from temporalio import activity
+from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 
 from activities.abilities import Abilities, adapted, refused, unwrapped
 from activities.clients import offline_client, provider_client
 from activities.errors import (
     ERRORS,
+    RATE_LIMITED,
     TOO_LARGE,
     BatchLost,
     StreamCut,
@@ -31,6 +35,7 @@ from activities.errors import (
     bad_input,
     from_type,
 )
+from activities.fleet import Fleet
 from activities.warmth import Warmth
 from workflows.budget import Spend
 from workflows.models import OFFLINE, card
@@ -52,10 +57,12 @@ class Models:
         transport: httpx2.AsyncBaseTransport | None = None,
         provider: Provider = "anthropic",
         idle_seconds: float = IDLE_SECONDS,
+        fleet: Fleet | None = None,
     ) -> None:
         self._transport = transport
         self._provider = provider
         self._idle = idle_seconds
+        self._fleet = fleet
         self._clients: dict[str, AsyncAnthropic] = {}
         self._abilities = Abilities(own_endpoint=bool(os.environ.get("ANTHROPIC_BASE_URL")))
         self._warmth = Warmth()
@@ -67,12 +74,31 @@ class Models:
         Whoever puts down a purchase does it in here: a request that waits is not sent yet.
         """
         if body["model"] == OFFLINE:
+            await self._allowed()
             yield lambda: None
             return
         async with self._warmth.turn(body) as warmed:
             # Made here, for it takes its time: what is put down as sent should be sent at once.
             self._client(body["model"])
+            await self._allowed()
             yield warmed
+
+    async def _allowed(self) -> None:
+        """Wait for the fleet's pace. A worker that is told to stop buys no other turn."""
+        pace = asyncio.create_task(self._fleet.turn() if self._fleet else asyncio.sleep(0))
+        stop = asyncio.create_task(_told_to_stop())
+        try:
+            await asyncio.wait((pace, stop), return_when=asyncio.FIRST_COMPLETED)
+            if stop.done():
+                raise ApplicationError(
+                    "this worker is told to stop; another goes on from here",
+                    type="draining",
+                    next_retry_delay=timedelta(milliseconds=100),
+                    category=ApplicationErrorCategory.BENIGN,
+                )
+        finally:
+            pace.cancel()
+            stop.cancel()
 
     async def ask(self, body: JsonObject, warmed: Callable[[], None] | None = None) -> JsonObject:
         """One turn, not retried here. Raises ApplicationError for what Temporal should act on."""
@@ -85,8 +111,11 @@ class Models:
                     return await self._streamed(body)
                 return await self._understood(body, warmed)
         except ERRORS as error:
+            told = as_activity_error(error)
+            if self._fleet and told.type == RATE_LIMITED:
+                self._fleet.too_much(float(told.details[0]))
             # Without the cause: its words go into the history too, and may hold a key.
-            raise as_activity_error(error) from None
+            raise told from None
 
     async def batch(self, body: JsonObject) -> str:
         """Places the turn in a batch of its own, at half the price; its id is to be kept."""
@@ -180,6 +209,13 @@ class Models:
         if batches is None:
             raise bad_input(f"the provider {self._provider} has no batches: turn them off")
         return batches
+
+
+async def _told_to_stop() -> None:
+    if activity.in_activity():
+        await activity.wait_for_worker_shutdown()
+    else:
+        await asyncio.Event().wait()
 
 
 def spend_of(model: str, message: JsonObject, batch: bool = False) -> Spend:

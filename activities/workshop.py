@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+from collections.abc import Sequence
 from pathlib import Path
+
+from temporalio.exceptions import ApplicationError
 
 from activities.agent import Subagent
 from activities.asides import Asides
 from activities.errands import Errands
+from activities.fleet import Fleet
 from activities.journal import Journal
 from activities.mcp.servers import McpServers
 from activities.model import Models
@@ -16,6 +20,7 @@ from activities.roles import Frame, frame
 from activities.sources.corpus import Corpus
 from activities.sources.refresh import IndexReport
 from activities.store import Store
+from activities.telemetry import Watch
 from activities.toolbox import Toolbox
 from activities.tools import kit
 from workflows.briefs import Job
@@ -24,15 +29,31 @@ from workflows.evidence import Source
 from workflows.keys import frames_folder, safe
 from workflows.models import OFFLINE, card
 from workflows.roles import VERIFIER, Role, effort_for, model_for
+from workflows.settings import Provider
 
 
 class Workshop:
     def __init__(
-        self, store: Store, models: Models, indexes: Path, servers: McpServers | None = None
+        self,
+        store: Store,
+        models: Models,
+        indexes: Path,
+        servers: McpServers | None = None,
+        fleet: Fleet | None = None,
+        provider: Provider = "anthropic",
+        corpora: Sequence[str] = (),
     ) -> None:
+        """`provider` is whose turns they are, for those who count them.
+
+        Documents are read from `corpora` and what lies in them only, where any are named: whoever
+        starts a job may name any path.
+        """
         self.store = store
         self.models = models
+        self.fleet = fleet
+        self._provider = provider
         self._indexes = indexes
+        self._allowed = [Path(folder).resolve() for folder in corpora]
         self._servers = servers
         self._corpora: dict[str, Corpus] = {}
         self._kept: dict[str, Source] = {}
@@ -51,6 +72,7 @@ class Workshop:
         allowance: Allowance | None = None,
         seconds: float | None = None,
         finishes: bool = False,
+        facet: str | None = None,
     ) -> Subagent:
         """A subagent for one task. `finishes`: it answers at once when the job is to finish."""
         frame = await self._frame(role, job)
@@ -66,7 +88,10 @@ class Workshop:
         # Only the verifier can wait: everyone else is waited for.
         batched = job.economy and role is VERIFIER and frame.model != OFFLINE
         errands = Errands(self.models) if batched else None
-        return Subagent(self.models, Journal(self.store, job.journal), frame, asides, errands)
+        watch = Watch(role.name, frame.model, job.id, self._provider, facet)
+        watch.begin()
+        journal = Journal(self.store, job.journal)
+        return Subagent(self.models, journal, frame, asides, errands, watch)
 
     async def _frame(self, role: Role, job: Job) -> Frame:
         """The frame this job began with: a release that words a prompt anew buys nothing again."""
@@ -97,6 +122,7 @@ class Workshop:
 
     async def index(self, path: str) -> IndexReport:
         """Bring the index of a folder up to date; only what changed is parsed."""
+        self._check(path)
         # Two jobs over one folder would parse it twice side by side.
         async with self._opening:
             corpus = self._corpora.get(path)
@@ -105,3 +131,13 @@ class Workshop:
             report = await asyncio.to_thread(corpus.refresh)
             self._corpora[path] = corpus
             return report
+
+    def _check(self, path: str) -> None:
+        place = Path(path).resolve()
+        if self._allowed and not any(place.is_relative_to(folder) for folder in self._allowed):
+            raise ApplicationError(
+                f"this worker may not read {path}: add it to RESEARCH_CORPORA, or name a folder"
+                " that lies in one of those",
+                type="bad_input",
+                non_retryable=True,
+            )

@@ -35,6 +35,13 @@ _PATIENCE_SECONDS = 10.0
 _TRIES = 3
 # By default the server lets every timer run up to a second late.
 _QUICK_TIMERS = 'history.timerProcessorMaxTimeShift="100ms"'
+# Tenants take turns at the subagents, which holds within one part of a queue: so it has one.
+_FAIRNESS = (
+    "matching.useNewMatcher=true",
+    "matching.enableFairness=true",
+    "matching.numTaskqueueReadPartitions=1",
+    "matching.numTaskqueueWritePartitions=1",
+)
 # A keeper that outlives its starter is meant to: this keeps Python from warning about it.
 _keepers: list[subprocess.Popen[bytes]] = []
 
@@ -142,7 +149,8 @@ def _order(state_dir: Path, program: Path, port: int, web_port: int) -> dict[str
     command += ["--ui-port", str(web_port), "--ui-disable-news-fetch", "--log-level", "warn"]
     command += ["--db-filename", database]
     command += ["--sqlite-pragma", "journal_mode=wal", "--sqlite-pragma", "synchronous=normal"]
-    command += ["--dynamic-config-value", _QUICK_TIMERS]
+    for value in (_QUICK_TIMERS, *_FAIRNESS):
+        command += ["--dynamic-config-value", value]
     for name in SEARCH_ATTRIBUTES:
         command += ["--search-attribute", f"{name}=Keyword"]
     return {

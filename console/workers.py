@@ -112,13 +112,19 @@ def environment(settings: Settings, address: str, env: Mapping[str, str]) -> dic
 
     Temporal's other settings belong to some other server, a profile in its default place included.
     """
-    kept = {name: value for name, value in env.items() if not name.startswith("TEMPORAL_")}
+    # A worker of one command is nobody's to probe, and two would want the same port.
+    kept = {
+        name: value
+        for name, value in env.items()
+        if not name.startswith("TEMPORAL_") and name != "RESEARCH_HEALTH"
+    }
     return kept | {
         "TEMPORAL_ADDRESS": address,
         "TEMPORAL_NAMESPACE": "default",
         "TEMPORAL_CONFIG_FILE": os.devnull,
         "RESEARCH_HOME": str(Path(settings.state_dir).resolve()),
         "RESEARCH_STORE": absolute_store(settings.store),
+        "RESEARCH_WORKER_ROLE": "all",
         "PYTHONUNBUFFERED": "1",
     }
 

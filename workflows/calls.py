@@ -11,6 +11,7 @@ from datetime import timedelta
 from typing import TypeVar
 
 from temporalio import workflow
+from temporalio.common import Priority
 from temporalio.exceptions import ActivityError, ApplicationError, is_cancelled_exception
 
 from workflows.contracts import Blocked, ResearchState
@@ -72,6 +73,8 @@ class Calls:
                 answer: Result = await workflow.execute_activity(
                     name,
                     brief,
+                    task_queue=policy.queue,
+                    priority=self._priority(),
                     result_type=result,
                     start_to_close_timeout=policy.attempt,
                     schedule_to_close_timeout=policy.overall,
@@ -110,6 +113,16 @@ class Calls:
         elif not self.state.paused:
             # The subagent knew of the pause before this workflow did, or still knows of an old one.
             await workflow.sleep(_HEARSAY)
+
+    def _priority(self) -> Priority:
+        request = self.state.request
+        if not request.tenant:
+            return Priority(priority_key=request.priority)
+        return Priority(
+            priority_key=request.priority,
+            fairness_key=request.tenant,
+            fairness_weight=request.weight,
+        )
 
     async def _notify(self) -> None:
         if self._changed:

@@ -11,6 +11,11 @@ from datetime import timedelta
 
 from temporalio.common import RetryPolicy
 
+TASK_QUEUE = "research"
+"""Where jobs are started, and run."""
+SUBAGENT_QUEUE = "research-subagents"
+"""Where their subagents wait for a worker."""
+
 # Error types an activity raises for what asking again cannot mend; an operator can.
 NEEDS_OPERATOR = ("authentication", "bad_request", "spend_limit", "bad_input", "paused")
 
@@ -31,6 +36,8 @@ class Policy:
     attempt: timedelta
     overall: timedelta
     attempts: int
+    queue: str = SUBAGENT_QUEUE
+    """Who takes it: subagents' workers, or those that run the jobs themselves."""
 
     @property
     def retry(self) -> RetryPolicy:
@@ -43,8 +50,11 @@ class Policy:
         )
 
 
-MECHANICAL = Policy(timedelta(minutes=10), timedelta(minutes=40), attempts=10)
-"""Indexing, pooling, publishing: no model, cheap to repeat."""
+INDEXING = Policy(timedelta(minutes=10), timedelta(minutes=40), attempts=10)
+"""Reading the documents, by those who will search them."""
+
+MECHANICAL = Policy(timedelta(minutes=10), timedelta(minutes=40), attempts=10, queue=TASK_QUEUE)
+"""Pooling, publishing: no model, cheap to repeat, and never behind a queue of subagents."""
 
 THINKING = Policy(timedelta(minutes=15), timedelta(minutes=60), attempts=10)
 """Planning, reviewing, verifying, writing, judging."""

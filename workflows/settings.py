@@ -17,6 +17,7 @@ from workflows.models import DEFAULT_CLAUDE, OFFLINE
 from workflows.roles import ROLES, RoleEffort
 
 Provider = Literal["anthropic", "bedrock", "vertex", "foundry"]
+WorkerRole = Literal["all", "coordinator", "subagents"]
 
 STATE_DIR = ".research"
 _TEMPORAL = ("TEMPORAL_ADDRESS", "TEMPORAL_PROFILE", "TEMPORAL_CONFIG_FILE")
@@ -36,6 +37,12 @@ class Settings(Record):
     telemetry: bool = False
     parallel_subagents: int = Field(default=40, ge=0)
     """RESEARCH_WORKER_SUBAGENTS: how many subagents one worker runs at once; 0 only answers."""
+    worker_role: WorkerRole = "all"
+    """RESEARCH_WORKER_ROLE: whether a worker runs jobs, their subagents, or both."""
+    fleet_subagents: int | None = Field(default=None, ge=1)
+    """RESEARCH_FLEET_SUBAGENTS: how many subagents all workers together run at once."""
+    fleet_turns_per_minute: float | None = Field(default=None, gt=0)
+    """RESEARCH_FLEET_TURNS_PER_MINUTE: how many turns all workers together buy."""
     models: dict[str, str] = Field(default_factory=dict)
     """RESEARCH_MODEL_<ROLE>: another model for a role than the table's."""
     efforts: dict[str, RoleEffort] = Field(default_factory=dict)
@@ -44,6 +51,12 @@ class Settings(Record):
     """RESEARCH_PROVIDER: whose client is used."""
     mcp: str | None = None
     """RESEARCH_MCP: a file that names MCP servers and who may use their tools."""
+    corpora: tuple[str, ...] = ()
+    """RESEARCH_CORPORA: the only folders a worker reads documents from; any where it is not set."""
+    keys: str | None = None
+    """RESEARCH_KEYS: a file with encryption keys; with it, payloads and the store are sealed."""
+    health: str | None = None
+    """RESEARCH_HEALTH: where a worker answers for its health, as HOST:PORT; nowhere unless set."""
     deployment: str | None = None
     """RESEARCH_DEPLOYMENT: the worker deployment's name; with a build id, workers are versioned."""
     build_id: str | None = None
@@ -68,10 +81,16 @@ class Settings(Record):
                 for name in ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
             ),
             parallel_subagents=int(env.get("RESEARCH_WORKER_SUBAGENTS") or 40),
+            worker_role=env.get("RESEARCH_WORKER_ROLE") or "all",
+            fleet_subagents=env.get("RESEARCH_FLEET_SUBAGENTS") or None,
+            fleet_turns_per_minute=env.get("RESEARCH_FLEET_TURNS_PER_MINUTE") or None,
             models=_by_role(env, "RESEARCH_MODEL_"),
             efforts=_by_role(env, "RESEARCH_EFFORT_"),
             provider=env.get("RESEARCH_PROVIDER") or "anthropic",
             mcp=env.get("RESEARCH_MCP") or None,
+            corpora=tuple(part for part in env.get("RESEARCH_CORPORA", "").split(":") if part),
+            keys=env.get("RESEARCH_KEYS") or None,
+            health=env.get("RESEARCH_HEALTH") or None,
             deployment=env.get("RESEARCH_DEPLOYMENT") or None,
             build_id=env.get("RESEARCH_BUILD_ID") or None,
         )

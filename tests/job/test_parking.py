@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import httpx2
 import pytest
 
@@ -32,6 +34,20 @@ SPENT = httpx2.Response(
         },
     },
 )
+
+
+async def test_documents_outside_the_folders_a_worker_may_read_are_not_opened(
+    office: Office, tmp_path: Path
+) -> None:
+    allowed = str(tmp_path / "elsewhere")
+    office.settings = office.settings.model_copy(update={"corpora": (allowed,)})
+    async with office.working(Wire()):
+        handle = await office.start()
+        status = await status_when(handle, lambda s: s.blocked is not None)
+        await handle.cancel()
+    assert status.blocked
+    assert "RESEARCH_CORPORA" in status.blocked.reason
+    assert status.turns == 0
 
 
 @pytest.mark.parametrize(

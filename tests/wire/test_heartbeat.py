@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import math
 import time
 from datetime import timedelta
 
@@ -11,6 +12,7 @@ import pytest
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 
+from activities import heartbeat
 from activities.heartbeat import beating
 
 
@@ -83,3 +85,29 @@ async def test_an_error_of_the_body_stays_what_it_is() -> None:
 
     with pytest.raises(ValueError, match="wrong"):
         await environment(60).run(body)
+
+
+async def test_who_has_just_woken_waits_for_an_objection_before_it_acts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(heartbeat, "_woke", -math.inf)
+    monkeypatch.setattr(heartbeat, "OBJECTION_SECONDS", 60.0)
+    bought: list[str] = []
+    env = environment(60)
+
+    async def body() -> None:
+        async with beating(every=0.01):
+            bought.append("turn")
+
+    async with heartbeat.watching(still=0.2, every=0.02):
+        await env.run(body)
+        assert bought == ["turn"], "a worker that was awake all the time acts at once"
+        time.sleep(0.5)  # noqa: ASYNC251 - as good as a SIGSTOP
+        await asyncio.sleep(0.1)
+        late = asyncio.create_task(env.run(body))
+        await asyncio.sleep(0.2)
+        # Temporal's word, as the SDK passes it on: the attempt is another's by now.
+        late.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await late
+    assert bought == ["turn"]
