@@ -35,6 +35,7 @@ from activities.messages import CALLED_FOR, JsonObject
 from activities.model import Models, spend_of
 from activities.roles import Frame
 from activities.talk import ENDINGS, Answered, Held, Stop, Talk, Unanswered
+from activities.telemetry import Watch
 from workflows.budget import Spend
 
 __all__ = ["Answered", "Subagent", "Tools", "Unanswered"]
@@ -94,6 +95,7 @@ class Subagent:
         frame: Frame,
         asides: Asides,
         errands: Errands | None = None,
+        watch: Watch | None = None,
     ) -> None:
         """With `errands`, turns are bought in batches: cheaper, and much later."""
         self._models = models
@@ -101,6 +103,7 @@ class Subagent:
         self._frame = frame
         self._asides = asides
         self._errands = errands
+        self._watch = watch or Watch(frame.role, frame.model)
         self._number = -1
         self._last = Spend()
         self.spend = Spend()
@@ -231,7 +234,9 @@ class Subagent:
             if not talk.ours and self._asides.call(orders, self.spend) == "money":
                 raise Stop("out_of_budget", CALLED_FOR["money"])
             turn = await self._buy(body)
-        self._last = spend_of(self._frame.model, turn.message, self._errands is not None)
+        else:
+            self._watch.kept()
+        self._last = self._cost(turn)
         self.spend += self._last + Spend(bought_again=turn.bought_again)
         return turn
 
@@ -252,16 +257,25 @@ class Subagent:
     async def _buy(self, body: JsonObject) -> Turn:
         began = self._asides.now()
         try:
-            if self._errands:
-                return await self._errands.turn(self._journal, body)
-            async with self._models.admitted(body) as warmed:
-                return await self._journal.turn(body, lambda: self._models.ask(body, warmed))
+            with self._watch.buying(body) as bought:
+                if self._errands:
+                    turn = await self._errands.turn(self._journal, body)
+                else:
+                    async with self._models.admitted(body) as warmed:
+                        turn = await self._journal.turn(
+                            body, lambda: self._models.ask(body, warmed)
+                        )
+                bought(turn, self._cost(turn))
+            return turn
         except ApplicationError as error:
             if error.type != TOO_LARGE:
                 raise
             raise Stop("context_full", error.message) from error
         finally:
             self._asides.took(self._asides.now() - began)
+
+    def _cost(self, turn: Turn) -> Spend:
+        return spend_of(self._frame.model, turn.message, self._errands is not None)
 
     async def _run_tools(self, tools: Tools, turn: Turn, closed: bool) -> JsonObject:
         uses = say.tool_uses(turn.message)

@@ -87,7 +87,8 @@ def _bedrock(**shared: Any) -> Any:
 def _shared(transport: httpx2.AsyncBaseTransport | None, idle_seconds: float) -> dict[str, Any]:
     return {
         "max_retries": 0,
-        "open_telemetry": {"propagation": False},
+        # A turn has a span of ours, which knows whose it is.
+        "open_telemetry": {"traces": False, "propagation": False},
         "timeout": httpx2.Timeout(idle_seconds, connect=_CONNECT_SECONDS),
         "http_client": DefaultAsyncHttpxClient(transport=Patience(transport, idle_seconds))
         if transport

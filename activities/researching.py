@@ -79,7 +79,13 @@ class Researching:
             tools = await self._workshop.toolbox(RESEARCHER, brief.job, cycles)
             # Its clock starts here: opening a corpus may have taken long.
             subagent = await self._workshop.subagent(
-                RESEARCHER, brief.job, brief.task, brief.allowance, brief.seconds, finishes=True
+                RESEARCHER,
+                brief.job,
+                brief.task,
+                brief.allowance,
+                brief.seconds,
+                finishes=True,
+                facet=brief.facet.id,
             )
             desk = _Desk(brief, subagent, tools, Texts(store, tools), Thread(store, brief))
             try:

@@ -1,0 +1,49 @@
+"""A real worker whose model is overloaded once, and falls silent at its second research turn.
+
+It tells of the silence with a file. The overload is told in words that hold what was asked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from pathlib import Path
+
+import httpx2
+
+import worker
+from activities.offline.skills import SKILLS
+from activities.offline.transport import OfflineTransport
+from activities.workshop import Workshop
+from workflows.settings import Settings
+
+_build = worker.build_workshop
+
+
+class Silent(httpx2.AsyncBaseTransport):
+    def __init__(self, sign: Path) -> None:
+        self._sign = sign
+        self._offline = OfflineTransport(SKILLS)
+        self._overloaded = False
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        body = json.loads(await request.aread())
+        title = body["output_config"]["format"]["schema"]["title"]
+        if not self._overloaded:
+            self._overloaded = True
+            told = {"type": "overloaded_error", "message": "too much to do with the Vexholm ferry"}
+            return httpx2.Response(529, json={"type": "error", "error": told})
+        if title == "ResearchAnswer" and len(body["messages"]) > 1:
+            await asyncio.to_thread(self._sign.touch)
+            await asyncio.Event().wait()
+        return await self._offline.handle_async_request(request)
+
+
+def build_workshop(settings: Settings) -> Workshop:
+    return _build(settings, Silent(Path(os.environ["SIGN"])))
+
+
+if __name__ == "__main__":
+    worker.build_workshop = build_workshop  # type: ignore[assignment]
+    asyncio.run(worker.main())
