@@ -2,16 +2,22 @@
 
 Results come in the order of the files and a bounded number of them waits at a time, so memory
 does not grow with the folder. A file that kills its process is reported as unreadable.
+
+Small files can be built to take hours or all memory (forms within forms in a PDF). So formats that
+can are read in a process with limits, which such a file ends instead of the worker.
 """
 
 from __future__ import annotations
 
 import multiprocessing
 import os
+import resource
+import signal
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
 from dataclasses import dataclass
 
 from activities.sources.documents import Unreadable
@@ -25,6 +31,11 @@ _MOST_PROCESSES = 8
 _WORTH_A_POOL = 5.0
 _SECONDS_PER_FILE = 0.0003
 _SECONDS_PER_MEGABYTE = {".pdf": 2.0, ".docx": 1.0, ".pptx": 1.0, ".xlsx": 10.0, ".html": 0.3}
+# Formats whose parsers can be led to do far more than the size of a file tells.
+_CONFINED = frozenset({".pdf", ".docx", ".docm", ".pptx", ".pptm", ".xlsx", ".xlsm"})
+SECONDS_PER_FILE = 60
+_MEMORY = 2 * 1024**3
+_confined = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +56,9 @@ class Task:
 def read_files(files: Sequence[File], known: dict[str, str]) -> Iterator[Reading]:
     """Read the files; those whose hash is the one in `known` are not parsed."""
     tasks = list(_tasks(files, known))
-    if _estimate(files) < _WORTH_A_POOL or (os.cpu_count() or 1) < 2:
+    new = (file for file in files if file.relative not in known)
+    risky = any(file.path.suffix.lower() in _CONFINED for file in new)
+    if not risky and (_estimate(files) < _WORTH_A_POOL or (os.cpu_count() or 1) < 2):
         for task in tasks:
             yield from read_task(task)
         return
@@ -64,7 +77,22 @@ def _read(file: File, known: str | None) -> Reading:
         return Reading(file, "", Parsed(unreadable=(Unreadable(file.relative, reason),)))
     if sha256 == known:
         return Reading(file, sha256, None)
-    return Reading(file, sha256, parse_file(file.path, file.relative))
+    if _confined:
+        # Nobody handles it: the process ends, also in the middle of a library's own code.
+        signal.alarm(SECONDS_PER_FILE)
+    parsed = parse_file(file.path, file.relative)
+    if _confined:
+        signal.alarm(0)
+    return Reading(file, sha256, parsed)
+
+
+def confine() -> None:
+    """Limits for a process that reads."""
+    global _confined
+    _confined = True
+    # Not every system lets this be limited; the clock holds everywhere.
+    with suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
 
 
 def _estimate(files: Sequence[File]) -> float:
@@ -122,12 +150,15 @@ def _in_processes(tasks: list[Task]) -> Iterator[Reading]:
 def _one_by_one(task: Task) -> Iterator[Reading]:
     pool: ProcessPoolExecutor | None = None
     for file, known in zip(task.files, task.known, strict=True):
-        pool = pool or ProcessPoolExecutor(1, mp_context=_context())
+        pool = pool or ProcessPoolExecutor(1, mp_context=_context(), initializer=confine)
         try:
             yield from pool.submit(read_task, Task((file,), (known,))).result()
         except BrokenProcessPool:
             pool = None
-            reason = "crashes its parser; open it and save it again, or remove it"
+            reason = (
+                "crashes its parser or takes too much time or memory; open it and save it again,"
+                " or remove it"
+            )
             parsed = Parsed(unreadable=(Unreadable(file.relative, reason),))
             yield Reading(file, file_hash(file.path), parsed)
     if pool is not None:
@@ -137,7 +168,7 @@ def _one_by_one(task: Task) -> Iterator[Reading]:
 def _pool() -> ProcessPoolExecutor | None:
     """A pool whose processes start, or None where they cannot: then everything is read here."""
     try:
-        pool = ProcessPoolExecutor(_processes(), mp_context=_context())
+        pool = ProcessPoolExecutor(_processes(), mp_context=_context(), initializer=confine)
         pool.submit(os.getpid).result()
     except (BrokenProcessPool, OSError, RuntimeError, AssertionError):
         return None
