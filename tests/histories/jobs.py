@@ -27,6 +27,7 @@ from tests.job.conftest import (
 )
 from tests.wire.scripted import failure
 from workflows.budget import Budget
+from workflows.callers import Join, Notify
 from workflows.commands import (
     AddFacet,
     AddNote,
@@ -215,6 +216,26 @@ async def cancelled(office: Office) -> str:
     return job.id
 
 
+async def watched(office: Office) -> str:
+    """Reports on the way, to a caller who is there and to one who is not; asks what changed."""
+    async with office.working(Wire(planned(PASSENGERS), UNREVIEWED, NO_GAPS)):
+        caller = await begin(office, "caller", approval=Approval())
+        await status_when(caller, lambda s: s.phase is Phase.APPROVING)
+        job = await begin(
+            office,
+            "watched",
+            tenant="harbour",
+            report_changes=True,
+            notify=Notify(workflow_id=caller.id),
+        )
+        await job.execute_update(
+            ResearchWorkflow.join, Join(notify=Notify(workflow_id="long-gone"))
+        )
+        assert (await job.result()).claims
+        await caller.cancel()
+    return job.id
+
+
 async def continued(office: Office) -> str:
     """Goes on in a second run: needs a server that suggests it early."""
     async with office.working(Wire(*BOTH, *one_gap())):
@@ -234,5 +255,6 @@ KINDS: tuple[Recorded, ...] = (
     nothing_found,
     retried,
     cancelled,
+    watched,
 )
 LONG: tuple[Recorded, ...] = (continued,)
