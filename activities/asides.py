@@ -18,8 +18,8 @@ from workflows.budget import Allowance, Spend
 from workflows.commands import Orders
 from workflows.evidence import Record
 from workflows.keys import orders_key
+from workflows.policies import PAUSED
 
-PAUSED = "paused"
 _NOTHING = Spend()
 TIME_KEPT = 0.25
 """The share of a subagent's time that is kept for its answer."""

@@ -16,12 +16,11 @@ from temporalio.exceptions import ActivityError, ApplicationError, is_cancelled_
 
 from workflows.contracts import Blocked, ResearchState
 from workflows.evidence import Record
-from workflows.policies import HEARTBEAT, KEEPING, Policy
+from workflows.policies import HEARTBEAT, KEEPING, PAUSED, Policy
 
 Result = TypeVar("Result", bound=Record)
 Changed = Callable[[], Awaitable[None]]
 
-PAUSED = "paused"
 REMEDIES = {
     "authentication": "set a valid ANTHROPIC_API_KEY for the workers, then resume",
     "bad_request": "the provider refuses this request; check the model's name, then resume",

@@ -16,8 +16,11 @@ TASK_QUEUE = "research"
 SUBAGENT_QUEUE = "research-subagents"
 """Where their subagents wait for a worker."""
 
+PAUSED = "paused"
+"""What a subagent says that finds its job paused: nothing failed, it is asked again later."""
+
 # Error types an activity raises for what asking again cannot mend; an operator can.
-NEEDS_OPERATOR = ("authentication", "bad_request", "spend_limit", "bad_input", "paused")
+NEEDS_OPERATOR = ("authentication", "bad_request", "spend_limit", "bad_input", PAUSED)
 
 HEARTBEAT = timedelta(seconds=3)
 """After so long without a sign a subagent is given to another worker."""
