@@ -33,8 +33,8 @@ def judge(outcome: SubagentOutcome, follow_ups: tuple[str, ...] = ()) -> Accepta
     )
 
 
-def follow_up(outcome: SubagentOutcome, acceptance: Acceptance) -> str | None:
-    """What the same subagent is asked next, or None where its answer is taken as it is."""
+def follow_up(ask: str, outcome: SubagentOutcome, acceptance: Acceptance) -> str | None:
+    """What the subagent that was asked `ask` is asked next; None where its answer is taken."""
     found = outcome.findings
     if found is None or acceptance.accepted or found.exhausted:
         return None
@@ -46,7 +46,7 @@ def follow_up(outcome: SubagentOutcome, acceptance: Acceptance) -> str | None:
     if not acceptance.explored:
         asks.append(f"You suggested this next, do it: {found.next_step}")
     if not acceptance.proceed:
-        asks.append("Your surest claim is too weak to go on: find a source that settles it.")
+        asks.append(f"Your surest claim is too weak to go on, find a stronger source for: {ask}")
     question = " ".join(asks)[:1500]
     # The same words a second time would bring the same answer.
     return None if question in acceptance.follow_ups else question

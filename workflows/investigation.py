@@ -120,7 +120,7 @@ class Investigation(Pooling):
                 continue
             taken = acceptance.judge(outcome, follow_ups)
             self.state.acceptances[assignment.task] = taken
-            question = acceptance.follow_up(outcome, taken)
+            question = acceptance.follow_up(assignment.ask, outcome, taken)
             if question is None:
                 break
             follow_ups = (*follow_ups, question)
