@@ -13,8 +13,9 @@ ARGS ?=
 SEED ?= 1
 SECONDS ?= 120
 JOBS ?= 3
+SUDO := $(shell test $$(id -u) = 0 || echo sudo)
 
-.PHONY: install run test test-all soak histories lint format bench lock clean
+.PHONY: install run browser test test-all soak histories lint format bench lock clean
 
 run: $(STAMP)  ## a research job on the sample documents, into out/
 	$(PY) starter.py run "$(Q)" --corpus "$(CORPUS)" --out "$(OUT)" $(ARGS)
@@ -24,6 +25,12 @@ PYTEST := $(PY) -m pytest --reruns 1 --reruns-delay 2 -rR
 
 test: $(STAMP)  ## the suite: a real Temporal server, real processes, no network
 	$(PYTEST) -m "not slow" -n 2 --dist loadfile --cov --cov-report=term --cov-fail-under=95
+
+browser:  ## Chromium from Debian's packages, for the tests of pages; sudo where one is not root
+	command -v chromium >/dev/null || for try in 1 2 3; do \
+	  $(SUDO) apt-get install -qq -y --no-install-recommends chromium && break; \
+	  sleep 5; $(SUDO) apt-get update -qq; done
+	chromium --version
 
 test-all: test  ## everything: also a kill at every step, a hundred jobs at once, one huge job
 	$(PYTEST) -m slow -s
