@@ -39,6 +39,7 @@ from workflows.investigation import Assignment, Investigation
 from workflows.keys import checkpoint_key
 from workflows.plan import fit, mend
 from workflows.policies import INDEXING, MECHANICAL, THINKING
+from workflows.timeline import timed
 
 
 class Steps(Investigation):
@@ -59,13 +60,14 @@ class Steps(Investigation):
             state.previous = PreviousRef(key=key)
 
     async def open_corpus(self) -> None:
-        opened = await self._call(
-            "open_corpus",
-            OpenCorpus(path=self.state.request.corpus),
-            CorpusOpened,
-            INDEXING,
-            "index the documents",
-        )
+        with timed(self.state, "open"):
+            opened = await self._call(
+                "open_corpus",
+                OpenCorpus(path=self.state.request.corpus),
+                CorpusOpened,
+                INDEXING,
+                "index the documents",
+            )
         self.state.corpus = opened.corpus
         if not self.state.checkpoints:
             await self.checkpoint("opened")
@@ -80,7 +82,8 @@ class Steps(Investigation):
             max_facets=self.state.limits.facets,
             notes=self.state.plan_notes,
         )
-        planned = await self._call("plan", brief, Planned, THINKING, "split the question")
+        with timed(self.state, "plan"):
+            planned = await self._call("plan", brief, Planned, THINKING, "split the question")
         self.state.plan = mend(planned.plan)
         self.state.book("planner", planned.spend)
 
@@ -94,7 +97,8 @@ class Steps(Investigation):
             plan=self._plan(),
             max_facets=self.state.limits.facets,
         )
-        reviewed = await self._call("review_plan", brief, Planned, THINKING, "review the plan")
+        with timed(self.state, "review"):
+            reviewed = await self._call("review_plan", brief, Planned, THINKING, "review the plan")
         request = self.state.request
         self.state.plan = fit(mend(reviewed.plan), request.effort, request.max_facets)
         self.state.reviewed = True
@@ -156,7 +160,8 @@ class Steps(Investigation):
             task=f"write-{n}",
         )
         summary = "write the report" if n == 0 else f"revise {len(revise)} sections"
-        written = await self._call("write", brief, Written, THINKING, summary)
+        with timed(self.state, "write"):
+            written = await self._call("write", brief, Written, THINKING, summary)
         self.state.draft, self.state.drafted = written.draft, n
         self.state.book("writer", written.spend)
         if n == 0:
@@ -179,7 +184,8 @@ class Steps(Investigation):
                 n=n,
                 task=f"evaluate-{n}",
             )
-            judged = await self._call("evaluate", brief, Evaluated, THINKING, "judge the draft")
+            with timed(self.state, "evaluate"):
+                judged = await self._call("evaluate", brief, Evaluated, THINKING, "judge the draft")
             self.state.gaps = gap_rules.merge(self.state.gaps, judged.gaps)
             self.state.book("evaluator", judged.spend)
         self.state.judged = n
