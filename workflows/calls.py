@@ -6,7 +6,9 @@ go on it asks again exactly what failed. A paused job waits the same way, with n
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager
 from datetime import timedelta
 from typing import TypeVar
 
@@ -17,6 +19,7 @@ from temporalio.exceptions import ActivityError, ApplicationError, is_cancelled_
 from workflows.contracts import Blocked, ResearchState
 from workflows.evidence import Record
 from workflows.policies import HEARTBEAT, KEEPING, PAUSED, Policy
+from workflows.views import details
 
 Result = TypeVar("Result", bound=Record)
 Changed = Callable[[], Awaitable[None]]
@@ -29,7 +32,22 @@ REMEDIES = {
     "storage": "make room in the store or mend its access, then resume",
 }
 _HEARSAY = timedelta(seconds=2)
+_NOTED = {
+    "keep_checkpoint": "keep a checkpoint",
+    "keep_previous": "keep the last run's result",
+    "post_orders": "tell running subagents",
+}
 LOOK = "look at the worker's log, mend the cause, then resume"
+
+
+def group(kind: str, which: str | int, label: str) -> AbstractContextManager[None]:
+    """What is called inside stands together in the Temporal UI.
+
+    The label is sealed where there are keys; the id never is, so a word in it is a digest.
+    """
+    if isinstance(which, str):
+        which = hashlib.sha256(which.encode()).hexdigest()[:8]
+    return workflow.create_event_group(f"{kind}-{which}", label=label[:200]).scope()
 
 
 class Calls:
@@ -68,6 +86,7 @@ class Calls:
     ) -> Result:
         while True:
             await workflow.wait_condition(lambda: not self.state.paused)
+            workflow.set_current_details(details(self.state))
             try:
                 answer: Result = await workflow.execute_activity(
                     name,
@@ -95,6 +114,7 @@ class Calls:
                     start_to_close_timeout=KEEPING.attempt,
                     schedule_to_close_timeout=KEEPING.overall,
                     retry_policy=KEEPING.retry,
+                    summary=_NOTED.get(name, name),
                 )
                 return
             except ActivityError as error:
@@ -111,7 +131,7 @@ class Calls:
             await self.park(step, reason, REMEDIES.get(kind, LOOK))
         elif not self.state.paused:
             # The subagent knew of the pause before this workflow did, or still knows of an old one.
-            await workflow.sleep(_HEARSAY)
+            await workflow.sleep(_HEARSAY, summary="wait for word of the pause")
 
     def _priority(self) -> Priority:
         request = self.state.request

@@ -9,6 +9,7 @@ from __future__ import annotations
 from temporalio import workflow
 
 with workflow.unsafe.imports_passed_through():
+    from workflows.calls import group
     from workflows.commands import Finish, Pause, Resume, Steer
     from workflows.contracts import Blocked, ResearchState
     from workflows.evidence import Record
@@ -34,10 +35,11 @@ class RefinementWorkflow:
         began, before = workflow.now(), state.spend
         wanted = commissionable(state.gaps)
 
-        closed = await steps.research_gaps(n)
-        touched = {g.facet_id for g in state.gaps if g.closed_in == n}
-        await steps.write(revise=sorted(touched), n=n)
-        await steps.evaluate(n)
+        with group("pass", n, f"pass {n}"):
+            closed = await steps.research_gaps(n)
+            touched = {g.facet_id for g in state.gaps if g.closed_in == n}
+            await steps.write(revise=sorted(touched), n=n)
+            await steps.evaluate(n)
 
         state.passes += (
             Pass(
