@@ -174,6 +174,7 @@ def restart(
     name: From = None,
     out: OutIfWanted = None,
     wait: Wait = False,
+    as_json: Json = False,
 ) -> None:
     """Take up a job that failed, timed out, was cancelled, terminated or is blocked.
 
@@ -181,7 +182,7 @@ def restart(
     """
     from console import restarts
 
-    raise typer.Exit(restarts.restart(job_id, query, name, out=out, wait=wait))
+    raise typer.Exit(restarts.restart(job_id, query, name, out=out, wait=wait, as_json=as_json))
 
 
 @app.command(
@@ -202,6 +203,7 @@ def fork(
     ] = None,
     out: OutIfWanted = None,
     wait: Wait = False,
+    as_json: Json = False,
 ) -> None:
     """Start another job from a checkpoint of this one, with other settings.
 
@@ -211,4 +213,7 @@ def fork(
     """
     from console import restarts
 
-    raise typer.Exit(restarts.fork(job_id, name, assignments or [], new_id, out=out, wait=wait))
+    code = restarts.fork(
+        job_id, name, assignments or [], new_id, out=out, wait=wait, as_json=as_json
+    )
+    raise typer.Exit(code)
