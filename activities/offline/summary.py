@@ -16,8 +16,10 @@ from activities.offline.language import capitalised, content_terms, sentences, s
 from activities.offline.passages import figures, is_labelled, is_row, leans, substance
 from activities.offline.prose import Cited, clean, headline, opened, speaks_as_we, told
 from activities.offline.relevance import measured
+from workflows.report import CITATION
 
-_MOST_WORDS = 110
+_FIRST_WORDS, _WORDS_EACH, _MOST_WORDS = 45, 22, 170
+"""A summary grows with the parts of its question, up to what is read at one go."""
 _LONG = 32
 _ENOUGH = 4
 _FEW = 3
@@ -32,12 +34,13 @@ def summary(brief: JsonObject, claims: Sequence[Cited], disputes: Disputes) -> s
     named: set[str] = set()
     lines: list[str] = []
     size = 0
+    most = min(_FIRST_WORDS + _WORDS_EACH * len(chosen), _MOST_WORDS)
     for claim in chosen:
         line = told(claim, sources, named)
         if disputes.of(claim):
             line = _with_others(line, disputes.others(claim))
-        size += len(line.split())
-        if lines and size > _MOST_WORDS:
+        size += len(CITATION.sub("", line).split())
+        if lines and size > most:
             break
         lines.append(line)
     told_of = [dispute["id"] for c in chosen[: len(lines)] if (dispute := disputes.of(c))]
@@ -125,7 +128,7 @@ def worth(claim: Cited, asked: str, question: str, disputes: Disputes) -> float:
     if dispute and set(content_terms(dispute["about"])) & set(content_terms(asked)):
         # What is asked for and contested is what a reader must know first.
         value += 0.5
-    value -= 0.35 * speaks_as_we(text) + 0.4 * is_labelled(text) + 0.5 * leans(text)
+    value -= 0.8 * speaks_as_we(text) + 0.4 * is_labelled(text) + 0.5 * leans(text)
     return value - 0.02 * max(0, len(text.split()) - _LONG)
 
 
