@@ -109,7 +109,7 @@ class _Links:
         if found:
             yield _token("text", " (")
             yield from (self._contested(place) for place in found)
-            yield _token("text", " ")
+            yield _token("text", ": ")
         else:
             yield _token("text", match["told"])
 

@@ -178,7 +178,10 @@
   const links = new Map([...contents.querySelectorAll("a")].map((a) => [a.hash.slice(1), a]));
   const seen = new IntersectionObserver((entries) => {
     for (const entry of entries) {
-      if (!entry.isIntersecting) continue;
+      if (!entry.isIntersecting) {
+        links.get(entry.target.id)?.removeAttribute("aria-current");
+        continue;
+      }
       for (const link of links.values()) link.removeAttribute("aria-current");
       links.get(entry.target.id)?.setAttribute("aria-current", "true");
     }

@@ -196,8 +196,11 @@ def _headline(now: Standing) -> tuple[str, str, str]:
 def _doing(waiting: tuple[Waiting, ...]) -> str:
     if not waiting:
         return "taking the next step"
-    first, *others = waiting
-    return f"{first.step}, and {len(others)} more at once" if others else first.step
+    begun = [one for one in waiting if one.started]
+    queued = len(waiting) - len(begun)
+    first, *others = begun or waiting
+    more = f", and {len(others)} more" if begun and others else ""
+    return f"{first.step}{more}{f', {queued} queued' if queued else ''}"
 
 
 def _rail(now: Standing) -> Iterator[Step]:

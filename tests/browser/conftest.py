@@ -5,28 +5,24 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, BrowserContext, Page, Playwright, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    Page,
+    Playwright,
+    ViewportSize,
+    sync_playwright,
+)
+
+from .serving import PHONE, chromium
 
 DESKTOP = {"width": 1280, "height": 900}
-PHONE = {"width": 390, "height": 844}
-# Nothing leaves this machine, and a container's root may start it.
-_QUIET = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--disable-dev-shm-usage",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
 
 
 @pytest.fixture(scope="module")
@@ -37,12 +33,22 @@ def playwright() -> Iterator[Playwright]:
 
 @pytest.fixture(scope="module")
 def browser(playwright: Playwright) -> Iterator[Browser]:
-    found = os.environ.get("CHROMIUM") or shutil.which("chromium")
-    if found is None:
+    started = chromium(playwright)
+    if started is None:
         pytest.skip("no Chromium here: `make browser` installs it")
-    started = playwright.chromium.launch(executable_path=found, args=list(_QUIET))
     yield started
     started.close()
+
+
+@pytest.fixture(scope="module")
+def windows(browser: Browser) -> Callable[[ViewportSize], BrowserContext]:
+    """A window of each width, opened once: a test takes a page in it."""
+
+    @cache
+    def window(width: int, height: int) -> BrowserContext:
+        return browser.new_context(viewport={"width": width, "height": height})
+
+    return lambda size: window(size["width"], size["height"])
 
 
 class Visit:
@@ -80,10 +86,17 @@ class Visit:
 
 
 @pytest.fixture(params=[DESKTOP, PHONE], ids=["desktop", "phone"])
-def visit(request: pytest.FixtureRequest, browser: Browser) -> Iterator[Visit]:
-    """At both widths; a test that needs only one takes `browser` itself."""
-    context: BrowserContext = browser.new_context(viewport=request.param)
+def visit(
+    request: pytest.FixtureRequest, windows: Callable[[ViewportSize], BrowserContext]
+) -> Iterator[Visit]:
+    """At both widths; `at_a_desk` and `on_a_phone` choose one."""
+    page = windows(request.param).new_page()
     try:
-        yield Visit(context.new_page())
+        yield Visit(page)
     finally:
-        context.close()
+        page.close()
+
+
+# What does not depend on the width is seen at one: the one where it is harder.
+at_a_desk = pytest.mark.parametrize("visit", [DESKTOP], indirect=True, ids=["desktop"])
+on_a_phone = pytest.mark.parametrize("visit", [PHONE], indirect=True, ids=["phone"])

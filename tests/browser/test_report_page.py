@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page
 from console.report import page
 from tests.console.results import ferry, finished, large
 
-from .conftest import DESKTOP, PHONE, Visit
+from .conftest import DESKTOP, PHONE, Visit, at_a_desk, on_a_phone
 
 HOSTILE = (
     "</script><script>window.ran = 1</script><!--<script> <img src=x onerror='window.ran = 1'>"
@@ -64,6 +64,7 @@ def test_a_citation_opens_the_quote_of_its_sentence_in_its_context(
     assert visit.complaints == []
 
 
+@on_a_phone
 def test_where_words_do_not_tell_all_quotes_of_the_source_are_shown(
     visit: Visit, pages: dict[str, str]
 ) -> None:
@@ -98,6 +99,7 @@ def test_all_of_it_can_be_done_by_keyboard(visit: Visit, pages: dict[str, str]) 
     assert visit.complaints == []
 
 
+@at_a_desk
 def test_the_sides_of_a_contradiction_are_found_from_its_sentence_and_back(
     visit: Visit, pages: dict[str, str]
 ) -> None:
@@ -117,7 +119,12 @@ def test_the_sides_of_a_contradiction_are_found_from_its_sentence_and_back(
     shown.locator("#facet-1 a.dispute:target").wait_for()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(
+    ("visit", "scheme"),
+    [(DESKTOP, "light"), (PHONE, "dark")],
+    indirect=["visit"],
+    ids=["desktop-light", "phone-dark"],
+)
 def test_nothing_serious_stands_in_the_way_of_anybody(
     visit: Visit, pages: dict[str, str], scheme: str
 ) -> None:
@@ -148,6 +155,7 @@ def test_light_and_dark_can_be_changed_by_hand(browser: Browser, pages: dict[str
         context.close()
 
 
+@on_a_phone
 def test_no_text_of_a_source_runs_as_script(visit: Visit, pages: dict[str, str]) -> None:
     shown = visit.page
     shown.goto(pages["hostile"])

@@ -6,11 +6,6 @@ and no page may complain, overflow, or bar anybody who uses a keyboard or a scre
 
 from __future__ import annotations
 
-import json
-import os
-import re
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,13 +13,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from console import embedded
+from .conftest import Visit, at_a_desk
+from .serving import SLOWLY, Console
 
-from .conftest import DESKTOP, Visit
-
-ROOT = Path(__file__).resolve().parents[2]
-TOKEN = "the-token-of-this-console"
-SLOWLY = 100_000
 ATTACK = "<script>window.hacked = 1</script>"
 QUESTION = f"What is known about the Saltmere lighthouse: its cost and its visitors? {ATTACK}"
 DOCUMENTS = {
@@ -49,45 +40,17 @@ expect.set_options(timeout=SLOWLY)
 pytestmark = pytest.mark.timeout(400)
 
 
-class Console:
-    """A console that runs in a folder of its own."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.docs = folder / "docs"
-        self.docs.mkdir()
-        for name, text in DOCUMENTS.items():
-            (self.docs / name).write_text(text)
-        foreign = ("TEMPORAL_", "ANTHROPIC_", "RESEARCH_", "OTEL_")
-        env = {name: v for name, v in os.environ.items() if not name.startswith(foreign)}
-        self.process = subprocess.Popen(
-            [sys.executable, str(ROOT / "starter.py"), "serve", "--port", "0", "--token", TOKEN],
-            cwd=folder, env=env | {"RESEARCH_HOME": "state"}, text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        )  # fmt: skip
-        assert self.process.stdout is not None
-        said = self.process.stdout.readline()
-        found = re.search(r"http://[^/]+", said)
-        assert found, said or self.process.communicate()[1]
-        self.address = found.group()
-
-    def close(self) -> str:
-        self.process.terminate()
-        try:
-            return self.process.communicate(timeout=60)[1]
-        finally:
-            self.process.kill()
-
-    def temporal(self, *arguments: str) -> None:
-        """Somebody else's hand on the server."""
-        port = json.loads((self.folder / "state" / "server.json").read_text())["port"]
-        command = [str(embedded.binary()), "workflow", *arguments]
-        subprocess.run([*command, "--address", f"127.0.0.1:{port}"], check=True, timeout=90)
+def documents(folder: Path) -> Path:
+    return folder / "docs"
 
 
 @pytest.fixture(scope="module")
 def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
-    opened = Console(tmp_path_factory.mktemp("console"))
+    folder = tmp_path_factory.mktemp("console")
+    documents(folder).mkdir()
+    for name, text in DOCUMENTS.items():
+        (documents(folder) / name).write_text(text)
+    opened = Console(folder)
     try:
         yield opened
     finally:
@@ -99,13 +62,9 @@ def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
 def page(console: Console, visit: Visit) -> Page:
     """Somebody who followed the address that the terminal showed."""
     visit.page.set_default_timeout(SLOWLY)
-    visit.page.goto(f"{console.address}/?token={TOKEN}")
+    visit.page.goto(console.entrance)
     assert "token" not in visit.page.url
     return visit.page
-
-
-# What does not depend on the width is seen at one.
-at_a_desk = pytest.mark.parametrize("visit", [DESKTOP], indirect=True, ids=["desktop"])
 
 
 def sound(visit: Visit) -> None:
@@ -118,7 +77,7 @@ def sound(visit: Visit) -> None:
 
 def ask(page: Page, console: Console, question: str = QUESTION) -> str:
     page.get_by_label("Question").fill(question)
-    page.get_by_label("Folder of documents").fill(str(console.docs))
+    page.get_by_label("Folder of documents").fill(str(documents(console.folder)))
     page.get_by_label("quick").check()
     page.get_by_role("button", name="Start research").click()
     page.wait_for_url("**/jobs/**")
@@ -205,9 +164,8 @@ def test_a_run_that_was_terminated_is_taken_up_again(
 
 def test_a_blocked_job_says_what_would_help(console: Console, visit: Visit, page: Page) -> None:
     name = f"blocked-{time.monotonic_ns()}"
-    request = {"question": "Who keeps the lamp?", "corpus": f"/nowhere/{ATTACK}"}
-    start = ("start", "--type", "ResearchWorkflow", "--task-queue", "research")
-    console.temporal(*start, "--workflow-id", name, "--input", json.dumps(request))
+    asked = {"question": "Who keeps the lamp?", "corpus": f"/nowhere/{ATTACK}"}
+    console.start_behind_its_back(name, **asked)
     page.goto(f"{console.address}/jobs/{name}")
     expect(page.locator("#headline")).to_contain_text("Blocked at")
     expect(page.locator("#headline")).to_contain_text(ATTACK)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -75,3 +77,13 @@ def test_the_environment_names_this_server_and_absolute_folders(tmp_path: Path) 
     assert told["ANTHROPIC_API_KEY"] == "a"
     assert told["RESEARCH_HOME"] == str(Path("here").resolve())
     assert told["RESEARCH_STORE"] == "s3://bucket/x"
+
+
+def test_a_process_that_is_left_is_found(tmp_path: Path) -> None:
+    """What the other tests rest on: a check for leftovers that can fail."""
+    left = subprocess.Popen([sys.executable, "-c", "input()", str(tmp_path)], stdin=subprocess.PIPE)
+    try:
+        assert eventually(lambda: len(processes(tmp_path)) == 1)
+    finally:
+        left.communicate(b"\n")
+    assert not processes(tmp_path)

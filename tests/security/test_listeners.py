@@ -77,8 +77,10 @@ def test_the_probe_sees_who_listens_everywhere() -> None:
         assert ("0.0.0.0", everywhere.getsockname()[1]) in beyond(os.getpid())
 
 
-def test_the_embedded_server_and_a_worker_listen_on_loopback_only(tmp_path: Path) -> None:
-    [port] = ports.choose(1)
+def test_the_embedded_server_a_worker_and_the_console_listen_on_loopback_only(
+    tmp_path: Path,
+) -> None:
+    port, console = ports.choose(2)
     with embedded.server(tmp_path / "state") as running:
         record = embedded._read(tmp_path / "state")
         assert record
@@ -93,6 +95,9 @@ def test_the_embedded_server_and_a_worker_listen_on_loopback_only(tmp_path: Path
         with started("worker.py", **env) as pid:
             listens_soon(pid, port)
             assert addresses(pid) == {("127.0.0.1", port)}
+        with started("starter.py", "serve", "--port", str(console), **env) as pid:
+            listens_soon(pid, console)
+            assert addresses(pid) == {("127.0.0.1", console)}
 
 
 def test_the_codec_server_listens_on_loopback_only(tmp_path: Path) -> None:

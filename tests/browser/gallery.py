@@ -1,0 +1,175 @@
+"""The pictures in `docs/gallery`: a real console, real jobs on the sample documents, no stage set.
+
+    python -m tests.browser.gallery "the question" docs/gallery
+
+One job is asked for, approved, watched and read as a person would do it, others stand beside it,
+and a picture is taken wherever there is something to see.
+"""
+
+from __future__ import annotations
+
+import io
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from PIL import Image
+from playwright.sync_api import Browser, Page, ViewportSize, expect, sync_playwright
+
+from .onlooker import Onlooker
+from .serving import PHONE, ROOT, SLOWLY, Console, chromium
+
+DESK: ViewportSize = {"width": 1280, "height": 800}
+TALL: ViewportSize = {"width": 1280, "height": 1080}
+LARGEST = 200_000
+JOB = "ferries"
+BESIDE = "What do passengers of the county ferries say about noise and punctuality?"
+WAITING = "How safe are battery rooms on ferries, and what did the investigation find?"
+BLOCKED = "What did the older minutes say about the ferry contract?"
+# A page of text has few colours.
+_COLOURS = 128
+
+expect.set_options(timeout=SLOWLY)
+
+
+class Gallery:
+    """Takes pictures of a console into a folder."""
+
+    def __init__(self, browser: Browser, console: Console, folder: Path) -> None:
+        self._browser = browser
+        self._folder = folder
+        self.console = console
+
+    @contextmanager
+    def page(self, size: ViewportSize = DESK, *, dark: bool = False) -> Iterator[Page]:
+        """A page of somebody who was let in."""
+        context = self._browser.new_context(
+            viewport=size, color_scheme="dark" if dark else "light", reduced_motion="reduce"
+        )
+        page = context.new_page()
+        page.set_default_timeout(SLOWLY)
+        page.goto(self.console.entrance)
+        try:
+            yield page
+        finally:
+            context.close()
+
+    def take(self, page: Page, name: str) -> None:
+        self.keep(page.screenshot(), name)
+
+    def keep(self, png: bytes, name: str) -> None:
+        path = self._folder / f"{name}.png"
+        with Image.open(io.BytesIO(png)) as taken:
+            few = taken.convert("RGB").quantize(_COLOURS, dither=Image.Dither.NONE)
+        few.save(path, optimize=True)
+        size = path.stat().st_size
+        assert size < LARGEST, f"{path} has {size:,} bytes"
+        print(f"{path}  {size:,} bytes", flush=True)
+
+    def job(self, name: str) -> str:
+        return f"{self.console.address}/jobs/{name}"
+
+    def ask(self, page: Page, question: str, name: str, effort: str = "quick") -> None:
+        page.goto(self.console.address)
+        page.get_by_label("Question").fill(question)
+        page.get_by_label("Folder of documents").fill(str(self.console.folder / "documents"))
+        page.get_by_label(effort).check()
+        page.locator("summary", has_text="More settings").click()
+        page.get_by_label("Name of the job").fill(name)
+        page.get_by_role("button", name="Start research").click()
+        page.wait_for_url("**/jobs/**")
+        expect(page.get_by_role("button", name="Approve the plan")).to_be_visible()
+
+
+def a_job(gallery: Gallery, question: str) -> None:
+    """From the question to the finished job: plan, research on three screens, its end."""
+    with gallery.page(TALL) as page, gallery.page(PHONE, dark=True) as phone:
+        gallery.ask(page, question, JOB, "standard")
+        page.locator("details.facet summary").first.click()
+        gallery.take(page, "plan")
+        page.set_viewport_size(DESK)
+        phone.goto(gallery.job(JOB))
+        page.get_by_role("button", name="Approve the plan").click()
+        with Onlooker(gallery.console, JOB) as terminal:
+            for screen in (page, phone):
+                screen.locator(".facets .tag.good").first.wait_for()
+            gallery.take(page, "running")
+            gallery.take(phone, "running-phone")
+            page.get_by_role("link", name="Read the report").wait_for()
+        page.goto(gallery.job(JOB))
+        gallery.take(page, "finished")
+        page.goto(f"{gallery.job(JOB)}/fork")
+        gallery.take(page, "fork")
+        page.goto("about:blank")
+        page.set_content(terminal.drawn)
+        gallery.keep(page.locator("svg.rich-terminal").screenshot(), "terminal")
+
+
+def the_list(gallery: Gallery, question: str) -> None:
+    """One job of each kind beside the finished one, and one that runs."""
+    gallery.console.start_behind_its_back(
+        "minutes-2019", question=BLOCKED, corpus="/mnt/archive", model="offline"
+    )
+    with gallery.page(TALL) as page:
+        gallery.ask(page, WAITING, "battery-rooms")
+        gallery.ask(page, BESIDE, "passengers")
+        page.get_by_role("button", name="Approve the plan").click()
+        page.get_by_role("link", name="Read the report").wait_for()
+        gallery.ask(page, question, "ferries-in-depth", "deep")
+        page.get_by_role("button", name="Approve the plan").click()
+        page.goto(gallery.console.address)
+        page.locator(".job.busy").first.wait_for()
+        gallery.take(page, "home")
+
+
+def the_report(gallery: Gallery) -> None:
+    address = f"{gallery.job(JOB)}/report"
+    with gallery.page() as page:
+        page.goto(address)
+        gallery.take(page, "report")
+        cite(page)
+        gallery.take(page, "citation")
+        page.keyboard.press("Escape")
+        places = {"contradictions": "#disputes", "coverage": "#coverage", "timeline": "#made"}
+        for name, place in places.items():
+            page.set_viewport_size(TALL if name == "timeline" else DESK)  # the cost stands below it
+            page.locator(place).evaluate("it => it.scrollIntoView()")
+            gallery.take(page, name)
+    with gallery.page(PHONE) as phone:
+        phone.goto(address)
+        cite(phone)
+        gallery.take(phone, "citation-phone")
+    with gallery.page(dark=True) as page:
+        page.goto(address)
+        gallery.take(page, "report-dark")
+
+
+def cite(page: Page) -> None:
+    page.locator("main section a.cite").first.click()
+    page.get_by_role("dialog").locator("mark").first.wait_for()
+
+
+def main(question: str, folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="gallery-") as place, sync_playwright() as playwright:
+        shutil.copytree(ROOT / "sample_corpus", Path(place) / "documents")
+        browser = chromium(playwright)
+        if browser is None:
+            sys.exit("There is no Chromium here: `make browser` installs it.")
+        # Two subagents at a time: there is something to see while they work.
+        console = Console(Path(place), RESEARCH_WORKER_SUBAGENTS="2")
+        try:
+            gallery = Gallery(browser, console, folder)
+            a_job(gallery, question)
+            the_list(gallery, question)
+            the_report(gallery)
+        finally:
+            console.close()
+            browser.close()
+
+
+if __name__ == "__main__":
+    main(" ".join(sys.argv[1].split()), Path(sys.argv[2]))
