@@ -20,6 +20,7 @@ from temporalio.common import VersioningBehavior, WorkerDeploymentVersion
 from temporalio.worker import (
     FixedSizeSlotSupplier,
     PollerBehaviorAutoscaling,
+    UnsandboxedWorkflowRunner,
     Worker,
     WorkerDeploymentConfig,
     WorkerTuner,
@@ -119,6 +120,8 @@ def _for_jobs(client: Client, settings: Settings, workshop: Workshop) -> Worker:
             comparing.keep_previous,
             comparing.compare,
         ],
+        # What the sandbox guards against, the replays of `tests/histories` look for, in it.
+        workflow_runner=UnsandboxedWorkflowRunner(),
         nexus_service_handlers=[ResearchHandler()],
         no_remote_activities=settings.parallel_subagents == 0,
         interceptors=[Counting()],

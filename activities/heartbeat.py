@@ -56,26 +56,35 @@ async def beating(every: float = BEAT_SECONDS) -> AsyncIterator[None]:
     body = asyncio.current_task()
     if body is None:
         raise RuntimeError("beating() is for the task of an activity")
+    if activity.info().is_local:
+        # Part of a workflow task, which Temporal itself looks after.
+        yield
+        return
     timeout = activity.info().heartbeat_timeout
     limit = timeout.total_seconds() if timeout else 0.0
     # Monotonic, and it runs on while a process is stopped.
     clock = asyncio.get_running_loop().time
     gave_up = False
 
+    objecting = _woke + OBJECTION_SECONDS - clock()
+
     async def beat() -> None:
         nonlocal gave_up
-        while True:
+        # That it was begun is known; who is over before the first beat is due costs no message.
+        if objecting > 0:
             activity.heartbeat()
+        while True:
             last = clock()
             await asyncio.sleep(every)
             if limit and clock() - last > limit:
                 gave_up = True
                 body.cancel()
                 return
+            activity.heartbeat()
 
     task = asyncio.create_task(beat())
     try:
-        if (objecting := _woke + OBJECTION_SECONDS - clock()) > 0:
+        if objecting > 0:
             await asyncio.sleep(objecting)
         yield
     except asyncio.CancelledError:

@@ -247,6 +247,8 @@ class ResearchState(BaseModel):
     """Callers who joined and want to hear of checkpoints, beside the one the request names."""
     previous: PreviousRef | None = None
     """The result of the run before, where changes are reported."""
+    ways: tuple[str, ...] = ()
+    """Ways of working the worker that runs this job knows, beyond those of the first release."""
     seconds: float = 0.0
     """How long the job had been worked on when this state was handed over."""
 

@@ -73,7 +73,7 @@ class ResearchWorkflow:
         steps = self._steps
         await self._show()
         # An earlier run of this id may have left orders that no longer hold.
-        await steps.post_orders()
+        steps.state.ways = await steps.post_orders()
         await steps.look_back()
         await steps.open_corpus()
         while not steps.state.approved:

@@ -14,11 +14,11 @@ from datetime import timedelta
 from temporalio import workflow
 
 from workflows import acceptance, outcomes
-from workflows.briefs import Approach, Known, ResearchBrief, Researched
-from workflows.budget import Allowance
+from workflows.briefs import Approach, Known, Reconciled, ResearchBrief, Researched
+from workflows.budget import Allowance, Spend
 from workflows.calls import Changed
 from workflows.contracts import ResearchState
-from workflows.outcomes import Failed, FindingsRef, Partial, RateLimited, SubagentOutcome
+from workflows.outcomes import Failed, FindingsRef, Partial, RateLimited
 from workflows.plan import Facet
 from workflows.policies import researching
 from workflows.pooling import Part, Pooling
@@ -83,12 +83,12 @@ class Investigation(Pooling):
         self._waiting.add(assignment.task)
         try:
             await workflow.wait_condition(lambda: self._ready(assignment))
-            findings = await self._research(assignment)
+            findings, checked = await self._research(assignment)
         finally:
             self._waiting.discard(assignment.task)
         if not findings:
             return Part()
-        return await self._check(findings, assignment.task, assignment.facet)
+        return await self._check(findings, checked, assignment.task, assignment.facet)
 
     def _ready(self, assignment: Assignment) -> bool:
         """A facet waits for those it depends on, as long as they are in the plan."""
@@ -96,17 +96,22 @@ class Investigation(Pooling):
         planned = {facet.id for facet in self._plan().facets}
         return all(need in self.state.outcomes or need not in planned for need in needs)
 
-    async def _research(self, assignment: Assignment) -> tuple[str, ...]:
-        """One subagent, asked again where its outcome calls for it, asked on where it is thin."""
+    async def _research(self, assignment: Assignment) -> tuple[tuple[str, ...], Reconciled | None]:
+        """One subagent, asked again where its outcome calls for it, asked on where it is thin.
+
+        Returns the keys of what it found, and the ledger of it where there is one of all.
+        """
         found: dict[int, FindingsRef] = {}
+        checked: Reconciled | None = None
         approach: Approach = "first"
         previous = ""
         retries = 0
         follow_ups: tuple[str, ...] = ()
         while True:
-            outcome = await self._ask(assignment, retries, approach, previous, follow_ups)
+            answer = await self._ask(assignment, retries, approach, previous, follow_ups)
+            outcome = answer.outcome
             if outcome.findings:
-                found[retries] = outcome.findings
+                found[retries], checked = outcome.findings, answer.checked
             if self._over():
                 break
             again = outcomes.retry(outcome, retries)
@@ -132,7 +137,8 @@ class Investigation(Pooling):
         self.state.counters.partial += outcome.status != "found" and outcome.findings is not None
         self.state.outcomes[assignment.task] = outcome
         await self._notify()
-        return tuple(dict.fromkeys(ref.key for ref in found.values()))
+        keys = tuple(dict.fromkeys(ref.key for ref in found.values()))
+        return keys, checked if len(keys) == 1 else None
 
     async def _ask(
         self,
@@ -141,11 +147,11 @@ class Investigation(Pooling):
         approach: Approach,
         previous: str,
         follow_ups: tuple[str, ...],
-    ) -> SubagentOutcome:
+    ) -> Researched:
         async with self._researchers:
             allowance = self._share(assignment.task)
             if self._over() or allowance.is_nothing:
-                return self._not_researched(assignment)
+                return Researched(outcome=self._not_researched(assignment), spend=Spend())
             counters = self.state.counters
             counters.spawned += not follow_ups
             self._waiting.discard(assignment.task)
@@ -180,7 +186,7 @@ class Investigation(Pooling):
                     task for task in self.state.running if task != assignment.task
                 )
         self.state.book("researcher", answer.spend, assignment.facet.id)
-        return answer.outcome
+        return answer
 
     def _share(self, task: str) -> Allowance:
         """What one subagent may spend: an equal share of what is not spent and not promised."""

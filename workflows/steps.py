@@ -20,6 +20,7 @@ from workflows.briefs import (
     FacetReport,
     KeepCheckpoint,
     OpenCorpus,
+    OrdersPosted,
     PlanBrief,
     Planned,
     PostOrders,
@@ -38,7 +39,7 @@ from workflows.gaps import Gap, StopReason
 from workflows.investigation import Assignment, Investigation
 from workflows.keys import checkpoint_key
 from workflows.plan import fit, mend
-from workflows.policies import INDEXING, MECHANICAL, THINKING
+from workflows.policies import INDEXING, KEEPING, MECHANICAL, THINKING
 
 
 class Steps(Investigation):
@@ -197,8 +198,8 @@ class Steps(Investigation):
     async def publish(self, seconds: float) -> ResearchResult:
         self.state.phase = Phase.FINISHED
         brief = PublishBrief(state=self.state, seconds=seconds)
-        result = await self._call(
-            "publish", brief, ResearchResult, MECHANICAL, "put the report together"
+        result = await self._mechanical(
+            "publish", brief, ResearchResult, self._claims(), "put the report together"
         )
         if self.state.previous is not None:
             both = CompareBrief(previous=self.state.previous, result=result)
@@ -258,14 +259,19 @@ class Steps(Investigation):
         for change in changes:
             steering.apply(self.state, change)
 
-    async def post_orders(self, *, paused: bool | None = None) -> None:
-        """What running subagents look up before every purchase."""
+    async def post_orders(self, *, paused: bool | None = None) -> tuple[str, ...]:
+        """What running subagents look up before every purchase.
+
+        Returns the ways of working this job's worker knows.
+        """
         orders = Orders(
             notes=self.state.notes,
             paused=self.state.paused if paused is None else paused,
             finishing=self.state.finishing,
         )
-        await self._note_down("post_orders", PostOrders(job_id=self.state.id, orders=orders))
+        brief = PostOrders(job_id=self.state.id, orders=orders)
+        posted = await self._here("post_orders", brief, OrdersPosted, KEEPING)
+        return posted.ways if posted else ()
 
     # --- what briefs are made of ----------------------------------------------------------------
 
