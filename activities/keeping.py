@@ -7,9 +7,10 @@ from temporalio import activity
 from activities.workshop import Workshop
 from workflows.briefs import KeepCheckpoint, Kept, OrdersPosted, PostOrders
 from workflows.calls import ON_THE_SPOT
+from workflows.investigation import WITHOUT_THE_LATE
 from workflows.keys import orders_key
 
-WAYS = (ON_THE_SPOT,)
+WAYS = (ON_THE_SPOT, WITHOUT_THE_LATE)
 
 
 class Keeping:

@@ -82,6 +82,9 @@ class ResearchRequest(BaseModel):
     """How many subagents of this job run at once."""
     subagent_seconds: float = Field(default=900.0, gt=0, le=6 * 3600)
     """When a subagent hands over what it has."""
+    patience: float | None = Field(default=3.0, gt=1, le=100)
+    """How many times as long as most facets the last ones may take before the report is begun
+    without them; they are put in when they are back. None waits for all."""
     budget: Budget = Budget()
     pinned: tuple[Note, ...] = ()
     """Facts every subagent is given beside the question."""

@@ -84,6 +84,7 @@ class ResearchWorkflow:
         await steps.write()
         await steps.evaluate()
         await self._close_first_draft()
+        await steps.catch_up()
         while (reason := steps.stop_reason()) is None:
             await self._turn_the_page()
             await self._refine()

@@ -36,7 +36,7 @@ from workflows.commands import Approve, Change, Orders
 from workflows.comparing import CompareBrief
 from workflows.contracts import Checkpoint, Phase, ResearchResult
 from workflows.gaps import Gap, StopReason
-from workflows.investigation import Assignment, Investigation
+from workflows.investigation import WITHOUT_THE_LATE, Assignment, Investigation
 from workflows.keys import checkpoint_key
 from workflows.plan import fit, mend
 from workflows.policies import INDEXING, KEEPING, MECHANICAL, THINKING
@@ -116,13 +116,20 @@ class Steps(Investigation):
         if self.state.researched:
             return
         self.state.phase = Phase.RESEARCHING
+        patience = self.state.request.patience if WITHOUT_THE_LATE in self.state.ways else None
         await self._investigate(
-            lambda: [Assignment(f, f.question, f.id) for f in self._plan().facets]
+            lambda: [Assignment(f, f.question, f.id) for f in self._plan().facets], patience
         )
         found = gap_rules.from_research(self._plan(), self.state.outcomes)
+        found += gap_rules.still_out(f for f in self._plan().facets if f.id in self._late)
         self.state.gaps = gap_rules.merge(self.state.gaps, found)
         self.state.researched = True
         await self.checkpoint("researched")
+
+    async def catch_up(self) -> None:
+        """Late facets are waited for before the next pass, which writes them up."""
+        if late := gap_rules.late(self.state.gaps):
+            await self._catch_up(late, len(self.state.passes))
 
     async def research_gaps(self, n: int) -> int:
         """Follow-ups for the open gaps; returns how many they closed."""

@@ -8,6 +8,7 @@ four of five facets hold two figures that differ, and the first draft lacks one 
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,7 +16,6 @@ from typing import Any
 
 import httpx2
 
-from activities.journal import fingerprint_of
 from activities.offline.stream import streamed
 from benchmarks.engines.topology import RESEARCHERS, VERIFIED, TurnLog
 
@@ -58,14 +58,16 @@ class Stub(httpx2.AsyncBaseTransport):
         self._seconds = seconds
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        body: JsonObject = json.loads(await request.aread())
+        raw = await request.aread()
+        body: JsonObject = json.loads(raw)
+        ident = hashlib.sha256(raw).hexdigest()[:24]
         wants_stream = bool(body.pop("stream", False))
         _, job, latency = str(body["model"]).split("@")
         schema = str(body["output_config"]["format"]["schema"]["title"])
         brief = _brief(body)
         seconds = self._seconds(schema, brief) if self._seconds else float(latency)
-        await self._log.turn(job, f"{schema}-{fingerprint_of(body)}", seconds)
-        message = _message(body, _ANSWERS[schema](brief, body["messages"]))
+        await self._log.turn(job, f"{schema}-{ident}", seconds)
+        message = _message(body["model"], ident, _ANSWERS[schema](brief, body["messages"]))
         return streamed(message) if wants_stream else httpx2.Response(200, json=message)
 
 
@@ -75,9 +77,8 @@ def _brief(body: JsonObject) -> JsonObject:
     return found
 
 
-def _message(body: JsonObject, answer: JsonObject) -> JsonObject:
+def _message(model: str, ident: str, answer: JsonObject) -> JsonObject:
     call = answer.get("call")
-    ident = fingerprint_of(body)[:24]
     block = (
         {"type": "tool_use", "id": f"toolu_{ident}", "name": call, "input": answer["input"]}
         if call
@@ -87,7 +88,7 @@ def _message(body: JsonObject, answer: JsonObject) -> JsonObject:
         "id": f"msg_{ident}",
         "type": "message",
         "role": "assistant",
-        "model": body["model"],
+        "model": model,
         "content": [block],
         "stop_reason": "tool_use" if call else "end_turn",
         "stop_sequence": None,
@@ -170,9 +171,7 @@ def _write_report(brief: JsonObject, _: list[JsonObject]) -> JsonObject:
         for c in brief["contradictions"]
     ]
     first = next(iter(lines.values()), ["_Nothing was found._"])[0]
-    sections = [
-        {"facet_id": facet, "markdown": "\n\n".join(text)} for facet, text in lines.items()
-    ]
+    sections = [{"facet_id": facet, "markdown": "\n\n".join(text)} for facet, text in lines.items()]
     gaps = "\n".join(f"- {gap['text']}" for gap in brief["gaps"])
     return {
         "title": "What is known",
