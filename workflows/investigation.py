@@ -140,11 +140,10 @@ class Investigation(Pooling):
 
     async def _pursue(self, assignment: Assignment) -> Part:
         """Verification of an assignment starts when it returns, not when the slowest does."""
-        try:
-            return await self._pursued(assignment)
-        finally:
-            began = self._began.get(assignment.task, workflow.now())
-            self._took[assignment.task] = (workflow.now() - began).total_seconds()
+        part = await self._pursued(assignment)
+        began = self._began.get(assignment.task, workflow.now())
+        self._took[assignment.task] = (workflow.now() - began).total_seconds()
+        return part
 
     async def _pursued(self, assignment: Assignment) -> Part:
         self._waiting.add(assignment.task)

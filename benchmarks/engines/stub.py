@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx2
 
-from activities.offline.stream import streamed
+from activities.offline.stream import body, events
 from benchmarks.engines.topology import RESEARCHERS, VERIFIED, TurnLog
 
 JsonObject = dict[str, Any]
@@ -59,20 +59,38 @@ class Stub(httpx2.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         raw = await request.aread()
-        body: JsonObject = json.loads(raw)
+        asked: JsonObject = json.loads(raw)
         ident = hashlib.sha256(raw).hexdigest()[:24]
-        wants_stream = bool(body.pop("stream", False))
-        _, job, latency = str(body["model"]).split("@")
-        schema = str(body["output_config"]["format"]["schema"]["title"])
-        brief = _brief(body)
+        wants_stream = bool(asked.pop("stream", False))
+        _, job, latency = str(asked["model"]).split("@")
+        schema = str(asked["output_config"]["format"]["schema"]["title"])
+        brief = _brief(asked)
         seconds = self._seconds(schema, brief) if self._seconds else float(latency)
-        await self._log.turn(job, f"{schema}-{ident}", seconds)
-        message = _message(body["model"], ident, _ANSWERS[schema](brief, body["messages"]))
-        return streamed(message) if wants_stream else httpx2.Response(200, json=message)
+        turn = self._log.turn(job, f"{schema}-{ident}", seconds)
+        message = _message(asked["model"], ident, _ANSWERS[schema](brief, asked["messages"]))
+        if not wants_stream:
+            await turn
+            return httpx2.Response(200, json=message)
+        kind = {"content-type": "text/event-stream"}
+        return httpx2.Response(200, headers=kind, stream=_Speech(message, turn))
 
 
-def _brief(body: JsonObject) -> JsonObject:
-    words = body["messages"][0]["content"][0]["text"]
+class _Speech(httpx2.AsyncByteStream):
+    """An answer that begins at once and takes its time, as a model's does."""
+
+    def __init__(self, message: JsonObject, turn: Awaitable[None]) -> None:
+        self._message = message
+        self._turn = turn
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        first, *rest = events(self._message)
+        yield body([first])
+        await self._turn
+        yield body(rest)
+
+
+def _brief(asked: JsonObject) -> JsonObject:
+    words = asked["messages"][0]["content"][0]["text"]
     found: JsonObject = json.loads(words.removeprefix("<brief>").removesuffix("</brief>"))
     return found
 
