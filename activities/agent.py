@@ -30,6 +30,7 @@ from activities.answers import Answer
 from activities.asides import Aside, Asides
 from activities.errands import Errands
 from activities.errors import TOO_LARGE
+from activities.heartbeat import show
 from activities.journal import Journal, Turn
 from activities.messages import CALLED_FOR, JsonObject
 from activities.model import Models, spend_of
@@ -108,6 +109,7 @@ class Subagent:
         self._number = -1
         self._last = Spend()
         self._orders: Orders | None = None
+        show(role=self._watch.role, **({"facet": self._watch.facet} if self._watch.facet else {}))
         self.spend = Spend()
         """What is new since the last follow-up: the rest was counted when it was asked."""
         self.answers: list[Any] = []
@@ -175,6 +177,7 @@ class Subagent:
                 assert held is not None  # noqa: S101 - what _next was told
                 return held
             self._number += 1
+            show(turns=self._number + 1, sources=len(getattr(tools, "sources", ())))
             message = turn.message
             talk.take(message)
             if isinstance(tools, Observing):

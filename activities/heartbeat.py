@@ -1,8 +1,9 @@
 """Signs of life while a subagent works, and the end of one that was taken for dead.
 
-Heartbeats say that this worker lives; progress is in the journal. A worker that stood still for
-longer than its heartbeat timeout has been replaced: when it wakes it buys nothing more. Where
-Temporal itself says that the activity is over, the SDK cancels the body at the next beat.
+Heartbeats say that this worker lives, and for people who look how far a subagent is; nothing rests
+on that, for progress is in the journal. A worker that stood still for longer than its heartbeat
+timeout has been replaced: when it wakes it buys nothing more. Where Temporal itself says that the
+activity is over, the SDK cancels the body at the next beat.
 
 What a worker asked for before it stood still may reach it when it wakes, and be another's by then.
 So a worker that has just woken gives signs of life for what it is handed, and waits for an
@@ -15,6 +16,7 @@ import asyncio
 import math
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from contextvars import ContextVar
 
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
@@ -26,6 +28,14 @@ OBJECTION_SECONDS = 2.5
 """How long after waking an objection of Temporal's is waited for."""
 
 _woke = -math.inf
+_shown: ContextVar[dict[str, str | int] | None] = ContextVar("shown", default=None)
+
+
+def show(**known: str | int) -> None:
+    """What the next signs of life say of the subagent: numbers and ids, never what it reads."""
+    shown = _shown.get()
+    if shown is not None:
+        shown.update(known)
 
 
 @asynccontextmanager
@@ -65,6 +75,8 @@ async def beating(every: float = BEAT_SECONDS) -> AsyncIterator[None]:
     # Monotonic, and it runs on while a process is stopped.
     clock = asyncio.get_running_loop().time
     gave_up = False
+    shown: dict[str, str | int] = {}
+    _shown.set(shown)
 
     objecting = _woke + OBJECTION_SECONDS - clock()
 
@@ -80,7 +92,7 @@ async def beating(every: float = BEAT_SECONDS) -> AsyncIterator[None]:
                 gave_up = True
                 body.cancel()
                 return
-            activity.heartbeat()
+            activity.heartbeat(*([dict(shown)] if shown else ()))
 
     task = asyncio.create_task(beat())
     try:

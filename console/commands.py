@@ -25,16 +25,34 @@ class _Front(TyperGroup):
             raise typer.Exit(ExitCode.INTERRUPTED) from None
 
 
+_HELP = """Research a question: planned, verified, cited, and honest about its gaps.
+
+Two commands are all one needs to begin:
+
+  python starter.py run "What does it cost, and who pays?" --corpus DIR
+  python starter.py serve
+
+The first writes the report into out/. The second does the same in a browser.
+Every command shows examples of its own with --help.
+"""
+
 app = typer.Typer(
     cls=_Front,
-    help="Research a question: planned, verified, cited, and honest about its gaps.",
+    help=_HELP,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
 
 
-@app.command()
+@app.command(
+    rich_help_panel=options.ASK,
+    epilog=options.examples(
+        'python starter.py run "What is known about X?" --corpus documents',
+        'python starter.py run "Compare A and B" --web --effort deep --budget-usd 10',
+        'python starter.py run "What is known about X?" --corpus documents --approve',
+    ),
+)
 def run(
     ctx: typer.Context,
     question: options.Question,
@@ -70,7 +88,12 @@ def run(
     )
 
 
-@app.command()
+@app.command(
+    rich_help_panel=options.ASK,
+    epilog=options.examples(
+        'TEMPORAL_ADDRESS=temporal:7233 python starter.py start "What is known about X?" --web'
+    ),
+)
 def start(
     ctx: typer.Context,
     question: options.Question,
@@ -98,15 +121,25 @@ def start(
     raise typer.Exit(desk.start(options.wish(ctx), job_id, as_json=as_json))
 
 
-@app.command()
-def watch(job_id: options.JobId) -> None:
+@app.command(
+    rich_help_panel=options.LOOK,
+    epilog=options.examples(
+        "python starter.py watch x1", "python starter.py watch x1 --json > result.json"
+    ),
+)
+def watch(job_id: options.JobId, as_json: options.Json = False) -> None:
     """Show a job until it ends."""
     from console import desk
 
-    raise typer.Exit(desk.watch(job_id))
+    raise typer.Exit(desk.watch(job_id, as_json=as_json))
 
 
-@app.command()
+@app.command(
+    rich_help_panel=options.LOOK,
+    epilog=options.examples(
+        "python starter.py status x1", "python starter.py status x1 --json | jq .waiting"
+    ),
+)
 def status(job_id: options.JobId, as_json: options.Json = False) -> None:
     """Say where a job stands."""
     from console import enquiries
@@ -114,7 +147,12 @@ def status(job_id: options.JobId, as_json: options.Json = False) -> None:
     raise typer.Exit(enquiries.status(job_id, as_json=as_json))
 
 
-@app.command()
+@app.command(
+    rich_help_panel=options.LOOK,
+    epilog=options.examples(
+        "python starter.py plan x1", "python starter.py plan x1 --json > plan.json"
+    ),
+)
 def plan(job_id: options.JobId, as_json: options.Json = False) -> None:
     """Show a job's plan; with --json as a file that can be edited for `approve --plan`."""
     from console import enquiries
@@ -122,15 +160,40 @@ def plan(job_id: options.JobId, as_json: options.Json = False) -> None:
     raise typer.Exit(enquiries.plan(job_id, as_json=as_json))
 
 
-@app.command()
-def result(job_id: options.JobId, out: options.Out = Path("out")) -> None:
+@app.command(
+    rich_help_panel=options.LOOK, epilog=options.examples("python starter.py gaps x1 --json")
+)
+def gaps(job_id: options.JobId, as_json: options.Json = False) -> None:
+    """Say what the report lacks so far, and how each gap ended."""
+    from console import enquiries
+
+    raise typer.Exit(enquiries.gaps(job_id, as_json=as_json))
+
+
+@app.command(
+    rich_help_panel=options.LOOK, epilog=options.examples("python starter.py result x1 --out x1")
+)
+def result(
+    job_id: options.JobId,
+    out: options.Out = Path("out"),
+    fail_on_gaps: options.FailOnGaps = False,
+    as_json: options.Json = False,
+) -> None:
     """Write the report of a finished job."""
     from console import enquiries
 
-    raise typer.Exit(enquiries.result(job_id, out))
+    raise typer.Exit(enquiries.result(job_id, out, fail_on_gaps=fail_on_gaps, as_json=as_json))
 
 
-@app.command(name="list")
+@app.command(
+    name="list",
+    rich_help_panel=options.LOOK,
+    epilog=options.examples(
+        "python starter.py list",
+        "python starter.py list --status blocked",
+        "python starter.py list --json | jq -r '.[].id'",
+    ),
+)
 def list_jobs(
     only: Annotated[
         str | None,
@@ -149,14 +212,53 @@ def list_jobs(
     raise typer.Exit(listing.list_jobs(only, as_json=as_json))
 
 
-@app.command()
-def roles() -> None:
+@app.command(
+    rich_help_panel=options.LOOK,
+    epilog=options.examples(
+        "python starter.py roles",
+        "RESEARCH_EFFORT_WRITER=high python starter.py roles",
+    ),
+)
+def roles(as_json: options.Json = False) -> None:
     """Show which model, effort and tools each role has."""
     from console import staff
     from console.session import current_settings
 
-    raise typer.Exit(staff.roles(current_settings()))
+    raise typer.Exit(staff.roles(current_settings(), as_json=as_json))
+
+
+serving = typer.Typer()
+
+
+@serving.command(
+    rich_help_panel=options.SERVE,
+    epilog=options.examples(
+        "python starter.py serve",
+        "RESEARCH_CONSOLE_TOKEN=... python starter.py serve --host 0.0.0.0 --port 8484",
+    ),
+)
+def serve(
+    host: Annotated[
+        str, typer.Option("--host", metavar="ADDRESS", help="Where to listen.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", metavar="N", help="0 takes a free one.")] = 8484,
+    token: Annotated[
+        str | None,
+        typer.Option(
+            "--token",
+            metavar="WORD",
+            envvar="RESEARCH_CONSOLE_TOKEN",
+            help="What a browser must know; one is made up on loopback where none is given.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Ask, watch, steer and read in a browser."""
+    from console.web import serving as web
+
+    raise typer.Exit(web.serve(host, port, token))
 
 
 app.add_typer(controls.app)
-app.add_typer(scheduling.app, name="schedule")
+app.add_typer(serving)
+app.add_typer(scheduling.app, name="schedule", rich_help_panel=options.SERVE)

@@ -7,15 +7,29 @@ from typing import Annotated
 
 import typer
 
-from console.options import From, JobId, Json, Out, OutIfWanted, Wait
-
-OPERATING = "Operating a job"
-RETURNING = "Going back"
+from console.options import (
+    RECOVER,
+    STEER,
+    From,
+    JobId,
+    Json,
+    Out,
+    OutIfWanted,
+    Wait,
+    examples,
+)
 
 app = typer.Typer()
 
 
-@app.command(rich_help_panel=OPERATING)
+@app.command(
+    rich_help_panel=STEER,
+    epilog=examples(
+        "python starter.py approve x1",
+        "python starter.py approve x1 --plan plan.json",
+        'python starter.py approve x1 --reject --note "leave the history out"',
+    ),
+)
 def approve(
     job_id: JobId,
     plan: Annotated[
@@ -29,14 +43,21 @@ def approve(
         typer.Option("--reject", help="Say no: with --note it is planned anew, without it ends."),
     ] = False,
     note: Annotated[str, typer.Option("--note", metavar="TEXT", help="Why.")] = "",
+    as_json: Json = False,
 ) -> None:
     """Say yes or no to the plan of a job that waits for it."""
     from console import messages
 
-    raise typer.Exit(messages.approve(job_id, plan, reject=reject, note=note))
+    raise typer.Exit(messages.approve(job_id, plan, reject=reject, note=note, as_json=as_json))
 
 
-@app.command(rich_help_panel=OPERATING)
+@app.command(
+    rich_help_panel=STEER,
+    epilog=examples(
+        'python starter.py steer x1 --note "mind the years before 2020"',
+        'python starter.py steer x1 --add-facet "Risks: What can go wrong?" --budget-usd 5',
+    ),
+)
 def steer(
     job_id: JobId,
     add: Annotated[
@@ -61,6 +82,7 @@ def steer(
     budget_tokens: Annotated[
         int | None, typer.Option("--budget-tokens", metavar="N", help="The new limit in tokens.")
     ] = None,
+    as_json: Json = False,
 ) -> None:
     """Change a job while it runs; only what is affected is touched. Options can be repeated."""
     from console import messages
@@ -74,43 +96,59 @@ def steer(
             notes=notes or [],
             budget_usd=budget_usd,
             budget_tokens=budget_tokens,
+            as_json=as_json,
         )
     )
 
 
-@app.command(rich_help_panel=OPERATING)
-def pause(job_id: JobId) -> None:
+@app.command(
+    rich_help_panel=STEER,
+    epilog=examples("python starter.py pause x1"),
+)
+def pause(job_id: JobId, as_json: Json = False) -> None:
     """Let a job buy nothing more until it is resumed."""
     from console import messages
 
-    raise typer.Exit(messages.pause(job_id))
+    raise typer.Exit(messages.pause(job_id, as_json=as_json))
 
 
-@app.command(rich_help_panel=OPERATING)
-def resume(job_id: JobId, out: Out = Path("out")) -> None:
+@app.command(
+    rich_help_panel=STEER,
+    epilog=examples("python starter.py resume x1"),
+)
+def resume(job_id: JobId, out: Out = Path("out"), as_json: Json = False) -> None:
     """Go on with a job that is blocked, paused or was left unfinished."""
     from console import desk
 
-    raise typer.Exit(desk.resume(job_id, out))
+    raise typer.Exit(desk.resume(job_id, out, as_json=as_json))
 
 
-@app.command(rich_help_panel=OPERATING)
-def finish(job_id: JobId) -> None:
+@app.command(
+    rich_help_panel=STEER,
+    epilog=examples("python starter.py finish x1"),
+)
+def finish(job_id: JobId, as_json: Json = False) -> None:
     """Start no more research; write the report from what there is."""
     from console import messages
 
-    raise typer.Exit(messages.finish(job_id))
+    raise typer.Exit(messages.finish(job_id, as_json=as_json))
 
 
-@app.command(rich_help_panel=OPERATING)
-def cancel(job_id: JobId) -> None:
+@app.command(
+    rich_help_panel=STEER,
+    epilog=examples("python starter.py cancel x1"),
+)
+def cancel(job_id: JobId, as_json: Json = False) -> None:
     """End a job without a report."""
     from console import messages
 
-    raise typer.Exit(messages.cancel(job_id))
+    raise typer.Exit(messages.cancel(job_id, as_json=as_json))
 
 
-@app.command(rich_help_panel=RETURNING)
+@app.command(
+    rich_help_panel=RECOVER,
+    epilog=examples("python starter.py checkpoints x1"),
+)
 def checkpoints(job_id: JobId, as_json: Json = False) -> None:
     """List what a job can be taken up from."""
     from console import enquiries
@@ -118,7 +156,13 @@ def checkpoints(job_id: JobId, as_json: Json = False) -> None:
     raise typer.Exit(enquiries.checkpoints(job_id, as_json=as_json))
 
 
-@app.command(rich_help_panel=RETURNING)
+@app.command(
+    rich_help_panel=RECOVER,
+    epilog=examples(
+        "python starter.py restart x1 --from researched",
+        "python starter.py restart --query 'ResearchStatus=\"blocked\"'",
+    ),
+)
 def restart(
     job_id: Annotated[
         str | None, typer.Argument(metavar="[ID]", help="The job's id.", show_default=False)
@@ -130,6 +174,7 @@ def restart(
     name: From = None,
     out: OutIfWanted = None,
     wait: Wait = False,
+    as_json: Json = False,
 ) -> None:
     """Take up a job that failed, timed out, was cancelled, terminated or is blocked.
 
@@ -137,10 +182,15 @@ def restart(
     """
     from console import restarts
 
-    raise typer.Exit(restarts.restart(job_id, query, name, out=out, wait=wait))
+    raise typer.Exit(restarts.restart(job_id, query, name, out=out, wait=wait, as_json=as_json))
 
 
-@app.command(rich_help_panel=RETURNING)
+@app.command(
+    rich_help_panel=RECOVER,
+    epilog=examples(
+        "python starter.py fork x1 --from planned --set effort=deep --set budget_usd=20"
+    ),
+)
 def fork(
     job_id: JobId,
     name: From = None,
@@ -153,6 +203,7 @@ def fork(
     ] = None,
     out: OutIfWanted = None,
     wait: Wait = False,
+    as_json: Json = False,
 ) -> None:
     """Start another job from a checkpoint of this one, with other settings.
 
@@ -162,4 +213,7 @@ def fork(
     """
     from console import restarts
 
-    raise typer.Exit(restarts.fork(job_id, name, assignments or [], new_id, out=out, wait=wait))
+    code = restarts.fork(
+        job_id, name, assignments or [], new_id, out=out, wait=wait, as_json=as_json
+    )
+    raise typer.Exit(code)

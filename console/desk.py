@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 import secrets
+import shutil
 import sys
+import textwrap
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -72,8 +74,9 @@ def start(wish: Wish, job_id: str | None, *, as_json: bool = False) -> ExitCode:
     return visit(go, settings=settings, left=left(settings, job_id))
 
 
-def watch(job_id: str) -> ExitCode:
+def watch(job_id: str, *, as_json: bool = False) -> ExitCode:
     """Show a job until it ends; on the embedded server that means working on it, too."""
+    stream = sys.stderr if as_json else sys.stdout
     settings = checks.local_settings(current_settings())
 
     async def go(client: Client, desk: Session) -> ExitCode:
@@ -81,18 +84,22 @@ def watch(job_id: str) -> ExitCode:
         from console.live import summary
 
         job, _ = await jobs.find(client, checks.job_id(job_id))
-        await warn_without_worker(client, desk, sys.stdout)
-        result = await followed(job, desk, sys.stdout)
-        say(sys.stdout, summary(result))
-        say(sys.stdout, f"`{COMMAND} result {job_id}` writes the report.")
+        await warn_without_worker(client, desk, stream)
+        result = await followed(job, desk, stream)
+        say(stream, summary(result))
+        say(stream, f"`{COMMAND} result {job_id}` writes the report.")
         found = result.status != "nothing_found"
-        return ExitCode.REPORT if found else ExitCode.NOTHING_FOUND
+        code = ExitCode.REPORT if found else ExitCode.NOTHING_FOUND
+        if as_json:
+            _print_result(result, code)
+        return code
 
     return visit(go, settings=settings, work=True, left=left(settings, job_id))
 
 
-def resume(job_id: str, out: Path) -> ExitCode:
+def resume(job_id: str, out: Path, *, as_json: bool = False) -> ExitCode:
     """Send a waiting job on. On the embedded server also take an unfinished one up, to its end."""
+    stream = sys.stderr if as_json else sys.stdout
     settings = checks.local_settings(current_settings())
     if not settings.has_server:
         out = checks.writable(out, "--out")
@@ -102,10 +109,12 @@ def resume(job_id: str, out: Path) -> ExitCode:
 
         job = await jobs.going(client, checks.job_id(job_id))
         if desk.server is not None:
-            result = await followed(job, desk, sys.stdout, unblock=True)
-            return finished(result, out, sys.stdout)
-        await desk.heard(jobs.tell(job, "resume", Resume()), job_id)
-        say(sys.stdout, f"The job {job_id} goes on: `{COMMAND} watch {job_id}` shows it.")
+            result = await followed(job, desk, stream, unblock=True)
+            return finished(result, out, stream, as_json=as_json)
+        told, _ = await desk.heard(jobs.tell(job, "resume", Resume()), job_id)
+        say(stream, f"The job {job_id} goes on: `{COMMAND} watch {job_id}` shows it.")
+        if as_json:
+            print(json.dumps({"id": job_id, "command": "resume", "answer": told}))
         return ExitCode.REPORT
 
     return visit(go, settings=settings, work=True, left=left(settings, job_id, out))
@@ -160,11 +169,11 @@ def left(settings: Settings, job_id: str, out: Path = Path("out")) -> Callable[[
 async def followed(
     job: Job, desk: Session, stream: Any, *, unblock: bool = False
 ) -> ResearchResult:
-    from console import jobs
+    from console.following import follow
     from console.live import view
 
     with view(stream) as shown:
-        ended = await jobs.follow(job, shown, desk.worker, unblock=unblock)
+        ended = await follow(job, shown, desk.worker, unblock=unblock)
     if isinstance(ended, ResearchResult):
         return ended
     assert ended.blocked is not None  # noqa: S101
@@ -196,9 +205,13 @@ def finished(
         say(stream, str(file))
     say(stream, summary(result))
     if as_json:
-        shown = result.model_dump(mode="json", include={"id", "status", "model", "telemetry"})
-        print(json.dumps({**shown, "exit_code": code, "files": [str(file) for file in files]}))
+        _print_result(result, code, files=[str(file) for file in files])
     return code
+
+
+def _print_result(result: ResearchResult, code: ExitCode, **more: object) -> None:
+    shown = result.model_dump(mode="json", include={"id", "status", "model", "telemetry"})
+    print(json.dumps({**shown, "exit_code": code, **more}))
 
 
 def _announce(stream: Any, wish: Wish, request: ResearchRequest, settings: Settings) -> None:
@@ -252,4 +265,11 @@ async def warn_without_worker(client: Client, desk: Session, stream: Any) -> Non
 
 
 def say(stream: Any, text: str) -> None:
+    """A remark; on a terminal broken between words."""
+    if stream.isatty():
+        width = max(20, shutil.get_terminal_size().columns)
+        text = "\n".join(
+            textwrap.fill(line, width, break_long_words=False, break_on_hyphens=False)
+            for line in text.split("\n")
+        )
     print(text, file=stream, flush=True)

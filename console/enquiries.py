@@ -1,4 +1,4 @@
-"""What the commands do that only look: status, plan, result, checkpoints.
+"""What the commands do that only look: status, plan, gaps, result, checkpoints.
 
 No worker is started for them. Where none is there to answer, the server's own record and the
 checkpoints in the store do.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,16 +17,21 @@ from console import checks
 from console.desk import finished
 from console.faults import COMMAND, BadInputError, ConsoleError, ExitCode
 from console.listing import blocked_of, row_of
+from console.live import summary
+from console.live_words import gap_line, plain
 from console.session import Session, current_settings, visit
 from workflows.contracts import ResearchState, Status
 from workflows.gaps import open_gaps
 from workflows.plan import Plan
 
 if TYPE_CHECKING:
-    from temporalio.client import Client
+    from temporalio.client import Client, WorkflowExecutionDescription
 
     from console.jobs import Job
+    from console.progress import Progress
     from console.store import Checkpoints, Kept
+
+_ONE = {"facets": "facet", "outcomes": "outcome", "claims": "claim", "passes": "pass"}
 
 
 def status(job_id: str, *, as_json: bool = False) -> ExitCode:
@@ -33,35 +39,56 @@ def status(job_id: str, *, as_json: bool = False) -> ExitCode:
 
     async def go(client: Client, desk: Session) -> ExitCode:
         from console import jobs
-        from console.live import LinesView, summary
 
         job, about = await jobs.find(client, checks.job_id(job_id))
         row, blocked = row_of(about), await blocked_of(about)
-        now, since = await _standing(job, desk)
+        seen, since = await _standing(job, about, desk)
         if as_json:
-            detail = now.model_dump(mode="json") if now else None
             shown = {**row, "blocked": blocked.model_dump() if blocked else None, "as_of": since}
-            print(json.dumps({**shown, "detail": detail}, indent=2))
+            print(json.dumps({**shown, **_told(seen)}, indent=2))
             return ExitCode.REPORT
         print("  ".join(f"{name}: {value}" for name, value in row.items() if value))
-        if now is not None and row["state"] != "completed":
+        if seen is not None:
             if since:
                 print(f"as of its checkpoint {since}:")
-            LinesView(sys.stdout).show(now)
-        if now is not None:
-            _print_remarks(now)
+            _print_picture(replace(seen, needs="") if blocked else seen)
+            _print_remarks(seen.status)
+        unattended = job.found is jobs.Found.RUNNING and (seen is None or bool(since))
         if blocked is not None:
             print(f"blocked at {blocked.step}: {blocked.reason}\n{blocked.remedy}")
             print(f"Then: `{COMMAND} resume {job_id}`.")
-        elif job.found is jobs.Found.RUNNING and (now is None or since):
+        elif unattended:
             here = f"`{COMMAND} resume {job_id}` takes it up"
             there = "start a worker with `python worker.py`"
             print(f"Nobody is working on it: {here if desk.server else there}.")
         elif row["state"] == "completed":
             print(summary(await jobs.result(job)))
-            print(f"`{COMMAND} result {job_id}` writes the report.")
-        elif job.found is jobs.Found.FINISHED:
-            print(f"`{COMMAND} restart {job_id}` takes it up again.")
+        # What needs a word says itself which.
+        for line in () if seen and seen.needs else _next(row["state"], job_id):
+            print(line)
+        return ExitCode.REPORT
+
+    return visit(go)
+
+
+def gaps(job_id: str, *, as_json: bool = False) -> ExitCode:
+    """What the report lacks so far, and how each gap ended."""
+
+    async def go(client: Client, desk: Session) -> ExitCode:
+        from console import jobs
+
+        job, _ = await jobs.find(client, checks.job_id(job_id))
+        state = await _state(job, desk)
+        found = state.gaps if state else ()
+        if as_json:
+            print(json.dumps([gap.model_dump(mode="json") for gap in found], indent=2))
+            return ExitCode.REPORT
+        for gap in found:
+            print(gap_line(gap, 400))
+            if gap.reason:
+                print(f"    {plain(gap.reason)}")
+        if not found:
+            print("No gaps so far.")
         return ExitCode.REPORT
 
     return visit(go)
@@ -88,8 +115,11 @@ def plan(job_id: str, *, as_json: bool = False) -> ExitCode:
     return visit(go)
 
 
-def result(job_id: str, out: Path) -> ExitCode:
+def result(
+    job_id: str, out: Path, *, fail_on_gaps: bool = False, as_json: bool = False
+) -> ExitCode:
     """Write the report of a job that has one."""
+    stream = sys.stderr if as_json else sys.stdout
 
     async def go(client: Client, _desk: Session) -> ExitCode:
         from console import jobs
@@ -100,7 +130,8 @@ def result(job_id: str, out: Path) -> ExitCode:
                 f"The job {job_id} has no report yet: `{COMMAND} watch {job_id}` shows it, and"
                 " works on it where no other worker does."
             )
-        return finished(await jobs.result(job), checks.writable(out, "--out"), sys.stdout)
+        found, folder = await jobs.result(job), checks.writable(out, "--out")
+        return finished(found, folder, stream, fail_on_gaps=fail_on_gaps, as_json=as_json)
 
     return visit(go)
 
@@ -147,7 +178,7 @@ def _point(item: Kept, state: ResearchState) -> dict[str, Any]:
         "gaps open": len(open_gaps(state.gaps)),
         "passes": sum(done.n > 0 for done in state.passes),
     }
-    words = [f"{count} {name}" for name, count in holds.items() if count]
+    words = [f"{n} {name if n > 1 else _ONE.get(name, name)}" for name, n in holds.items() if n]
     return {
         "name": item.name,
         "run_id": item.run_id,
@@ -162,17 +193,72 @@ def _point(item: Kept, state: ResearchState) -> dict[str, Any]:
     }
 
 
-async def _standing(job: Job, desk: Session) -> tuple[Status | None, str]:
+async def _standing(
+    job: Job, about: WorkflowExecutionDescription, desk: Session
+) -> tuple[Progress | None, str]:
     """How the job is, and the checkpoint this is known from where nobody was there to say."""
     from console import jobs
+    from console.progress import Progress, needs, progress
     from workflows.views import status as standing
 
     # A fresh embedded server has no worker that could answer a query.
     asleep = desk.server is not None and desk.server.fresh
-    if job.found is jobs.Found.RUNNING and not asleep and (now := await jobs.status(job)):
-        return now, ""
+    if job.found is jobs.Found.RUNNING and not asleep:
+        seen = await progress(job)
+        if seen.answered:
+            return seen, ""
     kept = await _last(job.id, desk)
-    return (standing(kept[1]), kept[0]) if kept else (None, "")
+    if kept is None:
+        return None, ""
+    now = standing(kept[1])
+    # A question for a person is the running job's; one that ended asks nothing any more.
+    asks = needs(now) if about.close_time is None else ""
+    seen = Progress(
+        now, gaps=kept[1].gaps, needs=asks, since=about.start_time, ended=about.close_time
+    )
+    return seen, kept[0]
+
+
+def _told(seen: Progress | None) -> dict[str, Any]:
+    """Progress for a program: `detail` is the job's status."""
+    if seen is None:
+        return {"detail": None, "needs": "", "waiting": [], "gaps": []}
+    moments = {"since", "retry_at"}
+    waiting = [
+        {
+            name: value.isoformat() if name in moments and value else value
+            for name, value in asdict(one).items()
+        }
+        for one in seen.waiting
+    ]
+    return {
+        "detail": seen.status.model_dump(mode="json"),
+        "needs": seen.needs,
+        "waiting": waiting,
+        "gaps": [gap.model_dump(mode="json") for gap in seen.gaps],
+    }
+
+
+def _print_picture(seen: Progress) -> None:
+    from rich.console import Console
+
+    from console.live_table import picture
+
+    console = Console(highlight=False)
+    console.print(picture(seen, console.width, seen.gaps))
+
+
+def _next(state: str, job_id: str) -> list[str]:
+    """What one would type now."""
+    offers = {
+        "running": (("watch", "shows it work"), ("finish", "ends it with what there is")),
+        "awaiting_approval": (("plan", "shows the plan"), ("approve", "takes it")),
+        "paused": (("resume", "sends it on"),),
+        "completed": (("result", "writes the report"), ("fork", "goes on from a checkpoint")),
+        "blocked": (),
+    }
+    restart = (("checkpoints", "lists what is kept"), ("restart", "takes it up again"))
+    return [f"`{COMMAND} {name} {job_id}` {does}." for name, does in offers.get(state, restart)]
 
 
 async def _state(job: Job, desk: Session) -> ResearchState | None:
@@ -197,8 +283,8 @@ def _print_remarks(now: Status) -> None:
     if now.parent is not None:
         how = "restarted" if now.parent.how == "restart" else "forked"
         print(f"  {how} from {now.parent.id} at {now.parent.checkpoint}")
-    if now.budget_usd is not None:
-        print(f"  budget: ${now.usd:.2f} of ${now.budget_usd:.2f} spent")
+    if now.budget_tokens is not None:
+        print(f"  at most {now.budget_tokens:,} tokens")
     for note in now.notes:
         print(f"  note: {note}")
 

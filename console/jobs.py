@@ -1,4 +1,4 @@
-"""Jobs on a server: found, followed to their end, asked how they are and told what to do.
+"""Jobs on a server: found, asked how they are, told what to do, and waited for.
 
 A job is named by its workflow id. Everything here talks to Temporal's client; nothing prints.
 """
@@ -6,7 +6,7 @@ A job is named by its workflow id. Everything here talks to Temporal's client; n
 from __future__ import annotations
 
 import asyncio
-import contextlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
@@ -29,9 +29,8 @@ from temporalio.exceptions import FailureError
 from temporalio.service import RPCError, RPCStatusCode
 
 from console.faults import BadInputError, ConsoleError
-from console.live import View
-from console.workers import Worker
-from workflows.commands import Resume
+from workflows.budget import Budget
+from workflows.commands import Change, SetBudget, Steer
 from workflows.contracts import (
     TASK_QUEUE,
     ResearchRequest,
@@ -43,7 +42,6 @@ from workflows.evidence import Record
 
 WORKFLOW = "ResearchWorkflow"
 CLOSED_TO_RESTART = "restarted from a checkpoint"
-POLL_SECONDS = 0.4
 # Half a minute: the passes of the old run are closed before the new one starts.
 _SUCCESSION_TRIES = 150
 # How long a server may be gone before following a job is given up.
@@ -51,6 +49,20 @@ _OUTAGE_SECONDS = 30.0
 
 Answer = TypeVar("Answer")
 Handle = WorkflowHandle[Any, ResearchResult]
+
+
+class NoJobError(BadInputError):
+    """The server knows no job of this id."""
+
+
+class RefusedError(BadInputError):
+    """The job itself says no; `reason` is its word for it."""
+
+    def __init__(self, job_id: str, reason: str) -> None:
+        super().__init__(
+            f"The job {job_id} cannot do that: {reason}; `status {job_id}` says where it stands."
+        )
+        self.reason = reason
 
 
 class Found(StrEnum):
@@ -76,7 +88,7 @@ async def find(client: Client, job_id: str) -> tuple[Job, WorkflowExecutionDescr
     """The job with this id; one that ended without a result included."""
     about = await describe(client, job_id)
     if about is None:
-        raise BadInputError(
+        raise NoJobError(
             f"There is no job {job_id}: `list` shows the ones there are, and `checkpoints {job_id}`"
             " what is kept of one the server has forgotten."
         )
@@ -158,48 +170,6 @@ async def _asked(job: Job, query: str, kind: type[Answer], seconds: float) -> An
     return answer
 
 
-async def follow(
-    job: Job, view: View, worker: Worker | None = None, *, unblock: bool = False
-) -> ResearchResult | Status:
-    """Show the job until it ends; its result, or its status where it is blocked.
-
-    With `unblock` a job that was found blocked or paused is sent on, once.
-    """
-    ending = asyncio.ensure_future(result(job))
-    asking = asyncio.ensure_future(status(job))
-    sent_on, blocked = False, None
-    try:
-        while True:
-            # An answer waits for a worker; the worker is looked after in the meantime.
-            await asyncio.wait({ending}, timeout=POLL_SECONDS)
-            if ending.done():
-                ended = ending.result()
-                if last := await status(job, seconds=1.0):
-                    view.show(last)
-                return ended
-            if worker is not None and (note := worker.look()):
-                view.say(note)
-            if not asking.done():
-                continue
-            now, asking = asking.result(), asyncio.ensure_future(status(job))
-            if now is None:
-                continue
-            view.show(now)
-            if unblock and not sent_on and (now.blocked or now.paused):
-                # The same block may still be shown for a moment after it was lifted.
-                sent_on, blocked = True, now.blocked
-                was = f"blocked ({blocked.reason})" if blocked else "paused"
-                view.say(f"It was {was} and goes on now.")
-                with contextlib.suppress(BadInputError):
-                    await tell(job, "resume", Resume())
-            elif now.blocked is not None and now.blocked != blocked:
-                return now
-    finally:
-        for task in (ending, asking):
-            task.cancel()
-        await asyncio.gather(ending, asking, return_exceptions=True)
-
-
 async def result(job: Job) -> ResearchResult:
     """Wait for the result. A server that is gone for a moment is waited for."""
     outage = 0.0
@@ -240,10 +210,7 @@ async def tell(job: Job, update: str, message: Record) -> str:
             answer: str = await job.handle.execute_update(update, message, result_type=str)
             return answer
         except WorkflowUpdateFailedError as error:
-            raise BadInputError(
-                f"The job {job.id} cannot do that: {cause(error)}; `status {job.id}` says where it"
-                " stands."
-            ) from error
+            raise RefusedError(job.id, cause(error)) from error
         except RPCError as error:
             if error.status is not RPCStatusCode.NOT_FOUND:
                 raise ConsoleError(
@@ -254,6 +221,44 @@ async def tell(job: Job, update: str, message: Record) -> str:
                 raise BadInputError(ended(job.id, about.status)) from error
             # Its run was continued by another one in between.
             await asyncio.sleep(0.2)
+
+
+async def steer(
+    job: Job, changes: Sequence[Change], usd: float | None = None, tokens: int | None = None
+) -> str:
+    """Change the job while it runs; its answer, or its reason why not."""
+    said = tuple(changes)
+    if usd is not None or tokens is not None:
+        # A budget is set as a whole: the limit that was not named must not be lifted by this.
+        now = await state(job)
+        while now is None:
+            await asyncio.sleep(0.2)
+            now = await state(job)
+        old = now.request.budget
+        budget = Budget(
+            usd=usd if usd is not None else old.usd,
+            tokens=tokens if tokens is not None else old.tokens,
+        )
+        said = (*said, SetBudget(budget=budget))
+    return await tell(job, "steer", Steer(changes=said))
+
+
+async def cancel(job: Job) -> bool:
+    """Ask the job to end, and wait until it has; False where it ended with a report first."""
+    await job.handle.cancel()
+    try:
+        await result(job)
+    except ConsoleError:
+        return True
+    return False
+
+
+async def ending(job: Job) -> ResearchResult | str:
+    """What a job that has ended came to: its result, or why there is none."""
+    try:
+        return await job.handle.result()
+    except WorkflowFailureError as error:
+        return cause(error)
 
 
 async def has_worker(client: Client) -> bool:
@@ -277,7 +282,9 @@ def cause(error: BaseException) -> str:
     """The innermost message: the outer ones only say that something inside went wrong."""
     while isinstance(error, _WRAPPERS) and error.cause is not None:
         error = error.cause
-    return str(error).rstrip(".") or type(error).__name__
+    # What a failure is called is for programs; its message is for people.
+    said = error.message if isinstance(error, FailureError) else str(error)
+    return said.rstrip(".") or type(error).__name__
 
 
 def keyword(execution: WorkflowExecution, name: str) -> str:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import shutil
+from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from console.faults import BadInputError, ExitCode
+from console.faults import COMMAND, BadInputError, ExitCode
+from console.live_words import age, cut, plain
 from console.session import Session, visit
 from workflows.contracts import Blocked
 
@@ -20,6 +24,7 @@ _STATES = {
     "terminated": "Terminated",
     "timed_out": "TimedOut",
 }
+TIME = "%Y-%m-%d %H:%M:%SZ"
 _WAITING = ("blocked", "paused", "awaiting_approval")
 
 
@@ -36,16 +41,13 @@ def list_jobs(only: str | None, *, as_json: bool = False) -> ExitCode:
         for run in sorted(last.values(), key=lambda run: run.start_time, reverse=True):
             row, blocked = row_of(run), await blocked_of(run)
             if only is None or row["state"] == only or (only == "running" and not row["closed"]):
-                rows.append({**row, "blocked": blocked.model_dump() if blocked else None})
+                told = blocked.model_dump() if blocked else None
+                rows.append({**row, "question": await question_of(run), "blocked": told})
         if as_json:
             print(json.dumps(rows, indent=2))
             return ExitCode.REPORT
-        for shown in rows:
-            print(f"{shown['id']:<40} {shown['state']:<17} {shown['phase']:<12} {shown['started']}")
-            if why := shown["blocked"]:
-                print(f"    at {why['step']}: {_cut(why['reason'], 80)}; {_cut(why['remedy'], 80)}")
-        if not rows:
-            print("No jobs.")
+        for line in _lines(rows, shutil.get_terminal_size((160, 24)).columns):
+            print(line)
         return ExitCode.REPORT
 
     return visit(go)
@@ -78,8 +80,8 @@ def row_of(execution: WorkflowExecution) -> dict[str, str]:
         "state": state,
         "phase": keyword(execution, "ResearchPhase"),
         "model": keyword(execution, "ResearchModel"),
-        "started": execution.start_time.strftime("%Y-%m-%d %H:%M:%SZ"),
-        "closed": closed.strftime("%Y-%m-%d %H:%M:%SZ") if closed else "",
+        "started": execution.start_time.strftime(TIME),
+        "closed": closed.strftime(TIME) if closed else "",
     }
 
 
@@ -91,6 +93,27 @@ async def blocked_of(execution: WorkflowExecution) -> Blocked | None:
     return Blocked.model_validate(told) if told else None
 
 
-def _cut(text: str, length: int) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= length else f"{text[: length - 1]}…"
+async def question_of(execution: WorkflowExecution) -> str:
+    """The question's beginning, where the job was started with it in its memo."""
+    return str(await execution.memo_value("question", "") or "")
+
+
+def _lines(rows: list[dict[str, Any]], width: int) -> Iterator[str]:
+    """Aligned columns; the question takes what is left of the line."""
+    if not rows:
+        yield f"No jobs: `{COMMAND} run QUESTION --corpus DIR` starts one."
+        return
+    now = datetime.now(UTC)
+    table = [("job", "state", "phase", "age", "question")]
+    for row in rows:
+        started = datetime.strptime(row["started"], TIME).replace(tzinfo=UTC)
+        since = age((now - started).total_seconds())
+        table.append((row["id"], row["state"], row["phase"], since, plain(row["question"])))
+    widths = [max(len(line[column]) for line in table) for column in range(4)]
+    for number, line in enumerate(table):
+        cells = [f"{text:<{size}}" for text, size in zip(line[:3], widths[:3], strict=True)]
+        shown = "  ".join([*cells, f"{line[3]:>{widths[3]}}"])
+        left = max(20, width - len(shown) - 2)
+        yield f"{shown}  {cut(line[4], left)}".rstrip()
+        if number and (why := rows[number - 1]["blocked"]):
+            yield f"    at {why['step']}: {cut(why['reason'], 80)}; {cut(why['remedy'], 80)}"

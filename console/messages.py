@@ -6,7 +6,7 @@ other is there; on a configured one that is somebody else's to start.
 
 from __future__ import annotations
 
-import asyncio
+import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,7 +17,6 @@ from pydantic import ValidationError
 from console import checks
 from console.faults import COMMAND, BadInputError, ConsoleError, ExitCode
 from console.session import Session, visit
-from workflows.budget import Budget
 from workflows.commands import (
     AddFacet,
     AddNote,
@@ -27,8 +26,6 @@ from workflows.commands import (
     Finish,
     Pause,
     RefineFacet,
-    SetBudget,
-    Steer,
 )
 from workflows.evidence import Record
 from workflows.plan import Facet, Plan, faults
@@ -36,12 +33,12 @@ from workflows.plan import Facet, Plan, faults
 if TYPE_CHECKING:
     from temporalio.client import Client
 
-    from console.jobs import Job
-
 Said = TypeVar("Said", bound=Record)
 
 
-def approve(job_id: str, plan: Path | None, *, reject: bool, note: str) -> ExitCode:
+def approve(
+    job_id: str, plan: Path | None, *, reject: bool, note: str, as_json: bool = False
+) -> ExitCode:
     """Answer a plan that waits for it."""
     if reject and plan is not None:
         raise BadInputError("A plan that is rejected is not edited: give --reject or --plan.")
@@ -51,7 +48,8 @@ def approve(job_id: str, plan: Path | None, *, reject: bool, note: str) -> ExitC
         note=note,
     )
     again = "is planned anew with the note" if note else "ends without a report"
-    return _tell(job_id, "approve", decision, again if reject else "goes on with the plan")
+    done = again if reject else "goes on with the plan"
+    return _tell(job_id, "approve", decision, done, as_json=as_json)
 
 
 def steer(
@@ -63,6 +61,7 @@ def steer(
     notes: Sequence[str],
     budget_usd: float | None,
     budget_tokens: int | None,
+    as_json: bool = False,
 ) -> ExitCode:
     """Change a job while it runs. What is dropped goes first, what is added comes last."""
     changes: list[Change] = [DropFacet(facet_id=text.strip()) for text in drop]
@@ -80,35 +79,36 @@ def steer(
         from console import jobs
 
         job = await jobs.going(client, checks.job_id(job_id))
-        told, hired = await desk.heard(_steered(job, changes, usd, tokens), job_id)
-        _said(job_id, f"is steered ({told})", hired=hired)
+        told, hired = await desk.heard(jobs.steer(job, changes, usd, tokens), job_id)
+        _said(job_id, "steer", told, f"is steered ({told})", hired=hired, as_json=as_json)
         return ExitCode.REPORT
 
     return visit(go)
 
 
-def pause(job_id: str) -> ExitCode:
-    return _tell(job_id, "pause", Pause(), f"is paused; `{COMMAND} resume {job_id}` sends it on")
+def pause(job_id: str, *, as_json: bool = False) -> ExitCode:
+    done = f"is paused; `{COMMAND} resume {job_id}` sends it on"
+    return _tell(job_id, "pause", Pause(), done, as_json=as_json)
 
 
-def finish(job_id: str) -> ExitCode:
-    return _tell(job_id, "finish", Finish(), "finishes with what there is")
+def finish(job_id: str, *, as_json: bool = False) -> ExitCode:
+    return _tell(job_id, "finish", Finish(), "finishes with what there is", as_json=as_json)
 
 
-def cancel(job_id: str) -> ExitCode:
+def cancel(job_id: str, *, as_json: bool = False) -> ExitCode:
     """Ask a job to end, and see that it does."""
 
     async def go(client: Client, desk: Session) -> ExitCode:
         from console import jobs
 
         job = await jobs.going(client, checks.job_id(job_id))
-        await job.handle.cancel()
-        finished, _ = await desk.heard(_ended(job), job_id)
-        if finished:
+        cancelled, _ = await desk.heard(jobs.cancel(job), job_id)
+        if not cancelled:
             raise ConsoleError(
                 f"The job {job_id} finished first: `result {job_id}` writes its report."
             )
-        print(f"The job {job_id} is cancelled; `{COMMAND} restart {job_id}` takes it up again.")
+        done = f"is cancelled; `{COMMAND} restart {job_id}` takes it up again"
+        _said(job_id, "cancel", "cancelled", done, hired=False, as_json=as_json)
         return ExitCode.REPORT
 
     return visit(go)
@@ -172,48 +172,26 @@ def _edited(path: Path) -> Plan:
     return plan
 
 
-def _tell(job_id: str, update: str, message: Record, done: str) -> ExitCode:
+def _tell(job_id: str, update: str, message: Record, done: str, *, as_json: bool) -> ExitCode:
     async def go(client: Client, desk: Session) -> ExitCode:
         from console import jobs
 
         job = await jobs.going(client, checks.job_id(job_id))
-        _, hired = await desk.heard(jobs.tell(job, update, message), job_id)
-        _said(job_id, done, hired=hired and update != "pause")
+        told, hired = await desk.heard(jobs.tell(job, update, message), job_id)
+        hired = hired and update != "pause"
+        _said(job_id, update, told, done, hired=hired, as_json=as_json)
         return ExitCode.REPORT
 
     return visit(go)
 
 
-def _said(job_id: str, done: str, *, hired: bool) -> None:
+def _said(job_id: str, command: str, told: str, done: str, *, hired: bool, as_json: bool) -> None:
+    """What came of it, for a person or a program; `hired`: nobody else works on the job."""
+    if as_json:
+        print(
+            json.dumps({"id": job_id, "command": command, "answer": told, "worked_on": not hired})
+        )
+        return
     print(f"The job {job_id} {done}.")
     if hired:
         print(f"Nobody is working on it: `{COMMAND} resume {job_id}` takes it up.")
-
-
-async def _steered(job: Job, changes: list[Change], usd: float | None, tokens: int | None) -> str:
-    from console import jobs
-
-    if usd is not None or tokens is not None:
-        # A budget is set as a whole: the limit that was not named must not be lifted by this.
-        state = await jobs.state(job)
-        while state is None:
-            await asyncio.sleep(0.2)
-            state = await jobs.state(job)
-        old = state.request.budget
-        budget = Budget(
-            usd=usd if usd is not None else old.usd,
-            tokens=tokens if tokens is not None else old.tokens,
-        )
-        changes = [*changes, SetBudget(budget=budget)]
-    return await jobs.tell(job, "steer", Steer(changes=tuple(changes)))
-
-
-async def _ended(job: Job) -> bool:
-    """True where it ended with a report after all."""
-    from console import jobs
-
-    try:
-        await jobs.result(job)
-    except ConsoleError:
-        return False
-    return True

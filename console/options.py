@@ -1,4 +1,4 @@
-"""The arguments and options commands share: one name, one meaning, one line of help each."""
+"""What commands share: panels, arguments and options; one name, one meaning, one line of help."""
 
 from __future__ import annotations
 
@@ -10,6 +10,12 @@ import typer
 
 if TYPE_CHECKING:
     from console.wishes import Wish
+
+ASK = "Ask"
+LOOK = "Look"
+STEER = "Steer"
+RECOVER = "Recover"
+SERVE = "Serve and schedule"
 
 _READS = "What it reads"
 _LIMITS = "How far it goes"
@@ -145,6 +151,12 @@ From = Annotated[
         "--from", metavar="NAME", help="A checkpoint by its name; the last one by default."
     ),
 ]
+
+
+def examples(*lines: str) -> str:
+    """What stands under a command's options: it as one would type it."""
+    heading = "Examples:" if len(lines) > 1 else "Example:"
+    return "\n".join([heading, *(f"  {line}" for line in lines)])
 
 
 def wish(ctx: typer.Context) -> Wish:

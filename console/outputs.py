@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from console.faults import ConsoleError
-from console.page import page
-from workflows.contracts import ResearchResult
+from console.report import page
+from workflows.results import ResearchResult
 
 
 @dataclass(frozen=True)

@@ -6,16 +6,17 @@ embedded one ends with its command, so there they see the job to its end.
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
-from console import checks, wishes
+from console import checks
 from console.desk import at_temporal, finished, followed, left, new_id, say, warn_without_worker
 from console.faults import COMMAND, BadInputError, ConsoleError, ExitCode
 from console.session import Session, current_settings, visit
-from workflows.lineage import SETTABLE, changed
+from workflows.lineage import SETTABLE
 
 if TYPE_CHECKING:
     from temporalio.client import Client
@@ -26,7 +27,13 @@ if TYPE_CHECKING:
 
 
 def restart(
-    job_id: str | None, query: str | None, name: str | None, *, out: Path | None, wait: bool
+    job_id: str | None,
+    query: str | None,
+    name: str | None,
+    *,
+    out: Path | None,
+    wait: bool,
+    as_json: bool = False,
 ) -> ExitCode:
     """Take one job up again, or all a query finds."""
     if (job_id is None) == (query is None):
@@ -34,19 +41,20 @@ def restart(
     settings = checks.local_settings(current_settings())
     wait = wait or out is not None or not settings.has_server
     folder = checks.writable(out or Path("out"), "--out") if wait else Path("out")
+    stream = _remarks(as_json)
 
     async def go(client: Client, desk: Session) -> ExitCode:
         from console.store import Checkpoints
 
         kept = Checkpoints.open(settings)
         if job_id is not None:
-            job = await _restarted(client, desk, kept, checks.job_id(job_id), name)
-            return await _seen(job, client, desk, folder if wait else None)
+            job = await _restarted(client, desk, kept, checks.job_id(job_id), name, stream)
+            return await _seen(job, client, desk, folder if wait else None, as_json)
         assert query is not None  # noqa: S101
-        started, failed = await _all(client, desk, kept, query, name)
+        started, failed = await _all(client, desk, kept, query, name, stream)
         for job in started:
             try:
-                await _seen(job, client, desk, folder / job.id if wait else None)
+                await _seen(job, client, desk, folder / job.id if wait else None, as_json)
             except ConsoleError as error:
                 failed += 1
                 say(sys.stderr, f"Error: {error}")
@@ -64,6 +72,7 @@ def fork(
     *,
     out: Path | None,
     wait: bool,
+    as_json: bool = False,
 ) -> ExitCode:
     """Start another job from a checkpoint of this one, with other settings."""
     changes = changes_from(assignments)
@@ -72,34 +81,24 @@ def fork(
     settings = checks.local_settings(current_settings())
     wait = wait or out is not None or not settings.has_server
     folder = checks.writable(out or Path("out"), "--out") if wait else Path("out")
+    stream = _remarks(as_json)
 
     async def go(client: Client, desk: Session) -> ExitCode:
-        from console import jobs, runs
+        from console import runs
         from console.store import Checkpoints
 
-        about = await jobs.describe(client, job_id)
-        origin = await runs.origin_of(client, Checkpoints.open(settings), job_id, about, name)
-        if origin.state is None:
-            raise BadInputError(
-                f"The job {job_id} has no checkpoint yet: wait until `checkpoints {job_id}` shows"
-                " one, or run its question anew."
-            )
-        try:
-            request = changed(origin.request, changes)
-        except ValueError as error:
-            raise BadInputError(f"--set {error}.") from None
-        checks.affordable(request, settings)
-        limit = wishes.default_limit(request.model, request.effort)
-        if limit is not None and request.budget.usd is None and "budget_usd" not in changes:
-            changes["budget_usd"] = str(limit)
-            say(sys.stdout, f"Spends at most ${limit:,.2f}: --set budget_usd=X changes it.")
-        job = await runs.fork(client, origin, new_job, changes)
+        kept = Checkpoints.open(settings)
+        job, origin, limit = await runs.fork_from(
+            client, kept, settings, job_id, name=name, changes=changes, new_id=new_job
+        )
+        if limit is not None:
+            say(stream, f"Spends at most ${limit:,.2f}: --set budget_usd=X changes it.")
         say(
-            sys.stdout,
+            stream,
             f"Job {new_job} goes on from {job_id} at {origin.checkpoint}; what lies before it is"
             f" not paid again. {at_temporal(desk, new_job)}".rstrip(),
         )
-        return await _seen(job, client, desk, folder if wait else None)
+        return await _seen(job, client, desk, folder if wait else None, as_json)
 
     return visit(go, settings=settings, work=True, left=left(settings, new_job, folder))
 
@@ -117,13 +116,23 @@ def changes_from(assignments: Sequence[str]) -> dict[str, str]:
     return changes
 
 
+def _remarks(as_json: bool) -> TextIO:
+    """Where people are spoken to: not where a program reads."""
+    return sys.stderr if as_json else sys.stdout
+
+
 async def _restarted(
-    client: Client, desk: Session, kept: Checkpoints, job_id: str, name: str | None
+    client: Client,
+    desk: Session,
+    kept: Checkpoints,
+    job_id: str,
+    name: str | None,
+    stream: TextIO,
 ) -> Job:
     from console import runs
 
     job, origin = await runs.restart(client, kept, job_id, name)
-    say(sys.stdout, f"{_taken_up(job_id, origin)} {at_temporal(desk, job_id)}".rstrip())
+    say(stream, f"{_taken_up(job_id, origin)} {at_temporal(desk, job_id)}".rstrip())
     return job
 
 
@@ -133,7 +142,12 @@ def _taken_up(job_id: str, origin: Origin) -> str:
 
 
 async def _all(
-    client: Client, desk: Session, kept: Checkpoints, query: str, name: str | None
+    client: Client,
+    desk: Session,
+    kept: Checkpoints,
+    query: str,
+    name: str | None,
+    stream: TextIO,
 ) -> tuple[list[Job], int]:
     """The jobs that were restarted, and how many could not be."""
     from console import jobs, runs
@@ -144,23 +158,26 @@ async def _all(
     for job_id, run_ids in sorted(matched.items()):
         about = await jobs.describe(client, job_id)
         if about is None or about.run_id not in run_ids:
-            say(sys.stdout, f"Job {job_id} was taken up since by another run; it is left alone.")
+            say(stream, f"Job {job_id} was taken up since by another run; it is left alone.")
             continue
         try:
-            started.append(await _restarted(client, desk, kept, job_id, name))
+            started.append(await _restarted(client, desk, kept, job_id, name, stream))
         except ConsoleError as error:
             failed += 1
             say(sys.stderr, f"Error: {error}")
-    say(sys.stdout, f"{len(started)} of {len(matched)} jobs restarted.")
+    say(stream, f"{len(started)} of {len(matched)} jobs restarted.")
     return started, failed
 
 
-async def _seen(job: Job, client: Client, desk: Session, out: Path | None) -> ExitCode:
+async def _seen(
+    job: Job, client: Client, desk: Session, out: Path | None, as_json: bool
+) -> ExitCode:
     """To its end, with the report in `out`; or only how it can be seen."""
-    await warn_without_worker(client, desk, sys.stdout)
-    if out is None:
-        say(
-            sys.stdout, f"`{COMMAND} watch {job.id}` shows it; `result {job.id}` writes the report."
-        )
-        return ExitCode.REPORT
-    return finished(await followed(job, desk, sys.stdout), out, sys.stdout)
+    stream = _remarks(as_json)
+    await warn_without_worker(client, desk, stream)
+    if out is not None:
+        return finished(await followed(job, desk, stream), out, stream, as_json=as_json)
+    say(stream, f"`{COMMAND} watch {job.id}` shows it; `result {job.id}` writes the report.")
+    if as_json:
+        print(json.dumps({"id": job.id, "found": job.found}))
+    return ExitCode.REPORT

@@ -16,15 +16,19 @@ from temporalio.common import WorkflowIDReusePolicy
 from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.service import RPCError, RPCStatusCode
 
-from console import jobs
+from console import checks, jobs, wishes
 from console.faults import BadInputError, ConsoleError
 from console.jobs import CLOSED_TO_RESTART, GOING, WORKFLOW, Found, Job
 from console.store import Checkpoints, Kept
 from workflows.contracts import TASK_QUEUE, ResearchRequest, ResearchState
-from workflows.lineage import forked, restarted
+from workflows.lineage import changed, forked, restarted
 from workflows.policies import WORKFLOW_TASK
+from workflows.settings import Settings
+from workflows.views import introduction
 
 BEGINNING = "the beginning"
+
+"""Of the question, beside the job in the server's record: lists show it, and nobody is asked."""
 
 _CLOSING_SECONDS = 15.0
 
@@ -96,6 +100,40 @@ async def fork(client: Client, origin: Origin, new_id: str, changes: Mapping[str
     return Job(jobs.handle(client, new_id), Found.NEW)
 
 
+async def fork_from(
+    client: Client,
+    kept: Checkpoints,
+    settings: Settings,
+    job_id: str,
+    *,
+    name: str | None,
+    changes: Mapping[str, str],
+    new_id: str,
+) -> tuple[Job, Origin, float | None]:
+    """Another job from a checkpoint of this one; where it began, and the limit it was given.
+
+    The limit is None where one was named, inherited, or no price is known.
+    """
+    about = await jobs.describe(client, job_id)
+    origin = await origin_of(client, kept, job_id, about, name)
+    if origin.state is None:
+        raise BadInputError(
+            f"The job {job_id} has no checkpoint yet: wait until `checkpoints {job_id}` shows"
+            " one, or run its question anew."
+        )
+    try:
+        request = changed(origin.request, changes)
+    except ValueError as error:
+        raise BadInputError(f"--set {error}.") from None
+    checks.affordable(request, settings)
+    limit = None
+    if request.budget.usd is None and "budget_usd" not in changes:
+        limit = wishes.default_limit(request.model, request.effort)
+    if limit is not None:
+        changes = {**changes, "budget_usd": str(limit)}
+    return await fork(client, origin, new_id, changes), origin, limit
+
+
 async def origin_of(
     client: Client,
     kept: Checkpoints,
@@ -161,6 +199,7 @@ async def _start(
             task_queue=TASK_QUEUE,
             task_timeout=WORKFLOW_TASK,
             id_reuse_policy=reuse,
+            **introduction(request),
         )
     except WorkflowAlreadyStartedError:
         return False

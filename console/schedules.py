@@ -21,6 +21,7 @@ from console.wishes import Wish
 from workflows.contracts import TASK_QUEUE, ResearchRequest
 from workflows.policies import WORKFLOW_TASK
 from workflows.settings import Settings
+from workflows.views import introduction
 
 if TYPE_CHECKING:
     from temporalio.client import (
@@ -39,7 +40,13 @@ _CATCH_UP = timedelta(hours=12)
 
 
 def create(
-    name: str, wish: Wish, *, every: str | None, cron: str | None, zone: str | None
+    name: str,
+    wish: Wish,
+    *,
+    every: str | None,
+    cron: str | None,
+    zone: str | None,
+    as_json: bool = False,
 ) -> ExitCode:
     """Make a schedule. Its runs never overlap: while one works, or waits, the next is left out."""
     settings, name = _on_a_server(), checks.job_id(name)
@@ -59,7 +66,12 @@ def create(
 
         schedule = Schedule(
             action=ScheduleActionStartWorkflow(
-                WORKFLOW, request, id=name, task_queue=TASK_QUEUE, task_timeout=WORKFLOW_TASK
+                WORKFLOW,
+                request,
+                id=name,
+                task_queue=TASK_QUEUE,
+                task_timeout=WORKFLOW_TASK,
+                **introduction(request),
             ),
             spec=_spec(every, cron, zone),
             policy=SchedulePolicy(overlap=ScheduleOverlapPolicy.SKIP, catchup_window=_CATCH_UP),
@@ -73,11 +85,15 @@ def create(
                     f" `{COMMAND} schedule delete {name}` first."
                 ) from None
             about = await handle.describe()
+        stream = sys.stderr if as_json else sys.stdout
         if cost := wishes.spending(request, by_default=wish.budget_usd is None):
-            print(f"Each run: {cost}")
-        print(f"The schedule {name} is made; its first run is {_next(about)}.")
-        print(f"`{COMMAND} schedule trigger {name}` runs it now; `schedule show {name}` shows it.")
-        await warn_without_worker(client, desk, sys.stdout)
+            print(f"Each run: {cost}", file=stream)
+        print(f"The schedule {name} is made; its first run is {_next(about)}.", file=stream)
+        then = f"`{COMMAND} schedule trigger {name}` runs it now; `schedule show {name}` shows it."
+        print(then, file=stream)
+        await warn_without_worker(client, desk, stream)
+        if as_json:
+            print(json.dumps({"name": name, "command": "create", "next": _next(about)}))
         return ExitCode.REPORT
 
     _spec(every, cron, zone)  # what is wrong with it is said before a server is asked
@@ -143,15 +159,17 @@ def show(name: str, *, as_json: bool = False) -> ExitCode:
     return visit(go, settings=_on_a_server())
 
 
-def pause(name: str, note: str | None) -> ExitCode:
-    return _tell(name, lambda handle: handle.pause(note=note), f"The schedule {name} is paused.")
+def pause(name: str, note: str | None, *, as_json: bool = False) -> ExitCode:
+    said = f"The schedule {name} is paused."
+    return _tell(name, "pause", lambda handle: handle.pause(note=note), said, as_json=as_json)
 
 
-def unpause(name: str) -> ExitCode:
-    return _tell(name, lambda handle: handle.unpause(), f"The schedule {name} goes on.")
+def unpause(name: str, *, as_json: bool = False) -> ExitCode:
+    said = f"The schedule {name} goes on."
+    return _tell(name, "unpause", lambda handle: handle.unpause(), said, as_json=as_json)
 
 
-def trigger(name: str) -> ExitCode:
+def trigger(name: str, *, as_json: bool = False) -> ExitCode:
     """A run now, or as soon as the one that works is over."""
 
     async def now(handle: ScheduleHandle) -> None:
@@ -160,19 +178,26 @@ def trigger(name: str) -> ExitCode:
         await handle.trigger(overlap=ScheduleOverlapPolicy.BUFFER_ONE)
 
     said = f"{name} runs now, or after its last run: `{COMMAND} schedule show {name}` names it."
-    return _tell(name, now, said)
+    return _tell(name, "trigger", now, said, as_json=as_json)
 
 
-def delete(name: str) -> ExitCode:
+def delete(name: str, *, as_json: bool = False) -> ExitCode:
     said = f"The schedule {name} is deleted; its jobs stay, and one that runs goes on."
-    return _tell(name, lambda handle: handle.delete(), said)
+    return _tell(name, "delete", lambda handle: handle.delete(), said, as_json=as_json)
 
 
-def _tell(name: str, word: Callable[[ScheduleHandle], Awaitable[None]], said: str) -> ExitCode:
+def _tell(
+    name: str,
+    command: str,
+    word: Callable[[ScheduleHandle], Awaitable[None]],
+    said: str,
+    *,
+    as_json: bool,
+) -> ExitCode:
     async def go(client: Client, _desk: Session) -> ExitCode:
         async with _plainly(name):
             await word(client.get_schedule_handle(name))
-        print(said)
+        print(json.dumps({"name": name, "command": command}) if as_json else said)
         return ExitCode.REPORT
 
     return visit(go, settings=_on_a_server())

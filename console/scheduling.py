@@ -21,7 +21,12 @@ app = typer.Typer(
 )
 
 
-@app.command()
+@app.command(
+    epilog=options.examples(
+        'python starter.py schedule create weekly "What is new on X?" --web --every 7d',
+        'python starter.py schedule create x "News on X?" --web --cron "0 6 * * *"',
+    )
+)
 def create(
     ctx: typer.Context,
     name: Name,
@@ -60,14 +65,18 @@ def create(
     budget_tokens: options.BudgetTokens = None,
     economy: options.Economy = False,
     model: options.Model = None,
+    as_json: Json = False,
 ) -> None:
     """Make a schedule on a configured server."""
     from console import schedules
 
-    raise typer.Exit(schedules.create(name, options.wish(ctx), every=every, cron=cron, zone=zone))
+    wish = options.wish(ctx)
+    raise typer.Exit(
+        schedules.create(name, wish, every=every, cron=cron, zone=zone, as_json=as_json)
+    )
 
 
-@app.command(name="list")
+@app.command(name="list", epilog=options.examples("python starter.py schedule list --json"))
 def list_schedules(as_json: Json = False) -> None:
     """List the schedules, with their next and last runs."""
     from console import schedules
@@ -75,7 +84,7 @@ def list_schedules(as_json: Json = False) -> None:
     raise typer.Exit(schedules.list_schedules(as_json=as_json))
 
 
-@app.command()
+@app.command(epilog=options.examples("python starter.py schedule show weekly"))
 def show(name: Name, as_json: Json = False) -> None:
     """Show what a schedule asks, when, and its last runs."""
     from console import schedules
@@ -83,36 +92,39 @@ def show(name: Name, as_json: Json = False) -> None:
     raise typer.Exit(schedules.show(name, as_json=as_json))
 
 
-@app.command()
+@app.command(
+    epilog=options.examples('python starter.py schedule pause weekly --note "until the vote"')
+)
 def pause(
     name: Name,
     note: Annotated[str | None, typer.Option("--note", metavar="TEXT", help="Why.")] = None,
+    as_json: Json = False,
 ) -> None:
     """Let a schedule start nothing until it is unpaused."""
     from console import schedules
 
-    raise typer.Exit(schedules.pause(name, note))
+    raise typer.Exit(schedules.pause(name, note, as_json=as_json))
 
 
-@app.command()
-def unpause(name: Name) -> None:
+@app.command(epilog=options.examples("python starter.py schedule unpause weekly"))
+def unpause(name: Name, as_json: Json = False) -> None:
     """Let a paused schedule go on."""
     from console import schedules
 
-    raise typer.Exit(schedules.unpause(name))
+    raise typer.Exit(schedules.unpause(name, as_json=as_json))
 
 
-@app.command()
-def trigger(name: Name) -> None:
+@app.command(epilog=options.examples("python starter.py schedule trigger weekly"))
+def trigger(name: Name, as_json: Json = False) -> None:
     """Run a schedule now, beside its times."""
     from console import schedules
 
-    raise typer.Exit(schedules.trigger(name))
+    raise typer.Exit(schedules.trigger(name, as_json=as_json))
 
 
-@app.command()
-def delete(name: Name) -> None:
+@app.command(epilog=options.examples("python starter.py schedule delete weekly"))
+def delete(name: Name, as_json: Json = False) -> None:
     """Take a schedule away. Its jobs stay."""
     from console import schedules
 
-    raise typer.Exit(schedules.delete(name))
+    raise typer.Exit(schedules.delete(name, as_json=as_json))

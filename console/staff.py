@@ -5,7 +5,9 @@ What is shown is what the next job gets: the table of roles with the settings' o
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -17,13 +19,19 @@ from workflows.roles import EFFORTS, ROLES, Role, effort_for, model_for
 from workflows.settings import Settings
 
 
-def roles(settings: Settings, console: Console | None = None) -> ExitCode:
+def roles(settings: Settings, console: Console | None = None, *, as_json: bool = False) -> ExitCode:
     """Prints the table of roles as the settings have it."""
     console = console or Console()
     models = _overrides(settings.models, "RESEARCH_MODEL_")
     efforts = _overrides(settings.efforts, "RESEARCH_EFFORT_")
     # Without a key every role is played by the offline engine, unless it is given another model.
     request_model = settings.default_model
+    if as_json:
+        rows = [
+            _told(role, model_for(role, request_model, models), efforts) for role in ROLES.values()
+        ]
+        print(json.dumps(rows, indent=2))
+        return ExitCode.REPORT
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("role", "model", "effort", "thinking"):
         table.add_column(heading, no_wrap=True)
@@ -50,6 +58,21 @@ def roles(settings: Settings, console: Console | None = None) -> ExitCode:
     for line in _footnotes(request_model, {**models, **efforts}):
         console.print(Text(line))
     return ExitCode.REPORT
+
+
+def _told(role: Role, name: str, efforts: Mapping[str, str]) -> dict[str, Any]:
+    model = card(name)
+    return {
+        "role": role.name,
+        "model": name,
+        "effort": _effort(role, efforts),
+        "thinking": _thinking(role, model),
+        "max_turns": role.max_turns,
+        "max_tokens": role.max_tokens,
+        "usd_per_million": {"input": model.input, "output": model.output} if model.priced else None,
+        "tools": list(role.tools),
+        "reason": role.reason,
+    }
 
 
 def _overrides(given: Mapping[str, str], variable: str) -> dict[str, str]:

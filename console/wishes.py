@@ -6,6 +6,7 @@ What cannot be is refused with one sentence that says what to do, before anythin
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -51,7 +52,7 @@ def request(wish: Wish, settings: Settings) -> ResearchRequest:
     """The wish as a request the coordinator takes."""
     model = checks.model(wish.model, settings)
     effort = checks.effort(wish.effort)
-    corpus = checks.corpus(wish.corpus)
+    corpus = _corpus(wish, settings)
     web = _web(wish, model, settings)
     offline = model == OFFLINE
     if corpus is None and web is None:
@@ -81,6 +82,47 @@ def request(wish: Wish, settings: Settings) -> ResearchRequest:
         ),
         approval=approval(wish.approve, wish.approve_within, wish.unanswered),
     )
+
+
+def faults(wish: Wish, settings: Settings) -> dict[str, str]:
+    """What is wrong with each part of a wish, by its name; all of it, not only the first."""
+    parts: dict[str, Callable[[], object]] = {
+        "question": lambda: checks.question(wish.question),
+        "model": lambda: checks.model(wish.model, settings),
+        "corpus": lambda: _corpus(wish, settings),
+        "effort": lambda: checks.effort(wish.effort),
+        "budget_usd": lambda: checks.budget(wish.budget_usd),
+        "budget_tokens": lambda: checks.tokens(wish.budget_tokens),
+        "max_passes": lambda: checks.within("--max-passes", wish.max_passes, 0, MAX_PASSES),
+        "max_facets": lambda: checks.within("--max-facets", wish.max_facets, 1, MAX_FACETS),
+        "approve_within": lambda: approval(wish.approve, wish.approve_within, wish.unanswered),
+    }
+    found: dict[str, str] = {}
+    for name, check in parts.items():
+        try:
+            check()
+        except BadInputError as error:
+            found[name] = str(error)
+    if not found:
+        # What is wrong only together: nothing to read, or a web that the model cannot reach.
+        try:
+            request(wish, settings)
+        except BadInputError as error:
+            found["corpus" if wish.corpus is None and wish.web is not True else "web"] = str(error)
+    return found
+
+
+def _corpus(wish: Wish, settings: Settings) -> Path | None:
+    """The folder, among those the workers may read where these are named."""
+    folder = checks.corpus(wish.corpus)
+    allowed = [Path(place).resolve() for place in settings.corpora]
+    if folder and allowed and not any(folder.is_relative_to(place) for place in allowed):
+        known = ", ".join(str(place) for place in allowed)
+        raise BadInputError(
+            f"The folder {folder} is not one that may be read: choose one within {known}, or change"
+            " RESEARCH_CORPORA."
+        )
+    return folder
 
 
 def default_limit(model: str, effort: Effort) -> float | None:

@@ -6,7 +6,9 @@ go on it asks again exactly what failed. A paused job waits the same way, with n
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager
 from datetime import timedelta
 from typing import TypeVar
 
@@ -17,6 +19,7 @@ from temporalio.exceptions import ActivityError, ApplicationError, is_cancelled_
 from workflows.contracts import Blocked, ResearchState
 from workflows.evidence import Record
 from workflows.policies import HEARTBEAT, KEEPING, MECHANICAL, PAUSED, Policy
+from workflows.views import details
 
 Result = TypeVar("Result", bound=Record)
 T = TypeVar("T")
@@ -34,7 +37,21 @@ ON_THE_SPOT = "mechanical steps on the spot"
 """A way of working that jobs of 0.3.0 and before did not know."""
 FEW_CLAIMS = 400
 """Up to so many a ledger is pooled in a fraction of a second."""
+_NOTED = {
+    "keep_checkpoint": "keep a checkpoint",
+    "keep_previous": "keep the last run's result",
+}
 LOOK = "look at the worker's log, mend the cause, then resume"
+
+
+def group(kind: str, which: str | int, label: str) -> AbstractContextManager[None]:
+    """What is called inside stands together in the Temporal UI.
+
+    The label is sealed where there are keys; the id never is, so a word in it is a digest.
+    """
+    if isinstance(which, str):
+        which = hashlib.sha256(which.encode()).hexdigest()[:8]
+    return workflow.create_event_group(f"{kind}-{which}", label=label[:200]).scope()
 
 
 class Calls:
@@ -73,6 +90,7 @@ class Calls:
     ) -> Result:
         while True:
             await workflow.wait_condition(lambda: not self.state.paused)
+            workflow.set_current_details(details(self.state))
             try:
                 answer: Result = await workflow.execute_activity(
                     name,
@@ -97,13 +115,15 @@ class Calls:
         if ON_THE_SPOT not in self.state.ways or claims > FEW_CLAIMS:
             return await self._call(name, brief, result, MECHANICAL, summary)
         await workflow.wait_condition(lambda: not self.state.paused)
-        return await self._here(name, brief, result, MECHANICAL)
+        return await self._here(name, brief, result, MECHANICAL, summary)
 
     async def _note_down(self, name: str, note: Record) -> None:
         """A short write by the worker that runs the job: a checkpoint, orders for subagents."""
-        await self._here(name, note, object, KEEPING)
+        await self._here(name, note, object, KEEPING, _NOTED[name])
 
-    async def _here(self, name: str, brief: Record, result: type[T], policy: Policy) -> T:
+    async def _here(
+        self, name: str, brief: Record, result: type[T], policy: Policy, summary: str
+    ) -> T:
         """By the worker that runs the job, as a part of running it: no other has to be found."""
         while True:
             try:
@@ -114,6 +134,7 @@ class Calls:
                     start_to_close_timeout=policy.attempt,
                     schedule_to_close_timeout=policy.overall,
                     retry_policy=policy.retry,
+                    summary=summary[:200],
                 )
                 return answer
             except ActivityError as error:
@@ -130,7 +151,7 @@ class Calls:
             await self.park(step, reason, REMEDIES.get(kind, LOOK))
         elif not self.state.paused:
             # The subagent knew of the pause before this workflow did, or still knows of an old one.
-            await workflow.sleep(_HEARSAY)
+            await workflow.sleep(_HEARSAY, summary="wait for word of the pause")
 
     def _priority(self) -> Priority:
         request = self.state.request

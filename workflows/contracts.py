@@ -1,27 +1,46 @@
-"""What crosses the boundary: the request, the state of a job, and its result.
+"""What crosses the boundary: the request and the state of a job.
 
-Plain JSON in and out, so that any Temporal client in any language can take part. What the
-coordinator and its activities say to each other is in `briefs`, what people say in `commands`.
+Plain JSON in and out, so that any Temporal client in any language can take part. What a job comes
+to is in `results`, and can be had from here as well; what the coordinator and its activities say to
+each other is in `briefs`, what people say in `commands`.
 """
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from workflows.budget import Budget, Spend
 from workflows.callers import Notify
-from workflows.changes import Changes, PreviousRef
+from workflows.changes import PreviousRef
 from workflows.commands import TaskNote
-from workflows.evidence import Contradiction, Cycle, Quote, Record, Verdict
+from workflows.evidence import Record
 from workflows.gaps import Gap, Pass, StopReason
+from workflows.milestones import Blocked as Blocked
+from workflows.milestones import Checkpoint as Checkpoint
+from workflows.milestones import Parent as Parent
+from workflows.milestones import Phase as Phase
+from workflows.milestones import UnreadableFile as UnreadableFile
 from workflows.models import OFFLINE
 from workflows.outcomes import SubagentOutcome
 from workflows.plan import Effort, Limits, Plan, QuestionKind, limits_for
 from workflows.policies import TASK_QUEUE as TASK_QUEUE
+from workflows.results import ClaimOut as ClaimOut
+from workflows.results import Coverage as Coverage
+from workflows.results import CoverageStatus as CoverageStatus
+from workflows.results import FacetOut as FacetOut
+from workflows.results import FacetStatus as FacetStatus
+from workflows.results import PassOut as PassOut
+from workflows.results import PlanOut as PlanOut
+from workflows.results import QuoteOut as QuoteOut
+from workflows.results import ResearchResult as ResearchResult
+from workflows.results import ResultStatus as ResultStatus
+from workflows.results import SourceOut as SourceOut
+from workflows.results import Status as Status
+from workflows.results import Telemetry as Telemetry
 from workflows.roles import RoleEffort
+from workflows.timeline import Span
 
 MAX_QUESTION_WORDS = 2000
 DEFAULT_PARALLEL = 5
@@ -100,52 +119,6 @@ class ResearchRequest(BaseModel):
     """A workflow that is signalled at each checkpoint."""
     report_changes: bool = False
     """Say what changed since the last run; for jobs a schedule starts."""
-
-
-class Phase(StrEnum):
-    STARTING = "starting"
-    PLANNING = "planning"
-    REVIEWING = "reviewing"
-    APPROVING = "approving"
-    RESEARCHING = "researching"
-    WRITING = "writing"
-    EVALUATING = "evaluating"
-    REFINING = "refining"
-    FINISHED = "finished"
-
-
-class Checkpoint(Record):
-    """A point the job can be taken up from: the whole state, stored under `key`."""
-
-    name: str
-    phase: Phase
-    at: str
-    turns: int
-    usd: float
-    key: str = ""
-
-
-class Parent(Record):
-    """Which run a job was taken up from, and where."""
-
-    id: str
-    run_id: str = ""
-    checkpoint: str
-    how: Literal["restart", "fork"]
-
-
-class Blocked(Record):
-    """Why a job waits for an operator, and what would let it go on."""
-
-    step: str
-    reason: str
-    remedy: str
-    since: str
-
-
-class UnreadableFile(Record):
-    uri: str
-    reason: str
 
 
 class CorpusReady(Record):
@@ -254,6 +227,8 @@ class ResearchState(BaseModel):
     """Ways of working the worker that runs this job knows, beyond those of the first release."""
     seconds: float = 0.0
     """How long the job had been worked on when this state was handed over."""
+    timeline: tuple[Span, ...] = ()
+    """Which step ran when, of this run and of those it was taken up from."""
 
     @property
     def limits(self) -> Limits:
@@ -273,150 +248,3 @@ class ResearchState(BaseModel):
         self.spend_by_role[role] = self.spend_by_role.get(role, Spend()) + spend
         if facet_id is not None:
             self.spend_by_facet[facet_id] = self.spend_by_facet.get(facet_id, Spend()) + spend
-
-
-class FacetStatus(Record):
-    id: str
-    title: str
-    status: str
-    claims: int = 0
-    sources: int = 0
-    turns: int = 0
-
-
-class Status(Record):
-    """A job at a glance; what `status` answers and the live view shows."""
-
-    id: str
-    phase: Phase
-    question: str
-    model: str
-    facets: tuple[FacetStatus, ...] = ()
-    gaps_open: int = 0
-    gaps_closed: int = 0
-    contradictions: int = 0
-    claims: int = 0
-    passes: int = 0
-    turns: int = 0
-    usd: float = 0.0
-    budget_usd: float | None = None
-    budget_tokens: int | None = None
-    checkpoints: tuple[str, ...] = ()
-    blocked: Blocked | None = None
-    paused: bool = False
-    finishing: bool = False
-    approve_by: str | None = None
-    """Until when the plan waits for a person's word; None where it does not."""
-    plan_changes: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    parent: Parent | None = None
-    stop_reason: StopReason | None = None
-
-
-# --- the result: report.json --------------------------------------------------------------------
-
-CoverageStatus = Literal["answered", "contested", "absent", "failed", "left_out"]
-ResultStatus = Literal["complete", "complete_with_gaps", "nothing_found"]
-
-
-class FacetOut(Record):
-    id: str
-    title: str
-    question: str
-    boundary: str = ""
-    reason: str = ""
-
-
-class PlanOut(Record):
-    kind: str
-    facets: tuple[FacetOut, ...] = ()
-    changes: tuple[str, ...] = ()
-
-
-class Coverage(Record):
-    facet_id: str
-    title: str = ""
-    status: CoverageStatus
-    reason: str
-    claims: int = 0
-    sources: int = 0
-    origins: int = 0
-    cycles: tuple[Cycle, ...] = ()
-    turns: int = 0
-    usd: float = 0.0
-
-
-class SourceOut(Record):
-    n: int | None = None
-    """The [n] it is cited by; None where it was read and not cited."""
-    id: str
-    uri: str
-    title: str
-    date: str | None
-    kind: str
-    authority: float
-    origin: str
-    sha256: str
-
-
-class ClaimOut(Record):
-    id: str
-    facet_id: str
-    text: str
-    verdict: Verdict
-    confidence: float
-    quotes: tuple[Quote, ...]
-    origins: int = 1
-    uncertain: str = ""
-    not_to_overstate: str = ""
-    notes: str = ""
-
-
-class PassOut(Record):
-    n: int
-    gaps_in: int
-    gaps_closed: int
-    turns: int
-    usd: float
-    seconds: float
-    stop_reason: StopReason | None = None
-
-
-class Telemetry(Record):
-    spawned: int = 0
-    parallel_max: int = 0
-    retry_rate: float = 0.0
-    partial_data_rate: float = 0.0
-    turns: int = 0
-    turns_bought_again: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    usd: float = 0.0
-    seconds: float = 0.0
-    follow_ups: int = 0
-    by_role: dict[str, Spend] = Field(default_factory=dict)
-
-
-class ResearchResult(Record):
-    """The report with its ledger: what `report.json` holds."""
-
-    id: str
-    question: str
-    status: ResultStatus
-    model: str
-    plan: PlanOut
-    coverage: tuple[Coverage, ...] = ()
-    sources: tuple[SourceOut, ...] = ()
-    claims: tuple[ClaimOut, ...] = ()
-    contradictions: tuple[Contradiction, ...] = ()
-    gaps: tuple[Gap, ...] = ()
-    passes: tuple[PassOut, ...] = ()
-    unreadable: tuple[UnreadableFile, ...] = ()
-    mended: tuple[str, ...] = ()
-    stop_reason: StopReason | None = None
-    parent: Parent | None = None
-    started_at: str = ""
-    changes: Changes | None = None
-    """What is otherwise than in the last run of its schedule; None where there was none."""
-    telemetry: Telemetry = Telemetry()
-    report_markdown: str

@@ -22,6 +22,7 @@ with workflow.unsafe.imports_passed_through():
     from pydantic import ValidationError
 
     from workflows.callers import MAX_LISTENERS, Join, Joined
+    from workflows.calls import group
     from workflows.commands import Approve, Change, Finish, Pause, Resume, Steer
     from workflows.contracts import (
         Blocked,
@@ -105,7 +106,11 @@ class ResearchWorkflow:
         self._approve_by = (workflow.now() + deadline).isoformat()
         await self._show()
         try:
-            await workflow.wait_condition(lambda: self._answer is not None, timeout=deadline)
+            await workflow.wait_condition(
+                lambda: self._answer is not None,
+                timeout=deadline,
+                timeout_summary="how long the plan waits for a person's word",
+            )
         except TimeoutError:
             self._answer = Approve(decision=approval.default)
         finally:
@@ -125,8 +130,9 @@ class ResearchWorkflow:
         self._said = []
         while True:
             try:
-                self._pass = await self._start_pass(n)
-                await self._repeat_orders()
+                with group("pass", n, f"pass {n}"):
+                    self._pass = await self._start_pass(n)
+                    await self._repeat_orders()
                 passed = await self._pass
                 break
             except ChildWorkflowError as error:
@@ -164,7 +170,7 @@ class ResearchWorkflow:
                 )
             except WorkflowAlreadyStartedError:
                 # A pass of an earlier run of this job is still closing.
-                await workflow.sleep(_CLOSING)
+                await workflow.sleep(_CLOSING, summary="an earlier run's pass is still closing")
         await self._steps.park(
             f"pass-{n}",
             "a pass of an earlier run is still open",

@@ -18,13 +18,14 @@ from workflows import acceptance, outcomes
 from workflows import gaps as gap_rules
 from workflows.briefs import Approach, Known, Reconciled, ResearchBrief, Researched
 from workflows.budget import Allowance, Spend
-from workflows.calls import Changed
+from workflows.calls import Changed, group
 from workflows.contracts import ResearchState
 from workflows.gaps import Gap
 from workflows.outcomes import Failed, FindingsRef, Partial, RateLimited
 from workflows.plan import Facet
 from workflows.policies import researching
 from workflows.pooling import Part, Pooling
+from workflows.timeline import timed
 
 WITHOUT_THE_LATE = "the report is begun without late facets"
 """A way of working that jobs of 0.3.0 and before did not know."""
@@ -98,7 +99,8 @@ class Investigation(Pooling):
             await asyncio.gather(*called_back, return_exceptions=True)
         parts = {task: work.result() for task, work in going.items() if task not in self._late}
         if any(part.ledger for part in parts.values()):
-            await self._pool([part for part in parts.values() if part.ledger])
+            with timed(self.state, "verify"):
+                await self._pool([part for part in parts.values() if part.ledger])
         return parts
 
     def _left(
@@ -146,15 +148,18 @@ class Investigation(Pooling):
         return part
 
     async def _pursued(self, assignment: Assignment) -> Part:
-        self._waiting.add(assignment.task)
-        try:
-            await workflow.wait_condition(lambda: self._ready(assignment))
-            findings, checked = await self._research(assignment)
-        finally:
-            self._waiting.discard(assignment.task)
-        if not findings:
-            return Part()
-        return await self._check(findings, checked, assignment.task, assignment.facet)
+        facet = assignment.facet
+        with group("facet", facet.id, facet.title):
+            self._waiting.add(assignment.task)
+            try:
+                await workflow.wait_condition(lambda: self._ready(assignment))
+                findings, checked = await self._research(assignment)
+            finally:
+                self._waiting.discard(assignment.task)
+            if not findings:
+                return Part()
+            with timed(self.state, "verify", facet.id):
+                return await self._check(findings, checked, assignment.task, facet)
 
     def _ready(self, assignment: Assignment) -> bool:
         """A facet waits for those it depends on, as long as they are in the plan."""
@@ -183,7 +188,10 @@ class Investigation(Pooling):
             again = outcomes.retry(outcome, retries)
             if again is not None:
                 if isinstance(outcome, RateLimited):
-                    await workflow.sleep(timedelta(seconds=outcome.retry_after_seconds))
+                    await workflow.sleep(
+                        timedelta(seconds=outcome.retry_after_seconds),
+                        summary="the provider's rate limit, then ask again",
+                    )
                 approach, previous = again, getattr(outcome, "reason", "")
                 retries += 1
                 follow_ups = ()
@@ -244,9 +252,10 @@ class Investigation(Pooling):
                 seconds=seconds,
             )
             try:
-                answer = await self._call(
-                    "research", brief, Researched, researching(seconds), assignment.facet.title
-                )
+                with timed(self.state, "research", assignment.facet.id):
+                    answer = await self._call(
+                        "research", brief, Researched, researching(seconds), assignment.facet.title
+                    )
             finally:
                 del self._promised[assignment.task]
                 self.state.running = tuple(

@@ -91,7 +91,7 @@ class Pooling(Calls):
                 )
                 policy = BATCHED if self.state.request.economy else THINKING
                 ruled = await self._call(
-                    "verify", brief, Verified, policy, f"{len(batch.groups)} conflicts"
+                    "verify", brief, Verified, policy, f"weigh {len(batch.groups)} groups of claims"
                 )
             self.state.book("verifier", ruled.spend)
             return ruled.rulings

@@ -7,24 +7,32 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from workflows.contracts import (
+from workflows.contracts import ResearchState
+from workflows.evidence import Cycle, Quote
+from workflows.ledger import Ledger, origin_count, origins
+from workflows.models import card
+from workflows.plan import Facet
+from workflows.report import CITATION, Draft, sections_by_facet
+from workflows.results import (
     ClaimOut,
     Coverage,
     CoverageStatus,
     FacetOut,
     PassOut,
     PlanOut,
+    QuoteOut,
     ResearchResult,
-    ResearchState,
     ResultStatus,
     SourceOut,
     Telemetry,
 )
-from workflows.evidence import Cycle
-from workflows.ledger import Ledger, origin_count, origins
-from workflows.models import card
-from workflows.plan import Facet
-from workflows.report import CITATION, Draft, sections_by_facet
+
+SUMMARY = "Summary"
+DISAGREE = "Where the sources disagree"
+MISSING = "What is missing"
+METHOD = "How this was researched"
+SOURCES = "Sources"
+"""The headings of the parts that are not a facet's."""
 
 _STATUS_WORDS: dict[CoverageStatus, str] = {
     "answered": "answered",
@@ -41,8 +49,11 @@ def publish(
     draft: Draft | None,
     cycles: Mapping[str, Sequence[Cycle]],
     seconds: float,
+    surroundings: Mapping[Quote, tuple[str, str]] | None = None,
 ) -> ResearchResult:
-    """The result of a job. `cycles` are each facet's rounds of retrieval, by facet id."""
+    """The result of a job. `cycles` are each facet's rounds of retrieval, by facet id;
+    `surroundings` is what stands before and after a quote in its source."""
+    around = surroundings or {}
     origin = origins(ledger)
     coverage = tuple(_coverage(state, ledger, origin, cycles))
     body = _body(state, draft) if draft else _nothing_found(state)
@@ -68,7 +79,7 @@ def publish(
                 text=claim.text,
                 verdict=claim.verdict,
                 confidence=claim.confidence,
-                quotes=claim.quotes,
+                quotes=tuple(_quote(quote, *around.get(quote, ("", ""))) for quote in claim.quotes),
                 origins=origin_count(claim, origin),
                 uncertain=claim.uncertain,
                 not_to_overstate=claim.not_to_overstate,
@@ -109,6 +120,8 @@ def publish(
             follow_ups=counters.follow_ups,
             by_role=state.spend_by_role,
         ),
+        documents=state.corpus.documents,
+        timeline=state.timeline,
         report_markdown="\n\n".join(
             [markdown, _method(state, coverage, draft), _source_list(sources)]
         ).strip()
@@ -120,13 +133,13 @@ def _body(state: ResearchState, draft: Draft) -> str:
     facets = state.plan.facets if state.plan else ()
     sections = sections_by_facet(draft)
     told = {entry.contradiction_id: entry.markdown for entry in draft.contradictions}
-    parts = [f"# {draft.title}", _head(state), "## Summary", draft.summary]
+    parts = [f"# {draft.title}", _head(state), f"## {SUMMARY}", draft.summary]
     for facet in facets:
         parts += [f"## {facet.title}", sections.get(facet.id, "")]
     if told:
-        parts += ["## Where the sources disagree", "\n\n".join(told.values())]
+        parts += [f"## {DISAGREE}", "\n\n".join(told.values())]
     if draft.gaps:
-        parts += ["## What is missing", draft.gaps]
+        parts += [f"## {MISSING}", draft.gaps]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -160,7 +173,7 @@ def _head(state: ResearchState) -> str:
 
 def _method(state: ResearchState, coverage: Iterable[Coverage], draft: Draft | None) -> str:
     """How the report came about, so that a reader can judge it."""
-    parts = ["## How this was researched"]
+    parts = [f"## {METHOD}"]
     rows = [
         f"| {_cell(c.title)} | {_STATUS_WORDS[c.status]} | {c.claims} | {c.sources} "
         f"| {c.origins} | {_cell(c.reason)} |"
@@ -204,7 +217,7 @@ def _source_list(sources: Iterable[SourceOut]) -> str:
         f"sha256 `{s.sha256[:12]}`"
         for s in cited
     ]
-    return "\n\n".join(["## Sources", "\n".join(lines)]) if lines else ""
+    return "\n\n".join([f"## {SOURCES}", "\n".join(lines)]) if lines else ""
 
 
 def _reading_order(markdown: str, numbers: Mapping[str, int]) -> dict[int, int]:
@@ -284,6 +297,10 @@ def _facet(facet: Facet) -> FacetOut:
         boundary=facet.boundary,
         reason=facet.reason,
     )
+
+
+def _quote(quote: Quote, before: str, after: str) -> QuoteOut:
+    return QuoteOut(**quote.model_dump(), before=before, after=after)
 
 
 def _source(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from temporalio import workflow
 
 with workflow.unsafe.imports_passed_through():
+    from workflows.calls import group
     from workflows.commands import Finish, Pause, Resume, Steer
     from workflows.contracts import Blocked, ResearchState
     from workflows.evidence import Record
@@ -36,10 +37,11 @@ class RefinementWorkflow:
 
         # Facets that came late were taken in before; they are written up here.
         caught_up = [gap for gap in state.gaps if gap.kind == LATE and gap.closed_in == n]
-        closed = len(caught_up) + await steps.research_gaps(n)
-        touched = {g.facet_id for g in state.gaps if g.closed_in == n}
-        await steps.write(revise=sorted(touched), n=n)
-        await steps.evaluate(n)
+        with group("pass", n, f"pass {n}"):
+            closed = len(caught_up) + await steps.research_gaps(n)
+            touched = {g.facet_id for g in state.gaps if g.closed_in == n}
+            await steps.write(revise=sorted(touched), n=n)
+            await steps.evaluate(n)
 
         state.passes += (
             Pass(

@@ -40,6 +40,7 @@ from workflows.investigation import WITHOUT_THE_LATE, Assignment, Investigation
 from workflows.keys import checkpoint_key
 from workflows.plan import fit, mend
 from workflows.policies import INDEXING, KEEPING, MECHANICAL, THINKING
+from workflows.timeline import timed
 
 
 class Steps(Investigation):
@@ -60,13 +61,14 @@ class Steps(Investigation):
             state.previous = PreviousRef(key=key)
 
     async def open_corpus(self) -> None:
-        opened = await self._call(
-            "open_corpus",
-            OpenCorpus(path=self.state.request.corpus),
-            CorpusOpened,
-            INDEXING,
-            "index the documents",
-        )
+        with timed(self.state, "open"):
+            opened = await self._call(
+                "open_corpus",
+                OpenCorpus(path=self.state.request.corpus),
+                CorpusOpened,
+                INDEXING,
+                "index the documents",
+            )
         self.state.corpus = opened.corpus
         if not self.state.checkpoints:
             await self.checkpoint("opened")
@@ -81,7 +83,8 @@ class Steps(Investigation):
             max_facets=self.state.limits.facets,
             notes=self.state.plan_notes,
         )
-        planned = await self._call("plan", brief, Planned, THINKING, "split the question")
+        with timed(self.state, "plan"):
+            planned = await self._call("plan", brief, Planned, THINKING, "split the question")
         self.state.plan = mend(planned.plan)
         self.state.book("planner", planned.spend)
 
@@ -95,7 +98,8 @@ class Steps(Investigation):
             plan=self._plan(),
             max_facets=self.state.limits.facets,
         )
-        reviewed = await self._call("review_plan", brief, Planned, THINKING, "review the plan")
+        with timed(self.state, "review"):
+            reviewed = await self._call("review_plan", brief, Planned, THINKING, "review the plan")
         request = self.state.request
         self.state.plan = fit(mend(reviewed.plan), request.effort, request.max_facets)
         self.state.reviewed = True
@@ -164,7 +168,8 @@ class Steps(Investigation):
             task=f"write-{n}",
         )
         summary = "write the report" if n == 0 else f"revise {len(revise)} sections"
-        written = await self._call("write", brief, Written, THINKING, summary)
+        with timed(self.state, "write"):
+            written = await self._call("write", brief, Written, THINKING, summary)
         self.state.draft, self.state.drafted = written.draft, n
         self.state.book("writer", written.spend)
         if n == 0:
@@ -187,7 +192,8 @@ class Steps(Investigation):
                 n=n,
                 task=f"evaluate-{n}",
             )
-            judged = await self._call("evaluate", brief, Evaluated, THINKING, "judge the draft")
+            with timed(self.state, "evaluate"):
+                judged = await self._call("evaluate", brief, Evaluated, THINKING, "judge the draft")
             self.state.gaps = gap_rules.merge(self.state.gaps, judged.gaps)
             self.state.book("evaluator", judged.spend)
         self.state.judged = n
@@ -277,7 +283,9 @@ class Steps(Investigation):
             finishing=self.state.finishing,
         )
         brief = PostOrders(job_id=self.state.id, orders=orders)
-        posted = await self._here("post_orders", brief, OrdersPosted, KEEPING)
+        posted = await self._here(
+            "post_orders", brief, OrdersPosted, KEEPING, "tell running subagents"
+        )
         return posted.ways if posted else ()
 
     # --- what briefs are made of ----------------------------------------------------------------

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from workflows.contracts import FacetStatus, Phase, ResearchState, Status
+import re
+from typing import TypedDict
+
+from workflows.contracts import FacetStatus, Phase, ResearchRequest, ResearchState, Status
 from workflows.gaps import open_gaps
 from workflows.outcomes import FindingsRef, SubagentOutcome
+
+_MARKS = {"waiting": "·", "running": "▸", "found": "✓", "partial": "◐"}
+_GAPS = {"open": "○", "closed": "✓", "absent": "∅", "failed": "✗"}
+_MOST = 30
+"""Gaps shown in the Temporal UI."""
+_SUMMARY = 160
 
 
 def standing(state: ResearchState) -> str:
@@ -71,15 +80,75 @@ def _findings(state: ResearchState, facet_id: str) -> FindingsRef | None:
     return outcome.findings if outcome else None
 
 
+class Introduction(TypedDict):
+    """What is said of a job when it is started; sealed where there are keys."""
+
+    static_summary: str
+    static_details: str
+    memo: dict[str, str]
+
+
+def introduction(request: ResearchRequest) -> Introduction:
+    """For the Temporal UI the question and its limits; for lists the question's beginning."""
+    limits = [f"effort {request.effort}"]
+    if request.budget.usd is not None:
+        limits.append(f"at most ${request.budget.usd:.2f}")
+    if request.budget.tokens is not None:
+        limits.append(f"at most {request.budget.tokens:,} tokens")
+    short = " ".join(request.question.split())
+    short = short if len(short) <= _SUMMARY else f"{short[: _SUMMARY - 1]}…"
+    return Introduction(
+        static_summary=short,
+        static_details=f"{_plain(request.question, 4000)}\n\n{request.model} · {', '.join(limits)}",
+        memo={"question": short},
+    )
+
+
 def details(state: ResearchState) -> str:
-    """Markdown for the Temporal UI: where the job stands, its plan, gaps and spend."""
-    lines = [f"**{state.phase}** · {state.spend.turns} turns · ${state.spend.usd:.2f}"]
+    """Markdown for the Temporal UI: where the job stands, its plan, gaps, contradictions, spend."""
+    blocks = [_headline(state), *_awaited(state)]
+    if facets := _facets(state):
+        blocks.append("\n".join(["**Plan**", "", *(_facet_line(facet) for facet in facets)]))
+    if state.gaps:
+        newest = sorted(state.gaps, key=lambda gap: gap.status != "open")
+        lines = [f"- {_GAPS[gap.status]} {_plain(gap.text, 160)}" for gap in newest[:_MOST]]
+        more = [f"- and {len(newest) - _MOST} more"] if len(newest) > _MOST else []
+        blocks.append("\n".join(["**Gaps**", "", *lines, *more]))
+    if state.ledger and state.ledger.contradictions:
+        blocks.append(f"**Contradictions**: {state.ledger.contradictions}")
+    return "\n\n".join(blocks)
+
+
+def _headline(state: ResearchState) -> str:
+    passes = sum(done.n > 0 for done in state.passes)
+    phase = f"{state.phase}, pass {passes + 1}" if state.phase is Phase.REFINING else state.phase
+    spent, limit = state.spend, state.request.budget
+    money = f"${spent.usd:.2f}" + (f" of ${limit.usd:.2f}" if limit.usd is not None else "")
+    tokens = f" · {spent.tokens:,} of {limit.tokens:,} tokens" if limit.tokens is not None else ""
+    return f"**{phase}** · {spent.turns} turns · {money}{tokens}"
+
+
+def _awaited(state: ResearchState) -> list[str]:
+    """Whose word is needed, where one is."""
     if state.blocked:
-        lines.append(f"**blocked** at {state.blocked.step}: {state.blocked.remedy}")
+        why = f"{_plain(state.blocked.reason, 300)}; {_plain(state.blocked.remedy, 300)}"
+        return [f"**blocked** at {_plain(state.blocked.step, 80)}: {why}"]
     if state.paused:
-        lines.append("**paused**: resume it to go on")
+        return ["**paused**: resume it to go on"]
     if state.phase is Phase.APPROVING:
-        lines.append("**the plan waits for approval**")
-    lines += [f"- {f.id}: {f.status}, {f.claims} claims" for f in _facets(state)]
-    lines += [f"- gap {gap.id}: {gap.status}" for gap in state.gaps]
-    return "\n".join(lines)
+        return ["**the plan waits for approval**"]
+    return ["**finishing** with what there is"] if state.finishing else []
+
+
+def _facet_line(facet: FacetStatus) -> str:
+    numbers = ((facet.claims, "claims"), (facet.sources, "sources"), (facet.turns, "turns"))
+    found = "".join(f", {count} {name}" for count, name in numbers if count)
+    mark = _MARKS.get(facet.status, "✗")
+    return f"- {mark} {_plain(facet.title, 120)}: {facet.status.replace('_', ' ')}{found}"
+
+
+def _plain(text: str, length: int) -> str:
+    """One line of text that is not taken for Markdown."""
+    text = " ".join(text.split())
+    text = text if len(text) <= length else f"{text[: length - 1]}…"
+    return re.sub(r"([\\`*_\[\]<>#|!])", r"\\\1", text)

@@ -186,7 +186,7 @@ async def test_what_a_running_job_shows_the_ui_is_sealed(done: Done) -> None:
         answer = await client.workflow_service.query_workflow(asked)
     assert [sealed(p) for p in answer.query_result.payloads] == [True]
     [opened] = await Codec(ring_of(done.keys)).decode(answer.query_result.payloads)
-    assert b"zephyrine-bonds: found" in opened.data
+    assert b"Zephyrine bonds: found" in opened.data
 
 
 async def test_whoever_lacks_the_key_is_told_which(done: Done) -> None:

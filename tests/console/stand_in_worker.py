@@ -2,7 +2,8 @@
 
 It keeps checkpoints, waits for approval and hears what operators say. What it is asked decides the
 rest: `hold` keeps it busy until a file `go` is in the state folder or it is to finish; `block` puts
-it aside until it is resumed; `fail` fails it; `pass` opens a pass that lasts until it is cancelled;
+it aside until it is resumed; `struggle` sends out a subagent that fails at its first try and waits
+for the next; `fail` fails it; `pass` opens a pass that lasts until it is cancelled;
 `nothing` finds nothing; `big` returns a result far over the payload threshold. What was taken up
 from a checkpoint neither blocks nor fails.
 """
@@ -16,7 +17,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from temporalio import activity, workflow
-from temporalio.common import SearchAttributeKey
+from temporalio.common import RetryPolicy, SearchAttributeKey
 from temporalio.exceptions import ApplicationError
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 from temporalio.workflow import ParentClosePolicy
@@ -66,6 +67,12 @@ async def released() -> bool:
 
 
 @activity.defn
+async def research() -> None:
+    activity.heartbeat({"role": "researcher", "facet": "f", "turns": 4, "sources": 2})
+    raise ApplicationError("the provider is overloaded")
+
+
+@activity.defn
 async def keep(brief: KeepCheckpoint) -> None:
     store = open_store(Settings.read(os.environ).store)
     await store.put_async(brief.key, brief.state.model_dump_json().encode())
@@ -111,6 +118,12 @@ class StandIn:
         while "hold" in asked and not now.finishing and not await self._released():
             await workflow.sleep(0.2)
             await workflow.wait_condition(lambda: not now.paused)
+        if "struggle" in asked:
+            await workflow.execute_activity(
+                research,
+                start_to_close_timeout=SOON,
+                retry_policy=RetryPolicy(initial_interval=timedelta(minutes=10)),
+            )
         if "fail" in asked and now.parent is None:
             raise ApplicationError("the moon is in the way", non_retryable=True)
         if "block" in asked and now.parent is None:
@@ -231,7 +244,7 @@ async def main() -> None:
         client,
         task_queue=TASK_QUEUE,
         workflows=[StandIn, StandInPass],
-        activities=[released, keep],
+        activities=[released, research, keep],
         workflow_runner=UnsandboxedWorkflowRunner(),
         sticky_queue_schedule_to_start_timeout=timedelta(seconds=3),
         no_remote_activities=settings.parallel_subagents == 0,

@@ -17,7 +17,7 @@ from .conftest import ROOT, Place, call, eventually, processes
 GOOD = ("--corpus", "docs")
 COMMANDS = ("run", "start", "watch", "status", "plan", "result", "list", "roles", "approve",
             "steer", "pause", "resume", "finish", "cancel", "checkpoints", "restart",
-            "fork")  # fmt: skip
+            "fork", "gaps", "serve", "schedule")  # fmt: skip
 Served = tuple[Place, Server]
 
 
@@ -43,6 +43,12 @@ def test_help_opens_without_what_is_slow_to_load() -> None:
         assert f" {command} " in ended.stdout
     assert "temporalio" not in ended.stderr
     assert "pydantic" not in ended.stderr
+
+
+def test_every_command_shows_how_it_is_typed() -> None:
+    for command in (set(COMMANDS) - {"schedule"}) | {"schedule create", "schedule list"}:
+        said = call(*command.split(), "--help")[1]
+        assert f"python starter.py {command} " in " ".join(said.split()), command
 
 
 def test_an_interrupted_job_leaves_no_process_and_is_taken_up_again(place: Place) -> None:

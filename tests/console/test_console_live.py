@@ -1,20 +1,27 @@
-"""A running job is shown calmly: a line per change, or a table that fits eighty columns."""
+"""A running job is shown calmly: a line per change, or a view that fits its window."""
 
 from __future__ import annotations
 
 import io
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
+from rich.console import Console
 
-from console.live import LinesView, TableView, summary, view
+from console.live import summary, view
+from console.live_lines import LinesView
+from console.live_table import TableView, picture
+from console.progress import Progress, Waiting, needs
 from workflows.contracts import FacetStatus, Phase, Status
+from workflows.gaps import Gap, GapStatus
 
 from .results import finished
 
 LONG = "The governance of offshore wind permitting across the northern provinces, in detail"
 
 
-def job(phase: Phase, first: str, claims: int = 0, **more: object) -> Status:
+def job(phase: Phase, first: str, claims: int = 0, **more: Any) -> Status:
     facets = (
         FacetStatus(id="a", title="Prices", status=first, claims=claims, sources=claims // 2),
         FacetStatus(id="b", title=LONG, status="timed_out"),
@@ -23,18 +30,50 @@ def job(phase: Phase, first: str, claims: int = 0, **more: object) -> Status:
     return Status.model_validate(told | more)
 
 
+def seen(status: Status, *waiting: Waiting, **more: Any) -> Progress:
+    since = datetime.now(UTC) - timedelta(seconds=3725)
+    return Progress(status, waiting, needs=needs(status), since=since, **more)
+
+
+def gap(name: str, status: GapStatus = "open") -> Gap:
+    text = f"Nothing is said on {name}."
+    return Gap(id=name, kind="missing", facet_id="a", text=text, question="?", status=status)
+
+
+def researching(**more: Any) -> Waiting:
+    since = datetime.now(UTC) - timedelta(seconds=75)
+    return Waiting("researching Prices", since, "a", **more)
+
+
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def drawn(now: Progress, width: int, **options: Any) -> str:
+    stream = io.StringIO()
+    console = Console(file=stream, width=width, no_color=True)
+    console.print(picture(now, width, **options))
+    return stream.getvalue()
 
 
 def test_lines_are_printed_for_changes_only() -> None:
     stream = io.StringIO()
     lines = LinesView(stream)
     for _ in range(3):
-        lines.show(job(Phase.RESEARCHING, "running"))
-    lines.show(job(Phase.RESEARCHING, "found", 4))
-    lines.show(job(Phase.REFINING, "found", 4, gaps_open=2, turns=7, usd=0.5, budget_usd=2))
+        lines.show(seen(job(Phase.RESEARCHING, "running"), researching()))
+    lines.show(seen(job(Phase.RESEARCHING, "found", 4)))
+    refining = job(Phase.REFINING, "found", 4, gaps_open=2, turns=7, usd=0.5, budget_usd=2)
+    lines.show(seen(refining, gaps=(gap("tides"), gap("moons"))))
+    closed = refining.model_copy(update={"gaps_open": 1, "gaps_closed": 1})
+    lines.show(seen(closed, gaps=(gap("tides", "closed"), gap("moons"))))
 
     assert stream.getvalue().splitlines() == [
         "researching",
@@ -42,19 +81,47 @@ def test_lines_are_printed_for_changes_only() -> None:
         f"  ✗ {LONG}: timed out",
         "  ✓ Prices: found, 4 claims from 2 sources",
         "refining pass 1 · 7 turns · $0.50 of $2.00",
+        "  ○ gap: Nothing is said on tides.",
+        "  ○ gap: Nothing is said on moons.",
         "  gaps: 2 open, 0 closed",
+        "  ✓ gap closed: Nothing is said on tides.",
+        "  gaps: 1 open, 1 closed",
     ]
+
+
+def test_a_quiet_job_says_what_it_waits_for_once_a_minute() -> None:
+    stream, clock = io.StringIO(), Clock()
+    lines = LinesView(stream, clock)
+    now = seen(job(Phase.RESEARCHING, "running"), researching(turns=3), researching())
+    for clock.now in (0.0, 30.0, 59.0, 61.0, 90.0, 122.0):
+        lines.show(now)
+    said = stream.getvalue().splitlines()[3:]
+    assert [line.startswith("  still researching Prices (1:1") for line in said] == [True, True]
+    assert said[0].endswith(", 3 turns), and 1 more")
+
+
+def test_a_failure_that_is_tried_again_is_told_once() -> None:
+    stream = io.StringIO()
+    lines = LinesView(stream)
+    soon = datetime.now(UTC) + timedelta(seconds=90)
+    again = researching(started=False, attempt=2, last_failure="overloaded\x1b[2J", retry_at=soon)
+    for _ in range(3):
+        lines.show(seen(job(Phase.RESEARCHING, "running"), again))
+    (told,) = [line for line in stream.getvalue().splitlines() if "try 2" in line]
+    assert told.startswith("  ! researching Prices (1:1")
+    assert ", again in " in told
+    assert told.endswith("last: overloaded [2J"), "what could steer a terminal is not passed on"
 
 
 def test_a_job_that_waits_says_for_whom() -> None:
     stream = io.StringIO()
     lines = LinesView(stream)
-    block = {"step": "plan", "reason": "no key", "remedy": "set one", "since": "now"}
-    lines.show(job(Phase.APPROVING, "waiting", approve_by="2026-11-02T10:00:00+00:00"))
+    block = {"step": "plan", "reason": "no key", "remedy": "set one, then resume", "since": "now"}
+    lines.show(seen(job(Phase.APPROVING, "waiting", approve_by="2026-11-02T10:00:00+00:00")))
     for _ in range(2):
-        lines.show(job(Phase.APPROVING, "waiting", paused=True))
-    lines.show(job(Phase.APPROVING, "waiting"))
-    lines.show(job(Phase.APPROVING, "waiting", blocked=block, paused=True))
+        lines.show(seen(job(Phase.APPROVING, "waiting", paused=True)))
+    lines.show(seen(job(Phase.APPROVING, "waiting")))
+    lines.show(seen(job(Phase.APPROVING, "waiting", blocked=block, paused=True)))
 
     said = [line for line in stream.getvalue().splitlines() if ": waiting" not in line][1:]
     assert said == [
@@ -63,28 +130,56 @@ def test_a_job_that_waits_says_for_whom() -> None:
         f"  ✗ {LONG}: timed out",
         "  paused: `python starter.py resume j` sends it on",
         "  goes on",
-        "  blocked at plan",
+        "  blocked at plan: no key; set one, then `python starter.py resume j`",
     ]
 
 
-def test_the_table_fits_eighty_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_the_view_fits_its_window(width: int) -> None:
+    status = job(
+        Phase.REFINING, "found", 1234, contradictions=3, turns=99, usd=1.5, budget_usd=2.0,
+        question="Why " * 60, paused=True,
+    )  # fmt: skip
+    shown = drawn(seen(status, researching(turns=6, sources=12), gaps=(gap("tides"),)), width,
+                  gaps=(gap("tides"),))  # fmt: skip
+    assert max(len(line) for line in shown.splitlines()) <= width
+    rail = " ".join(shown.replace("\N{NO-BREAK SPACE}", " ").split())
+    assert "✓ research ✓ write ✓ evaluate ▸ pass 1 · publish" in rail
+    for words in ("1:02:05", "1,234", "running 1:1", "timed out", "3 contradictions",
+                  "99 turns · $1.50 of $2.00 ████████████░░░░ 75%", "Nothing is said on tides",
+                  "paused: `python starter.py resume"):  # fmt: skip
+        assert words in shown
+    assert "now researching Prices (1:1" in shown
+
+
+def test_many_facets_leave_room_for_the_rest() -> None:
+    facets = [FacetStatus(id=str(n), title=f"Facet {n}", status="waiting") for n in range(40)]
+    facets[30] = facets[30].model_copy(update={"status": "running"})
+    status = job(Phase.RESEARCHING, "found").model_copy(update={"facets": tuple(facets)})
+    shown = drawn(seen(status), 80, room=8)
+    assert "Facet 30" in shown, "one that works is shown before those that wait"
+    assert "and 33 more: 33 waiting" in shown
+    assert len(shown.splitlines()) < 16
+
+
+def test_a_view_that_was_left_stays_readable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.setenv("TERM", "dumb")
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("NO_COLOR", "1")
     stream = Terminal()
     with TableView(stream) as table:
         table.say("[bold]not markup[/bold]")
-        table.show(job(Phase.REFINING, "found", 1234, contradictions=3, turns=99, paused=True))
-    shown = stream.getvalue()
-    assert "[bold]not markup[/bold]" in shown
-    assert "3 contradictions" in shown
-    assert "paused: `python starter.py resume j`" in shown
-    assert "1234" in shown
-    assert max(len(line) for line in shown.splitlines()) <= 80
+        table.show(seen(job(Phase.RESEARCHING, "found", 12)))
+    assert "[bold]not markup[/bold]" in stream.getvalue()
+    assert "✓  Prices" in stream.getvalue()
 
 
-def test_a_terminal_gets_the_table_and_a_pipe_the_lines() -> None:
+def test_a_terminal_gets_the_table_and_all_else_the_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
     assert isinstance(view(Terminal()), TableView)
     assert isinstance(view(io.StringIO()), LinesView)
+    monkeypatch.setenv("TERM", "dumb")
+    assert isinstance(view(Terminal()), LinesView), "it cannot redraw"
 
 
 def test_the_summary_is_one_line() -> None:

@@ -6,24 +6,30 @@ import base64
 import hashlib
 import re
 from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from console.faults import ConsoleError
 from console.outputs import write
-from console.page import page
-from console.prose import to_html
+from console.report import page
+from console.report.backing import Backing
+from console.report.markup import lasted, usd
+from console.report.prose import Prose
+from console.report.timeline import Axis
+from workflows.contracts import ResearchResult
+from workflows.timeline import Span
 
-from .results import finished
+from .results import ferry, finished
 
 HOSTILE = (
     '<script>alert(1)</script><img src=x onerror=alert(2)> " \' onmouseover="x" '
     "</title></style><style>@import url(//evil.example)</style> ![i](http://evil.example/p.png) "
     "[go](javascript:alert(3)) [d](data:text/html;base64,x) <javascript:alert(4)> "
-    "<http://ok.example> &lt;b&gt; <!-- --> ]]> {{7*7}}"
+    "<http://ok.example> &lt;b&gt; <!-- --> ]]> {{7*7}} </script> [1]: javascript:alert(5)"
 )
-FORBIDDEN = {"script", "img", "iframe", "object", "embed", "link", "form", "base", "svg", "video"}
+FORBIDDEN = {"img", "iframe", "object", "embed", "link", "form", "base", "video"}
 
 
 class Reader(HTMLParser):
@@ -31,15 +37,15 @@ class Reader(HTMLParser):
 
     def __init__(self, text: str) -> None:
         super().__init__()
-        self.tags: set[str] = set()
+        self.tags: list[str] = []
         self.attributes: set[str] = set()
         self.links: list[str] = []
         self.ids: list[str] = []
-        self.styles: list[str] = []
+        self.raw: dict[str, list[str]] = {"style": [], "script": []}
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.add(tag)
+        self.tags.append(tag)
         for name, value in attrs:
             self.attributes.add(name)
             if name in ("href", "src"):
@@ -48,28 +54,58 @@ class Reader(HTMLParser):
                 self.ids.append(value or "")
 
     def handle_data(self, data: str) -> None:
-        if self.cdata_elem == "style":
-            self.styles.append(data)
+        if self.cdata_elem in self.raw:
+            self.raw[self.cdata_elem].append(data)
+
+
+def html(markdown: str, result: ResearchResult | None = None) -> str:
+    return Prose(Backing(result or ferry())).to_html(markdown, "Cost")
+
+
+def section(text: str, name: str) -> str:
+    (found,) = re.findall(rf'<section id="{name}".*?</section>', text, re.DOTALL)
+    return str(found)
+
+
+# --- safe ---------------------------------------------------------------------------------------
 
 
 def test_hostile_text_stays_text_wherever_it_stands() -> None:
     read = Reader(page(finished(HOSTILE)))
 
-    assert not read.tags & FORBIDDEN
-    assert len(read.styles) == 1
+    assert not set(read.tags) & FORBIDDEN
+    assert read.tags.count("script") == read.tags.count("style") == 1
     assert not {name for name in read.attributes if name.startswith("on")}
     assert not read.attributes & {"src", "style", "srcdoc", "action"}
     assert all(link.startswith(("#", "https://", "http://")) for link in read.links), read.links
 
 
-def test_the_policy_allows_the_pages_own_style_and_nothing_else() -> None:
-    text = page(finished("plain"))
+@pytest.mark.parametrize("kind", ["style", "script"])
+def test_the_policy_allows_the_pages_own_style_and_nothing_else(kind: str) -> None:
+    """And its own script, which is named by its hash as the style is."""
+    text = page(finished(HOSTILE))
     (policy,) = re.findall(r'Content-Security-Policy" content="([^"]*)"', text)
-    (style,) = re.findall(r"<style>(.*?)</style>", text, re.DOTALL)
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    digest = hashlib.sha256("".join(Reader(text).raw[kind]).encode()).digest()
+    assert f"{kind}-src 'sha256-{base64.b64encode(digest).decode()}';" in policy
     assert policy.startswith("default-src 'none'")
-    assert f"style-src 'sha256-{digest}'" in policy
+    assert policy.endswith("base-uri 'none'; form-action 'none'")
     assert "unsafe" not in policy
+
+
+def test_nothing_is_fetched_from_anywhere() -> None:
+    text = page(ferry())
+    assert not re.findall(r"@import|url\(|fetch\(|XMLHttpRequest|\bimport\(", text)
+
+
+@pytest.mark.parametrize("result", [ferry(), finished("word"), finished(HOSTILE)])
+def test_every_link_within_the_page_leads_somewhere(result: ResearchResult) -> None:
+    read = Reader(page(result))
+    inside = {link[1:] for link in read.links if link.startswith("#")}
+    assert inside - set(read.ids) == set()
+    assert len(read.ids) == len(set(read.ids))
+
+
+# --- citations ----------------------------------------------------------------------------------
 
 
 def test_every_citation_leads_to_a_source_with_its_quotes() -> None:
@@ -77,18 +113,111 @@ def test_every_citation_leads_to_a_source_with_its_quotes() -> None:
     read = Reader(text)
     cites = [link[1:] for link in read.links if link.startswith("#source-")]
     assert {"source-1", "source-2"} == set(cites)
-    assert set(cites) <= set(read.ids)
     assert "[9]" in text, "a number without a source stays as it was written"
     assert text.index('id="source-1"') < text.index("word quoted 1") < text.index('id="source-2"')
     assert "1 more read and not cited" in text
 
 
+def test_a_citation_names_the_quotes_its_sentence_rests_on() -> None:
+    text = html("Six new vessels are to be built [1]. The oldest vessel is kept as a reserve [1].")
+    assert re.findall(r'data-quotes="([^"]*)"', text) == ["q-1-2", "q-1-3"]
+
+
+def test_other_figures_are_not_what_a_sentence_rests_on() -> None:
+    told = "The programme will cost EUR {} million [1]."
+    assert 'data-quotes="q-1-1"' in html(told.format("214.6"))
+    assert "data-quotes" not in html(told.format("999.9"))
+
+
+def test_a_sentence_that_tells_no_quote_pretends_nothing() -> None:
+    assert html("Of insurance nothing is known at all [1].").count("data-quotes") == 0
+
+
+def test_a_quote_stands_once_whatever_rests_on_it() -> None:
+    result = ferry()
+    twin = result.claims[0].model_copy(update={"id": "c9", "text": "It is dear.", "uncertain": "?"})
+    text = page(result.model_copy(update={"claims": (*result.claims, twin)}))
+    assert text.count("What stands before c1") == 1
+    assert "It is dear." in text
+
+
+def test_a_text_cannot_make_a_citation_lead_elsewhere() -> None:
+    text = html("Fact [1].\n\n[1]: https://evil.example\n")
+    assert 'href="#source-1"' in text
+    assert 'href="https://evil.example' not in text
+
+
+# --- contradictions -----------------------------------------------------------------------------
+
+
 def test_both_sides_of_a_contradiction_stand_beside_each_other() -> None:
-    text = page(finished("word"))
-    (sides,) = re.findall(r'<div class="sides">(.*?)</article>', text, re.DOTALL)
+    shown = section(page(ferry()), "disputes")
+    (sides,) = re.findall(r'<div class="sides">(.*?)</article>', shown, re.DOTALL)
     assert sides.count('class="side"') == 2
-    assert 'href="#source-1"' in sides
-    assert 'href="#source-2"' in sides
+    for piece in ("EUR 214.6 million", "EUR 151.2 million", "vessels only", "2025-06-17",
+                  'href="#source-1" data-quotes="q-1-1"', 'href="#source-2"',
+                  "They may not count the same thing."):  # fmt: skip
+        assert piece in sides
+
+
+def test_a_contested_sentence_and_its_contradiction_lead_to_each_other() -> None:
+    text = page(ferry())
+    cost, disputes = section(text, "facet-1"), section(text, "disputes")
+    assert cost.count('href="#dispute-1"') == 2, "each side is told once"
+    assert 'id="met-1-1"' in cost
+    assert '<a href="#met-1-1">Cost</a>' in disputes
+    assert '<a href="#met-1-2">again</a>' in disputes
+    assert "dispute" not in section(text, "facet-2"), "what is not contested is not called so"
+
+
+def test_the_writers_own_remark_becomes_the_link() -> None:
+    remark = "A fact [1]. (Contested, see “What the programme costs”.) And more."
+    text = html(remark)
+    assert 'href="#dispute-1"' in text
+    assert "(Contested" not in text
+    assert "(Contested, see “something else”.)" in html("A fact [1]. (Contested, see “something"
+                                                        " else”.)")  # fmt: skip
+
+
+# --- the rest of the page -----------------------------------------------------------------------
+
+
+def test_who_has_only_the_page_can_answer() -> None:
+    text = page(ferry())
+    head = text[text.index("<header>") : text.index("</header>")]
+    for piece in ("2 of 3", "$0.73", "13 turns", "1 min 2 s", "2026-03-01", "of 12 documents",
+                  "model offline", "complete, with gaps"):  # fmt: skip
+        assert piece in head, piece
+    missing = section(text, "missing")
+    for piece in ("Nothing is known of insurance.", "Who insures the ferries?", "absent",
+                  "ferry insurance", "closed in pass 1"):  # fmt: skip
+        assert piece in missing, piece
+    made = section(text, "made")
+    for piece in ("1 turn was bought again", "researcher", "$0.61", "$0.31", "120,000"):
+        assert piece in made, piece
+
+
+def test_title_and_heading_are_the_drafts() -> None:
+    text = page(ferry())
+    assert "<title>What the ferries cost</title>" in text
+    assert '<h1 dir="auto">What the ferries cost</h1>' in text
+    assert "What will the ferries cost, and who insures them?" in text
+
+
+def test_the_map_leads_from_each_facet_to_its_section() -> None:
+    tiles = section(page(ferry()), "coverage")
+    for n, status in ((1, "answered, contested"), (2, "answered"), (3, "searched, absent")):
+        assert f'href="#facet-{n}"' in tiles
+        assert f">{status}</span>" in tiles
+
+
+def test_headings_skip_no_level() -> None:
+    markdown = "# T\n\n## Cost\n\n# one\n\n##### two\n\n###### three\n\n## Sources\n\n#### four\n"
+    levels = [int(tag[1]) for tag in Reader(page(finished("word", markdown))).tags
+              if re.fullmatch(r"h\d", tag)]  # fmt: skip
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in pairwise(levels)), levels
 
 
 def test_the_reports_own_list_of_sources_is_not_shown_twice() -> None:
@@ -99,18 +228,53 @@ def test_the_reports_own_list_of_sources_is_not_shown_twice() -> None:
 
 
 def test_the_markdown_of_a_report_is_rendered() -> None:
-    html = to_html("## H\n\n- **b** _i_ [1]\n\n| a | b |\n|---|---|\n| 1 | `[1]` |\n", {1})
-    for piece in ("<h2>H</h2>", "<li>", "<strong>b</strong>", "<em>i</em>", "<td>1</td>"):
-        assert piece in html
-    assert html.count("#source-1") == 1, "what is code is not a citation"
+    text = html("### H\n\n- **b** _i_ [1]\n\n| a | b |\n|---|---|\n| 1 | `[1]` |\n")
+    for piece in ("<h3>H</h3>", "<li>", "<strong>b</strong>", "<em>i</em>", "<td>1</td>"):
+        assert piece in text
+    assert text.count("#source-1") == 1, "what is code is not a citation"
+
+
+def test_two_chapters_of_one_name_are_two() -> None:
+    markdown = "# T\n\n## Cost\n\nOne.\n\n## Cost\n\nTwo.\n"
+    text = page(ferry().model_copy(update={"report_markdown": markdown}))
+    assert "One." in section(text, "facet-1")
+    assert "Two." in section(text, "part-2")
 
 
 def test_a_report_without_anything_still_makes_a_page() -> None:
     empty = finished("q").model_copy(
         update={"coverage": (), "sources": (), "claims": (), "contradictions": (), "gaps": (),
-                "passes": (), "unreadable": (), "report_markdown": ""}
+                "passes": (), "unreadable": (), "timeline": (), "report_markdown": ""}
     )  # fmt: skip
-    assert "No language model was used" in page(empty)
+    text = page(empty)
+    read = Reader(text)
+    assert "No language model was used" in text
+    assert {link[1:] for link in read.links} - set(read.ids) == set()
+
+
+def test_a_night_of_waiting_does_not_squeeze_the_timeline() -> None:
+    axis = Axis(
+        [Span(step="plan", began=0, ended=10), Span(step="write", began=40_000, ended=40_010)]
+    )
+    assert axis.pauses == [(10, 40_000)]
+    assert axis.at(10) == pytest.approx(0.485, abs=0.02)
+    assert axis.at(40_010) == pytest.approx(1.0)
+    assert axis.second_at(axis.at(5)) == pytest.approx(5, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [(0, "0 s"), (18.26, "18.3 s"), (62, "1 min 2 s"), (3600, "1 h"), (93_600, "1 d 2 h")],
+)
+def test_times_are_said_in_the_units_people_use(seconds: float, said: str) -> None:
+    assert lasted(seconds) == said
+
+
+def test_small_sums_are_not_rounded_to_nothing() -> None:
+    assert [usd(0), usd(0.0042), usd(1234.5)] == ["$0.00", "$0.0042", "$1,234.50"]
+
+
+# --- the files ----------------------------------------------------------------------------------
 
 
 def test_the_files_appear_whole_and_nothing_else_with_them(tmp_path: Path) -> None:

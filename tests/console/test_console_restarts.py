@@ -56,7 +56,7 @@ def test_checkpoints_are_listed_with_what_they_hold(configured: Place) -> None:
     said = call("checkpoints", "kept")[1]
     lines = [line.split() for line in said.splitlines()]
     assert [line[0] for line in lines[:3]] == ["run", "planned", "researched"]
-    assert "1 facets, 1 outcomes, 2 claims" in said
+    assert "1 facet, 1 outcome, 2 claims" in said
     assert "restart kept --from NAME` or `fork kept --from NAME`" in said
     rows = json.loads(call("checkpoints", "kept", "--json")[1])
     assert [(row["phase"], row["facets"], row["draft"]) for row in rows] == [

@@ -218,7 +218,7 @@ async def _history(handle: Handle) -> list[HistoryEvent]:
 def comparable(result: ResearchResult, corpus: Path) -> JsonObject:
     """The report without what differs from run to run: names of the run, clocks, what it cost."""
     found = result.model_dump(
-        mode="json", exclude={"telemetry", "id", "model", "parent", "started_at"}
+        mode="json", exclude={"telemetry", "timeline", "id", "model", "parent", "started_at"}
     )
     for part in (*found["passes"], *found["coverage"]):
         for clock in ("seconds", "usd"):

@@ -111,3 +111,25 @@ async def test_who_has_just_woken_waits_for_an_objection_before_it_acts(
         with pytest.raises(asyncio.CancelledError):
             await late
     assert bought == ["turn"]
+
+
+async def test_who_looks_is_told_how_far_a_subagent_is() -> None:
+    told: list[object] = []
+    heard = asyncio.Event()
+    env = environment(60)
+
+    def beat(*details: object) -> None:
+        told.extend(details)
+        if details and details[0].get("turns") == 2:  # type: ignore[attr-defined]
+            heard.set()
+
+    env.on_heartbeat = beat
+
+    async def body() -> None:
+        async with beating(every=0.01):
+            heartbeat.show(role="researcher", facet="costs")
+            heartbeat.show(turns=2, sources=5)
+            await heard.wait()
+
+    await env.run(body)
+    assert told[-1] == {"role": "researcher", "facet": "costs", "turns": 2, "sources": 5}

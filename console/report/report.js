@@ -1,0 +1,219 @@
+/* A citation opens the quotes its sentence rests on, in their context. All it shows stands in the
+   page already, in the list of sources: it is copied, never made from text. */
+"use strict";
+(() => {
+  const panel = document.getElementById("panel");
+  const wide = matchMedia("(min-width: 74rem)");
+  let opener = null;
+
+  const make = (name, kind, text) => {
+    const element = document.createElement(name);
+    if (kind) element.className = kind;
+    if (text) element.textContent = text;
+    return element;
+  };
+
+  const copy = (element) => {
+    const copied = element.cloneNode(true);
+    copied.removeAttribute("id");
+    return copied;
+  };
+
+  /* The words before a citation, back to the citation before it. */
+  const sentence = (cite) => {
+    const block = cite.closest(".side, li, p, td, blockquote");
+    const said = block.querySelector(":scope > .position");
+    const range = document.createRange();
+    if (said) {
+      range.selectNodeContents(said);
+      return range;
+    }
+    const marks = [...block.querySelectorAll("a.cite, a.dispute")];
+    range.selectNodeContents(block);
+    range.setEndBefore(cite);
+    for (let i = marks.indexOf(cite) - 1; i >= 0; i -= 1) {
+      const between = document.createRange();
+      between.setStartAfter(marks[i]);
+      between.setEnd(range.endContainer, range.endOffset);
+      if (/[\p{L}\p{N}]/u.test(between.toString())) {
+        range.setStart(between.startContainer, between.startOffset);
+        const next = marks[i].nextSibling;
+        /* The stop that follows the citation before is not part of the sentence. */
+        if (next instanceof Text) range.setStart(next, next.data.match(/^[\s.,;:!?)]*/)[0].length);
+        break;
+      }
+      range.setEndBefore(marks[i]);
+    }
+    return range;
+  };
+
+  const shorter = (text) => (text.length > 320 ? `${text.slice(0, 320).replace(/\s\S*$/, "")} …` : text);
+
+  /* A quote as the list of sources has it, set into what stands about it. */
+  const inContext = (quote) => {
+    const copied = copy(quote);
+    const block = copied.querySelector("blockquote");
+    const { before, after } = block.dataset;
+    const words = make("mark", "", block.textContent);
+    block.replaceChildren(make("span", "near", before), words, make("span", "near", after));
+    return copied;
+  };
+
+  const list = (quotes) => {
+    const made = make("ol", "quotes");
+    made.append(...quotes.map(inContext));
+    return made;
+  };
+
+  const fill = (cite, source, range) => {
+    const bar = make("div", "bar");
+    const close = make("button", "", "Close");
+    close.type = "button";
+    close.addEventListener("click", shut);
+    bar.append(make("span", "", `Source ${source.id.replace("source-", "")}`), close);
+    const inside = make("div", "inside");
+    const title = make("h2");
+    title.id = "panel-h";
+    title.tabIndex = -1;
+    title.append(...[...source.querySelector("h3").childNodes].slice(1).map((n) => n.cloneNode(true)));
+    title.dir = "auto";
+    inside.append(title, copy(source.querySelector(".facts")));
+
+    const all = [...source.querySelectorAll(".quote")];
+    const named = (cite.dataset.quotes || "").split(" ").filter(Boolean);
+    const backing = named.map((id) => document.getElementById(id)).filter(Boolean);
+    const others = all.filter((quote) => !backing.includes(quote));
+    const words = range.toString().replace(/\s+/g, " ").trim();
+    if (words) {
+      inside.append(make("h3", "", "The sentence"), make("p", "sentence", shorter(words)));
+    }
+    if (backing.length) {
+      inside.append(make("h3", "", backing.length === 1 ? "rests on" : `rests on ${backing.length} quotes`));
+      inside.append(list(backing));
+    } else {
+      const told = "Which of them the sentence rests on its words do not tell; all quotes of this source:";
+      inside.append(make("h3", "", all.length > 1 ? told : "The quote of this source"), list(all));
+    }
+    if (backing.length && others.length) {
+      const more = make("details");
+      const count = others.length === 1 ? "1 other quote" : `${others.length} other quotes`;
+      more.append(make("summary", "", `${count} from this source`));
+      /* Made when it is looked at: a source may have hundreds. */
+      more.addEventListener("toggle", () => more.append(list(others)), { once: true });
+      inside.append(more);
+    }
+    inside.append(copy(source.querySelector(".stored")));
+    panel.replaceChildren(bar, inside);
+    return title;
+  };
+
+  const light = (range) => {
+    if (!window.Highlight || !CSS.highlights) return;
+    if (range) CSS.highlights.set("cited", new Highlight(range));
+    else CSS.highlights.delete("cited");
+  };
+
+  const open = (cite) => {
+    const source = document.querySelector(cite.getAttribute("href"));
+    if (!source) return false;
+    if (panel.contains(cite)) return false;
+    if (opener) opener.setAttribute("aria-expanded", "false");
+    const range = sentence(cite);
+    const title = fill(cite, source, range);
+    opener = cite;
+    cite.setAttribute("aria-expanded", "true");
+    light(range);
+    if (!panel.open) {
+      if (wide.matches) panel.show();
+      else panel.showModal();
+    }
+    panel.scrollTop = 0;
+    title.focus({ preventScroll: true });
+    return true;
+  };
+
+  function shut() {
+    if (panel.open) panel.close();
+  }
+
+  panel.addEventListener("close", () => {
+    light(null);
+    if (!opener) return;
+    opener.setAttribute("aria-expanded", "false");
+    opener.focus({ preventScroll: true });
+    opener = null;
+  });
+  /* A click beside the sheet, and a link in it that leads elsewhere on the page, close it. */
+  panel.addEventListener("click", (event) => {
+    const link = event.target.closest("a[href^='#']");
+    if (event.target === panel) shut();
+    if (link && !wide.matches) {
+      opener.setAttribute("aria-expanded", "false");
+      opener = null;
+      shut();
+    }
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && panel.open) {
+      event.preventDefault();
+      shut();
+    }
+  });
+  document.addEventListener("click", (event) => {
+    const cite = event.target.closest("a.cite");
+    if (!cite || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    if (open(cite)) event.preventDefault();
+  });
+  wide.addEventListener("change", shut);
+  for (const cite of document.querySelectorAll("a.cite")) cite.setAttribute("aria-expanded", "false");
+
+  /* --- contents ------------------------------------------------------------------------------ */
+  const contents = document.querySelector(".contents");
+  const unfold = () => { contents.open = wide.matches; };
+  wide.addEventListener("change", unfold);
+  unfold();
+  contents.addEventListener("click", (event) => {
+    if (event.target.closest("a") && !wide.matches) contents.open = false;
+  });
+  const links = new Map([...contents.querySelectorAll("a")].map((a) => [a.hash.slice(1), a]));
+  const seen = new IntersectionObserver((entries) => {
+    for (const entry of entries) {
+      if (!entry.isIntersecting) continue;
+      for (const link of links.values()) link.removeAttribute("aria-current");
+      links.get(entry.target.id)?.setAttribute("aria-current", "true");
+    }
+  }, { rootMargin: "-10% 0px -75%" });
+  for (const section of document.querySelectorAll("main > section")) seen.observe(section);
+
+  /* --- light and dark ------------------------------------------------------------------------ */
+  const button = document.getElementById("theme");
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const rules = [...document.styleSheets].flatMap((sheet) => [...sheet.cssRules])
+    .filter((rule) => rule instanceof CSSMediaRule && rule.media.mediaText.includes("prefers-color-scheme"));
+  const kept = { get: () => { try { return localStorage.getItem("theme"); } catch { return null; } },
+    set: (value) => { try { localStorage.setItem("theme", value); } catch { /* not kept */ } } };
+  let theme = kept.get();
+  const paint = () => {
+    const isDark = theme ? theme === "dark" : dark.matches;
+    for (const rule of rules) rule.media.mediaText = isDark ? "screen" : "not all";
+    document.documentElement.style.colorScheme = isDark ? "dark" : "light";
+    button.textContent = isDark ? "Light" : "Dark";
+    button.setAttribute("aria-label", isDark ? "Show in light colours" : "Show in dark colours");
+  };
+  button.addEventListener("click", () => {
+    theme = (theme ? theme === "dark" : dark.matches) ? "light" : "dark";
+    kept.set(theme);
+    paint();
+  });
+  dark.addEventListener("change", paint);
+  button.hidden = false;
+  paint();
+
+  /* --- paper: what is folded away is printed as well ------------------------------------------ */
+  let folded = [];
+  addEventListener("beforeprint", () => {
+    folded = [...document.querySelectorAll("main details:not([open])")];
+    for (const part of folded) part.open = true;
+  });
+  addEventListener("afterprint", () => { for (const part of folded) part.open = false; });
+})();

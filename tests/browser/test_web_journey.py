@@ -1,0 +1,244 @@
+"""The console as people use it: real Chromium, a real `starter.py serve`, the offline model.
+
+The documents are hostile: titles, sentences and file names hold scripts. None may run on any page,
+and no page may complain, overflow, or bar anybody who uses a keyboard or a screen reader.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from console import embedded
+
+from .conftest import DESKTOP, Visit
+
+ROOT = Path(__file__).resolve().parents[2]
+TOKEN = "the-token-of-this-console"
+SLOWLY = 100_000
+ATTACK = "<script>window.hacked = 1</script>"
+QUESTION = f"What is known about the Saltmere lighthouse: its cost and its visitors? {ATTACK}"
+DOCUMENTS = {
+    "ledger <img src=x onerror=window.hacked=1>.md": f"""# The ledger {ATTACK}
+
+The Saltmere lighthouse cost 4.2 million euros in 2024. The county paid 3 million euros of the cost
+of the Saltmere lighthouse. {ATTACK} The repair of the Saltmere lighthouse began in May 2023.
+""",
+    'visitors "><svg onload=window.hacked=1>.md': """# Visitors <b onclick="hack()">2024</b>
+
+The Saltmere lighthouse had 18,400 visitors in 2024. Visitors of the Saltmere lighthouse pay
+6 euros. "><script>window.hacked = 1</script> Most visitors come in August.
+""",
+    "gazette.html": f"""<html><head><title>Gazette {ATTACK}</title></head><body>
+<p>The Saltmere lighthouse cost 5.1 million euros in 2024, the Gazette reports.</p>
+<p>The Saltmere lighthouse had 21,000 visitors in 2024 according to the harbour office.</p>
+<script>window.hacked = 1</script></body></html>""",
+}
+
+
+expect.set_options(timeout=SLOWLY)
+pytestmark = pytest.mark.timeout(400)
+
+
+class Console:
+    """A console that runs in a folder of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.docs = folder / "docs"
+        self.docs.mkdir()
+        for name, text in DOCUMENTS.items():
+            (self.docs / name).write_text(text)
+        foreign = ("TEMPORAL_", "ANTHROPIC_", "RESEARCH_", "OTEL_")
+        env = {name: v for name, v in os.environ.items() if not name.startswith(foreign)}
+        self.process = subprocess.Popen(
+            [sys.executable, str(ROOT / "starter.py"), "serve", "--port", "0", "--token", TOKEN],
+            cwd=folder, env=env | {"RESEARCH_HOME": "state"}, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+        assert self.process.stdout is not None
+        said = self.process.stdout.readline()
+        found = re.search(r"http://[^/]+", said)
+        assert found, said or self.process.communicate()[1]
+        self.address = found.group()
+
+    def close(self) -> str:
+        self.process.terminate()
+        try:
+            return self.process.communicate(timeout=60)[1]
+        finally:
+            self.process.kill()
+
+    def temporal(self, *arguments: str) -> None:
+        """Somebody else's hand on the server."""
+        port = json.loads((self.folder / "state" / "server.json").read_text())["port"]
+        command = [str(embedded.binary()), "workflow", *arguments]
+        subprocess.run([*command, "--address", f"127.0.0.1:{port}"], check=True, timeout=90)
+
+
+@pytest.fixture(scope="module")
+def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
+    opened = Console(tmp_path_factory.mktemp("console"))
+    try:
+        yield opened
+    finally:
+        complained = opened.close()
+    assert complained == ""
+
+
+@pytest.fixture
+def page(console: Console, visit: Visit) -> Page:
+    """Somebody who followed the address that the terminal showed."""
+    visit.page.set_default_timeout(SLOWLY)
+    visit.page.goto(f"{console.address}/?token={TOKEN}")
+    assert "token" not in visit.page.url
+    return visit.page
+
+
+# What does not depend on the width is seen at one.
+at_a_desk = pytest.mark.parametrize("visit", [DESKTOP], indirect=True, ids=["desktop"])
+
+
+def sound(visit: Visit) -> None:
+    """The page as it stands can be read by everybody, and nothing foreign ran on it."""
+    assert visit.serious() == []
+    assert not visit.overflows()
+    assert visit.page.evaluate("window.hacked") is None
+    assert visit.complaints == []
+
+
+def ask(page: Page, console: Console, question: str = QUESTION) -> str:
+    page.get_by_label("Question").fill(question)
+    page.get_by_label("Folder of documents").fill(str(console.docs))
+    page.get_by_label("quick").check()
+    page.get_by_role("button", name="Start research").click()
+    page.wait_for_url("**/jobs/**")
+    return page.url.partition("?")[0]
+
+
+def test_from_a_question_to_the_report_and_another_way(
+    console: Console, visit: Visit, page: Page
+) -> None:
+    sound(visit)
+    job = ask(page, console)
+
+    # The plan comes by itself, is read, edited, and taken.
+    word = page.get_by_role("region", name="Your word on the plan")
+    expect(word).to_be_visible(timeout=SLOWLY)
+    sound(visit)
+    page.locator("summary", has_text="Add a note").click()
+    page.get_by_label("For every subagent").fill(f"Mind the year. {ATTACK}")
+    page.get_by_role("button", name="Send the note").click()
+    expect(page.locator("#part-remarks")).to_contain_text(f"Mind the year. {ATTACK}")
+    word.locator("summary").first.click()
+    word.get_by_label("Title").first.fill(f"Money {ATTACK}")
+    word.get_by_role("button", name="Approve the plan").click()
+    expect(page.get_by_role("status").first).to_contain_text("as you edited it")
+    expect(page.locator("#part-facets")).to_contain_text(f"Money {ATTACK}")
+
+    # It is watched to its end without the page being loaded again.
+    page.evaluate("window.same = true")
+    page.get_by_role("link", name="Read the report").wait_for()
+    assert page.evaluate("window.same"), "news came by themselves"
+    expect(page.locator("#part-checkpoints")).to_contain_text("researched")
+    expect(page.locator(".facets")).to_contain_text("claims")
+    sound(visit)
+
+    # A citation opens what it rests on.
+    page.get_by_role("link", name="Read the report").click()
+    page.locator("main a.cite").first.click()
+    expect(page.locator("[role=dialog], aside, dialog").locator("visible=true")).to_contain_text(
+        "Saltmere lighthouse"
+    )
+    assert page.evaluate("window.hacked") is None
+    assert visit.complaints == []
+
+    # Another way from a checkpoint.
+    page.goto(f"{job}/fork")
+    sound(visit)
+    page.get_by_label("Budget in dollars").fill("3.50")
+    page.get_by_label("From its checkpoint").select_option("evaluated")
+    page.get_by_role("button", name="Start the fork").click()
+    expect(page.get_by_role("status").first).to_contain_text("Forked from")
+    page.get_by_role("link", name="Read the report").wait_for()
+    expect(page.locator("main > .title")).to_contain_text("forked from")
+    expect(page.get_by_role("region", name="Cost")).to_contain_text("of $3.50")
+
+    page.get_by_role("link", name="Research console").click()
+    expect(page.locator(".jobs .job").first).to_contain_text(ATTACK)
+    sound(visit)
+
+
+@at_a_desk
+def test_a_run_that_was_terminated_is_taken_up_again(
+    console: Console, visit: Visit, page: Page
+) -> None:
+    job = ask(page, console, "What did the Saltmere lighthouse cost?")
+    expect(page.get_by_role("region", name="Your word on the plan")).to_be_visible(timeout=SLOWLY)
+    name = job.rpartition("/")[2]
+    console.temporal("terminate", "--workflow-id", name, "--reason", f"by mistake {ATTACK}")
+    expect(page.locator("#headline")).to_contain_text(f"It was terminated: by mistake {ATTACK}")
+    sound(visit)
+    page.goto(f"{console.address}/?status=failed")
+    expect(page.locator(".job.bad").first).to_contain_text(f"By mistake {ATTACK}")
+    sound(visit)
+
+    page.goto(job)
+    page.get_by_role("link", name="Restart from the last checkpoint").click()
+    sound(visit)
+    page.get_by_role("button", name="Restart it").click()
+    expect(page.get_by_role("region", name="Your word on the plan")).to_be_visible(timeout=SLOWLY)
+    page.locator("summary", has_text="Cancel the job").click()
+    page.get_by_role("button", name="Yes, cancel it").click()
+    expect(page.locator("#headline")).to_contain_text("It was cancelled.")
+    assert visit.complaints == []
+
+
+def test_a_blocked_job_says_what_would_help(console: Console, visit: Visit, page: Page) -> None:
+    name = f"blocked-{time.monotonic_ns()}"
+    request = {"question": "Who keeps the lamp?", "corpus": f"/nowhere/{ATTACK}"}
+    start = ("start", "--type", "ResearchWorkflow", "--task-queue", "research")
+    console.temporal(*start, "--workflow-id", name, "--input", json.dumps(request))
+    page.goto(f"{console.address}/jobs/{name}")
+    expect(page.locator("#headline")).to_contain_text("Blocked at")
+    expect(page.locator("#headline")).to_contain_text(ATTACK)
+    expect(page.get_by_role("button", name="Resume")).to_be_visible()
+    sound(visit)
+
+
+@at_a_desk
+def test_what_is_being_typed_is_not_taken_from_under_the_hand(
+    console: Console, visit: Visit, page: Page
+) -> None:
+    ask(page, console, "How many visitors has the Saltmere lighthouse?")
+    word = page.get_by_role("region", name="Your word on the plan")
+    expect(word).to_be_visible(timeout=SLOWLY)
+    page.locator("summary", has_text="Reject it").click()
+    note = page.get_by_label("What should be otherwise")
+    note.fill("Half a thou")
+    # The same job is paused by somebody else, so what can be done changes.
+    page.evaluate(
+        """() => { const form = document.querySelector('form[action$="/pause"]');
+           return fetch(form.action, {method: 'POST', body: new URLSearchParams(
+             new FormData(form))}); }"""
+    )
+    expect(page.locator("#headline")).to_contain_text("Paused")
+    expect(page.locator(".changed")).to_be_visible()
+    expect(note).to_have_value("Half a thou")
+    expect(note).to_be_focused()
+    page.reload()
+    page.get_by_role("button", name="Resume").click()
+    expect(page.get_by_role("button", name="Pause")).to_be_visible()
+    page.locator("summary", has_text="Reject it").click()
+    page.get_by_role("button", name="Reject the plan").click()
+    expect(page.locator("#headline")).to_contain_text("the plan was rejected")
+    assert visit.complaints == []
