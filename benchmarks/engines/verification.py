@@ -134,7 +134,7 @@ async def main() -> None:
         grew, claims = next_["cpu_seconds"] / one["cpu_seconds"], next_["claims"] / one["claims"]
         print(f"{one['claims']} → {next_['claims']}: ×{claims:.1f} claims, ×{grew:.1f} CPU")
     if given.json:
-        given.json.write_text(json.dumps(rows, indent=1) + "\n", "utf-8")  # noqa: ASYNC240
+        given.json.write_text(json.dumps(rows, indent=1) + "\n", "utf-8")
 
 
 if __name__ == "__main__":
