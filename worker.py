@@ -20,11 +20,11 @@ from temporalio.common import VersioningBehavior, WorkerDeploymentVersion
 from temporalio.worker import (
     FixedSizeSlotSupplier,
     PollerBehaviorAutoscaling,
-    UnsandboxedWorkflowRunner,
     Worker,
     WorkerDeploymentConfig,
     WorkerTuner,
 )
+from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 
 from activities.comparing import Comparing
 from activities.errors import redacted
@@ -120,8 +120,11 @@ def _for_jobs(client: Client, settings: Settings, workshop: Workshop) -> Worker:
             comparing.keep_previous,
             comparing.compare,
         ],
-        # What the sandbox guards against, the replays of `tests/histories` look for, in it.
-        workflow_runner=UnsandboxedWorkflowRunner(),
+        # The sandbox guards what a workflow does; modules without side effects are read once, not
+        # once for every job.
+        workflow_runner=SandboxedWorkflowRunner(
+            SandboxRestrictions.default.with_passthrough_modules("workflows", "pydantic")
+        ),
         nexus_service_handlers=[ResearchHandler()],
         no_remote_activities=settings.parallel_subagents == 0,
         interceptors=[Counting()],

@@ -36,6 +36,7 @@ from activities.errors import (
     from_type,
 )
 from activities.fleet import Fleet
+from activities.heartbeat import must_be_alive
 from activities.streams import assembled
 from activities.warmth import Warmth
 from workflows.budget import Spend
@@ -106,6 +107,7 @@ class Models:
         if warmed is None:
             async with self.admitted(body) as warmed:
                 return await self.ask(body, warmed)
+        must_be_alive()
         try:
             async with asyncio.timeout(TURN_SECONDS):
                 if body["model"] == OFFLINE:
