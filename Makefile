@@ -15,7 +15,7 @@ SECONDS ?= 120
 JOBS ?= 3
 SUDO := $(shell test $$(id -u) = 0 || echo sudo)
 
-.PHONY: install run browser test test-all soak histories lint format bench lock clean
+.PHONY: install run browser gallery test test-all soak histories lint format bench lock clean
 
 run: $(STAMP)  ## a research job on the sample documents, into out/
 	$(PY) starter.py run "$(Q)" --corpus "$(CORPUS)" --out "$(OUT)" $(ARGS)
@@ -31,6 +31,9 @@ browser:  ## Chromium from Debian's packages, for the tests of pages; sudo where
 	  $(SUDO) apt-get install -qq -y --no-install-recommends chromium && break; \
 	  sleep 5; $(SUDO) apt-get update -qq; done
 	chromium --version
+
+gallery: $(STAMP)  ## the pictures in docs/gallery, taken anew of real jobs on the sample documents
+	$(PY) -m tests.browser.gallery "$(Q)" docs/gallery
 
 test-all: test  ## everything: also a kill at every step, a hundred jobs at once, one huge job
 	$(PYTEST) -m slow -s
@@ -56,6 +59,9 @@ bench: $(STAMP)  ## the sample by the clock; quality on public data, where it is
 	$(PY) -m benchmarks.enterprise
 	$(PY) -m benchmarks.retrieval
 	$(PY) -m benchmarks.conflicts
+
+bench-quality: $(STAMP)  ## quality on public data, tables with intervals: DATA=DIR ARGS="--check"
+	$(PY) -m benchmarks.quality $(if $(DATA),--data "$(DATA)") $(ARGS)
 
 install: $(STAMP)
 

@@ -331,3 +331,29 @@ def test_work_grows_with_the_claims_not_with_their_pairs(monkeypatch: pytest.Mon
         work.append(calls)
     assert work[1] < 8 * work[0]
     assert work[1] < 2000 * 40
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Quiet Crossing is run by Norrey Lines (formerly Coastal Ferries) since 2019.",
+         "Quiet Crossing is run by Norrey Lines (see annex) since 2019."),
+        ("Quiet Crossing is run by Norrey Lines (formerly Coastal Ferries).",
+         "Quiet Crossing is run by Coastal Ferries (now Norrey Lines)."),
+        ("The Harlow Bridge was designed by Anna Bell (born in Leeds).",
+         "The Harlow Bridge was designed by Anna Bell (with Tom Reed as engineer)."),
+        ("The ferry Tern cost 4.2 million kroner (its charger cost 1.1 million kroner).",
+         "The ferry Tern cost 4.2 million kroner (an early estimate was 3.9 million kroner)."),
+    ],
+)  # fmt: skip
+def test_what_stands_in_brackets_is_no_side(one: str, other: str) -> None:
+    assert candidates(claims(one, other)) == ()
+
+
+def test_a_figure_in_brackets_still_differs_from_one_that_is_stated() -> None:
+    told = claims(
+        "The Tern route (opened in 1985) runs along the coast of Norrey.",
+        "The Tern route opened in 1987.",
+    )
+    (found,) = candidates(told, questions={told[0].facet_id: "When was the Tern route opened?"})
+    assert [side.value for side in found.sides] == ["1985", "1987"]

@@ -12,29 +12,47 @@ from activities.offline.conversation import JsonObject
 from activities.offline.prose import cited, clean, headline, marks
 
 ANSWERED = frozenset({"answered", "contested", "found", "partial"})
+_WORDS = 30
 ABSENT = frozenset({"absent", "no_results"})
 
 
 def entry(contradiction: JsonObject) -> str:
     sides = contradiction["sides"]
     values = [f"{s['value']} {marks(s['cite'])}" for s in sides if s.get("value")]
-    lines = []
-    if len(values) == len(sides):
-        about = headline(contradiction["about"]).rstrip(". ")
-        lines.append(f"{about[:1].upper()}{about[1:]}: {' against '.join(values)}.\n")
+    about = headline(contradiction["about"]).rstrip(". ")
+    all_cites = marks(dict.fromkeys(n for side in sides for n in side["cite"]))
+    valued = len(values) == len(sides)
+    told = " against ".join(values) if valued else f"told both ways {all_cites}"
+    lines = [f"{about[:1].upper()}{about[1:]}: {told}.\n"]
     for side in sides:
         details = [f"dated {side['date']}"] if side.get("date") else []
-        details += [
-            f"“{side[key]}”"
-            for key in ("definition", "population")
-            if side.get(key) and side[key].lower() not in side["text"].lower()
-        ]
+        details += _explained(side)
         extra = f" ({'; '.join(details)})" if details else ""
         lines.append(f"- {clean(side['text']).rstrip('.')}{extra} {marks(side['cite'])}.")
-    cites = marks(dict.fromkeys(n for side in sides for n in side["cite"]))
     reason = str(contradiction.get("explanation") or "the sources give no reason").rstrip(". ")
-    lines.append(f"- Likely reason: {reason} {cites}.")
+    lines.append(f"- Likely reason: {reason} {all_cites}.")
     return "\n".join(lines)
+
+
+def _explained(side: JsonObject) -> list[str]:
+    """What the source says of its value: whole statements, not the crumbs of one."""
+    said = [
+        str(side[key])
+        for key in ("definition", "population")
+        if side.get(key) and side[key].lower() not in side["text"].lower()
+    ]
+    telling = [text for text in said if len(text.split()) > 1]
+    return [
+        f"“{_within(text)}”"
+        for i, text in enumerate(telling)
+        if not any(text.lower() in other.lower() for other in telling[:i])
+    ]
+
+
+def _within(text: str) -> str:
+    """At most thirty words, cut at a word."""
+    words = text.replace("“", "‘").replace("”", "’").replace('"', "’").split()
+    return " ".join(words) if len(words) <= _WORDS else " ".join(words[:_WORDS]).rstrip(",;:") + "…"
 
 
 def gaps_told(brief: JsonObject) -> str:
@@ -47,7 +65,8 @@ def gaps_told(brief: JsonObject) -> str:
             lines.append(f"- **Searched and absent**, {facet['title']}: {listed(unsaid)}.")
         if facet["status"] not in ANSWERED and facet["title"].lower() not in told_of:
             label = "Searched and absent" if facet["status"] in ABSENT else "Failed"
-            reason = str(facet.get("reason") or facet["status"]).rstrip(". ")
+            reason = str(facet.get("reason") or facet["status"]).partition("; searched ")[0]
+            reason = reason.rstrip(". ")
             lines.append(f"- **{label}**, {facet['title']}: {bare(reason)}.")
     for file in brief.get("unreadable", ()):
         lines.append(f"- **Unreadable file**: {bare(file['uri'])} ({bare(file['reason'])}).")
@@ -62,7 +81,10 @@ def _gap_line(gap: JsonObject, titles: Mapping[str, str]) -> str:
     }.get(gap["status"], "Open")
     title = titles.get(gap["facet_id"], "")
     where = f", {title}" if title and title.lower() not in gap["text"].lower() else ""
-    reason = str(gap.get("reason", "")).rstrip(". ")
+    # Which words were searched for is told with the method; here it is what came of it.
+    reason = str(gap.get("reason", "")).partition("; searched ")[0].rstrip(". ")
+    if "absent from the sources" in gap["text"] or gap["text"].startswith("Nothing was found"):
+        reason = reason.removeprefix("the sources hold nothing on it").lstrip("; ")
     why = f" ({bare(reason)})" if reason and reason.lower() not in gap["text"].lower() else ""
     return f"- **{label}**{bare(where)}: {bare(gap['text']).rstrip('. ')}{why}."
 

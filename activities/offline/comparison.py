@@ -9,6 +9,7 @@ import re
 
 from activities.offline.grammar import trimmed
 from activities.offline.language import content_terms
+from activities.offline.lexicon import HOMOGRAPHS
 
 _YEAR = re.compile(r"1[5-9]\d\d|20\d\d")
 _SIDES = (
@@ -26,6 +27,8 @@ _SIDES = (
         r"(?:,? (?:versus|vs\.?|and|or) [\w'’-]+)*)",
         re.I,
     ),
+    re.compile(r"^(?P<sides>[^;:?]+ or [^,;:?]+):\s+which\b", re.I),
+    re.compile(r":\s+(?P<sides>[^;:?]+,? or [^;:?]+)\?", re.I),
     re.compile(
         r"(?:,|:|\bbetter,?|\bcheaper,?|\bfaster,?|\bsafer,?)\s+(?P<sides>[^,;:?]+ or [^,;:?]+)\?",
         re.I,
@@ -55,6 +58,7 @@ def compared(text: str) -> tuple[str, ...]:
         if shared and all(" " not in s and _qualifies(s, shared[-1]) for s in sides[:-1]):
             sides[:-1] = [" ".join([side, *shared]) for side in sides[:-1]]
         sides = [re.sub(r"^(?:\w+ly|the|both|either)\s+", "", side) for side in sides]
+        sides = [f"the {side}" if side in HOMOGRAPHS else side for side in sides]
         sides = [s for s in sides if content_terms(s) and not _YEAR.fullmatch(s)]
         if len(sides) > 1 and all(len(side.split()) < 7 for side in sides):
             return tuple(dict.fromkeys(sides))

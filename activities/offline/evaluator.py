@@ -79,7 +79,7 @@ def _judged(facet: JsonObject, claims: Sequence[JsonObject]) -> JsonObject:
     elif len(claims) < 2 or len(sources) < 2 or lacking:
         depth = "thin"
         reason = f"{counted(len(claims), 'claim')} from {counted(len(sources), 'source')}"
-        reason += f"; nothing on {listing(lacking[:3])}." if lacking else "."
+        reason += f", and nothing on {listing(lacking[:3])}." if lacking else "."
     else:
         depth = "adequate"
         reason = f"{counted(len(claims), 'claim')} from {counted(len(sources), 'source')}."

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 from activities.offline.lexicon import (
     DETERMINERS,
+    HOMOGRAPHS,
+    PAST,
     PREPOSITIONS,
     QUESTION_WORDS,
     STOP,
@@ -35,6 +37,7 @@ _NUMBERS = listed("two three four five six seven eight nine ten")
 _POSSESSIVES = listed("its their our his her your my")
 _HELPING = listed("do does did can could will would should may might must")
 _DO = listed("do does did")
+_BRINGS = listed("causes drives explains triggers")
 _BE = listed("is are was were")
 AUXILIARIES = _HELPING | _BE | listed("has have had")
 _JOINED = frozenset({"and", "or"})
@@ -97,6 +100,8 @@ def _role(text: str, before: Token | None, after: str, helped: bool) -> str:
         return "noun"
     if low in DETERMINERS:
         return "determiner"
+    if low in HOMOGRAPHS and previous == "determiner":
+        return "noun"
     if low in STOP:
         return "other"
     if before is not None and before.low == "how" and quality(low):
@@ -107,10 +112,14 @@ def _role(text: str, before: Token | None, after: str, helped: bool) -> str:
     # "the county orders two": what stands between a noun and a determiner is a verb.
     if previous == "noun" and (after in DETERMINERS or after in _NUMBERS):
         return "verb"
+    # "which suits the …", "what causes …": asked who or what does it.
+    if previous == "wh" and low.endswith("s") and (after in DETERMINERS or low in _BRINGS):
+        return "verb"
     if low.endswith("ing"):
         return "verb" if previous == "noun" and not after and low in VERBS else "noun"
     # "energy use, …" is a thing; "what does it offer?" asks what is done.
     closes = previous == "noun" and (after in {",", ";", "and", "or"} or not (after or helped))
+    closes = closes and low not in PAST
     if closes and low in VERBS - QUESTION_WORDS:
         return "noun"
     if low.endswith("ed") and len(low) > 4:

@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 from activities.offline import dimensions
+from activities.offline.aboutness import Documents
 from activities.offline.dimensions import Dimension
 from activities.offline.facets import Draft
 from activities.offline.language import content_terms
@@ -20,14 +22,14 @@ from activities.offline.themes import Landscape
 
 
 def fact(question: Question) -> Draft:
-    title = " ".join(question.text.split()).rstrip("?")
+    title = " ".join(question.text.split()).rstrip("?. ")
     return Draft(
         title=(title[0].upper() + title[1:])[:120],
         about=title,
         reason="The question asks for one narrow thing; it needs one researcher.",
         prefer=dimensions.prefer("", []),
         named=True,
-        asks=question.text.strip().rstrip("?"),
+        asks=question.text.strip().rstrip("?. "),
     )
 
 
@@ -69,11 +71,13 @@ def periods(question: Question, view: Landscape) -> list[Draft]:
         first, last = question.years[0], max(max(counted), question.years[0])
     else:
         common = [y for y, n in counted.items() if n > 1]
+        # Where hardly a year is told twice, each that is told counts.
+        common = common if len(common) * 3 >= len(counted) else list(counted)
         first, last = (min(common), max(common)) if common else (0, 0)
     told = {y: n for y, n in counted.items() if first <= y <= last}
     if last - first < 2 or sum(told.values()) < 6:
         return []
-    parts = 3 if last - first < 9 or sum(told.values()) < 40 else 4
+    parts = 4 if last - first >= 9 and (sum(told.values()) >= 40 or last - first > 60) else 3
     drafts: list[Draft] = []
     for start, end in _stretches(first, last, told, parts):
         years = [str(y) for y in range(start, end + 1)]
@@ -107,6 +111,8 @@ def _stretches(first: int, last: int, told: dict[int, int], parts: int) -> list[
         counted += told.get(year, 0)
         if counted * parts >= total * (len(ends) + 1) and len(ends) < parts - 1:
             ends.append(year)
+    if len(ends) < parts - 1:  # a year that outweighs the others leaves nothing to share out
+        ends = [first + (last - first + 1) * n // parts - 1 for n in range(1, parts)]
     return list(zip([first, *(end + 1 for end in ends)], [*ends, last], strict=True))
 
 
@@ -119,7 +125,12 @@ def explaining(question: Question, view: Landscape, named: Sequence[Draft]) -> l
     wanted = [dimensions.CAUSES] if asks_cause and not answered else []
     wanted += [dimensions.EFFECTS] if asks_effect and not named else []
     wanted += [dimensions.COUNTER if asks_cause else dimensions.LIMITS]
-    return [_dimension(d, question, view) for d in wanted]
+    drafts = [_dimension(d, question, view) for d in wanted]
+    why = question.text.strip().rstrip("?")
+    if re.match(r"why\b[^.?;:]+$", why, re.I) and dimensions.CAUSES in wanted:
+        whole = f"{why[0].lower()}{why[1:]}: which causes, drivers and triggers are named"
+        drafts[0] = replace(drafts[0], asks=whole)
+    return drafts
 
 
 def deciding(question: Question, view: Landscape, named: Sequence[Draft]) -> list[Draft]:
@@ -131,25 +142,33 @@ def deciding(question: Question, view: Landscape, named: Sequence[Draft]) -> lis
         dimensions.RULES,
     )
     drafts = [_dimension(d, question, view) for d in wanted]
+    documents = {p.source_id for p in view.passages}
     shown = [
         d
         for d in drafts
-        if len({view.passages[i].source_id for i in d.passages}) > 2
+        if len({view.passages[i].source_id for i in d.passages}) > (1 if len(documents) < 12 else 2)
         and len(d.passages) * 6 > len(view.passages)
     ]
-    # A yes or no without costs and risks is no decision, whatever the documents hold.
+    # A yes or no without costs, risks and other ways is no decision, whatever the documents hold.
     choice = re.search(r"\bshould\b|\bwhether\b|\bworth\b|\bdecid", question.text, re.I)
-    needed = (
-        {dimensions.COSTS.title, dimensions.RISKS.title} if choice and len(named) < 4 else set()
-    )
+    weighed = (dimensions.COSTS, dimensions.RISKS, dimensions.OPTIONS)
+    needed = {d.title for d in weighed} if choice and len(named) < 4 else set()
     asked = {side.title for d in named if (side := dimensions.closest(d.title))}
     kept = [d for d in drafts if d in shown or d.title in needed]
-    return [d for d in kept if d.title not in asked and not covered(d, named)]
+    return [
+        d
+        for d in kept
+        # A bond is a matter of money, and what it costs is still another question.
+        if (d.title in needed or d.title not in asked)
+        and not covered(d, named, by_passages=d.title not in needed)
+    ]
 
 
-def general(question: Question, view: Landscape) -> list[Draft]:
-    drafts = [_dimension(d, question, view) for d in dimensions.ALL]
-    return sorted(drafts, key=lambda d: (-d.weight, d.title))
+def general(question: Question, view: Landscape, documents: Documents) -> list[Draft]:
+    """The sides that any matter has, as far as documents are about them; best documented first."""
+    shown = [d for d in dimensions.SHOWN if len(documents.about(d.vocabulary - view.known)) > 1]
+    drafts = [_dimension(d, question, view) for d in shown]
+    return sorted((d for d in drafts if d.passages), key=lambda d: (-d.weight, d.title))
 
 
 def _dimension(dimension: Dimension, question: Question, view: Landscape) -> Draft:
@@ -164,7 +183,9 @@ def _dimension(dimension: Dimension, question: Question, view: Landscape) -> Dra
         reason=f"A question of this kind needs it; {len(members)} of the {len(view.passages)} "
         f"passages on the subject speak of it ({', '.join(dimension.words[:4])}).",
         prefer=dimension.prefer[0].upper() + dimension.prefer[1:],
-        asks=dimension.asks.format(s=question.subject) if len(question.spans) == 1 else "",
+        asks=dimension.asks.format(s=question.matter or question.subject)
+        if question.matter or len(question.spans) == 1
+        else "",
         weight=float(len(members)),
         passages=members,
     )

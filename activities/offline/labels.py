@@ -6,25 +6,16 @@ whether its words come back within a passage, as a topic's do.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from math import log
 
-from activities.offline.language import WORD, noun_phrases, stem, words
-from activities.offline.lexicon import ADJECTIVE_ENDINGS, STOP, VERBS, listed
+from activities.offline.language import noun_phrases, stem
+from activities.offline.lexicon import ADJECTIVE_ENDINGS, VERBS
 from activities.offline.questions import GENERIC_STEMS
 from activities.offline.topicality import Passage
-
-Key = tuple[str, ...]
-
-_MARKUP = re.compile(r"\S*@\S*|https?://\S+|www\.\S+|[|<>{}`*_=]+")
-_OPENS = re.compile(r"[.!?\n]")
-_BEFORE_VERBS = listed("to will would can could should must may might we they i you not also")
-_BEFORE_NOUNS = listed("the a an of in for on by with our their its this these from between per no")
-_AFTER_VERBS = listed("the a an its their his her our your this these it them")
+from activities.offline.usage import Key, Reading, read, spans
 
 
 @dataclass
@@ -62,91 +53,13 @@ class Label:
         return f"{self.name}s" if plural else self.name
 
 
-class _Use:
-    """How words are used in these passages: as noun or verb, in passing or as the topic."""
-
-    def __init__(self) -> None:
-        self._verb: Counter[str] = Counter()
-        self._noun: Counter[str] = Counter()
-        self._last: Counter[str] = Counter()
-        self._any: Counter[str] = Counter()
-        self._held: Counter[str] = Counter()
-        self._dense: Counter[str] = Counter()
-        self._small: Counter[str] = Counter()
-        self._large: Counter[str] = Counter()
-
-    def read(self, text: str) -> None:
-        before = ""
-        here: Counter[str] = Counter()
-        end = 0
-        for match in WORD.finditer(text):
-            # A capital that opens a sentence or a line tells nothing about the word.
-            if not _OPENS.search(text, end, match.start()) and end:
-                written = self._small if match.group().islower() else self._large
-                written[match.group().lower()] += 1
-            end = match.end()
-            word = match.group().lower().replace("’", "'")
-            root = stem(word)
-            here[root] += 1
-            if before in _BEFORE_VERBS:
-                self._verb[root] += 1
-            elif before in _BEFORE_NOUNS:
-                self._noun[root] += 1
-            if word in _AFTER_VERBS and before not in STOP:
-                self._verb[stem(before)] += 1
-            before = word
-        self._held.update(here.keys())
-        self._dense.update(root for root, count in here.items() if count > 1)
-
-    def phrase(self, phrase: str) -> None:
-        stems = [stem(part) for part in words(phrase)]
-        self._any.update(stems)
-        self._last.update(stems[-1:])
-
-    def names(self, key: Key) -> bool:
-        """Whether a phrase can be the name of something: no verb at its ends, no adjective last."""
-        if any(self._verb[root] > self._noun[root] for root in (key[0], key[-1])):
-            return False
-        return self._last[key[-1]] * 3 >= self._any[key[-1]]
-
-    def spelled(self, forms: Counter[str]) -> str:
-        form = min(forms, key=lambda f: (-forms[f], f))
-        return " ".join(w.lower() if self._common(w) else w for w in form.split())
-
-    def _common(self, word: str) -> bool:
-        # "Crew" that opens a heading is a common word; "iPhone" beside iphone in an address is not.
-        small, large = self._small[word.lower()], self._large[word.lower()]
-        if any(c.isupper() for c in word[1:]):
-            return small > large
-        return not large or small * 4 > large
-
-    def topical(self, root: str) -> float:
-        """A topic's words come back within a passage; words used in passing do not."""
-        return self._dense[root] / self._held[root] if self._held[root] else 0.0
-
-
 def labels_of(
     passages: Sequence[Passage], known: frozenset[str]
 ) -> tuple[list[Label], list[Label]]:
     """Phrases that could name a theme, best first; and all single nouns among what was found."""
-    labels: dict[Key, Label] = {}
-    use = _Use()
-    for index, passage in enumerate(passages):
-        use.read(_MARKUP.sub(" ; ", passage.text))
-        for phrase in _phrases_of(passage.text):
-            use.phrase(phrase)
-            _count(labels, phrase, index, passage.source_id)
-        for phrase in noun_phrases(passage.title):
-            _count(labels, phrase, index, passage.source_id, title=True)
     documents = {passage.source_id for passage in passages}
-    least = 2 if len(documents) > 3 else 1
-    kept = [
-        label
-        for label in labels.values()
-        if len(label.documents) >= least and not set(label.key) <= known and use.names(label.key)
-    ]
+    kept, use = _counted(passages, known, 2 if len(documents) > 3 else 1)
     for label in kept:
-        label.name = use.spelled(label.forms) if label.forms else ""
         # A label's passages are all that hold its words, side by side or not.
         if sum(not _general(root, known) for root in label.key) > 1:
             label.passages.update(
@@ -158,6 +71,35 @@ def labels_of(
     nouns = [x for x in kept if len(x.key) == 1 and len(x.documents) > 2 and _plain_noun(x, known)]
     rated = sorted((x for x in kept if x.score > 0), key=lambda x: (-x.score, x.key))
     return rated, sorted(nouns, key=lambda x: (-len(x.documents), x.key))
+
+
+def names_of(passages: Sequence[Passage], known: frozenset[str]) -> list[Label]:
+    """Phrases that could name what even a single one of the documents is about."""
+    kept, _ = _counted(passages, known, 1)
+    return [x for x in kept if x.forms and _names_a_thing(x, known) and not x.is_name]
+
+
+def _counted(
+    passages: Sequence[Passage], known: frozenset[str], least: int
+) -> tuple[list[Label], Reading]:
+    """The phrases that so many documents hold and that can be names, and how words are used."""
+    labels: dict[Key, Label] = {}
+    use = Reading()
+    for index, passage in enumerate(passages):
+        own, phrases = read(passage.text)
+        use.add(own)
+        for key, form in phrases:
+            _count(labels, key, form, index, passage.source_id, title=False)
+        for key, form in spans(noun_phrases(passage.title)):
+            _count(labels, key, form, index, passage.source_id, title=True)
+    kept = [
+        label
+        for label in labels.values()
+        if len(label.documents) >= least and not set(label.key) <= known and use.names(label.key)
+    ]
+    for label in kept:
+        label.name = use.spelled(label.forms) if label.forms else ""
+    return kept, use
 
 
 def _without_parts_of_names(labels: Sequence[Label]) -> None:
@@ -186,31 +128,18 @@ def _plain_noun(label: Label, known: frozenset[str]) -> bool:
     )
 
 
-@lru_cache(maxsize=4096)
-def _phrases_of(text: str) -> tuple[str, ...]:
-    # Kept because a second look at the same search reads the same passages again.
-    return tuple(noun_phrases(_MARKUP.sub(" ; ", text)))
-
-
 def _count(
-    labels: dict[Key, Label], phrase: str, index: int, document: str, title: bool = False
+    labels: dict[Key, Label], key: Key, form: str, index: int, document: str, title: bool
 ) -> None:
-    parts = phrase.split()
-    stems = [stem(part.lower()) for part in parts]
-    for size in (1, 2, 3):
-        for start in range(len(parts) - size + 1):
-            key = tuple(stems[start : start + size])
-            if len(set(key)) < size:
-                continue
-            label = labels.get(key)
-            if label is None:
-                label = labels[key] = Label(key)
-            label.passages.add(index)
-            label.documents.add(document)
-            if title:
-                label.titles.add(document)
-            else:
-                label.forms[" ".join(parts[start : start + size])] += 1
+    label = labels.get(key)
+    if label is None:
+        label = labels[key] = Label(key)
+    label.passages.add(index)
+    label.documents.add(document)
+    if title:
+        label.titles.add(document)
+    else:
+        label.forms[form] += 1
 
 
 def _general(root: str, known: frozenset[str]) -> bool:
@@ -218,20 +147,27 @@ def _general(root: str, known: frozenset[str]) -> bool:
     return all(stem(part) in GENERIC_STEMS | known for part in root.split("-"))
 
 
-def _score(label: Label, passages: Sequence[Passage], known: frozenset[str], use: _Use) -> float:
+def _names_a_thing(label: Label, known: frozenset[str]) -> bool:
+    """Whether a phrase reads as the name of something that is not too general to tell."""
+    parts = label.name.lower().split()
+    own = [root for root in label.key if not _general(root, known)]
+    if not parts or not own or "'" in label.name or "’" in label.name:
+        return False
+    if any(len(p) < 3 or p[0].isdigit() for p in parts) and not label.is_name:
+        return False
+    if parts[0] in VERBS or parts[-1] in VERBS or label.key[0] in GENERIC_STEMS:
+        return False
+    return len(parts) > 1 or not parts[0].endswith(ADJECTIVE_ENDINGS)
+
+
+def _score(label: Label, passages: Sequence[Passage], known: frozenset[str], use: Reading) -> float:
+    if not _names_a_thing(label, known):
+        return 0.0
     form = label.name
     parts = form.lower().split()
     own = [root for root in label.key if not _general(root, known)]
-    if not parts or not own or "'" in form or "’" in form:
-        return 0.0
-    if any(len(p) < 3 or p[0].isdigit() for p in parts) and not label.is_name:
-        return 0.0
-    if parts[0] in VERBS or parts[-1] in VERBS or label.key[0] in GENERIC_STEMS:
-        return 0.0
     if label.is_name and not (form.isupper() and form.isalpha() and 2 < len(form) < 6):
         return 0.0  # persons and firms fill documents; a subject rarely divides into them
-    if len(parts) == 1 and parts[0].endswith(ADJECTIVE_ENDINGS):
-        return 0.0
     if len(label.passages) * 2 > len(passages) > 8:
         return 0.0  # what half of all passages hold is the subject, not a part of it
     topical = sum(use.topical(root) for root in own) / len(own)

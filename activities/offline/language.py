@@ -44,7 +44,9 @@ __all__ = [
     "Name",
     "capitalised",
     "content_terms",
+    "in_a_sentence",
     "noun_phrases",
+    "plainly",
     "question_aspects",
     "sentences",
     "similarity",
@@ -175,3 +177,17 @@ def _distinct(items: Iterable[str]) -> list[str]:
     for item in items:
         kept.setdefault(frozenset(content_terms(item)), item)
     return list(kept.values())
+
+
+def in_a_sentence(point: str, wording: str) -> str:
+    """A point as it reads within a sentence: a capital only where its words have one there."""
+    small = {match.group() for match in WORD.finditer(wording) if match.group().islower()}
+    return WORD.sub(
+        lambda m: m.group().lower() if m.group().lower() in small else m.group(), plainly(point)
+    )
+
+
+def plainly(text: str) -> str:
+    """Without its stop, and with a small letter where a sentence would have one."""
+    text = text.strip().rstrip(" .?!")
+    return text if any(c.isupper() for c in text[1:2]) else text[:1].lower() + text[1:]

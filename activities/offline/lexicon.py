@@ -35,6 +35,9 @@ STOP: frozenset[str] = listed(
     """
 )
 
+HOMOGRAPHS: frozenset[str] = listed("well can will might mine")
+"""Words of grammar that name a thing after "the" or "a"."""
+
 QUESTION_WORDS: frozenset[str] = listed(
     """
     what which who whom whose when where why how describe explain compare contrast summarise
@@ -87,6 +90,17 @@ _IRREGULAR = listed(
     won written wrote setting putting getting letting according based using
     """
 )
+PAST: frozenset[str] = listed(
+    """
+    began begun blew blown bought broke broken brought burnt came caught chose chosen drew drawn
+    driven drove fallen fed fell felt fled flew flown fought froze frozen gave given gone got
+    gotten grew grown heard held hid hidden kept knew known lent lost made meant met paid ran
+    ridden risen rode rose sank sang sent shrank shrunk sought spent stole stolen stood struck
+    sunk swept sold taken taught threw thrown told took tore torn understood went withdrawn
+    withdrew woke won wore worn written wrote
+    """
+)
+"""Past forms that are nothing else."""
 _NOUNS_TOO = listed(
     """
     claims handling leads learning moves needs offers reach running runs sets shapes shifts states
@@ -101,7 +115,7 @@ def _forms(base: str) -> tuple[str, ...]:
 
 
 VERBS: frozenset[str] = (
-    frozenset(form for base in _BASES for form in _forms(base)) | _IRREGULAR
+    frozenset(form for base in _BASES for form in _forms(base)) | _IRREGULAR | PAST
 ) - _NOUNS_TOO
 """Forms that are verbs nearly always; what is as often a noun is left out."""
 

@@ -14,12 +14,14 @@ from activities.offline import dimensions
 from activities.offline.aboutness import Documents
 from activities.offline.facets import Draft
 from activities.offline.grammar import trimmed
+from activities.offline.groups import Group, groups_of
 from activities.offline.headings import heading, subject_of
 from activities.offline.language import capitalised, content_terms, stem, words
 from activities.offline.lexicon import STOP
 from activities.offline.questions import GENERIC_STEMS, Aspect, Question
 from activities.offline.themes import Landscape, Theme
 from activities.offline.topicality import Passage
+from workflows.plan import QuestionKind
 
 
 def named_parts(
@@ -177,6 +179,47 @@ def shown_themes(view: Landscape, documents: Documents, kept: Sequence[Draft]) -
     return drafts
 
 
+_NEAR = 0.4
+
+
+def shown_groups(question: Question, view: Landscape, kept: Sequence[Draft]) -> list[Draft]:
+    """What single documents of a small folder are about, and nothing kept covers."""
+    drafts: list[Draft] = []
+    matter = set(content_terms(question.matter or question.subject)) - GENERIC_STEMS
+    names = {t for name in capitalised(question.text) for t in content_terms(name.text)}
+    if question.kind is QuestionKind.DECISION:
+        matter -= names  # what is decided, not who decides
+    elif names & matter:
+        matter &= names  # what has the effects, whatever the words for them
+    for group in groups_of(view.passages, view.known):
+        broad = question.kind is QuestionKind.OVERVIEW and not question.aspects
+        if not broad and not _bears(group, matter, view):
+            continue
+        told = Draft(
+            title=group.title,
+            about=inline(group.title),
+            reason=(
+                f"{len(group.passages)} of the {len(view.passages)} passages on the subject deal "
+                f"with it."
+            ),
+            prefer=dimensions.prefer(group.title, kinds_of(group.passages, view.passages)),
+            weight=group.weight,
+            passages=group.passages,
+        )
+        side = dimensions.closest(group.title)
+        # "Budget and expenditure" beside "Costs" would be the same side under another name.
+        taken = side and group.terms <= side.vocabulary and side.title in {d.title for d in kept}
+        if group.weight >= _NEAR and not taken and not covered(told, [*kept, *drafts]):
+            drafts.append(told)
+    return drafts
+
+
+def _bears(group: Group, matter: set[str], view: Landscape) -> bool:
+    """Whether a group speaks of the matter itself: half of its passages hold half of the words."""
+    held = [sum(t in view.passages[i].terms for t in matter) for i in group.passages]
+    return not matter or sum(n * 2 >= len(matter) for n in held) * 2 >= len(held)
+
+
 def theme_draft(theme: Theme, view: Landscape) -> Draft:
     more = view.tied(theme.passages, content_terms(theme.title))
     return Draft(
@@ -194,11 +237,12 @@ def theme_draft(theme: Theme, view: Landscape) -> Draft:
     )
 
 
-def covered(draft: Draft, kept: Sequence[Draft]) -> bool:
+def covered(draft: Draft, kept: Sequence[Draft], by_passages: bool = True) -> bool:
     """Whether a draft shares a telling word, or most of its passages, with one that is kept."""
     own = set(content_terms(draft.title)) - GENERIC_STEMS
     return any(
-        own & set(content_terms(f"{other.title} {other.about}")) or shared(draft, other)
+        own & set(content_terms(f"{other.title} {other.about}"))
+        or (by_passages and shared(draft, other))
         for other in kept
     )
 

@@ -14,55 +14,15 @@ from functools import lru_cache
 
 from activities.offline.conversation import Hit
 from activities.offline.cues import addresses_machine
+from activities.offline.furniture import is_field, states_nothing
 from activities.offline.language import capitalised, words
 
 LONGEST_WINDOW = 85
 """Words. A claim longer than this is a page, not a statement."""
+_DANGLING = 0.5
+"""What is left of a statement's worth where what it points at cannot be quoted with it."""
 
 _ROW = re.compile(r"^[^:;]{1,60}: [^;]+; [^:;]{1,60}: ")
-_FIELD = re.compile(
-    r"^\W*(?:from|to|cc|bcc|subject|date|sent|reply-to|folder|attachments?|email id|message-id|"
-    r"name|e-?mail|tel|phone|fax|status|username|user|channel|members?|author|prepared (?:by|for)|"
-    r"in attendance|present|attendees|participants|apologies|chair|secretary|venue|"
-    r"distribution|document (?:id|number)|version|doi|isbn|keywords|tags|url|website|contact)\s*:",
-    re.I,
-)
-_FURNITURE = re.compile(
-    r"all rights reserved|©|\bcookies?\b.*\b(?:accept|policy|settings)|privacy policy|terms of use|"
-    r"click here|skip to (?:main )?content|subscribe (?:to|now)|sign up|log ?in\b|follow us|"
-    r"read more|back to top|table of contents|\.{4,}|(?:…\s*){2,}|_{4,}|={4,}|-{5,}|"
-    r"^page \d+|\bpage \d+ of \d+|^about the columns:|^end of (?:e-?mail|export|document)|"
-    r"\bhave attached\b|\bis attached\b|\battached (?:is|are|you|to)\b|download the|"
-    r"for (?:more|further) information|this e-?mail (?:and|is)|confidentiality notice|"
-    r"view history|edit links|move to sidebar|permanent link|page information|cite this page|"
-    r"printed on|last (?:updated|modified)|^(?:table|figure|fig\.?|chart|exhibit) \d+[.:]?\s",
-    re.I,
-)
-_COURTESY = re.compile(
-    r"^(?:dear|hi|hello|hey|good (?:morning|afternoon|evening)|greetings|thanks|thank you|regards|"
-    r"best|kind regards|sincerely|cheers|yours|welcome|congrat\w*|please|let me know|let's|sure|"
-    r"great|absolutely|sounds good|feel free|looking forward|i look forward|i hope|"
-    r"(?:i|we)(?:'d| would) (?:like to|love to|be happy to|appreciate)|"
-    r"i'm (?:happy|glad|writing)|i agree|happy to|would you|could you|can you)\b|"
-    r"\b(?:let me know|i (?:wanted|want|would like) to|i am writing|as (?:you|we all) know|"
-    r"(?:suggest|propose) we (?:meet|schedule|talk)|our calendars?|calendar invit\w+|"
-    r"look(?:ing)? forward to|hope this|finds you well|reach out|"
-    r"your (?:thoughts|feedback|questions)|kind words|happy to (?:discuss|meet|share|help))\b",
-    re.I,
-)
-_SELF_REFERENCE = re.compile(
-    r"^(?:in (?:conclusion|summary)|to (?:conclude|summarise|summarize)|"
-    r"(?:this|the(?: following)?|our) (?:\w+ ){0,2}?"
-    r"(?:report|document|section|chapter|paper|article|page|memo|"
-    r"presentation|appendix|guide|slide|deck|overview|analysis|review|table|figure|memorandum|"
-    r"e-?mail|note|spreadsheet|sheet|dashboard)s? "
-    r"(?:also |further |then |next )?"
-    r"(?:is\b|outlines?|provides?|presents?|describes?|aims?|explores?|examines?|covers?|"
-    r"summari[sz]es?|discusses|details|delves?|seeks?|introduces?|focus(?:es)?|offers?|contains?|"
-    r"lists?|serves?|highlights? (?:the|our|key)|will\b|has outlined|underscores?))|"
-    r"\b(?:next|following|previous) (?:section|chapter|slide|page)s?\b|future reports will",
-    re.I,
-)
 # Words of intent and praise: a sentence of these and no figure or name says nothing checkable.
 _VAGUE = re.compile(
     r"\b(?:commit(?:ted|ment)\w*|well-positioned|cutting-edge|best-in-class|world-class|robust\w*|"
@@ -80,20 +40,24 @@ _VAGUE = re.compile(
     re.I,
 )
 _LEANS = re.compile(
-    r"^(?:it|its|they|their|them|he|his|she|her|this|that|these|those|such|both|neither|"
+    r"^(?:(?:on|in|at|for|with|by|from|of|after|before|during|under|to|besides|despite) "
+    r"(?:this|that|these|those|such|both|it|them)\b(?! (?:year|quarter|month|week|country))|"
+    r"(?:when|if|as|because|since|while|once|where) (?:it|they|he|she|this|that|these|those)\b|"
+    r"(?:it|its|they|their|them|he|his|she|her|this|that|these|those|such|both|neither|"
     r"the (?:latter|former|same|results?|figures?|number|rate|increase|decrease|reduction|"
     r"improvement|change|rest|remainder|sum|amount|total|estimate|excess)\b(?! of| for| in)|"
     r"as a result|consequently|therefore|thus|hence|accordingly|similarly|likewise|instead|"
     r"however|nevertheless|conversely|by contrast|in contrast|for (?:example|instance)|"
     r"in (?:turn|addition|other words)|additionally|moreover|furthermore|also|meanwhile|then|"
-    r"another|others|one of (?:them|these)|here|there (?:it|they)|of (?:these|those|them|which)|"
-    r"and|but|so|or|yet|who|which)\b",
+    r"another|others|one of (?:them|these)|here|there (?:it|they)|of which|"
+    r"(?:the )?(?:first|second|third)(?: one)? (?:is|was|has|says)|"
+    r"and|but|so|or|yet|who|which)\b)",
     re.I,
 )
 # "In 2024 the company had five, among them …": five what stands in the sentence before.
 _BARE_COUNT = re.compile(
     r"\b(?:had|has|were|was|saw|recorded|counted|made) "
-    r"(?:two|three|four|five|six|seven|eight|nine|ten|\d+)(?:[,;]|\.$)",
+    r"(?:two|three|four|five|six|seven|eight|nine|ten|\d+)(?:[,;](?!\d)|\.$)",
     re.I,
 )
 _TIMED_THIS = re.compile(
@@ -102,9 +66,22 @@ _TIMED_THIS = re.compile(
 )
 _MARKS = re.compile(
     r"^(?:[-*+•·▪◦‣●○■□➢✓>#|]+|\(?\d{1,2}[.)]|\([a-z]\)|[a-z]\)|§ ?\d+[.\d]*|"
-    r"\d{1,2}(?:\.\d{1,2}){1,3}\.?(?= [A-Z][a-z]))\s+"
+    r"\d{1,2}(?:\.\d{1,2}){1,3}\.?(?= [A-Z][a-z ])|(?:DECISION|ACTION|NOTE|NB|N\.B\.):)\s+"
 )
-_EMPHASIS = re.compile(r"\*\*|__|`|(?<!\w)\*(?=\w)|(?<=\w)\*(?!\w)|!?\[([^\]]+)\]\([^)]*\)")
+# Residue of Markdown, reStructuredText, HTML and wikis.
+_EMPHASIS = re.compile(
+    r"\*\*|(?<!\w)__(?=\w)|(?<=\w)__(?!\w)|`|(?<!\w)\*(?=\w)|(?<=[\w.,!?])\*(?!\w)|"
+    r"\[\^[\w-]+\]:?|(?<!\w):(?!rfc|pep)[a-z]+:(?=[\w/`])|(?<=\w)_+(?=[\s,.;:)]|$)|"
+    r"!?\[([^\]]+)\]\([^)]*\)"
+)
+# Quotation marks as typewriters have them, and marks set off by a space.
+_TYPED = re.compile(r"(``\s*|\s*'')|\s+[,.;:!?](?=\s|$)")
+_TAG = re.compile(r"</?[a-z]\w*(?: [^<>]*)?/?>")
+_NUMBERED = re.compile(r"(?<!\w):(rfc|pep):`?(?=\d)")
+_STRESSED = re.compile(r"(?<!\w)_([^_\s](?:[^_]*[^_\s])?)_(?!\w)")
+_EDIT = re.compile(r"^.{0,80}?\[ ?edit ?\]\s*(?=[A-Z\"“])|\s*\[ ?edit ?\]")
+# "The Wall The Wall is a film", "Rome (city) Rome is": the title of the page, glued to its text.
+_DOUBLED = re.compile(r"^(.{3,80}?)(?: \([^()]{2,60}\))? (?=\1\b)")
 _GLUED = re.compile(
     r"^(?:(?:[A-Z][\w&’'/-]*|and|of|for|the|in|to|with|on|&|-|–)[:,]?\s+){3,12}?"
     r"(?=(?:In|The|As|Our|We|By|This|At|To|For|With|During|An|A|Since|From|While|Through|Over)\s+"
@@ -182,7 +159,7 @@ def windows(document: Document) -> list[Window]:
                 continue
             span = _standing(run, i)
             if leans(run[span[0]]):
-                quality *= 0.6
+                quality *= _DANGLING
             picked = run[span[0] : span[1]]
             found.setdefault(picked, Window(document.source_id, picked, heading, quality))
     return list(found.values())
@@ -194,8 +171,10 @@ def _standing(run: Sequence[str], i: int) -> tuple[int, int]:
     size = len(run[i].split())
     if is_row(run[i]):
         return first, end
-    while first > 0 and leans(run[first]) and i - first < 2:
+    while first > 0 and i - first < 2:
         before = run[first - 1]
+        if not leans(run[first]) and not _takes_up(run[first], before):
+            break
         if usable(before) < 0.3 or is_row(before) or size + len(before.split()) > LONGEST_WINDOW:
             break
         size += len(before.split())
@@ -212,24 +191,30 @@ def _standing(run: Sequence[str], i: int) -> tuple[int, int]:
     return first, end
 
 
+def _takes_up(sentence: str, before: str) -> bool:
+    """Whether "The airport …" speaks of "an airport" that the sentence before has introduced."""
+    found = _DEFINITE.match(plain(sentence))
+    if not found or found[1] not in before:
+        return False
+    introduced = rf"\b(?:an?|its|one) (?:[\w-]+ ){{0,6}}{re.escape(found[1])}\b"
+    return bool(re.search(introduced, before))
+
+
+_DEFINITE = re.compile(
+    r"The ([a-z]{3,}) (?:is|was|are|were|had|have|will|would|can|could|also|now|\w+s|\w+ed)\b"
+)
+
+
 @lru_cache(maxsize=20_000)
 def usable(sentence: str) -> float:
     """How well a sentence serves as a statement of fact, from 0 to 1."""
     text = plain(sentence)
     count = len(words(text))
-    if count < 4 or _FIELD.match(text) or _FURNITURE.search(text) or addresses_machine(text):
+    if count < 4 or is_field(text) or addresses_machine(text):
         return 0.0
     if is_row(text):
         return 0.8 if figures(text) and count <= 120 else 0.3
-    if (
-        " | " in text
-        or text.endswith("?")
-        or "@" in text
-        or "://" in text
-        or _COURTESY.search(text)
-    ):
-        return 0.0
-    if is_heading(sentence) or _SELF_REFERENCE.search(text):
+    if states_nothing(text) or is_heading(sentence):
         return 0.0
     if count > 16 and _capitals(text) > 0.8:
         return 0.1  # a menu, or a list of names
@@ -242,7 +227,9 @@ def usable(sentence: str) -> float:
         cut_off = text.endswith((",", ":", ";", "-", "–", "(")) or words(text)[-1] in _JOINING
         score *= 0.2 if cut_off else 0.75
     if text[0].islower() or text[0] in ",;:)]":
-        score *= 0.4
+        score *= 0.4 if _END.search(text) else 0.2
+    if text[0] == "(" or text.count("(") != text.count(")"):
+        score *= 0.5  # an aside, or half of one
     if count < 7 and not figures(text):
         score *= 0.6
     if not _END.search(text) and count < 12 and not figures(_DATED.sub(" ", text)):
@@ -321,5 +308,9 @@ def unglued(text: str) -> str:
 @lru_cache(maxsize=20_000)
 def plain(sentence: str) -> str:
     """The sentence without list marks and Markdown residue, white space folded."""
-    text = _EMPHASIS.sub(r"\1", " ".join(sentence.split())).replace("[ edit ]", "")
-    return _MARKS.sub("", text).strip()
+    text = _TYPED.sub(lambda m: '"' if m.lastindex else m[0].strip(), _TAG.sub(" ", sentence))
+    text = " ".join(text.split())
+    text = _NUMBERED.sub(lambda m: f"{m[1].upper()} ", text)
+    text = _EDIT.sub("", _EMPHASIS.sub(r"\1", _STRESSED.sub(r"\1", text)))
+    text = _MARKS.sub("", text.strip()).strip()
+    return _DOUBLED.sub("", text) if text[:1].isupper() else text

@@ -13,6 +13,7 @@ from math import sqrt
 from typing import NamedTuple
 
 from activities.offline.lexicon import (
+    HOMOGRAPHS,
     QUESTION_WORDS,
     STOP,
     VERBS,
@@ -44,11 +45,19 @@ def words(text: str) -> list[str]:
 
 def content_terms(text: str) -> list[str]:
     """Roots of the words that carry topic, in order and with repeats."""
-    return [
-        stem(word)
-        for word in words(text)
-        if word not in STOP and word not in QUESTION_WORDS and (len(word) > 1 or word.isdigit())
-    ]
+    terms: list[str] = []
+    before = ""
+    for word in words(text):
+        # "A well" and "the will" are things.
+        thing = word in HOMOGRAPHS and before in _BEFORE_THINGS
+        if (word not in _EMPTY or thing) and (len(word) > 1 or word.isdigit()):
+            terms.append(stem(word))
+        before = word
+    return terms
+
+
+_EMPTY = STOP | QUESTION_WORDS
+_BEFORE_THINGS = frozenset({"a", "an", "the", "this", "our", "its", "their", "each", "no"})
 
 
 def similarity(a: str, b: str) -> float:
@@ -92,7 +101,8 @@ def noun_phrases(text: str) -> list[str]:
             run = []
         # "FSMA 204", "Boeing 737": a number after a name is part of it, a year is not.
         numbered = bool(run) and run[-1][0].isupper() and low.isdigit() and len(low) != 4
-        if numbered or _noun_like(low, before, bool(run)):
+        thing = low in HOMOGRAPHS and before in _BEFORE_THINGS
+        if numbered or thing or _noun_like(low, before, bool(run)):
             run.append(("-" if between == "-" and run else "") + word)
         else:
             phrases += _closed(run)

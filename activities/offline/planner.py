@@ -25,12 +25,22 @@ from activities.offline.parts import (
     named_draft,
     named_parts,
     phrase_of,
+    shown_groups,
     shown_themes,
 )
 from activities.offline.questions import Aspect, Question, read_question
 from activities.offline.subdomains import one_side, subdomains
 from activities.offline.themes import Landscape
-from activities.offline.topicality import Passage, families, foreign, gather, on_topic
+from activities.offline.topicality import (
+    SMALL,
+    Passage,
+    families,
+    foreign,
+    gather,
+    on_topic,
+    shared_names,
+    with_namesakes,
+)
 from activities.offline.transport import Reply, UseTools
 from workflows.plan import QuestionKind
 
@@ -52,9 +62,11 @@ def plan(conversation: Conversation) -> UseTools | Reply:
     can_search = "search" in conversation.tools and not any(call.error for call in done)
     if can_search and not done:
         return _search(_broad(question))
-    if foreign(done, question.text):
+    if foreign(done, question.core):
         return _reply(question, [fact(question)])
-    found = gather(done, question.text)
+    found = gather(done, question.core)
+    if question.kind is QuestionKind.OVERVIEW:
+        found = with_namesakes(found, question.text)
     if can_search and len({call.turn for call in done}) == 1:
         asked_before = {str(call.input.get("query", "")) for call in done}
         first = _landscape(question, on_topic(found, _FIRST_LOOK))
@@ -119,7 +131,16 @@ def _deeper(question: Question, view: Landscape) -> list[str]:
         )
         for side in dimensions.SHOWN
     ]
-    return queries[:5] + [f"{query} {question.subject}".strip() for query in told if query]
+    queries = queries[:5] + _shared_names(question, view)
+    return queries + [f"{query} {question.subject}".strip() for query in told if query]
+
+
+def _shared_names(question: Question, view: Landscape) -> list[str]:
+    """In a small folder: names that several documents share, which lead on to the others."""
+    if question.kind is not QuestionKind.OVERVIEW:
+        return []
+    holders = shared_names(view.passages, question.text)
+    return sorted(holders, key=lambda name: (-len(holders[name]), name))[:3]
 
 
 def _drafts(
@@ -135,10 +156,14 @@ def _drafts(
         return stretches + named
     if question.kind is QuestionKind.CAUSE:
         kept = named + explaining(question, view, named)
-        kept += shown_themes(view, documents, kept)[: max(target - len(kept), 0)]
+        room = (min(target, _SOME) if question.closed else target) - len(kept)
+        kept += _shown(question, view, documents, kept)[: max(room, 0)]
+    elif question.closed and question.kind is QuestionKind.OVERVIEW:
+        return named  # the list is what is asked for
     else:
         kept = _surveyed(question, view, documents, named, target, most)
-    return kept if one_side(question) and kept else kept + _spare(question, view, kept, target)
+    enough = one_side(question) and kept
+    return kept if enough else kept + _spare(question, view, documents, kept, target)
 
 
 def _surveyed(
@@ -161,16 +186,33 @@ def _surveyed(
     kept += subdomains(question, view, documents, kept, room, most - len(kept))
     if one_side(question):
         return kept
-    themes = shown_themes(view, documents, kept)
-    return kept + themes[: max(min(target, _SOME) - len(kept), 0)]
+    themes = _shown(question, view, documents, kept)
+    if len(documents) > SMALL or question.kind is not QuestionKind.OVERVIEW:
+        target = min(target, _SOME)
+    elif not named:
+        target = most  # each document may be all there is on its part of the matter
+    return kept + themes[: max(target - len(kept), 0)]
 
 
-def _spare(question: Question, view: Landscape, kept: list[Draft], target: int) -> list[Draft]:
+def _shown(
+    question: Question, view: Landscape, documents: Documents, kept: list[Draft]
+) -> list[Draft]:
+    """What the documents deal with: in a small folder by document, else by what many share."""
+    found = shown_groups(question, view, kept) if len(documents) <= SMALL else []
+    if len(documents) <= SMALL and question.kind is QuestionKind.DECISION:
+        return found
+    return found + shown_themes(view, documents, [*kept, *found])
+
+
+def _spare(
+    question: Question, view: Landscape, documents: Documents, kept: list[Draft], target: int
+) -> list[Draft]:
     """For a plan of hardly anything: the sides that any matter has, the best documented first."""
     least = min(3, target)
     if len(kept) >= least:
         return []
-    return [d for d in general(question, view) if not covered(d, kept)][: least - len(kept)]
+    sides = general(question, view, documents)
+    return [d for d in sides if not covered(d, kept)][: least - len(kept)]
 
 
 def _told_apart(drafts: Sequence[Draft]) -> list[Draft]:

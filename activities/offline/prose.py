@@ -11,13 +11,15 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from activities.offline.language import content_terms, sentences
 from activities.offline.passages import figures, is_row, plain
 from workflows.evidence import AUTHORITY
 
 _REFERENCE = re.compile(r"\s?\[ ?(?:\d{1,5}(?:[,;–-]\s?\d{1,5})*|citation needed|note \d+) ?\]")
 _FIRST_PERSON = re.compile(r"\b(?:we|our|ours|us|I|my|we've|we're|I'm|I've|we'll)\b", re.I)
+_QUOTED = re.compile(r"[“\"‘][^“”\"]{1,80}[”\"’](?!\w)")
 _NOT_A_PERSON = re.compile(r"\b(?:the US|U\.S\.|US\$?|Part I|Phase I|World War I|Type I)\b")
+# A name with underscores is a program's; bare, Markdown would take it for emphasis.
+_UNDERSCORED = re.compile(r"[\w./:-]*_[\w./:-]*(?:\(\))?")
 _CONNECTIVE = re.compile(
     r"^(?:however|additionally|moreover|furthermore|in addition|also|meanwhile|therefore|thus|"
     r"hence|consequently|as a result|accordingly|similarly|likewise|for (?:example|instance)|"
@@ -28,6 +30,7 @@ _CONNECTIVE = re.compile(
 _PAIR = re.compile(r"\s*([^:;]{1,60}?):\s*(.+?)(?=;\s[^:;]{1,60}:\s|;?\.?\s*$)")
 _ITEM_END = re.compile(r"[\s;,:]+$")
 _WEAK = 0.4
+_NAME = re.compile(r"(?!\w+ing )[A-Z][\w'’-]*(?: (?:[A-Z][\w'’-]*|of|the|and)){1,4}")
 
 
 @dataclass(frozen=True)
@@ -63,12 +66,18 @@ def marks(numbers: Iterable[int]) -> str:
 
 def clean(text: str) -> str:
     """A source's words without list marks, Markdown and its reference numbers; one full stop."""
-    text = _REFERENCE.sub("", plain(text)).replace("_", " ")
+    text = _UNDERSCORED.sub(_as_code, _REFERENCE.sub("", plain(text)))
     text = _ITEM_END.sub("", re.sub(r"\s+", " ", text).strip())
     if not text:
         return ""
     closed = text.rstrip("”\"'’)")
     return text if closed.endswith((".", "!", "?", "…")) else f"{text}."
+
+
+def _as_code(found: re.Match[str]) -> str:
+    core = found.group().strip("/.:-")
+    lead, _, trail = found.group().partition(core)
+    return f"{lead}`{core}`{trail}" if core.strip("_") else " "
 
 
 def opened(text: str) -> str:
@@ -86,7 +95,8 @@ def cited(text: str, numbers: str) -> str:
 
 
 def speaks_as_we(text: str) -> bool:
-    return bool(_FIRST_PERSON.search(_NOT_A_PERSON.sub(" ", text)))
+    """Whether the words are somebody's own; what they quote is not theirs."""
+    return bool(_FIRST_PERSON.search(_NOT_A_PERSON.sub(" ", _QUOTED.sub(" ", text))))
 
 
 def told(claim: Cited, sources: Mapping[int, Mapping[str, object]], named: set[str]) -> str:
@@ -105,13 +115,22 @@ def told(claim: Cited, sources: Mapping[int, Mapping[str, object]], named: set[s
         named.add(title)
         opening = "" if introduced else f"{_naming(title, source)} says: "
         return f"{opening}“{_inner(text)}” {claim.marks}."
-    text = opened(text)
+    text = _by_name(opened(text), title)
     if AUTHORITY.get(str(source.get("kind")), 0.5) < _WEAK and claim.origins < 2 and title:
         # What only a seller or a blog says is said to be theirs.
         named.add(title)
         naming = _naming(title, source)
         return cited(f"According to {naming[0].lower()}{naming[1:]}: {text}", claim.marks)
     return cited(text, claim.marks)
+
+
+def _by_name(text: str, title: str) -> str:
+    """ "The airport …" of the source "Venby Airport (1954)" is "Venby Airport …"."""
+    name = title.partition(" (")[0].strip()
+    found = re.match(r"The ([a-z]+)\b", text)
+    if not found or not name.lower().endswith(f" {found[1]}") or not _NAME.fullmatch(name):
+        return text
+    return text if name.lower() in text.lower() else name + text[found.end() :]
 
 
 def _naming(title: str, source: Mapping[str, object]) -> str:
@@ -163,23 +182,3 @@ _EMPTY_NAMES = frozenset({"value", "amount", "figure", "result", "number"})
 def _lowered(name: str) -> str:
     common = name.split()[0][1:].islower()
     return name[:1].lower() + name[1:] if common else name
-
-
-def key_sentence(claim: Cited, question: frozenset[str]) -> str:
-    """The sentence of a claim that says most of what is asked, and can stand alone."""
-    parts = sentences(clean(claim.text)) if not is_row(claim.text) else [clean(claim.text)]
-    if len(parts) < 2:
-        return " ".join(parts)
-    first = parts[0]
-    best = max(
-        parts,
-        key=lambda p: (
-            len(question & set(content_terms(p))) + 3 * min(figures(p), 2),
-            -parts.index(p),
-        ),
-    )
-    # A later sentence leans on the first, so it comes with it where there is room.
-    if best is first:
-        return first
-    joined = f"{first} {best}"
-    return joined if len(joined.split()) <= 60 else first

@@ -6,30 +6,28 @@ Only the English of the question is used, so the reading is the same whatever th
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from activities.offline.clauses import parted
 from activities.offline.comparison import compared
-from activities.offline.grammar import VERDICTS, WH, Token, tokens_of
+from activities.offline.grammar import WH, tokens_of
 from activities.offline.language import (
     capitalised,
     content_terms,
     question_aspects,
     sentences,
-    stem,
 )
-from activities.offline.lexicon import GENERIC, PREPOSITIONS, QUESTION_WORDS, listed
+from activities.offline.lexicon import PREPOSITIONS
+from activities.offline.subjects import (
+    BROAD,
+    matter_of,
+    shortened,
+    spans_of,
+)
+from activities.offline.subjects import GENERIC_STEMS as GENERIC_STEMS
 from workflows.plan import QuestionKind
 
-GENERIC_STEMS = frozenset(stem(word) for word in GENERIC)
-
-_BROAD = (
-    r"impacts?|effects?|influences?|roles?|state|status|future|history|evolution|outlook|landscape|"
-    r"significance|importance|relationships?|differences?|situation|challenges?|trends?|"
-    r"strateg(?:y|ies)|implications?|consequences?|options|prospects|potential|overview|causes|"
-    r"risks?|benefits?|development|experience|evidence|advantages?|disadvantages?|lessons"
-)
 _COMPARES = re.compile(
     r"\b(?:compar(?:e|es|ed|ing|ison|isons)|contrast(?:s|ed|ing)?|versus|vs|differ(?:s|ed|ences?)?"
     r"|stack up|better|preferable|more suitable|best suited|rather than)\b\.?",
@@ -56,6 +54,7 @@ _EXPLAINS = re.compile(
     r"\bwhy\b|\bcaus(?:e|es|ed|ing)\b|\breasons? (?:for|why|behind)\b|\b(?:effects?|impacts?|"
     r"influence|consequences?|implications?) (?:of|on|for)\b|\b(?:led|lead|leads|leading) to\b|"
     r"\b(?:affect|influenc|impact|shap|driv|transform|worsen)(?:e|es|s|ed|ing)\b|\bdrivers? of\b|"
+    r"\b(?:affect|worsen)\b|\bhow (?:do|does|did|will) [^?]+ (?:influence|impact|shape|drive)\b|"
     r"\b(?:result|stem)s? (?:in|from)\b|\bbecause\b|\bgood or bad\b|\bresponsible for\b|"
     r"\bwhat (?:effects?|impacts?|influence|consequences?)\b",
     re.I,
@@ -69,11 +68,22 @@ _FACT_OPENERS = re.compile(
 _ASKED_INSIDE = re.compile(
     rf"\b(?:what|which|who|whom|whose|where|when|how (?:{_MEASURED}))\b(?! (?:are|were)\b)", re.I
 )
-_ASKS_BROADLY = re.compile(
-    rf"\b(?:is|are|was|were) (?:the |its |their )?(?:[\w-]+ ){{0,2}}(?:{_BROAD})\b"
-    rf"|^(?:what|which) (?!state)(?:[\w-]+ )?(?:{_BROAD})\b",
+_ASKSBROADLY = re.compile(
+    rf"\b(?:is|are|was|were) (?:the |its |their )?(?:[\w-]+ ){{0,2}}(?:{BROAD})\b"
+    rf"|^(?:what|which) (?!state)(?:[\w-]+ )?(?:{BROAD})\b",
     re.I,
 )
+_MEASURE = re.compile(
+    r"(?:what|which) (?:share|number|proportion|percentage|fraction|amount|price|year|date|day|"
+    r"name|size|length|height|weight|age|distance|temperature|capacity|speed) "
+    r"(?:of|did|does|do|was|is)\b"
+    r"(?!.*\b(?:how|why)\b)",
+    re.I,
+)
+_ONE_THING = re.compile(
+    r"(?:what|which) [\w-]+ (?:do|does|did) (?!.*\b(?:we|our|us)\b)(?:[\w'’-]+ ?){2,7}\?$", re.I
+)
+""" "What limits does Temporal put on payloads?": several answers, and one narrow question."""
 _YES_NO = re.compile(r"^(?:is|are|was|were|did|do|does|has|have|had|can|will|would)\b", re.I)
 _ORDERS = re.compile(
     r"^(?:please )?(?:write|give|describe|explain|summari[sz]e|outline|list|discuss|analy[sz]e|"
@@ -88,14 +98,17 @@ _FOLLOWS = re.compile(
     re.I,
 )
 _YEAR = re.compile(r"\b(1[5-9]\d\d|20\d\d)\b")
-_ARTICLES = listed("the our its their your my his her")
 _SUBJECT_WORDS = 11
-_SPAN_WORDS = 8
 _TELLS = re.compile(
     r"(?:what|which) (?:[\w'’-]+ ){1,7}?(?:know|understand|learn|hear|be told|find|known|said|"
-    r"written|reported|established) (?:out )?(?:about|of|on)\s+|"
-    r"(?:please )?(?:give|write|prepare|provide|make) (?:[\w'’-]+ ){0,4}?(?:overview|summary|"
-    r"account|report|briefing|brief|survey) (?:of|on|about)\s+",
+    r"say|tell us|tell|hold|written|reported|established) (?:out )?(?:about|of|on|from)\s+|"
+    r"(?:please )?(?:give|write|prepare|provide|make|draw up|put together) (?:[\w'’-]+ ){0,4}?"
+    r"(?:overview|summary|account|report|briefing|brief|survey|timeline|history|chronology|"
+    r"chronicle|memo) (?:of|on|about)\s+|"
+    r"(?:please )?brief (?:[\w'’-]+ ){1,6}?on\s+|"
+    r"(?:please )?(?:write|prepare|draft|give)[^:?.]{0,40}\b(?:memo|briefing|note|paper|report)\b"
+    r"[^:?.]{0,40}:\s+|"
+    r"(?:please )?(?:trace|sketch|recount|reconstruct|retell)\s+",
     re.I,
 )
 """How a question leads up to its subject: "What should the council know about …"."""
@@ -103,10 +116,6 @@ _TO_KNOW = re.compile(
     r"\b(?:what|which)\b[^?.:;]{0,60}?\bshould (?:[\w'’-]+ ){1,5}?"
     r"(?:know|understand|learn|be told)\b",
     re.I,
-)
-_TIMES = listed(
-    "end start beginning q1 q2 q3 q4 year years month months date time order response "
-    "state status role future importance influence"
 )
 
 
@@ -132,6 +141,12 @@ class Question:
     things: tuple[str, ...] = ()
     """What it compares."""
     years: tuple[int, ...] = ()
+    core: str = ""
+    """Its text without the words that lead up to the subject: "What should we know about …"."""
+    matter: str = ""
+    """What a decision is about, fit to stand after "of": "drilling a well"."""
+    closed: bool = False
+    """It asks for the parts it lists, not for a matter of which they are examples."""
 
 
 def listing(items: Sequence[str], word: str = "and") -> str:
@@ -143,7 +158,8 @@ def listing(items: Sequence[str], word: str = "and") -> str:
 
 def read_question(text: str) -> Question:
     text = " ".join(text.split()) if "\n" not in text.strip() else text.strip()
-    aspects = tuple(_aspect(item) for item in question_aspects(text))
+    listed = [item for item in question_aspects(text) if not _YEAR.fullmatch(item)]
+    aspects = tuple(_aspect(item) for item in listed)
     things = compared(text)
     kind = _kind(text, aspects, things)
     if kind is QuestionKind.COMPARISON:
@@ -152,7 +168,26 @@ def read_question(text: str) -> Question:
         things = ()
     years = tuple(sorted({int(y) for y in _YEAR.findall(text)}))
     spans = _spans_of_subject(text, aspects, things)
-    return Question(text, kind, listing(spans), spans, aspects, things, years)
+    matter = matter_of(text) if kind is QuestionKind.DECISION and not _TO_KNOW.search(text) else ""
+    closed = _closed(text, aspects, spans)
+    core = _TELLS.sub("", text, count=1) if _TELLS.match(text) else text
+    return Question(text, kind, listing(spans), spans, aspects, things, years, core, matter, closed)
+
+
+def _closed(text: str, aspects: Sequence[Aspect], spans: Sequence[str]) -> bool:
+    """ "What do A, B and C cost?", "the costs and risks of D"; not "D: A, B and C"."""
+    if len(aspects) < 2 or any(a.asks for a in aspects) or _OPEN.search(text):
+        return False
+    last = text.rfind(aspects[-1].text)
+    bare = [span.removeprefix("the ") for span in spans]
+    return last >= 0 and all(text.find(span) > last for span in bare)
+
+
+_OPEN = re.compile(
+    r"[:–—;\n]|\b(?:including|such as|for example|for instance|e\.g|especially|above all|"
+    r"in particular|not least|among other)",
+    re.I,
+)
 
 
 def _aspect(text: str) -> Aspect:
@@ -202,6 +237,7 @@ def _is_fact(text: str, aspects: tuple[Aspect, ...]) -> bool:
         or _ORDERS.match(text)
         or sum(a.asks for a in aspects) > 1
         or re.match(r"what (?:is|was) (?:known|said|reported|there)\b", text, re.I)
+        or _TELLS.match(text)
     ):
         return False
     last = asked[-1]
@@ -211,6 +247,8 @@ def _is_fact(text: str, aspects: tuple[Aspect, ...]) -> bool:
     if _YES_NO.match(last):
         return named and not (_EXPLAINS.search(last) or re.search(r"\b(?:we|our)\b", last, re.I))
     head = " ".join(last.split()[:9])
+    if _MEASURE.match(last):
+        return True
     if _FACT_OPENERS.match(last):
         if re.match(r"(?:in |on |of |for )?(?:what|which)\b", last, re.I):
             plural = re.match(
@@ -219,7 +257,7 @@ def _is_fact(text: str, aspects: tuple[Aspect, ...]) -> bool:
                 last,
                 re.I,
             )
-            if plural or _ASKS_BROADLY.search(head):
+            if (plural and not _ONE_THING.match(last)) or _ASKSBROADLY.search(head):
                 return False
             return named and not re.match(r"what (?:caused|led|drove|drives|happened)", last, re.I)
         return not re.match(r"who (?:are|were)\b|how (?:many|much) .* and (?:how|why)", last, re.I)
@@ -243,7 +281,7 @@ def _spans_of_subject(
         whole = parted(sentence.rstrip(" ?.!"))
         if whole.opening:
             named_there = [name.text for name in capitalised(whole.opening)]
-            spoken_of = _spans(tokens_of(whole.opening), taken)
+            spoken_of = spans_of(tokens_of(whole.opening), taken)
             later += spoken_of if whole.bears or not aspects else named_there
             bearing = whole.bears
         body = whole.lead or whole.asked
@@ -252,96 +290,19 @@ def _spans_of_subject(
                 body = body.replace(clause, "")
         body = _TELLS.sub("", body, count=1) if _TELLS.match(body) else body
         if not re.match(r"(?:please )?(?:cover|include|consider|address|focus)\b", body, re.I):
-            spans += _spans(tokens_of(body), taken)
+            spans += spans_of(tokens_of(body), taken)
         if spans:
             break
-    spans = [_shortened(span) for span in dict.fromkeys(spans)]
+    spans = [shortened(span) for span in dict.fromkeys(spans)]
     named = [s for s in spans if capitalised(f"a {s}")]
     others = sorted((s for s in spans if s not in named), key=lambda s: -len(content_terms(s)))
     kept: list[str] = []
     # What a question opens with ("Based on …, how …") is context: it comes last and if it fits.
     # Who asks, and when, is no part of it: "Before we vote on …" counts where nothing else does.
-    context = [_shortened(span) for span in later] if bearing or not spans else []
+    context = [shortened(span) for span in later] if bearing or not spans else []
     for span in [*named[:2], *others[:2], *context]:
         fits = len(kept) < 3 and len(" ".join([*kept, span]).split()) <= _SUBJECT_WORDS
         if not kept or fits:
             kept.append(span)
     kept.sort(key=[*spans, *context].index)
     return tuple(kept)
-
-
-def _shortened(span: str) -> str:
-    """A very long phrase by its last part that holds a name."""
-    if len(span.split()) <= _SPAN_WORDS:
-        return span
-    parts = re.split(r"\s(?:of|in|on|for|to|from|by|with|at)\s(?:the |a |an |its |their )?", span)
-    return next((p for p in reversed(parts) if capitalised(f"a {p}")), parts[0])
-
-
-def _spans(tokens: list[Token], taken: set[str]) -> list[str]:
-    """Phrases that name what a text is about, with "the" where it has an article or "our"."""
-    spans: list[list[Token]] = []
-    run: list[Token] = []
-    for i, token in enumerate(tokens):
-        number = token.role == "noun" or token.text.isdigit()
-        if number and not run and i and tokens[i - 1].low in _ARTICLES:
-            run.append(tokens[i - 1])
-        if number or (run and token.role in {"preposition", "determiner"} and _goes_on(tokens, i)):
-            run.append(token)
-        else:
-            spans.append(run)
-            run = []
-    spans.append(run)
-    return [text for span in spans if (text := _named_part(span, taken))]
-
-
-def _goes_on(tokens: list[Token], at: int) -> bool:
-    """Whether "… in the …" leads on to another noun."""
-    while at < len(tokens) and tokens[at].role in {"preposition", "determiner"}:
-        if tokens[at].low in {"by", "given", "including", "considering", "than", "as", "since"}:
-            return False
-        at += 1
-    return at < len(tokens) and tokens[at].role == "noun"
-
-
-def _named_part(span: list[Token], taken: set[str]) -> str:
-    def empty(token: Token) -> bool:
-        terms = content_terms(token.text)
-        return (
-            not terms
-            or set(terms) <= taken
-            or token.low in VERDICTS | _TIMES | QUESTION_WORDS
-            or bool(_YEAR.fullmatch(token.text))
-        )
-
-    chunks: list[list[Token]] = [[]]
-    for token in span:
-        if token.role in {"preposition", "determiner"}:
-            if chunks[-1] and chunks[-1][-1].role == "noun":
-                chunks.append([])
-            chunks[-1].append(token)
-        else:
-            chunks[-1].append(token)
-    kept = [c for c in chunks if not all(empty(t) for t in c)]
-    while (
-        kept
-        and len(kept) > 1
-        and all(
-            stem(t.low) in GENERIC_STEMS or re.fullmatch(_BROAD, t.low) or t.role != "noun"
-            for t in kept[0]
-        )
-    ):
-        kept = kept[1:]
-    text = [t for chunk in kept for t in chunk if t.low not in VERDICTS]
-    while text and text[0].role in {"preposition", "determiner"}:
-        if text[0].low in _ARTICLES and text[1:] and text[1].role == "noun":
-            break
-        text = text[1:]
-    return _said(text, empty)
-
-
-def _said(text: list[Token], empty: Callable[[Token], bool]) -> str:
-    if not text or all(stem(t.low) in GENERIC_STEMS or empty(t) for t in text):
-        return ""
-    parts = ["the" if t.low in _ARTICLES else t.text for t in text]
-    return " ".join(parts).strip(' ,;:."“”').rstrip("'’")

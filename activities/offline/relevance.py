@@ -28,7 +28,8 @@ from activities.offline.vocabulary import ACTS, DESCRIPTORS, FILLER, SOFT, kinsh
 _WANTS = (
     ("number", re.compile(
         r"\bhow (?:many|much|often|far|long|large|big|fast|high)\b|\b(?:percentage|share|rate|"
-        r"number|amount|cost|costs|price|budget|figures?|size|total|average|level|savings?|spend)\b",
+        r"number|amount|cost|costs|price|budget|figures?|size|total|average|level|savings?|spend|"
+        r"population|area|height|length|weight|capacity|distance|duration)\b",
         re.I)),
     ("date", re.compile(
         r"\bwhen\b|\b(?:what|which) (?:year|date|month|day)|timeline|schedule|deadline|chronolog",
@@ -172,6 +173,12 @@ class Aim:
         )
 
 
+def measured(question: str) -> bool:
+    """Whether figures help to answer: not where a name, a date or a reason is all that is asked."""
+    wants = {kind for kind, cue in _WANTS if cue.search(question)}
+    return "number" in wants or not wants
+
+
 def aim_at(
     question: str, title: str, ask: str, frequency: Mapping[str, int], documents: int
 ) -> Aim:
@@ -187,10 +194,15 @@ def aim_at(
     kinds = {t for kind in _ANSWER_KIND.findall(ask) for t in content_terms(kind)} | DESCRIPTORS
     kinds = kinds - named if similarity(question, ask) >= _SAME_QUESTION else set()
     solid = [t for t in asked if t not in FILLER and t not in ACTS]
+    # "Who decides next": a title that names no thing asks for what is done.
+    acts = {t for t in titled & ACTS if not any(s in titled and s not in SOFT for s in solid)}
+    solid = sorted(acts) or solid
     own = frozenset(t for t in solid if t not in shared or t in titled)
     weights: dict[str, float] = {}
     for term in asked:
         weight = _told_weight(term, known, documents)
+        if term in acts:
+            weight = rarity(known.get(term), documents)
         if term in titled:
             weight *= 1.6
         elif titled:

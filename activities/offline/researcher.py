@@ -33,6 +33,7 @@ from activities.offline.scoring import (
     USELESS,
     Scored,
     entities,
+    in_reading_order,
     listed,
     score,
     told,
@@ -60,7 +61,7 @@ def research(conversation: Conversation) -> UseTools | Reply:
     scored = score(gather(conversation.hits), aim)
     missing = uncovered(aim, scored)
     if conversation.last_call:
-        return Reply(_answer(choose(scored, aim, brief), scored, missing, aim, brief))
+        return Reply(_answer(choose(scored, aim, brief), scored, missing, aim, conversation))
     if _may_search(conversation) and not _enough(scored, missing, aim):
         queries = _queries(conversation, aim, scored, missing)
         if queries:
@@ -73,7 +74,7 @@ def research(conversation: Conversation) -> UseTools | Reply:
         if checks:
             return UseTools(_searches(checks, scored, exclude=False))
     chosen = choose(scored, aim, brief)
-    return Reply(_answer(chosen, scored, missing, aim, brief))
+    return Reply(_answer(chosen, scored, missing, aim, conversation))
 
 
 def _asked_on(conversation: Conversation) -> UseTools | Reply:
@@ -91,7 +92,7 @@ def _asked_on(conversation: Conversation) -> UseTools | Reply:
     if not conversation.last_call and _may_go_on(conversation):
         return UseTools(_searches([(brief["ask"], "what was asked next")], scored, exclude=False))
     missing = uncovered(aim, scored)
-    return Reply(_answer(choose(scored, aim, brief), scored, missing, aim, brief))
+    return Reply(_answer(choose(scored, aim, brief), scored, missing, aim, conversation))
 
 
 def _wanted(question: str) -> str:
@@ -283,8 +284,14 @@ def _searches(
 
 
 def _answer(
-    chosen: list[Chosen], scored: list[Scored], missing: list[str], aim: Aim, brief: JsonObject
+    chosen: list[Chosen],
+    scored: list[Scored],
+    missing: list[str],
+    aim: Aim,
+    conversation: Conversation,
 ) -> JsonObject:
+    brief = conversation.brief
+    searched = [[hit.source_id for hit in call.hits] for call in conversation.searches()]
     # Where something was found, a general word beside it is not a hole.
     lacking = [t for t in missing if not (chosen and is_general(t))]
     wanted = _in_words(lacking, aim)
@@ -295,7 +302,7 @@ def _answer(
     return {
         "summary": _summary(chosen, wanted),
         "claims": claims,
-        "scores": told(scored),
+        "scores": told(in_reading_order(scored, searched)),
         "missing": wanted,
         "exhausted": not claims or bool(wanted),
         "next_step": f"Look beyond these documents for: {listed(wanted)}." if wanted else "",

@@ -9,7 +9,7 @@ two steps is found.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -33,6 +33,12 @@ _WHOLE = {0: 1.0, 1: 0.5, 2: 0.75, 3: 0.62, 4: 0.5}
 _LOOSE = 0.5
 """What is left of a window's worth where its document has nothing of the question's subject."""
 
+_BESIDE = 0.25
+"""What is left of a statement that itself says it has nothing to do with the matter."""
+_DEVOTED = 0.6
+"""A title that holds this much of what is distinctive is that of a document on the matter."""
+_BARE = 4
+"""Words: a reference or a date alone is no statement."""
 _APART, _FULL_QUESTION = 0.4, 5
 """Below this share a document is on another subject; a question of few words tells less."""
 _ANSWERS, _BY_ITSELF = 0.7, 0.45
@@ -41,6 +47,9 @@ _ALIEN, _HARDLY = 0.6, 0.2
 """Where no document holds so much of a question's weight, or the best so little, none is on it."""
 _TIED = 0.9
 """A document is wholly on the subject from this share of the best document's hold on it."""
+
+_EVEN = 10
+"""How little the very first places of two rankings outweigh those behind them."""
 
 Bridges = Mapping[str, Mapping[str, float]]
 _NONE: Bridges = MappingProxyType({})
@@ -134,10 +143,15 @@ def _on_topic(
         return
     devoted = 1.0 if titled else aim.coverage(document.title, only=aim.core, lent=lent)
     asked = periods(aim.ask)
+    # Who asks for a name or a reason is not answered by a figure beside it.
+    measures = 0.05 if aim.narrow and aim.wants and "number" not in aim.wants else 0.16
     # Whom a question is about is not what it asks of them.
     point = set(aim.core) - aim.named
+    counted = named and "number" in aim.wants
+    spoken_of = " ".join(aim.names) if counted else ""
     for window in windows(document):
-        around = f"{document.title} {window.heading}"
+        # Where a number is asked of a thing, a document that names it speaks of it throughout.
+        around = f"{document.title} {window.heading} {spoken_of}"
         related = named or any(
             aim.coverage(window.text, around, part, lent) >= _WINDOW.get(len(part), 0.24)
             for part in parts
@@ -145,20 +159,28 @@ def _on_topic(
         # In a document about the ask, a figure near one of its words is on topic.
         related = related or (devoted >= 0.5 and figures(window.text) > 0)
         said = aim.matches(window.text).keys()
-        if not related or not said - (lent if not devoted else ()):
+        # What a document on the very matter measures is on it, whatever its words.
+        stated = len(window.text.split()) > _BARE
+        own = (devoted >= _DEVOTED or counted) and stated and figures(window.text) > 0
+        if not related or not (own or said - (lent if not devoted else ())):
             continue
-        if point and not titled and not point & (said | aim.matches(around).keys() | lent.keys()):
+        if (
+            point
+            and not titled
+            and not own
+            and not point & (said | aim.matches(around).keys() | lent.keys())
+        ):
             continue
         worth = (
             0.5 * aim.coverage(window.text, around, lent=lent)
             + 0.12 * devoted
-            + 0.16 * min(figures(window.text), 2) / 2
+            + measures * min(figures(window.text), 2) / 2
             + 0.08 * aim.direct(window.text)
             + 0.14 * authority
             + 0.03 * len(periods(window.text) & asked)
             + 0.1 * any(name in f"{around} {window.text}".lower() for name in aim.names)
         )
-        yield window, worth * (0.5 if denies_relation(window.text, aim.ask) else 1.0)
+        yield window, worth * (_BESIDE if denies_relation(window.text, aim.ask) else 1.0)
 
 
 def _reason(document: Document, aim: Aim, usable: bool, measured: bool, ordered: bool) -> str:
@@ -239,6 +261,20 @@ def uncovered(aim: Aim, scored: list[Scored]) -> list[str]:
             for term, near in aim.matches(f"{window.text} {window.heading}").items():
                 held[term] = max(held.get(term, 0.0), near)
     return [t for t in aim.core if held.get(t, 0.0) < 0.6]
+
+
+def in_reading_order(scored: list[Scored], searches: Iterable[Sequence[str]]) -> list[Scored]:
+    """What serves the ask and what a search put first come before what only one of them favours."""
+    ranks: dict[str, int] = {}
+    for found in searches:
+        for rank, source_id in enumerate(dict.fromkeys(found)):
+            ranks[source_id] = min(rank, ranks.get(source_id, rank))
+    weights = {
+        source.document.source_id: 1 / (_EVEN + place)
+        + 1 / (_EVEN + ranks.get(source.document.source_id, len(scored)))
+        for place, source in enumerate(scored)
+    }
+    return sorted(scored, key=lambda source: -weights[source.document.source_id])
 
 
 def told(scored: list[Scored]) -> list[JsonObject]:

@@ -20,7 +20,9 @@ from activities.offline.headings import heading
 from activities.offline.language import (
     capitalised,
     content_terms,
+    in_a_sentence,
     noun_phrases,
+    plainly,
     similarity,
     stem,
     words,
@@ -74,7 +76,8 @@ def reported(
     for facet in facets:
         if not by_facet[facet["id"]]:
             continue
-        asked = words(f"{question.text} {facet['title']} {facet['question']}")
+        wording = f"{question.text} {facet['question']}"
+        asked = words(f"{wording} {facet['title']}")
         for missing in facet.get("missing", ()):
             point = set(content_terms(missing)) - subject
             if not point or any(len(point & terms) * 3 >= len(point) * 2 for terms in held):
@@ -85,12 +88,13 @@ def reported(
             # A word cut short, or one that nobody asked for, is nothing to send somebody out for.
             if not all(word in asked for word in words(missing) if stem(word) in point):
                 continue
+            open_point = in_a_sentence(missing, wording)
             yield Shortfall(
                 2.5,
                 facet["id"],
                 "thin",
-                f"“{facet['title']}” leaves open: {missing.strip().rstrip('.')}."[:600],
-                _self_contained(f"What is known about {_plain(missing)}", question),
+                f"On “{facet['title']}” nothing was found about {open_point}."[:600],
+                _self_contained(f"What is known about {open_point}", question),
             )
 
 
@@ -111,7 +115,7 @@ def untouched(
                 1.0,
                 facet["id"],
                 "thin",
-                f"“{facet['title']}” says nothing on {listing(lacking)}.",
+                f"On “{facet['title']}” nothing was found about {listing(lacking)}.",
                 _self_contained(f"What is known about {listing(lacking)}", question),
             )
     if not facets:
@@ -126,7 +130,7 @@ def untouched(
                 home["id"],
                 "missing",
                 f"The question names “{aspect.text}”; the report does not speak of it.",
-                _self_contained(f"What is known about {_plain(aspect.text)}", question),
+                _self_contained(f"What is known about {plainly(aspect.text)}", question),
             )
 
 
@@ -148,7 +152,7 @@ def lacking_in(facet: JsonObject, held: set[str]) -> list[str]:
     parts = parts if len(parts) > 1 else []
     points = [*parts, *_JOINTS.split(hints)]
     return [
-        _plain(point)
+        plainly(point)
         for point in dict.fromkeys(points)
         if (terms := set(content_terms(point)) - GENERIC_STEMS) and not _touched(terms, held)
     ]
@@ -187,7 +191,7 @@ def contradictions(
         explained = found.get("cause", "unexplained") != "unexplained" and found.get("explanation")
         if explained or not homes:
             continue
-        about = _plain(str(found.get("about") or "the figures"))
+        about = plainly(str(found.get("about") or "the figures"))
         if "…" in about:
             continue  # what cannot be said in words cannot be searched for
         yield Shortfall(
@@ -275,8 +279,3 @@ def _self_contained(start: str, question: Question) -> str:
     subject = question.subject
     missing = subject and not set(content_terms(subject)) <= set(content_terms(start))
     return f"{start.rstrip(' ?.')}{f', with regard to {subject}' if missing else ''}?"[:600]
-
-
-def _plain(text: str) -> str:
-    text = text.strip().rstrip(" .?!")
-    return text if any(c.isupper() for c in text[1:2]) else text[:1].lower() + text[1:]

@@ -19,6 +19,7 @@ from activities.offline.language import content_terms, stem
 from activities.offline.parts import inline, shared, theme_draft
 from activities.offline.questions import GENERIC_STEMS, Question
 from activities.offline.themes import Landscape
+from activities.offline.topicality import SMALL
 from workflows.plan import QuestionKind
 
 _FEW = 12
@@ -54,7 +55,7 @@ def subdomains(
     narrow = one_side(question)
     pool = [
         *_sides(question, view, documents, [d for d in named if d]),
-        *_themes(view, documents, bool(narrow)),
+        *(_themes(view, documents, bool(narrow)) if len(documents) > SMALL else ()),
     ]
     if narrow:
         home = set(documents.about(narrow))
@@ -93,7 +94,8 @@ def _about(draft: Draft, view: Landscape, documents: Documents) -> dict[str, flo
     """The documents that are about what a draft names, beyond the subject itself."""
     own = set(content_terms(draft.title)) - GENERIC_STEMS - view.known
     side = dimensions.closest(draft.title)
-    return documents.about(own | (side.vocabulary if side else frozenset()))
+    # Any document speaks of options: one that does is not taken by that.
+    return documents.about(own if side in (None, dimensions.OPTIONS) else own | side.vocabulary)
 
 
 def _stands(candidate: _Candidate, seen: set[str], documents: Documents) -> bool:

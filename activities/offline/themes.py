@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from activities.offline.labels import Key, Label, labels_of
+from activities.offline.labels import Label, labels_of
 from activities.offline.language import content_terms
 from activities.offline.questions import GENERIC_STEMS
 from activities.offline.topicality import Passage
+from activities.offline.usage import Key
 
 _SEEDS = 60
 _TOGETHER = 0.6

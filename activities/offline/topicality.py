@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import log
 
@@ -17,6 +17,8 @@ from activities.offline.language import capitalised, content_terms, noun_phrases
 from activities.offline.lexicon import VERBS
 from activities.offline.questions import GENERIC_STEMS
 
+SMALL = 24
+"""Up to so many documents a folder is read document by document."""
 ON_TOPIC = 0.45
 """Of the best passage's share of the question; below it a passage is about something else."""
 _ENOUGH = 36
@@ -63,9 +65,9 @@ def foreign(calls: Sequence[ToolCall], question: str) -> bool:
     """
     counts = _counted(calls)
     asked = [t for t in dict.fromkeys(content_terms(question)) if t in counts]
-    things = [t for t in asked if t not in GENERIC_STEMS] or asked
+    things = [t for t in asked if t not in GENERIC_STEMS | _ACTS]
     if not things:
-        return False
+        return False  # "an overview of the documents" fits any
     held: dict[str, set[str]] = {}
     for call in calls:
         for hit in call.hits:
@@ -85,7 +87,7 @@ def gather(calls: Sequence[ToolCall], question: str) -> list[Passage]:
     # A rare word of the question must not outweigh all its others, hence the cap.
     asked = {
         term: min(2.5, log(1 + (documents - n + 0.5) / (n + 0.5)))
-        for term in set(content_terms(" ; ".join(noun_phrases(question)))) - GENERIC_STEMS
+        for term in set(content_terms("; the ".join(["", *noun_phrases(question)]))) - GENERIC_STEMS
         if (n := frequency.get(term, 1)) > 0
     }
     raw: dict[tuple[str, str], tuple[str, str, str, Counter[str]]] = {}
@@ -190,6 +192,34 @@ def on_topic(passages: Sequence[Passage], most: int = _MANY) -> list[Passage]:
         return strong
     ranked = sorted(range(len(passages)), key=lambda i: (-passages[i].weight, i))[:_ENOUGH]
     return [passages[i] for i in sorted(ranked) if passages[i].weight >= ON_TOPIC * 0.7]
+
+
+def shared_names(passages: Sequence[Passage], question: str) -> dict[str, set[str]]:
+    """In a small folder: names beyond the question's that several documents share."""
+    if len({p.source_id for p in passages}) > SMALL:
+        return {}
+    asked = set(content_terms(question))
+    holders: dict[str, set[str]] = {}
+    for passage in passages:
+        for name in capitalised(passage.text):
+            if not asked & set(content_terms(name.text)):
+                holders.setdefault(name.text, set()).add(passage.source_id)
+    return {name: sources for name, sources in holders.items() if len(sources) > 1}
+
+
+def with_namesakes(passages: Sequence[Passage], question: str) -> list[Passage]:
+    """The passages; one that shares a name with two that bear on the question bears on it too.
+
+    A document on the shut cannery need not name the lake; that both name the town must do.
+    """
+    near = {p.source_id for p in passages if p.weight >= ON_TOPIC}
+    names = [n for n, own in shared_names(passages, question).items() if len(own & near) > 1]
+    return [
+        replace(p, weight=ON_TOPIC)
+        if p.weight < ON_TOPIC and any(name in p.text for name in names)
+        else p
+        for p in passages
+    ]
 
 
 @lru_cache(maxsize=4096)

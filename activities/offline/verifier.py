@@ -23,21 +23,19 @@ from workflows.quantities import compatible, moments, quantities
 _DEFINITION = re.compile(
     r"\b(?:(?:including|includes?|excluding|excludes?|not including|not counting|counting|net of|"
     r"exclusive of|inclusive of|without|defined as|measured as|calculated as|expressed as|"
-    r"counted as|before|after)\s+(?:[\w’'%-]+\s?){1,6}|"
+    r"counted as|before tax|after tax)\s+(?:[\w’'%-]+\s?){1,6}|"
     r"(?:gross|net|nominal|audited|unaudited|preliminary|provisional|revised|planned|budgeted|"
     r"actual|estimated|projected|contracted|list|catalogue|average|median|peak)\s+"
     r"(?:[\w’'-]+\s?){1,2}|"
     r"(?:this|that|it|the (?:sum|figure|total|amount|estimate)) "
     r"(?:is the|covers?|contains?|counts?|leaves out|does not (?:cover|contain|count)) "
-    r"[^.;]{5,160}|only\s+(?:[\w’'-]+\s?){1,4}|per\s+(?!cent\b)[\w-]+)",
+    r"[^.;]{5,240})",
     re.I,
 )
 _POPULATION = re.compile(
-    r"\b(?:(?:among|amongst|across|for all|of all|covering|surveyed?|sample of|survey of)\s+"
-    r"(?:the\s+)?(?:[\w,’'-]+\s?){1,5}|\d[\d,.]*\s+(?:respondents|participants|passengers|patients|"
-    r"households|employees|sites|stores|vehicles|buses|schools|hospitals|firms|companies)|"
-    r"(?:weekdays?|weekends?|adults?|children|residents|commuters|visitors|full-time|part-time|"
-    r"nationwide|urban|rural|regional)(?:\s+[\w-]+)?)",
+    r"\b(?:(?:among|amongst|for all|covering|surveyed?|sample of|survey of)\s+"
+    r"(?!them\b|these\b|those\b)(?:the\s+)?(?:[\w,’'-]+\s?){2,5}|\d[\d,.]*\s+(?:respondents|participants|passengers|patients|"
+    r"households|employees|sites|stores|vehicles|buses|schools|hospitals|firms|companies)\b)",
     re.I,
 )
 _TRAILING = re.compile(r"\s+(?:and|or|the|a|an|of|in|on|at|to|for|with|is|are|was|were|by)$", re.I)
@@ -160,7 +158,10 @@ def _reason(found: Candidate, around: Sequence[str]) -> tuple[str, str]:
         values = (first.value, side.value)
         guesses.append(explain(around[0], context, found.kind, *values, *dates))
     explained = [g for g in guesses if g.cause != "unexplained"] or guesses[:1]
-    return explained[0].cause, " ".join(dict.fromkeys(g.text for g in explained))
+    # The same reason against a third side says nothing new.
+    told = {g.cause: g.text for g in reversed(explained)}
+    likeliest = explained[0].cause
+    return likeliest, " ".join(dict.fromkeys([told[likeliest], *told.values()]))
 
 
 def _saying(text: str, value: str) -> str:
@@ -171,7 +172,10 @@ def _saying(text: str, value: str) -> str:
 def _near(entry: JsonObject, text: str) -> str:
     """The claim's sentence with what follows it in the stored text: there a value is explained."""
     for quote in entry["quotes"]:
-        parts = sentences(" ".join(str(quote.get("context", "")).split()))
+        lines = str(quote.get("context", "")).splitlines()
+        # A heading is nobody's definition, and would run into the sentence below it.
+        told = " ".join(" ".join(line.split()) for line in lines if not line.startswith("#"))
+        parts = sentences(told)
         for i, part in enumerate(parts):
             if text in part or part in text:
                 return " ".join(dict.fromkeys([*parts[i : i + 3], text]))

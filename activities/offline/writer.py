@@ -7,45 +7,25 @@ absent, failed or open. Sent back with complaints, it mends exactly what they na
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from activities.offline.appendix import ABSENT, ANSWERED, entry, gaps_told, listed, remark
 from activities.offline.conversation import Conversation, JsonObject
-from activities.offline.language import content_terms, similarity
+from activities.offline.disputes import Disputes, in_order
+from activities.offline.homes import settled
+from activities.offline.language import in_a_sentence, sentences, similarity
 from activities.offline.mending import mended
-from activities.offline.passages import is_labelled, is_row, substance
-from activities.offline.prose import (
-    Cited,
-    cited,
-    clean,
-    headline,
-    key_sentence,
-    marks,
-    row,
-    speaks_as_we,
-    told,
-)
+from activities.offline.passages import figures, is_row, leans
+from activities.offline.prose import Cited, cited, clean, headline, marks, row, told
+from activities.offline.summary import summary, worth
+from activities.offline.title import title
 from activities.offline.transport import Reply
+from workflows.report import CITATION
 
-_SUMMARY_MOST, _SUMMARY_LEAST = 7, 4
 _PARAGRAPH_WORDS, _PARAGRAPH_CLAIMS = 110, 4
-_TITLE = 190
 _REPEATED = 0.85
-_LEADING = 0.75
-"""A facet's best claim opens the report only if it comes this near the best of all."""
-_ASKING = re.compile(
-    r"^(?:please\s+)?(?:(?:what|which)\s+(?:is|are|was|were)\s+|(?:describe|explain|analy[sz]e|"
-    r"discuss|summari[sz]e|outline|assess|evaluate|examine|investigate|research|review|report on|"
-    r"give (?:me )?an overview of|"
-    r"write (?:me )?an? (?:\w+ )?(?:report|memo|overview) (?:on|about))\s+)",
-    re.I,
-)
-_PREAMBLE = re.compile(
-    r"^(?:in|by|given|based on|for|with|under|after|according to|as|considering)\b[^,]{8,140},\s+"
-    r"(?=(?:how|what|which|why|who|when|where|should|can|does|do|is|are)\b)",
-    re.I,
-)
+_SAID = 0.95
 
 
 def write(conversation: Conversation) -> Reply:
@@ -58,22 +38,34 @@ def write(conversation: Conversation) -> Reply:
 
 
 def _draft(brief: JsonObject) -> JsonObject:
-    claims = _claims(brief)
     facets: list[JsonObject] = brief["facets"]
+    claims = settled(_claims(brief), facets)
     wanted = set(brief.get("revise") or ()) or {f["id"] for f in facets}
-    said: list[str] = []
+    # Weighed before the sections mark what is contested.
+    opening = summary(brief, claims, Disputes(brief))
+    disputes = Disputes(brief)
+    said = _Said()
     sections = []
+    for kept in (brief.get("previous") or {}).get("sections", ()):
+        if kept["facet_id"] not in wanted:
+            said.heard(kept["markdown"])
+    for claim in claims:
+        if said.has_all(claim):
+            disputes.mark(claim)
     for facet in facets:
+        if facet["id"] not in wanted:
+            continue
         own = [c for c in claims if c.facet_id == facet["id"]]
-        markdown = _section(facet, own, brief, said)
-        if facet["id"] in wanted:
-            sections.append({"facet_id": facet["id"], "markdown": markdown})
+        asked = f"{facet['title']} {facet['question']}"
+        own.sort(key=lambda c: (-worth(c, asked, brief["question"], disputes), c.id))
+        markdown = _section(facet, own, brief, said, disputes)
+        sections.append({"facet_id": facet["id"], "markdown": markdown})
     return {
-        "title": _title(brief["question"]),
-        "summary": _summary(brief, claims),
+        "title": title(brief["question"]),
+        "summary": opening,
         "sections": sections,
         "contradictions": [
-            {"contradiction_id": c["id"], "markdown": entry(c)} for c in brief["contradictions"]
+            {"contradiction_id": c["id"], "markdown": entry(c)} for c in in_order(brief)
         ],
         "gaps": gaps_told(brief),
     }
@@ -99,104 +91,63 @@ def _claims(brief: JsonObject) -> list[Cited]:
     return sorted(usable, key=lambda c: (-c.strength, c.id))
 
 
-def _sources(brief: JsonObject) -> dict[int, Mapping[str, object]]:
-    return {int(s["n"]): s for s in brief.get("sources", ())}
-
-
-# --- title and summary --------------------------------------------------------------------------
-
-
-def _title(question: str) -> str:
-    first = re.split(r"(?<=[?.!])\s+", " ".join(question.split()))[0]
-    bare = _ASKING.sub("", first)
-    if bare != first:
-        first = bare.rstrip("?. ")
-    if len(first) > _TITLE:
-        first = _PREAMBLE.sub("", first).partition(":")[0]
-    if len(first) > _TITLE:
-        first = first[:_TITLE].rsplit(" ", 1)[0].rstrip(",;:") + "…"
-    return first[:1].upper() + first[1:]
-
-
-def _summary(brief: JsonObject, claims: list[Cited]) -> str:
-    chosen = _leading(brief, claims)
-    asked = frozenset(content_terms(brief["question"]))
-    sources = _sources(brief)
-    told_of: list[str] = []
-    named: set[str] = set()
-    for claim in chosen:
-        short = _shortened(claim, key_sentence(claim, asked))
-        told_of.append(told(short, sources, named) + _contested(claim, brief))
-    blocks = [" ".join(told_of[:4]), " ".join(told_of[4:])]
-    remarks = []
-    if brief["contradictions"]:
-        points = [headline(c["about"]) for c in brief["contradictions"]]
-        more = f"{len(points)} points, among them " if len(points) > 4 else ""
-        remarks.append(
-            f"The sources disagree on {more}{listed(points[:4])}; each side is set out below."
-        )
-    absent = [f["title"] for f in brief["facets"] if f["status"] in ABSENT]
-    if absent:
-        remarks.append(f"The documents hold nothing on {listed(absent)}.")
-    lost = [f["title"] for f in brief["facets"] if f["status"] not in ANSWERED]
-    lost = [title for title in lost if title not in absent]
-    if lost:
-        remarks.append(f"Not researched to the end: {listed(lost)}.")
-    blocks += [remark(" ".join(remarks))] if remarks else []
-    return "\n\n".join(b for b in blocks if b) or remark("Nothing that can be cited was found.")
-
-
-def _leading(brief: JsonObject, claims: list[Cited]) -> list[Cited]:
-    """The strongest claims: one for each facet that has a strong one, then the best of the rest."""
-    order = {f["id"]: i for i, f in enumerate(brief["facets"])}
-    worth = {c.id: _opening_worth(c, brief["question"]) for c in claims}
-    ranked = sorted((c for c in claims if not is_row(c.text)), key=lambda c: (-worth[c.id], c.id))
-    ranked = ranked or list(claims)
-    chosen: list[Cited] = []
-    for facet_id in order:
-        best = next((c for c in ranked if c.facet_id == facet_id and _new(c, chosen)), None)
-        strong = best is not None and worth[best.id] >= _LEADING * worth[ranked[0].id]
-        if best and strong and len(chosen) < _SUMMARY_MOST:
-            chosen.append(best)
-    for claim in ranked:
-        if len(chosen) >= max(_SUMMARY_LEAST, min(_SUMMARY_MOST, len(order) + 1)):
-            break
-        if claim not in chosen and _new(claim, chosen):
-            chosen.append(claim)
-    return sorted(chosen, key=lambda c: (order.get(c.facet_id, len(order)), -c.strength, c.id))
-
-
-def _opening_worth(claim: Cited, question: str) -> float:
-    """How well a claim opens a report: near the question, checkable, in the third person."""
-    worth = claim.strength + 0.9 * similarity(claim.text, question) + 0.6 * substance(claim.text)
-    return worth - 0.15 * speaks_as_we(claim.text) - 0.4 * is_labelled(claim.text)
-
-
-def _new(claim: Cited, chosen: Sequence[Cited]) -> bool:
-    return all(similarity(claim.text, c.text) < 0.6 for c in chosen)
-
-
-def _shortened(claim: Cited, text: str) -> Cited:
-    return Cited(**{**claim.__dict__, "text": text})
-
-
 # --- sections -----------------------------------------------------------------------------------
 
 
-def _section(facet: JsonObject, claims: list[Cited], brief: JsonObject, said: list[str]) -> str:
+class _Said:
+    """What the report has told so far, by the sentence: nothing is told twice."""
+
+    def __init__(self) -> None:
+        self._claims: list[str] = []
+        self._sentences: list[str] = []
+
+    def fresh(self, claim: Cited) -> Cited | None:
+        """The claim without sentences told before; None where nothing new is left to stand."""
+        if any(similarity(claim.text, text) >= _REPEATED for text in self._claims):
+            return None
+        parts = [claim.text] if is_row(claim.text) else sentences(claim.text)
+        new = [part for part in parts if not self._has(part)]
+        if not new or (len(new) < len(parts) and leans(new[0])):
+            return None
+        self._claims.append(claim.text)
+        self._sentences += new
+        return replace(claim, text=" ".join(new))
+
+    def heard(self, markdown: str) -> None:
+        """A section that stays as it is."""
+        self._sentences += sentences(CITATION.sub("", markdown))
+
+    def has_all(self, claim: Cited) -> bool:
+        return all(self._has(part) for part in sentences(clean(claim.text)))
+
+    def _has(self, sentence: str) -> bool:
+        return any(
+            similarity(sentence, told) >= _SAID and figures(sentence) == figures(told)
+            for told in self._sentences
+        )
+
+
+def _section(
+    facet: JsonObject, claims: list[Cited], brief: JsonObject, said: _Said, disputes: Disputes
+) -> str:
     fresh: list[Cited] = []
+    marks_of: dict[str, str] = {}
     for claim in claims:
-        if not any(similarity(claim.text, text) >= _REPEATED for text in said):
-            fresh.append(claim)
-            said.append(claim.text)
+        if disputes.is_told(claim):
+            continue
+        if new := said.fresh(claim):
+            fresh.append(new)
+            marks_of[claim.id] = disputes.mark(claim)
     if not fresh:
         return _empty(facet, bool(claims))
-    sources = _sources(brief)
+    sources: dict[int, Mapping[str, object]] = {int(s["n"]): s for s in brief.get("sources", ())}
     named: set[str] = set()
-    blocks = [_paragraph(group, sources, brief, named) for group in _grouped(fresh)]
+    blocks = [_paragraph(group, sources, marks_of, named) for group in _grouped(fresh)]
     blocks += _tables([c for c in fresh if is_row(c.text)], sources)
     if facet.get("missing"):
-        blocks.append(remark(f"Looked for and not found here: {listed(facet['missing'])}."))
+        wording = f"{brief['question']} {facet.get('question', '')}"
+        lacking = [in_a_sentence(point, wording) for point in facet["missing"]]
+        blocks.append(remark(f"On {listed(lacking)} the sources say nothing here."))
     return "\n\n".join(blocks)
 
 
@@ -246,13 +197,13 @@ def _closeness(group: Sequence[Cited], claim: Cited) -> float:
 def _paragraph(
     group: list[Cited],
     sources: Mapping[int, Mapping[str, object]],
-    brief: JsonObject,
+    marks_of: Mapping[str, str],
     named: set[str],
 ) -> str:
     # What one source says stays together, so that its title is named once.
     order = {c.cite[0]: i for i, c in reversed(list(enumerate(group)))}
     return " ".join(
-        told(claim, sources, named) + _caveat(claim) + _contested(claim, brief)
+        told(claim, sources, named) + _caveat(claim) + marks_of.get(claim.id, "")
         for claim in sorted(group, key=lambda c: order[c.cite[0]])
     )
 
@@ -264,20 +215,7 @@ def _caveat(claim: Cited) -> str:
         notes.append("This could not be verified")
     if claim.limits and claim.limits.lower() not in claim.text.lower():
         notes.append(f"This holds for {claim.limits}")
-    if claim.origins > 1 and len(claim.cite) > 1 and claim.verdict == "supported":
-        notes.append("Independent sources agree on this")
     return "".join(f" {note} {claim.marks}." for note in notes)
-
-
-def _contested(claim: Cited, brief: JsonObject) -> str:
-    for contradiction in brief["contradictions"]:
-        for side in contradiction["sides"]:
-            if set(side["cite"]) & set(claim.cite) and (
-                similarity(side["text"], claim.text) >= 0.6
-                or clean(side["text"]).rstrip(".") in clean(claim.text)
-            ):
-                return f" (Contested, see “{headline(contradiction['about'])}”.)"
-    return ""
 
 
 def _tables(rows: list[Cited], sources: Mapping[int, Mapping[str, object]]) -> list[str]:
@@ -285,10 +223,10 @@ def _tables(rows: list[Cited], sources: Mapping[int, Mapping[str, object]]) -> l
     blocks = []
     for n in dict.fromkeys(c.cite[0] for c in rows):
         own = [c for c in rows if c.cite[0] == n]
-        title = headline(str(sources.get(n, {}).get("title", "")))
+        name = headline(str(sources.get(n, {}).get("title", "")))
         if len(own) == 1:
-            blocks.append(f"“{title}” has for {cited(row(clean(own[0].text)), own[0].marks)}")
+            blocks.append(f"“{name}” lists {cited(row(clean(own[0].text)), own[0].marks)}")
             continue
         lines = [f"- {cited(row(clean(c.text)), c.marks)}" for c in own]
-        blocks.append("\n".join([f"“{title}” gives these figures {marks([n])}:", "", *lines]))
+        blocks.append("\n".join([f"“{name}” gives these figures {marks([n])}:", "", *lines]))
     return blocks

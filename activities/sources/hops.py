@@ -26,7 +26,9 @@ _KEPT = 4
 _READ = 3
 _MOST_NAMES = 16
 _CONSIDERED = 8  # chunks looked at for each name
-_OFTEN, _SHARE = 100, 0.02  # a name stands in no more chunks than this
+# A name stands in no more chunks than this, or than this share of them, up to the most that can
+# be ranked in time: there are up to sixteen names.
+_OFTEN, _SHARE, _MOST_CHUNKS = 100, 0.02, 500
 _NEAR = 60  # characters on either side
 _PARENTHESIS = re.compile(r"\s*\([^)]*\)")
 
@@ -61,7 +63,7 @@ def follow(
     if not kept:
         return []
     hop = _Hop(connection, ranking, query, kept, exclude)
-    titled, together = hop.reached()
+    titled, together = hop.reached({hit.document.id for hit in hits}, limit - len(kept))
     # Hits that share names with the first ones are a guess; they take turns with those that
     # share the words of the question, so that simple questions lose nothing.
     others = (
@@ -91,8 +93,12 @@ class _Hop:
         self._asked = frozenset(term.stem for term in self._terms)
         self._seen = numbers(connection, {*exclude, *(hit.document.id for hit in kept)})
 
-    def reached(self) -> tuple[list[Chunk], list[Chunk]]:
-        """Chunks of documents titled with a name, and chunks that hold one in some other way."""
+    def reached(self, known: Collection[str], places: int) -> tuple[list[Chunk], list[Chunk]]:
+        """Chunks of documents titled with a name, and chunks that hold one in some other way.
+
+        Of the latter, no more are looked for once they fill all `places` with documents that are
+        not `known`.
+        """
         titled: list[Chunk] = []
         together: list[Chunk] = []
         wanted = self._missing()
@@ -104,7 +110,7 @@ class _Hop:
             exact = [c for c in chunks if self._stems(_bare(c.document.title)) == name.stems]
             titled.extend(exact[:2])
             together.extend([c for c in chunks if c not in exact][:1])
-            if wanted:
+            if wanted and len({c.document.id for c in together}.difference(known)) < places:
                 together.extend(self._matching(f"{match} AND ({wanted})")[:1])
         return titled, together
 
@@ -137,7 +143,8 @@ class _Hop:
     def _is_rare(self, name: _Name) -> bool:
         """Words that stand everywhere name nothing; the capital only began a sentence."""
         frequencies = self._ranking.frequencies(self._connection, sorted(name.stems))
-        return min(frequencies.values()) <= max(_OFTEN, _SHARE * totals(self._connection).chunks)
+        share = min(_MOST_CHUNKS, _SHARE * totals(self._connection).chunks)
+        return min(frequencies.values()) <= max(_OFTEN, share)
 
     def _names_of(self, hit: Hit, own: _Stems, weight: float) -> Iterator[_Name]:
         for position, sentence in enumerate(hit.passage.sentences):

@@ -75,10 +75,6 @@ class Backing:
         for place, item in enumerate(result.contradictions, 1):
             for claim_id in item.claim_ids:
                 self.disputes.setdefault(claim_id, []).append(place)
-        self._about = {
-            fold(item.about).casefold(): place
-            for place, item in enumerate(result.contradictions, 1)
-        }
 
     def _gather(self, claims: Iterable[ClaimOut]) -> None:
         known: dict[tuple[int, str], Entry] = {}
@@ -107,9 +103,6 @@ class Backing:
     def quotes_of(self, n: int, claim_ids: Iterable[str]) -> list[str]:
         """The ids of the quotes of a source that certain claims rest on."""
         return [name for claim_id in claim_ids for name in self._ids_of.get((claim_id, n), ())]
-
-    def dispute_about(self, about: str) -> int | None:
-        return self._about.get(fold(about).casefold())
 
     def disputes_of(self, numbers: Iterable[int], sentence: str) -> list[int]:
         """The contradictions a sentence has a side in: it cites the side and tells its claim."""

@@ -1,7 +1,8 @@
 """Markdown as safe HTML: no raw HTML, no images, no link but to the web and within the page.
 
 A citation [n] becomes a link to the source of that number, where there is one, and carries the
-quotes its sentence rests on. A sentence that is contested gets a link to the contradiction.
+quotes its sentence rests on. A sentence that is contested gets a link to the contradiction; where
+the writer's own remark says what others say, the link stands in it.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from console.report.markup import is_web
 
 _CITED = re.compile(
     r"(?P<cites>(?:\[\d{1,5}\])+)(?P<stop>[.,;:!?]?)"
-    r"(?:\s*\(Contested, see “(?P<about>.+?)”\.?\))?"
+    r"(?P<told>\s*\(Contested: )?"
 )
 _NUMBER = re.compile(r"\[(\d{1,5})\]")
 _NARROW = "\N{NARROW NO-BREAK SPACE}"
@@ -56,6 +57,8 @@ class _Links:
         self._backing = backing
         self._chapter = chapter
         self._mark = mark
+        self._remarked = ""
+        """The sentence whose contesting remark is being read."""
 
     def applied(self, tokens: list[Token]) -> Iterator[Token]:
         inside_link, sentence = 0, ""
@@ -71,6 +74,8 @@ class _Links:
             for match in _CITED.finditer(token.content):
                 before = token.content[end : match.start()]
                 sentence += before
+                if ")" in before:
+                    self._remarked = ""
                 # A citation stays on the line of the word it follows.
                 held = before[:-1] + _NARROW if before.endswith(" ") else before
                 yield _token("text", held)
@@ -87,19 +92,26 @@ class _Links:
                 yield _token("text", "\N{WORD JOINER}")
             if n in known:
                 # Raw on purpose: it holds numbers and nothing from the text.
-                quotes = self._backing.quotes_for(n, sentence)
+                quotes = self._backing.quotes_for(n, f"{self._remarked} {sentence}")
                 yield _token("html_inline", citation(n, quotes))
             else:
                 yield _token("text", f"[{n}]")
         yield _token("text", match["stop"])
-        dispute = self._backing.dispute_about(match["about"]) if match["about"] else None
-        if dispute is not None:
-            yield self._contested(dispute)
-        elif self._mark:
-            for found in self._backing.disputes_of(known, sentence):
-                yield self._contested(found)
-        if match["about"] and dispute is None:
-            yield _token("text", match.group()[match.end("stop") - match.start() :])
+        found = (
+            [] if self._remarked or not self._mark else self._backing.disputes_of(known, sentence)
+        )
+        if not match["told"]:
+            for place in found:
+                yield _token("text", "\N{NO-BREAK SPACE}")
+                yield self._contested(place)
+            return
+        self._remarked = sentence
+        if found:
+            yield _token("text", " (")
+            yield from (self._contested(place) for place in found)
+            yield _token("text", " ")
+        else:
+            yield _token("text", match["told"])
 
     def _contested(self, place: int) -> Token:
         met = self._prose.contested.setdefault(place, [])
@@ -108,7 +120,7 @@ class _Links:
         about = escape(self._backing.dispute(place).about)
         return _token(
             "html_inline",
-            f'&nbsp;<a class="dispute" id="{name}" href="#dispute-{place}" title="{about}">'
+            f'<a class="dispute" id="{name}" href="#dispute-{place}" title="{about}">'
             f'contested<span class="hidden">: {about}</span></a>',
         )
 

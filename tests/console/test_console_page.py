@@ -171,12 +171,13 @@ def test_a_contested_sentence_and_its_contradiction_lead_to_each_other() -> None
 
 
 def test_the_writers_own_remark_becomes_the_link() -> None:
-    remark = "A fact [1]. (Contested, see “What the programme costs”.) And more."
-    text = html(remark)
-    assert 'href="#dispute-1"' in text
-    assert "(Contested" not in text
-    assert "(Contested, see “something else”.)" in html("A fact [1]. (Contested, see “something"
-                                                        " else”.)")  # fmt: skip
+    sides = ferry().contradictions[0].sides
+    told = f"{sides[0].text.rstrip('.')} [1]. (Contested: another source says more [2].) And more."
+    text = html(told)
+    assert text.count('href="#dispute-1"') == 1
+    assert "Contested:" not in text
+    assert "another source says more" in text
+    assert "(Contested: others say more" in html("A fact [1]. (Contested: others say more [2].)")
 
 
 # --- the rest of the page -----------------------------------------------------------------------

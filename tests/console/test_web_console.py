@@ -9,7 +9,7 @@ import json
 import re
 import signal
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from .conftest import Place, eventually, processes
+from .conftest import Place, call, eventually, processes
 
 TOKEN = "the-token-of-this-console"
 
@@ -69,14 +69,27 @@ class Console:
 
 
 @pytest.fixture(scope="module")
-def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
+def consoles(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], Console]]:
+    """The one console of all tests here; another one where a test has closed it."""
     folder = tmp_path_factory.mktemp("console")
-    opened = Console(Place(folder / "place"))
+    opened: list[Console] = []
+
+    def console() -> Console:
+        if not opened or opened[-1].process.poll() is not None:
+            opened.append(Console(Place(folder / f"place-{len(opened)}")))
+        return opened[-1]
+
     try:
-        yield opened
+        yield console
     finally:
-        opened.close()
+        if opened and opened[-1].process.poll() is None:
+            opened[-1].close()
     assert eventually(lambda: not processes(folder)), processes(folder)
+
+
+@pytest.fixture
+def console(consoles: Callable[[], Console]) -> Console:
+    return consoles()
 
 
 def test_it_prints_where_it_is_and_asks_for_the_token(console: Console) -> None:
@@ -252,19 +265,23 @@ def test_a_page_is_told_what_changed_and_when_it_is_over(console: Console) -> No
         assert any(line == "event: end" for line in lines)
 
 
-def test_a_taken_port_is_told_before_anything_is_started(tmp_path: Path) -> None:
-    place = Place(tmp_path / "place")
+def test_a_taken_port_is_told_before_anything_is_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RESEARCH_HOME", str(tmp_path / "state"))
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        code, _, complained = place.starter("serve", "--port", str(taken.getsockname()[1]))
+        code, _, complained = call("serve", "--port", str(taken.getsockname()[1]))
     assert code == 2
     assert "choose another port with --port" in complained
-    assert not (place.state / "server.json").exists()
+    assert not (tmp_path / "state" / "server.json").exists()
 
 
-def test_it_ends_soon_with_pages_still_open_and_says_what_becomes_of_jobs(tmp_path: Path) -> None:
-    console = Console(Place(tmp_path / "place"))
+def test_it_ends_soon_with_pages_still_open_and_says_what_becomes_of_jobs(
+    console: Console,
+) -> None:
+    """The last one here: it closes the console of the others."""
     console.ask("hold on", "left-1")
     try:
         with console.web.stream("GET", "/jobs/left-1/events") as stream:
@@ -278,7 +295,8 @@ def test_it_ends_soon_with_pages_still_open_and_says_what_becomes_of_jobs(tmp_pa
     assert "Unfinished jobs go on when" in said
     assert complained == ""
     assert TOKEN not in said + complained + _logs(console.place), "the token is in no log"
-    assert eventually(lambda: not processes(tmp_path)), processes(tmp_path)
+    folder = console.place.folder
+    assert eventually(lambda: not processes(folder)), processes(folder)
 
 
 def _logs(place: Place) -> str:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
+from activities.answers import PlanChange
+from activities.planning import revised
 from workflows.plan import (
     LIMITS,
     Effort,
@@ -134,3 +139,95 @@ def test_words_that_name_the_whole_questions_subject_make_no_twins() -> None:
 def test_two_facets_of_one_id_are_both_kept() -> None:
     mended = mend(plan(facet("a", "Where is north?"), facet("a", "Who came second?")))
     assert [f.id for f in mended.facets] == ["a", "a-2"]
+
+
+# What any model may propose, and what becomes of it.
+
+
+def worded(fid: str, title: str, question: str, **more: Any) -> Facet:
+    return facet(fid, question, **more).model_copy(update={"title": title})
+
+
+def test_overlapping_facets_are_joined_and_the_plan_says_so() -> None:
+    split = mend(
+        plan(
+            worded("cost", "Cost", "What did the harbour tunnel cost to build?"),
+            worded("price", "Building cost", "What did it cost to build the harbour tunnel?"),
+            worded("air", "Ventilation", "How is the air in the harbour tunnel kept clean?"),
+        )
+    )
+    assert [f.id for f in split.facets] == ["cost", "air"]
+    assert split.changes == ("joined “Building cost” with “Cost”: "
+                             "nearly the same question",)  # fmt: skip
+
+
+def test_what_depended_on_a_joined_facet_waits_for_nothing_that_is_gone() -> None:
+    same = "What did the harbour tunnel cost to build?"
+    split = mend(plan(facet("a", same), facet("b", same), facet("c", depends_on=("b", "a"))))
+    assert [f.id for f in split.facets] == ["a", "c"]
+    assert split.facet("c").depends_on == ("a",)
+
+
+def test_facets_that_differ_in_one_telling_word_are_two() -> None:
+    first = worded("north", "Northern line", "How punctual are trams on the northern line?")
+    second = worded("south", "Southern line", "How punctual are trams on the southern line?")
+    assert twins([first, second]) == []
+
+
+def test_three_copies_become_one() -> None:
+    same = "How do charging stations connect to the regional electricity grid?"
+    split = mend(plan(*(worded(n, "Charging", same) for n in NAMES[:3])))
+    assert len(split.facets) == 1
+    assert faults(split) == []
+
+
+def test_a_facet_that_depends_on_itself_is_a_fault_and_is_freed() -> None:
+    own = plan(facet("alpha", depends_on=("alpha",)), facet("bravo"))
+    assert faults(own) == ["facet 'alpha' depends on 'alpha', which is not another facet"]
+    assert mend(own).facet("alpha").depends_on == ()
+
+
+def test_a_long_circle_is_cut_and_what_stands_outside_keeps_its_dependencies() -> None:
+    ring = ("alpha", "bravo", "charlie")
+    circle = plan(
+        *(facet(n, depends_on=(ring[i - 1],)) for i, n in enumerate(ring)),
+        facet("delta"),
+        facet("echo", depends_on=("delta",)),
+    )
+    assert faults(circle) == [f"facets depend on each other in a circle: {sorted(ring)}"]
+    cut = mend(circle)
+    assert [f.depends_on for f in cut.facets] == [(), (), (), (), ("delta",)]
+    assert "circle" in " ".join(cut.changes)
+
+
+@pytest.mark.parametrize("field", ["title", "question", "boundary", "prefer", "reason"])
+def test_a_facet_without_one_of_its_parts_is_no_facet(field: str) -> None:
+    told = facet("alpha").model_dump()
+    for empty in ({**told, field: ""}, {k: v for k, v in told.items() if k != field}):
+        with pytest.raises(ValidationError, match=field):
+            Facet.model_validate(empty)
+
+
+def test_a_plan_without_facets_is_no_plan() -> None:
+    with pytest.raises(ValidationError, match="facets"):
+        plan()
+
+
+def test_far_too_many_facets_are_cut_in_the_planners_order() -> None:
+    many = plan(*(facet(f"{name}{n}") for n in range(3) for name in NAMES))
+    fitted = fit(many, Effort.DEEP)
+    assert [f.id for f in fitted.facets] == [f.id for f in many.facets[:24]]
+    assert [f.id for f in fitted.left_out] == [f.id for f in many.facets[24:]]
+
+
+def test_a_review_cannot_empty_a_plan_nor_touch_what_is_not_in_it() -> None:
+    only = plan(facet("alpha"), facet("bravo"))
+    off_topic = [
+        PlanChange(action="drop", facet_ids=["alpha", "bravo"], reason="off topic"),
+        PlanChange(action="drop", facet_ids=["zulu"], reason="off topic"),
+        PlanChange(action="merge", facet_ids=["zulu"], facet=facet("yankee"), reason="same"),
+    ]
+    assert revised(only, off_topic) == only
+    without = revised(only, [PlanChange(action="drop", facet_ids=["bravo"], reason="off topic")])
+    assert [f.id for f in without.facets] == ["alpha"]
+    assert without.changes == ("dropped “Title bravo”: off topic",)

@@ -85,6 +85,14 @@ def test_a_point_the_researcher_missed_is_asked_for_unless_another_found_it() ->
     assert "roadworks" in gap.question
 
 
+def test_a_gap_reads_as_a_sentence() -> None:
+    asked = f"{PUNCTUALITY['question'][:-1]}, and of roadworks and platform limits?"
+    reported = {**PUNCTUALITY, "question": asked, "missing": ["Roadworks and Limits"]}
+    (gap,) = judged([reported, FARES], COVERED).gaps
+    assert gap.text == "On “Punctuality” nothing was found about roadworks and limits."
+    assert gap.question.startswith("What is known about roadworks and limits")
+
+
 @pytest.mark.parametrize("missing", ["punct", "the weather of Mars"])
 def test_a_word_cut_short_or_never_asked_for_is_no_gap(missing: str) -> None:
     reported = {**PUNCTUALITY, "missing": [missing]}

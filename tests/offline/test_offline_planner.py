@@ -214,6 +214,76 @@ def test_a_joint_clause_is_two_facets_where_much_is_known_of_each(tmp_path: Path
     assert [f.title for f in few.facets][:2] == ["Boilers and filters", "Noise"]
 
 
+NOTES = {
+    "queue-service": (
+        "The queue service refuses payloads above two megabytes; the payload limit counts headers. "
+        "Payload limits are set per queue. Retries wait one second, then two, then four. Retries "
+        "stop after sixteen attempts."
+    ),
+    "model-service": (
+        "Prompt caching keeps the beginning of a request for five minutes. Prompt caching needs at "
+        "least a thousand tokens. A cache read costs a tenth. Retries honour the server's wait."
+    ),
+    "search-service": (
+        "The index takes a minute for ten thousand documents. Queries answer within fifty "
+        "milliseconds. Memory grows with the vocabulary."
+    ),
+}
+
+
+def test_a_question_that_lists_topics_gets_these_and_nothing_invented(tmp_path: Path) -> None:
+    library = Library(tmp_path, NOTES)
+    asked = "What do the notes say about payload limits, retries and prompt caching?"
+    draft = lawful(planned(plan, library, asked))
+    library.close()
+    assert draft.kind is QuestionKind.OVERVIEW
+    assert [f.title for f in draft.facets] == ["Payload limits", "Retries", "Prompt caching"]
+
+
+def test_several_answers_to_one_narrow_question_are_one_facet(tmp_path: Path) -> None:
+    library = Library(tmp_path, NOTES)
+    draft = lawful(planned(plan, library, "What limits does Temporal put on payloads?"))
+    library.close()
+    assert draft.kind is QuestionKind.FACT
+    assert len(draft.facets) == 1
+
+
+CLUB = {
+    f"minutes-{year}": f"The rowing club of Sill met in {year}. {text}"
+    for year, text in (
+        (2021, "The boathouse roof leaks. A new boathouse roof would cost much."),
+        (2022, "Members asked for a second boat. A boat was offered, and the boat needs paint."),
+        (2023, "A well would give water. The well needs a permit."),
+        (2024, "The permit for the well was granted. The well would be twelve metres deep."),
+    )
+}
+
+
+def test_a_decision_is_about_what_would_be_done_not_about_who_does_it(tmp_path: Path) -> None:
+    library = Library(tmp_path, CLUB)
+    draft = lawful(planned(plan, library, "Should the rowing club of Sill drill a well?"))
+    library.close()
+    by_title = {facet.title: facet.question for facet in draft.facets}
+    assert by_title["Costs and funding"].startswith("What are the costs of drilling a well,")
+    assert {"Risks and problems", "Options and alternatives"} <= set(by_title)
+    assert not any("roof" in title.lower() for title in by_title)
+
+
+@pytest.mark.parametrize(
+    ("question", "subject"),
+    [
+        ("Give a timeline of the Orrin Bridge from 1990 to 2020.", "the Orrin Bridge"),
+        ("Trace the decline of the Orrin Bridge.", "the decline of the Orrin Bridge"),
+        ("Brief a new engineer on the Orrin Bridge.", "the Orrin Bridge"),
+        ("What can other towns learn from the Orrin Bridge?", "the Orrin Bridge"),
+        ("Why has the Orrin Bridge sunk?", "the Orrin Bridge"),
+        ("Which suits the Orrin Bridge better: a toll, a loan or a tax?", "the Orrin Bridge"),
+    ],
+)
+def test_the_subject_is_what_is_asked_about_without_the_asking(question: str, subject: str) -> None:
+    assert read_question(question).subject == subject
+
+
 SAMPLE = Path(__file__).parents[2] / "sample_corpus"
 TRUTH = json.loads((Path(__file__).parents[1] / "sample_truth.json").read_text())
 

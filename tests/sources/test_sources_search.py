@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from sqlite3 import Connection
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from activities.sources import Corpus, UnknownDocument
+from activities.sources.ranking import Ranking
 
 TEXTS = {
     "tern.md": "# MV Tern\n\nThe ferry MV Tern was built by Brekkan Yard. She carries 84 cars.",
@@ -186,3 +189,27 @@ def test_threads_share_a_corpus(filled: Corpus) -> None:
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(ask, range(80)))
     assert all(answer == answers[number % 2] for number, answer in enumerate(answers))
+
+
+def test_following_names_asks_no_more_once_all_places_are_filled(
+    folder: Path, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    towns = [f"Town{chr(97 + n)}ville" for n in range(14)]
+    (folder / "first.md").write_text(f"# Ferry\n\nThe ferry calls at {', '.join(towns)}.\n")
+    for n, town in enumerate(towns):
+        (folder / f"{n}.md").write_text(f"# Notes {n}\n\n{town} has a ferry harbour.\n")
+    corpus.refresh()
+    asked: list[str] = []
+    real = Ranking.matching
+
+    def counted(self: Ranking, connection: Connection, match: str, **limits: Any) -> list[int]:
+        asked.append(match)
+        return real(self, connection, match, **limits)
+
+    hits = corpus.search("ferry calls", limit=1)
+    monkeypatch.setattr(Ranking, "matching", counted)
+    corpus.follow("ferry calls", hits, 4)
+    few = sum(" AND " in match for match in asked)
+    asked.clear()
+    corpus.follow("ferry calls", hits, 20)
+    assert few < sum(" AND " in match for match in asked)

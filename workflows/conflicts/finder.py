@@ -19,6 +19,7 @@ from typing import Literal
 from pydantic import Field
 
 from workflows.conflicts.answers import answers, comparable_unit
+from workflows.conflicts.brackets import both_aside, in_aside
 from workflows.conflicts.comparison import Comparison, Pair, same_value, told_twice
 from workflows.conflicts.polarity import DIRECTIONS, NEUTRAL, opposed, stance
 from workflows.conflicts.scopes import different, scope, share_entity
@@ -142,7 +143,9 @@ class _Finder:
         """Numbers, dates and names that differ."""
         values = [value for reading in self.readings for value in reading.values]
         met = self.comparison.meeting(values)
-        return self._grouped([(a, b) for a, b in met if self.comparison.same_thing(a, b)])
+        return self._grouped(
+            [(a, b) for a, b in met if self.comparison.same_thing(a, b) and not both_aside(a, b)]
+        )
 
     def told(self) -> list[Candidate]:
         """Statements of which one denies the other, or repeats it with another phrase in it."""
@@ -304,6 +307,8 @@ def _reworded(a: Value, b: Value) -> list[Pair]:
     mine, theirs = a.sentence[slice(*once.mine)], b.sentence[slice(*once.theirs)]
     if a.sentence[once.mine[0] - 1] in "@./" or b.sentence[once.theirs[0] - 1] in "@./":
         return []  # a piece of an address
+    if in_aside(a.sentence, once.mine) or in_aside(b.sentence, once.theirs):
+        return []
     if any(read(mine)) or any(read(theirs)):
         return []  # numbers and dates have their own comparison
     if _RELATIVE.fullmatch(mine) and _RELATIVE.fullmatch(theirs):
