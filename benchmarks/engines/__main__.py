@@ -11,18 +11,20 @@ import argparse
 import json
 import os
 import platform
+import signal
+import sys
 import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from benchmarks.engines import measure
+from benchmarks.engines import measure, others
 from benchmarks.engines.bare import Bare
 from benchmarks.engines.engine import Engine
 from benchmarks.engines.ours import Ours
 
-ENGINES: tuple[type[Engine], ...] = (Bare, Ours)
+ENGINES: tuple[type[Engine], ...] = (Bare, Ours, *others.OTHERS)
 
 
 def run(kinds: Sequence[type[Engine]], jobs: int, rounds: int, kills: int) -> dict[str, Any]:
@@ -81,6 +83,8 @@ def told(found: dict[str, Any]) -> str:
             f"{_plain(e['turns_paid_twice'])} ({e['finished_turns_paid_twice']})",
             _s(e["seconds_to_progress"]),
         ))  # fmt: skip
+    for name, words in found.get("absent", {}).items():
+        rows.append((name, words, *[""] * (len(head) - 2)))
     machine = found["machine"]
     return "\n".join(["| " + " | ".join(row) + " |" for row in rows]) + (
         f"\n\n{found['jobs_at_once']} jobs at once on {machine['cores']} cores, "
@@ -108,8 +112,12 @@ def main() -> None:
     parser.add_argument("--only", help="one engine, by its name")
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
+    # Asked to end, it still ends the servers and workers it started.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     kinds = [kind for kind in ENGINES if given.only in (None, kind.name)]
-    found = run(kinds, given.jobs, given.rounds, given.kills)
+    absent = others.absent(kinds)
+    kinds = [kind for kind in kinds if kind.name not in absent]
+    found = run(kinds, given.jobs, given.rounds, given.kills) | {"absent": absent}
     print(told(found))
     if given.json:
         given.json.write_text(json.dumps(found, indent=1) + "\n", "utf-8")

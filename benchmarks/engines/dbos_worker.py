@@ -43,7 +43,9 @@ async def job(name: str, seconds: float) -> None:
     await turn(name, "plan", seconds)
     # Started one by one: what begins in which order must be the same when it goes on.
     begun = [
-        await DBOS.start_workflow_async(research, name, f"facet-{n}", n < topology.VERIFIED, seconds)
+        await DBOS.start_workflow_async(
+            research, name, f"facet-{n}", n < topology.VERIFIED, seconds
+        )
         for n in range(topology.RESEARCHERS)
     ]
     for handle in begun:

@@ -20,7 +20,7 @@ INSTALL = "make bench-engines-install"
 
 
 class Foreign:
-    name: ClassVar[str]
+    name = ""
     package: ClassVar[str]
     """What must be installed over there, as it is imported."""
     worker: ClassVar[tuple[str, ...]]
