@@ -13,9 +13,11 @@ ARGS ?=
 SEED ?= 1
 SECONDS ?= 120
 JOBS ?= 3
+BENCH := out/bench
 SUDO := $(shell test $$(id -u) = 0 || echo sudo)
 
-.PHONY: install run browser gallery test test-all soak histories lint format bench lock clean
+.PHONY: install run browser test test-all soak histories lint format bench bench-quality \
+  bench-engines-install gallery lock clean
 
 run: $(STAMP)  ## a research job on the sample documents, into out/
 	$(PY) starter.py run "$(Q)" --corpus "$(CORPUS)" --out "$(OUT)" $(ARGS)
@@ -54,11 +56,20 @@ format: $(STAMP)
 	$(VENV)/bin/ruff check --fix .
 	$(VENV)/bin/ruff format .
 
-bench: $(STAMP)  ## the sample by the clock; quality on public data, where it is at hand
+bench: $(STAMP)  ## speed, on a quiet machine: the sample, verification, growth, profiles, engines
+	mkdir -p $(BENCH)
 	$(PY) -m benchmarks.sample
-	$(PY) -m benchmarks.enterprise
-	$(PY) -m benchmarks.retrieval
-	$(PY) -m benchmarks.conflicts
+	$(PY) -m benchmarks.engines.pipelining
+	$(PY) -m benchmarks.engines.verification --json $(BENCH)/verification.json
+	$(PY) -m benchmarks.growth --most 200 --documents 10000 --json $(BENCH)/growth.json
+	$(PY) -m benchmarks.profiles --json $(BENCH)/profiles.json
+	$(PY) -m benchmarks.engines --rounds 2 --kills 2 --json $(BENCH)/engines.json
+	$(PY) -m benchmarks.engines.plot $(BENCH)/engines.json
+
+bench-engines-install:  ## LangGraph and DBOS beside it, in an environment of their own
+	$(PYTHON) -m venv .venv-engines
+	.venv-engines/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes \
+	  -r benchmarks/engines/requirements.txt
 
 bench-quality: $(STAMP)  ## quality on public data, tables with intervals: DATA=DIR ARGS="--check"
 	$(PY) -m benchmarks.quality $(if $(DATA),--data "$(DATA)") $(ARGS)
@@ -78,4 +89,4 @@ lock:  ## after a change of pyproject.toml
 	  pyproject.toml -o deploy/requirements.runtime.lock
 
 clean:
-	rm -rf $(VENV) .research out .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-engines .research out .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -24,6 +24,7 @@ from temporalio.worker import (
     WorkerDeploymentConfig,
     WorkerTuner,
 )
+from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 
 from activities.comparing import Comparing
 from activities.errors import redacted
@@ -119,6 +120,11 @@ def _for_jobs(client: Client, settings: Settings, workshop: Workshop) -> Worker:
             comparing.keep_previous,
             comparing.compare,
         ],
+        # The sandbox guards what a workflow does; modules without side effects are read once, not
+        # once for every job.
+        workflow_runner=SandboxedWorkflowRunner(
+            SandboxRestrictions.default.with_passthrough_modules("workflows", "pydantic")
+        ),
         nexus_service_handlers=[ResearchHandler()],
         no_remote_activities=settings.parallel_subagents == 0,
         interceptors=[Counting()],

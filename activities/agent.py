@@ -38,6 +38,7 @@ from activities.roles import Frame
 from activities.talk import ENDINGS, Answered, Held, Stop, Talk, Unanswered
 from activities.telemetry import Watch
 from workflows.budget import Spend
+from workflows.commands import Orders
 
 __all__ = ["Answered", "Subagent", "Tools", "Unanswered"]
 
@@ -107,6 +108,7 @@ class Subagent:
         self._watch = watch or Watch(frame.role, frame.model)
         self._number = -1
         self._last = Spend()
+        self._orders: Orders | None = None
         show(role=self._watch.role, **({"facet": self._watch.facet} if self._watch.facet else {}))
         self.spend = Spend()
         """What is new since the last follow-up: the rest was counted when it was asked."""
@@ -221,6 +223,7 @@ class Subagent:
     async def _next(self, talk: Talk, answered: bool) -> Turn | None:
         """The next turn, kept or bought; None where an answer is there and cannot be mended."""
         body = self._frame.request(talk.messages)
+        self._orders = None
         turn = await self._journal.kept(body)
         # What was sent once is sent again as it was, so that what is paid for twice is seen.
         if turn is None and talk.ours and not await self._journal.asked(body):
@@ -233,7 +236,7 @@ class Subagent:
                 body = self._frame.request(talk.messages)
                 turn = await self._journal.kept(body)
         if turn is None:
-            orders = await self._asides.orders()
+            orders = self._orders or await self._asides.orders()
             if not talk.ours and self._asides.call(orders, self.spend) == "money":
                 raise Stop("out_of_budget", CALLED_FOR["money"])
             turn = await self._buy(body)
@@ -245,7 +248,7 @@ class Subagent:
 
     async def _due(self, talk: Talk, answered: bool) -> JsonObject | None:
         """What is to be said before the next turn is bought, if it is bought at all."""
-        orders = await self._asides.orders()
+        orders = self._orders = await self._asides.orders()
         call = self._asides.call(orders, self.spend, self._last, talk.size)
         if call and answered:
             raise Held
@@ -265,9 +268,7 @@ class Subagent:
                     turn = await self._errands.turn(self._journal, body)
                 else:
                     async with self._models.admitted(body) as warmed:
-                        turn = await self._journal.turn(
-                            body, lambda: self._models.ask(body, warmed)
-                        )
+                        turn = await self._journal.buy(body, lambda: self._models.ask(body, warmed))
                 bought(turn, self._cost(turn))
             return turn
         except ApplicationError as error:

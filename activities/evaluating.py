@@ -16,7 +16,7 @@ from activities.heartbeat import beating
 from activities.shown import contradictions_shown, facets_shown
 from activities.workshop import Workshop
 from workflows.briefs import EvaluateBrief, Evaluated
-from workflows.gaps import Gap
+from workflows.gaps import Gap, late
 from workflows.ledger import Ledger
 from workflows.report import Draft
 from workflows.roles import EVALUATOR
@@ -57,6 +57,8 @@ def _gaps(brief: EvaluateBrief, answer: EvaluationAnswer) -> tuple[Gap, ...]:
     facets = {facet.id for facet in brief.plan.facets}
     over = {gap.facet_id for gap in brief.gaps if gap.status in ("absent", "failed")
             and gap.kind in ("missing", "failed")}  # fmt: skip
+    # What is still being researched lacks nothing yet.
+    over |= {gap.facet_id for gap in late(brief.gaps)}
     proposed = [gap for gap in answer.gaps if gap.facet_id in facets - over]
     return tuple(
         Gap(

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from contextvars import ContextVar
 
@@ -29,6 +29,7 @@ OBJECTION_SECONDS = 2.5
 
 _woke = -math.inf
 _shown: ContextVar[dict[str, str | int] | None] = ContextVar("shown", default=None)
+_go_on: ContextVar[Callable[[], None]] = ContextVar("_go_on", default=lambda: None)
 
 
 def show(**known: str | int) -> None:
@@ -36,6 +37,14 @@ def show(**known: str | int) -> None:
     shown = _shown.get()
     if shown is not None:
         shown.update(known)
+
+
+def must_be_alive() -> None:
+    """For who is about to pay: raises where the body stood still so long that it was replaced.
+
+    It may wake in the middle of a step, and be faster than the beat that would end it.
+    """
+    _go_on.get()()
 
 
 @asynccontextmanager
@@ -66,38 +75,58 @@ async def beating(every: float = BEAT_SECONDS) -> AsyncIterator[None]:
     body = asyncio.current_task()
     if body is None:
         raise RuntimeError("beating() is for the task of an activity")
+    if activity.info().is_local:
+        # Part of a workflow task, which Temporal itself looks after.
+        yield
+        return
     timeout = activity.info().heartbeat_timeout
     limit = timeout.total_seconds() if timeout else 0.0
     # Monotonic, and it runs on while a process is stopped.
     clock = asyncio.get_running_loop().time
-    gave_up = False
+    gave_up, last = False, clock()
     shown: dict[str, str | int] = {}
     _shown.set(shown)
+    objecting = _woke + OBJECTION_SECONDS - clock()
 
     async def beat() -> None:
-        nonlocal gave_up
+        nonlocal gave_up, last
+        # That it was begun is known; who is over before the first beat is due costs no message.
+        if objecting > 0:
+            activity.heartbeat()
         while True:
-            activity.heartbeat(*([dict(shown)] if shown else ()))
             last = clock()
             await asyncio.sleep(every)
-            if limit and clock() - last > limit:
+            if stood_still():
                 gave_up = True
                 body.cancel()
                 return
+            activity.heartbeat(*([dict(shown)] if shown else ()))
 
+    def stood_still() -> bool:
+        return bool(limit) and clock() - last > limit
+
+    def taken_for_dead() -> ApplicationError:
+        return ApplicationError(
+            f"this worker stood still for more than {limit:g} s and was taken for dead",
+            type="stood_still",
+        )
+
+    def go_on() -> None:
+        if stood_still():
+            raise taken_for_dead()
+
+    token = _go_on.set(go_on)
     task = asyncio.create_task(beat())
     try:
-        if (objecting := _woke + OBJECTION_SECONDS - clock()) > 0:
+        if objecting > 0:
             await asyncio.sleep(objecting)
         yield
     except asyncio.CancelledError:
         if not gave_up or body.uncancel() > 0:
             raise
-        raise ApplicationError(
-            f"this worker stood still for more than {limit:g} s and was taken for dead",
-            type="stood_still",
-        ) from None
+        raise taken_for_dead() from None
     finally:
+        _go_on.reset(token)
         task.cancel()
         with suppress(asyncio.CancelledError):
             await task

@@ -47,17 +47,20 @@ class Journal:
     def __init__(self, store: Store, job: str) -> None:
         self._store = store
         self._folder = journal_folder(job)
+        self._newest: tuple[JsonObject, str] | None = None
 
     async def kept(self, request: JsonObject) -> Turn | None:
         """The turn this request was answered with, if it ever was."""
-        fingerprint = fingerprint_of(request)
+        fingerprint = self._fingerprint(request)
         record = await self._store.get(f"{self._folder}/{fingerprint}.json")
         return None if record is None else await self._read(fingerprint, record)
 
     async def turn(self, request: JsonObject, ask: Callable[[], Awaitable[JsonObject]]) -> Turn:
         """The stored answer to this request, or a new one, stored before it is returned."""
-        if kept := await self.kept(request):
-            return kept
+        return await self.kept(request) or await self.buy(request, ask)
+
+    async def buy(self, request: JsonObject, ask: Callable[[], Awaitable[JsonObject]]) -> Turn:
+        """The same for who has just looked: the turn may have been kept since all the same."""
         marker = await self._mark(request)
         # Who kept the turn meanwhile has counted the purchases, and this one was not among them.
         if await self._store.get(f"{self._purchases(request)}.json") is not None:
@@ -68,7 +71,7 @@ class Journal:
 
     async def keep(self, request: JsonObject, message: JsonObject) -> Turn:
         """The message as this request's turn, unless another was kept before."""
-        fingerprint = fingerprint_of(request)
+        fingerprint = self._fingerprint(request)
         record = json.dumps({"message": message}).encode()
         kept = await self._store.settle(f"{self._folder}/{fingerprint}.json", record)
         return await self._read(fingerprint, kept)
@@ -105,7 +108,7 @@ class Journal:
 
         Nothing is written where there is nothing to say.
         """
-        key = f"{self._folder}/{fingerprint_of(request)}.aside.json"
+        key = f"{self._folder}/{self._fingerprint(request)}.aside.json"
         kept = await self._store.get(key)
         if kept is None:
             said = await decide()
@@ -117,7 +120,7 @@ class Journal:
 
     async def began(self, request: JsonObject) -> bool:
         """Whether a conversation that opens with this request has left a trace."""
-        key = f"{self._folder}/{fingerprint_of(request)}"
+        key = f"{self._folder}/{self._fingerprint(request)}"
         return (
             await self._store.get(f"{key}.json") is not None
             or await self._store.get(f"{key}.aside.json") is not None
@@ -134,16 +137,21 @@ class Journal:
         found: JsonObject = json.loads(kept)
         return found
 
+    def _fingerprint(self, request: JsonObject) -> str:
+        """Worked out once for a request, which is looked up in many ways and never altered."""
+        if self._newest is None or self._newest[0] is not request:
+            self._newest = request, fingerprint_of(request)
+        return self._newest[1]
+
     def _errand(self, request: JsonObject) -> str:
-        return f"{self._folder}/{fingerprint_of(request)}.errand.json"
+        return f"{self._folder}/{self._fingerprint(request)}.errand.json"
 
     def _purchases(self, request: JsonObject) -> str:
-        return f"{self._folder}/{fingerprint_of(request)}"
+        return f"{self._folder}/{self._fingerprint(request)}"
 
     async def _mark(self, request: JsonObject) -> str:
         """Put down that the request is about to be paid for."""
-        folder = self._purchases(request)
-        n = len(await self._store.list(folder)) + 1
+        folder, n = self._purchases(request), 1
         while not await self._store.put_new(f"{folder}/asked-{n}", b""):
             n += 1
         return f"{folder}/asked-{n}"

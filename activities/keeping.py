@@ -5,8 +5,12 @@ from __future__ import annotations
 from temporalio import activity
 
 from activities.workshop import Workshop
-from workflows.briefs import KeepCheckpoint, Kept, PostOrders
+from workflows.briefs import KeepCheckpoint, Kept, OrdersPosted, PostOrders
+from workflows.calls import ON_THE_SPOT
+from workflows.investigation import WITHOUT_THE_LATE
 from workflows.keys import orders_key
+
+WAYS = (ON_THE_SPOT, WITHOUT_THE_LATE)
 
 
 class Keeping:
@@ -20,6 +24,7 @@ class Keeping:
         return Kept(key=brief.key)
 
     @activity.defn
-    async def post_orders(self, brief: PostOrders) -> None:
+    async def post_orders(self, brief: PostOrders) -> OrdersPosted:
         """What running subagents are to know from now on."""
         await self._store.replace(orders_key(brief.job_id), brief.orders.model_dump_json().encode())
+        return OrdersPosted(ways=WAYS)

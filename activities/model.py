@@ -36,6 +36,8 @@ from activities.errors import (
     from_type,
 )
 from activities.fleet import Fleet
+from activities.heartbeat import must_be_alive
+from activities.streams import assembled
 from activities.warmth import Warmth
 from workflows.budget import Spend
 from workflows.models import OFFLINE, card
@@ -105,6 +107,7 @@ class Models:
         if warmed is None:
             async with self.admitted(body) as warmed:
                 return await self.ask(body, warmed)
+        must_be_alive()
         try:
             async with asyncio.timeout(TURN_SECONDS):
                 if body["model"] == OFFLINE:
@@ -174,10 +177,21 @@ class Models:
     async def _streamed(
         self, body: JsonObject, warmed: Callable[[], None] = lambda: None
     ) -> JsonObject:
-        async with self._client(body["model"]).messages.stream(**body) as stream:
+        client = self._client(body["model"])
+        if isinstance(client, anthropic.AsyncAnthropicBedrock):
+            return await self._unwrapped(body, warmed)
+        async with await client.messages.create(**body, stream=True) as stream:
             if "json" in stream.response.headers.get("content-type", ""):
                 # Some proxies answer in one piece whatever they are asked for.
                 return _plain(await stream.response.aread())
+            message = await assembled(stream.response, warmed)
+        if message is None:
+            raise StreamCut("the answer held no message")
+        return _finished(message)
+
+    async def _unwrapped(self, body: JsonObject, warmed: Callable[[], None]) -> JsonObject:
+        """Through the client's own reader: the older runtime of Bedrock wraps its events."""
+        async with self._client(body["model"]).messages.stream(**body) as stream:
             started = False
             async for event in stream:
                 started = started or event.type == "message_start"

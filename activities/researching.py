@@ -19,10 +19,11 @@ from activities.errors import RATE_LIMITED
 from activities.findings import KNOWN_CLAIMS, Texts, afresh, gathered, handed_over
 from activities.heartbeat import beating
 from activities.messages import JsonObject
+from activities.reconciling import reconciled
 from activities.threads import Thread
 from activities.toolbox import Toolbox
 from activities.workshop import Workshop
-from workflows.briefs import ResearchBrief, Researched
+from workflows.briefs import Reconciled, ResearchBrief, Researched
 from workflows.evidence import Findings
 from workflows.outcomes import (
     Failed,
@@ -64,6 +65,8 @@ class _Desk:
     """Whether its transcript was lost."""
     earlier: Findings | None = None
     """What it had found then."""
+    checked: Reconciled | None = None
+    """What it found now, held against its sources."""
 
 
 class Researching:
@@ -111,7 +114,11 @@ class Researching:
                     findings=await self._found(desk, subagent.answers),
                     retry_after_seconds=float(error.details[0]),
                 )
-        return Researched(outcome=outcome, spend=subagent.spend)
+        return Researched(
+            outcome=outcome,
+            spend=subagent.spend,
+            checked=desk.checked if outcome.findings else None,
+        )
 
     async def _converse(self, desk: _Desk) -> Answered[ResearchAnswer] | Unanswered:
         prompt = await desk.thread.opened_with(await self._prompt(desk.brief))
@@ -185,6 +192,10 @@ class Researching:
             return None
         key = await self._workshop.store.save("findings", found)
         await desk.thread.keep(key)
+        facet = desk.brief.facet
+        desk.checked = await reconciled(
+            self._workshop.store, {facet.id: facet.question}, findings=[found]
+        )
         newest = answers[-1] if answers else ResearchAnswer(summary="")
         return FindingsRef(
             key=key,

@@ -16,11 +16,9 @@ from temporalio import activity
 from activities.agent import Unanswered
 from activities.answers import GroupAnswer, SideAnswer, VerifierAnswer
 from activities.heartbeat import beating
-from activities.store import Store
+from activities.reconciling import reconciled, stored_texts
 from activities.workshop import Workshop
-from workflows.briefs import Batch, Group, ReconcileBrief, Reconciled, Verified, VerifyBrief
-from workflows.conflicts import Candidate
-from workflows.contracts import LedgerRef
+from workflows.briefs import ReconcileBrief, Reconciled, Verified, VerifyBrief
 from workflows.evidence import (
     Claim,
     Contradiction,
@@ -32,11 +30,10 @@ from workflows.evidence import (
     Source,
     Verdict,
 )
-from workflows.ledger import Ledger, join, open_candidates
+from workflows.ledger import Ledger
 from workflows.quotes import StoredText
 from workflows.roles import VERIFIER
 
-BATCH = 10
 VERIFY_CYCLES = 2
 
 
@@ -51,25 +48,7 @@ class Verifying:
             findings = await asyncio.gather(*(store.load(k, Findings) for k in brief.findings))
             ledgers = await asyncio.gather(*(store.load(k, Ledger) for k in brief.ledgers))
             rulings = await asyncio.gather(*(store.load(k, Rulings) for k in brief.rulings))
-            # Each against its own copies: a web page may have changed between two readings.
-            texts = await asyncio.gather(*(stored_texts(store, f.sources) for f in findings))
-            checked = [Ledger.checked(*pair) for pair in zip(findings, texts, strict=True)]
-            ledger, candidates = await asyncio.to_thread(
-                _pool, [*ledgers, *checked], rulings, brief.questions
-            )
-            key = await store.save("ledgers", ledger)
-        groups = [Group(claim_ids=c.claim_ids, kind=c.kind, about=c.about) for c in candidates]
-        return Reconciled(
-            ledger=LedgerRef(
-                key=key,
-                claims=len(ledger.citable()),
-                sources=len(ledger.numbers),
-                contradictions=len(ledger.contradictions),
-            ),
-            batches=tuple(
-                Batch(groups=tuple(groups[i : i + BATCH])) for i in range(0, len(groups), BATCH)
-            ),
-        )
+            return await reconciled(store, brief.questions, findings, ledgers, rulings)
 
     @activity.defn
     async def verify(self, brief: VerifyBrief) -> Verified:
@@ -96,24 +75,6 @@ class Verifying:
             judged = [] if isinstance(spoken, Unanswered) else spoken.answer.groups
             key = await store.save("rulings", _rulings(groups, judged, reason, ledger))
         return Verified(rulings=key, spend=subagent.spend)
-
-
-async def stored_texts(store: Store, sources: Sequence[Source]) -> dict[str, StoredText]:
-    """The stored copies by source id; a copy that cannot be read is left out, not made up."""
-    distinct = {source.id: source.sha256 for source in sources}
-    texts = await asyncio.gather(*(store.text(sha) for sha in distinct.values()))
-    return {
-        source_id: StoredText(text)
-        for source_id, text in zip(distinct, texts, strict=True)
-        if text is not None
-    }
-
-
-def _pool(
-    ledgers: Sequence[Ledger], rulings: Sequence[Rulings], questions: Mapping[str, str]
-) -> tuple[Ledger, tuple[Candidate, ...]]:
-    ledger = join(ledgers, rulings)
-    return ledger, open_candidates(ledger, questions)
 
 
 def _shown(

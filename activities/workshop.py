@@ -31,6 +31,9 @@ from workflows.models import OFFLINE, card
 from workflows.roles import VERIFIER, Role, effort_for, model_for
 from workflows.settings import Provider
 
+_FRAMES = 200
+"""How many frames of jobs a worker remembers."""
+
 
 class Workshop:
     def __init__(
@@ -57,6 +60,7 @@ class Workshop:
         self._servers = servers
         self._corpora: dict[str, Corpus] = {}
         self._kept: dict[str, Source] = {}
+        self._frames: dict[str, Frame] = {}
         self._opening = asyncio.Lock()
 
     async def close(self) -> None:
@@ -101,12 +105,18 @@ class Workshop:
         chosen = job.model_dump_json(include={"corpus", "web", "code"}) + effort
         digest = hashlib.sha256(chosen.encode()).hexdigest()[:12]
         key = f"{frames_folder(job.journal)}/{role.name}-{safe(model)}-{digest}.json"
+        if key in self._frames:
+            return self._frames[key]
         kept = await self.store.get(key)
         if kept is None:
             others = await self._servers.tools(role.name) if self._servers else ()
             made = frame(role, model, effort, kit(role, job, others))
             kept = await self.store.settle(key, made.model_dump_json().encode())
-        return Frame.model_validate_json(kept)
+        if len(self._frames) >= _FRAMES:
+            self._frames.clear()
+        # What is settled never changes, so it need not be looked up for every subagent.
+        self._frames[key] = Frame.model_validate_json(kept)
+        return self._frames[key]
 
     async def toolbox(self, role: Role, job: Job, cycles: int = 0) -> Toolbox:
         corpus = await self.corpus(job.corpus)

@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import time
+from typing import ClassVar
 
 from temporalio.client import Client
-from temporalio.contrib.pydantic import pydantic_data_converter
+from temporalio.contrib.pydantic import PydanticPayloadConverter, pydantic_data_converter
 from temporalio.converter import (
     DataConverter,
     DefaultFailureConverter,
@@ -23,6 +24,25 @@ from console.confidential import Codec, keyring
 from console.faults import ConsoleError
 from console.payloads import external_storage
 from workflows.settings import Settings
+
+
+class SharedConverter(PydanticPayloadConverter):
+    """One for all payloads.
+
+    Temporal makes a converter for every payload that may go to the store, and each would have to
+    learn every type anew.
+    """
+
+    _one: ClassVar[SharedConverter | None] = None
+
+    def __new__(cls) -> SharedConverter:
+        if cls._one is None:
+            cls._one = super().__new__(cls)
+        return cls._one
+
+    def __init__(self) -> None:
+        if not hasattr(self, "converters"):
+            super().__init__()
 
 
 async def connect(
@@ -62,6 +82,7 @@ def data_converter(settings: Settings) -> DataConverter:
     keys = keyring(settings)
     return dataclasses.replace(
         pydantic_data_converter,
+        payload_converter_class=SharedConverter,
         payload_codec=Codec(keys),
         failure_converter_class=(
             DefaultFailureConverterWithEncodedAttributes if keys else DefaultFailureConverter

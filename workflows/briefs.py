@@ -106,11 +106,6 @@ class ResearchBrief(Record):
     seconds: float
 
 
-class Researched(Record):
-    outcome: SubagentOutcome
-    spend: Spend
-
-
 class Group(Record):
     """Claims that bear on one thing and seem to differ."""
 
@@ -123,6 +118,18 @@ class Batch(Record):
     groups: tuple[Group, ...]
 
 
+class Reconciled(Record):
+    ledger: LedgerRef
+    batches: tuple[Batch, ...] = ()
+
+
+class Researched(Record):
+    outcome: SubagentOutcome
+    spend: Spend
+    checked: Reconciled | None = None
+    """Its findings as a ledger of their own; None where there are none, or an older worker came."""
+
+
 class ReconcileBrief(Record):
     """Pool findings and ledgers into one ledger, with the rulings there are."""
 
@@ -132,11 +139,6 @@ class ReconcileBrief(Record):
     findings: tuple[str, ...] = ()
     ledgers: tuple[str, ...] = ()
     rulings: tuple[str, ...] = ()
-
-
-class Reconciled(Record):
-    ledger: LedgerRef
-    batches: tuple[Batch, ...] = ()
 
 
 class VerifyBrief(Record):
@@ -212,3 +214,9 @@ class Kept(Record):
 class PostOrders(Record):
     job_id: str
     orders: Orders
+
+
+class OrdersPosted(Record):
+    """Said by the worker that runs the job; what it said when a run began holds for all of it."""
+
+    ways: tuple[str, ...] = ()

@@ -18,10 +18,11 @@ from temporalio.exceptions import ActivityError, ApplicationError, is_cancelled_
 
 from workflows.contracts import Blocked, ResearchState
 from workflows.evidence import Record
-from workflows.policies import HEARTBEAT, KEEPING, PAUSED, Policy
+from workflows.policies import HEARTBEAT, KEEPING, MECHANICAL, PAUSED, Policy
 from workflows.views import details
 
 Result = TypeVar("Result", bound=Record)
+T = TypeVar("T")
 Changed = Callable[[], Awaitable[None]]
 
 REMEDIES = {
@@ -32,10 +33,13 @@ REMEDIES = {
     "storage": "make room in the store or mend its access, then resume",
 }
 _HEARSAY = timedelta(seconds=2)
+ON_THE_SPOT = "mechanical steps on the spot"
+"""A way of working that jobs of 0.3.0 and before did not know."""
+FEW_CLAIMS = 400
+"""Up to so many a ledger is pooled in a fraction of a second."""
 _NOTED = {
     "keep_checkpoint": "keep a checkpoint",
     "keep_previous": "keep the last run's result",
-    "post_orders": "tell running subagents",
 }
 LOOK = "look at the worker's log, mend the cause, then resume"
 
@@ -104,19 +108,35 @@ class Calls:
             except ActivityError as error:
                 await self._failed(name, error)
 
+    async def _mechanical(
+        self, name: str, brief: Record, result: type[Result], claims: int, summary: str
+    ) -> Result:
+        """What needs no model: done on the spot, unless there is so much of it that others wait."""
+        if ON_THE_SPOT not in self.state.ways or claims > FEW_CLAIMS:
+            return await self._call(name, brief, result, MECHANICAL, summary)
+        await workflow.wait_condition(lambda: not self.state.paused)
+        return await self._here(name, brief, result, MECHANICAL, summary)
+
     async def _note_down(self, name: str, note: Record) -> None:
         """A short write by the worker that runs the job: a checkpoint, orders for subagents."""
+        await self._here(name, note, object, KEEPING, _NOTED[name])
+
+    async def _here(
+        self, name: str, brief: Record, result: type[T], policy: Policy, summary: str
+    ) -> T:
+        """By the worker that runs the job, as a part of running it: no other has to be found."""
         while True:
             try:
-                await workflow.execute_local_activity(
+                answer: T = await workflow.execute_local_activity(
                     name,
-                    note,
-                    start_to_close_timeout=KEEPING.attempt,
-                    schedule_to_close_timeout=KEEPING.overall,
-                    retry_policy=KEEPING.retry,
-                    summary=_NOTED.get(name, name),
+                    brief,
+                    result_type=result,
+                    start_to_close_timeout=policy.attempt,
+                    schedule_to_close_timeout=policy.overall,
+                    retry_policy=policy.retry,
+                    summary=summary[:200],
                 )
-                return
+                return answer
             except ActivityError as error:
                 await self._failed(name, error)
 

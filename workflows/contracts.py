@@ -101,6 +101,9 @@ class ResearchRequest(BaseModel):
     """How many subagents of this job run at once."""
     subagent_seconds: float = Field(default=900.0, gt=0, le=6 * 3600)
     """When a subagent hands over what it has."""
+    patience: float | None = Field(default=3.0, gt=1, le=100)
+    """How many times as long as most facets the last ones may take before the report is begun
+    without them; they are put in when they are back. None waits for all."""
     budget: Budget = Budget()
     pinned: tuple[Note, ...] = ()
     """Facts every subagent is given beside the question."""
@@ -220,6 +223,8 @@ class ResearchState(BaseModel):
     """Callers who joined and want to hear of checkpoints, beside the one the request names."""
     previous: PreviousRef | None = None
     """The result of the run before, where changes are reported."""
+    ways: tuple[str, ...] = ()
+    """Ways of working the worker that runs this job knows, beyond those of the first release."""
     seconds: float = 0.0
     """How long the job had been worked on when this state was handed over."""
     timeline: tuple[Span, ...] = ()

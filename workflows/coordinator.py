@@ -74,7 +74,7 @@ class ResearchWorkflow:
         steps = self._steps
         await self._show()
         # An earlier run of this id may have left orders that no longer hold.
-        await steps.post_orders()
+        steps.state.ways = await steps.post_orders()
         await steps.look_back()
         await steps.open_corpus()
         while not steps.state.approved:
@@ -85,6 +85,7 @@ class ResearchWorkflow:
         await steps.write()
         await steps.evaluate()
         await self._close_first_draft()
+        await steps.catch_up()
         while (reason := steps.stop_reason()) is None:
             await self._turn_the_page()
             await self._refine()

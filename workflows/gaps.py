@@ -18,12 +18,14 @@ from workflows.outcomes import Failed, NoResults, RateLimited, Refused, Subagent
 from workflows.plan import Facet, Plan
 
 GapKind = Literal["missing", "thin", "unexplained", "adjacent", "failed", "left_out", "asked"]
+LATE: Literal["late"] = "late"
+"""A facet that was not back when the report was begun. Nobody judges it so: it is a fact."""
 GapStatus = Literal["open", "closed", "absent", "failed"]
 
 
 class Gap(Record):
     id: str
-    kind: GapKind
+    kind: GapKind | Literal["late"]
     facet_id: str
     text: str = Field(min_length=1, max_length=600)
     """What the report lacks, in a sentence a reader understands."""
@@ -61,7 +63,12 @@ def open_gaps(gaps: Iterable[Gap]) -> list[Gap]:
 
 def commissionable(gaps: Iterable[Gap]) -> list[Gap]:
     """Open gaps a follow-up could close. What the cap left out is named, not commissioned."""
-    return [gap for gap in open_gaps(gaps) if gap.kind != "left_out"]
+    return [gap for gap in open_gaps(gaps) if gap.kind not in ("left_out", LATE)]
+
+
+def late(gaps: Iterable[Gap]) -> list[Gap]:
+    """Facets whose research goes on behind a report that was begun without them."""
+    return [gap for gap in open_gaps(gaps) if gap.kind == LATE]
 
 
 def stop(
@@ -72,6 +79,10 @@ def stop(
     finishing: bool = False,
 ) -> StopReason | None:
     """Why refinement ends here, or None where another pass is worth its price."""
+    gaps = tuple(gaps)
+    if any(gap.kind == LATE and gap.closed_in == len(passes) for gap in gaps):
+        # Found, paid for and not written up yet: it belongs into the report, whatever else holds.
+        return None
     if finishing:
         return StopReason.FINISHED
     wanted = commissionable(gaps)
@@ -112,6 +123,20 @@ def from_research(plan: Plan, outcomes: Mapping[str, SubagentOutcome]) -> tuple[
         for facet in plan.left_out
     ]
     return tuple(gaps)
+
+
+def still_out(facets: Iterable[Facet]) -> tuple[Gap, ...]:
+    """What the report says of facets that are not back yet."""
+    return tuple(
+        Gap(
+            id=f"{LATE}-{facet.id}",
+            kind=LATE,
+            facet_id=facet.id,
+            text=f"“{facet.title}” was still being researched when this was written.",
+            question=facet.question[:600],
+        )
+        for facet in facets
+    )
 
 
 def after_follow_up(gap: Gap, outcome: SubagentOutcome, claims: int, n: int) -> Gap:

@@ -1,28 +1,38 @@
 """The fan-out: one research subagent per assignment, side by side, each verified as it returns.
 
 It follows the plan while it changes: a facet that is added starts, one that is dropped is called
-back, and only these are touched.
+back, and only these are touched. Facets that take much longer than most do not hold up the report.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
+from statistics import median
 
 from temporalio import workflow
 
 from workflows import acceptance, outcomes
-from workflows.briefs import Approach, Known, ResearchBrief, Researched
-from workflows.budget import Allowance
+from workflows import gaps as gap_rules
+from workflows.briefs import Approach, Known, Reconciled, ResearchBrief, Researched
+from workflows.budget import Allowance, Spend
 from workflows.calls import Changed, group
 from workflows.contracts import ResearchState
-from workflows.outcomes import Failed, FindingsRef, Partial, RateLimited, SubagentOutcome
+from workflows.gaps import Gap
+from workflows.outcomes import Failed, FindingsRef, Partial, RateLimited
 from workflows.plan import Facet
 from workflows.policies import researching
 from workflows.pooling import Part, Pooling
 from workflows.timeline import timed
+
+WITHOUT_THE_LATE = "the report is begun without late facets"
+"""A way of working that jobs of 0.3.0 and before did not know."""
+MOST = 0.6
+"""The share of the facets that must be back before the rest can be late."""
+LEAST = timedelta(seconds=30)
+"""Nobody is late before."""
 
 
 @dataclass(frozen=True)
@@ -44,9 +54,17 @@ class Investigation(Pooling):
         self._researchers = asyncio.Semaphore(state.request.parallel)
         self._promised: dict[str, Allowance] = {}
         self._waiting: set[str] = set()
+        self._began: dict[str, datetime] = {}
+        self._took: dict[str, float] = {}
+        self._late: dict[str, asyncio.Task[Part]] = {}
 
-    async def _investigate(self, wanted: Callable[[], Sequence[Assignment]]) -> dict[str, Part]:
-        """Research and verify what is wanted, as long as anything is, then pool what it brought."""
+    async def _investigate(
+        self, wanted: Callable[[], Sequence[Assignment]], patience: float | None = None
+    ) -> dict[str, Part]:
+        """Research and verify what is wanted, as long as anything is, then pool what it brought.
+
+        With `patience`, those that take so much longer than most are left to go on as `_late`.
+        """
         going: dict[str, asyncio.Task[Part]] = {}
         called_back: list[asyncio.Task[Part]] = []
         try:
@@ -61,12 +79,17 @@ class Investigation(Pooling):
                 open_work = [work for work in going.values() if not work.done()]
                 if not open_work:
                     break
-                await workflow.wait_condition(
-                    lambda open_work=open_work, tasks=set(now): (  # type: ignore[misc]
-                        any(work.done() for work in open_work)
-                        or {assignment.task for assignment in wanted()} != tasks
+                try:
+                    await workflow.wait_condition(
+                        lambda open_work=open_work, tasks=set(now): (  # type: ignore[misc]
+                            any(work.done() for work in open_work)
+                            or {assignment.task for assignment in wanted()} != tasks
+                        ),
+                        timeout=self._left(going, patience),
                     )
-                )
+                except TimeoutError:
+                    self._late = {task: work for task, work in going.items() if not work.done()}
+                    break
         except BaseException:
             called_back += going.values()
             for work in going.values():
@@ -74,26 +97,69 @@ class Investigation(Pooling):
             raise
         finally:
             await asyncio.gather(*called_back, return_exceptions=True)
-        parts = {task: work.result() for task, work in going.items()}
+        parts = {task: work.result() for task, work in going.items() if task not in self._late}
         if any(part.ledger for part in parts.values()):
             with timed(self.state, "verify"):
                 await self._pool([part for part in parts.values() if part.ledger])
         return parts
 
+    def _left(
+        self, going: Mapping[str, asyncio.Task[Part]], patience: float | None
+    ) -> timedelta | None:
+        """How long the last ones are still waited for; None is as long as it takes."""
+        back = [task for task, work in going.items() if work.done()]
+        out = [task for task in going if task not in back]
+        if patience is None or len(back) < MOST * len(going) or set(out) - set(self._began):
+            return None
+        typical = median(self._took[task] for task in back)
+        allowed = max(timedelta(seconds=patience * typical), LEAST)
+        due = max(self._began[task] for task in out) + allowed
+        return max(due - workflow.now(), timedelta())
+
+    async def _catch_up(self, gaps: Sequence[Gap], n: int) -> None:
+        """Wait for the late facets and take in what they brought, for pass `n` to write up.
+
+        One that nobody waits for any more, after a restart, is begun anew: what it had bought by
+        then is in the journal.
+        """
+        for facet in (self._plan().facet(gap.facet_id) for gap in gaps):
+            if facet.id not in self._late:
+                work = self._pursue(Assignment(facet, facet.question, facet.id))
+                self._late[facet.id] = asyncio.create_task(work)
+        parts = {gap.id: await self._late.pop(gap.facet_id) for gap in gaps}
+        if any(part.ledger for part in parts.values()):
+            await self._pool([part for part in parts.values() if part.ledger])
+        after = {
+            gap.id: gap_rules.after_follow_up(
+                gap,
+                self.state.outcomes[gap.facet_id],
+                ledger.claims if (ledger := parts[gap.id].ledger) else 0,
+                n,
+            )
+            for gap in gaps
+        }
+        self.state.gaps = tuple(after.get(gap.id, gap) for gap in self.state.gaps)
+
     async def _pursue(self, assignment: Assignment) -> Part:
         """Verification of an assignment starts when it returns, not when the slowest does."""
+        part = await self._pursued(assignment)
+        began = self._began.get(assignment.task, workflow.now())
+        self._took[assignment.task] = (workflow.now() - began).total_seconds()
+        return part
+
+    async def _pursued(self, assignment: Assignment) -> Part:
         facet = assignment.facet
         with group("facet", facet.id, facet.title):
             self._waiting.add(assignment.task)
             try:
                 await workflow.wait_condition(lambda: self._ready(assignment))
-                findings = await self._research(assignment)
+                findings, checked = await self._research(assignment)
             finally:
                 self._waiting.discard(assignment.task)
             if not findings:
                 return Part()
             with timed(self.state, "verify", facet.id):
-                return await self._check(findings, assignment.task, facet)
+                return await self._check(findings, checked, assignment.task, facet)
 
     def _ready(self, assignment: Assignment) -> bool:
         """A facet waits for those it depends on, as long as they are in the plan."""
@@ -101,17 +167,22 @@ class Investigation(Pooling):
         planned = {facet.id for facet in self._plan().facets}
         return all(need in self.state.outcomes or need not in planned for need in needs)
 
-    async def _research(self, assignment: Assignment) -> tuple[str, ...]:
-        """One subagent, asked again where its outcome calls for it, asked on where it is thin."""
+    async def _research(self, assignment: Assignment) -> tuple[tuple[str, ...], Reconciled | None]:
+        """One subagent, asked again where its outcome calls for it, asked on where it is thin.
+
+        Returns the keys of what it found, and the ledger of it where there is one of all.
+        """
         found: dict[int, FindingsRef] = {}
+        checked: Reconciled | None = None
         approach: Approach = "first"
         previous = ""
         retries = 0
         follow_ups: tuple[str, ...] = ()
         while True:
-            outcome = await self._ask(assignment, retries, approach, previous, follow_ups)
+            answer = await self._ask(assignment, retries, approach, previous, follow_ups)
+            outcome = answer.outcome
             if outcome.findings:
-                found[retries] = outcome.findings
+                found[retries], checked = outcome.findings, answer.checked
             if self._over():
                 break
             again = outcomes.retry(outcome, retries)
@@ -140,7 +211,8 @@ class Investigation(Pooling):
         self.state.counters.partial += outcome.status != "found" and outcome.findings is not None
         self.state.outcomes[assignment.task] = outcome
         await self._notify()
-        return tuple(dict.fromkeys(ref.key for ref in found.values()))
+        keys = tuple(dict.fromkeys(ref.key for ref in found.values()))
+        return keys, checked if len(keys) == 1 else None
 
     async def _ask(
         self,
@@ -149,11 +221,12 @@ class Investigation(Pooling):
         approach: Approach,
         previous: str,
         follow_ups: tuple[str, ...],
-    ) -> SubagentOutcome:
+    ) -> Researched:
         async with self._researchers:
             allowance = self._share(assignment.task)
             if self._over() or allowance.is_nothing:
-                return self._not_researched(assignment)
+                return Researched(outcome=self._not_researched(assignment), spend=Spend())
+            self._began.setdefault(assignment.task, workflow.now())
             counters = self.state.counters
             counters.spawned += not follow_ups
             self._waiting.discard(assignment.task)
@@ -189,7 +262,7 @@ class Investigation(Pooling):
                     task for task in self.state.running if task != assignment.task
                 )
         self.state.book("researcher", answer.spend, assignment.facet.id)
-        return answer.outcome
+        return answer
 
     def _share(self, task: str) -> Allowance:
         """What one subagent may spend: an equal share of what is not spent and not promised."""

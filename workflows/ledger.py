@@ -122,14 +122,12 @@ def join(ledgers: Sequence[Ledger], rulings: Iterable[Rulings] = ()) -> Ledger:
 
 def open_candidates(ledger: Ledger, questions: Mapping[str, str]) -> tuple[Candidate, ...]:
     """Claims that seem to conflict and have not been looked at together yet."""
-    settled = [set(group) for group in ledger.settled]
+    settled = _Groups()
+    for group in ledger.settled:
+        settled.add(group)
     dates = {source.id: source.date for source in ledger.sources.values()}
     found = candidates(ledger.citable(), questions=questions, dates=dates)
-    return tuple(
-        candidate
-        for candidate in found
-        if not any(set(candidate.claim_ids) <= group for group in settled)
-    )
+    return tuple(candidate for candidate in found if not settled.cover(candidate.claim_ids))
 
 
 def origins(ledger: Ledger) -> dict[str, str]:
@@ -210,10 +208,31 @@ def _renamed(contradiction: Contradiction, aliases: Mapping[str, str]) -> Contra
 def _distinct(contradictions: Iterable[Contradiction]) -> tuple[Contradiction, ...]:
     """The widest account of each: one whose claims all stand in another's says nothing more."""
     kept: list[Contradiction] = []
+    told = _Groups()
     for one in sorted(contradictions, key=lambda c: (-len(set(c.claim_ids)), c.id)):
-        if not any(set(one.claim_ids) <= set(other.claim_ids) for other in kept):
+        if not told.cover(one.claim_ids):
+            told.add(one.claim_ids)
             kept.append(one)
     return tuple(sorted(kept, key=lambda c: c.id))
+
+
+class _Groups:
+    """Groups of claims, found by any one of them: there may be hundreds."""
+
+    def __init__(self) -> None:
+        self._by_claim: dict[str, list[frozenset[str]]] = {}
+
+    def add(self, claim_ids: Iterable[str]) -> None:
+        group = frozenset(claim_ids)
+        for claim_id in group:
+            self._by_claim.setdefault(claim_id, []).append(group)
+
+    def cover(self, claim_ids: Sequence[str]) -> bool:
+        """Whether one of the groups holds all of these."""
+        wanted = frozenset(claim_ids)
+        if not wanted:
+            return bool(self._by_claim)
+        return any(wanted <= group for group in self._by_claim.get(claim_ids[0], ()))
 
 
 def _ids(group: Iterable[str], aliases: Mapping[str, str]) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from workflows.budget import Allowance
 from workflows.calls import Calls, Changed
 from workflows.contracts import LedgerRef, ResearchState
 from workflows.plan import Facet, Plan
-from workflows.policies import BATCHED, MECHANICAL, THINKING
+from workflows.policies import BATCHED, THINKING
 
 
 @dataclass(frozen=True)
@@ -29,9 +29,14 @@ class Pooling(Calls):
         super().__init__(state, changed)
         self._verifiers = asyncio.Semaphore(state.request.parallel)
 
-    async def _check(self, findings: tuple[str, ...], task: str, facet: Facet) -> Part:
-        """Hold an assignment's findings against their sources, and judge what conflicts."""
-        checked = await self._reconcile(facet.title, [facet], findings=findings)
+    async def _check(
+        self, findings: tuple[str, ...], checked: Reconciled | None, task: str, facet: Facet
+    ) -> Part:
+        """Hold an assignment's findings against their sources, and judge what conflicts.
+
+        One subagent's come checked; those of several tries are put together here.
+        """
+        checked = checked or await self._reconcile(facet.title, [facet], findings=findings)
         return Part(checked.ledger, await self._verify(checked, task))
 
     async def _pool(self, parts: Sequence[Part]) -> None:
@@ -65,7 +70,11 @@ class Pooling(Calls):
             ledgers=ledgers,
             rulings=rulings,
         )
-        return await self._call("reconcile", brief, Reconciled, MECHANICAL, summary)
+        return await self._mechanical("reconcile", brief, Reconciled, self._claims(), summary)
+
+    def _claims(self) -> int:
+        """How many claims the job has, at most."""
+        return sum(o.findings.claims for o in self.state.outcomes.values() if o.findings)
 
     async def _verify(self, pooled: Reconciled, task: str) -> tuple[str, ...]:
         among = max(1, len(pooled.batches))

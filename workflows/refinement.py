@@ -13,7 +13,7 @@ with workflow.unsafe.imports_passed_through():
     from workflows.commands import Finish, Pause, Resume, Steer
     from workflows.contracts import Blocked, ResearchState
     from workflows.evidence import Record
-    from workflows.gaps import Pass, commissionable
+    from workflows.gaps import LATE, Pass, commissionable
     from workflows.steps import Steps
 
 
@@ -35,8 +35,10 @@ class RefinementWorkflow:
         began, before = workflow.now(), state.spend
         wanted = commissionable(state.gaps)
 
+        # Facets that came late were taken in before; they are written up here.
+        caught_up = [gap for gap in state.gaps if gap.kind == LATE and gap.closed_in == n]
         with group("pass", n, f"pass {n}"):
-            closed = await steps.research_gaps(n)
+            closed = len(caught_up) + await steps.research_gaps(n)
             touched = {g.facet_id for g in state.gaps if g.closed_in == n}
             await steps.write(revise=sorted(touched), n=n)
             await steps.evaluate(n)
@@ -44,7 +46,7 @@ class RefinementWorkflow:
         state.passes += (
             Pass(
                 n=n,
-                gaps_in=len(wanted),
+                gaps_in=len(wanted) + len(caught_up),
                 gaps_closed=closed,
                 spend=state.spend - before,
                 seconds=(workflow.now() - began).total_seconds(),

@@ -20,6 +20,7 @@ from workflows.briefs import (
     FacetReport,
     KeepCheckpoint,
     OpenCorpus,
+    OrdersPosted,
     PlanBrief,
     Planned,
     PostOrders,
@@ -35,10 +36,10 @@ from workflows.commands import Approve, Change, Orders
 from workflows.comparing import CompareBrief
 from workflows.contracts import Checkpoint, Phase, ResearchResult
 from workflows.gaps import Gap, StopReason
-from workflows.investigation import Assignment, Investigation
+from workflows.investigation import WITHOUT_THE_LATE, Assignment, Investigation
 from workflows.keys import checkpoint_key
 from workflows.plan import fit, mend
-from workflows.policies import INDEXING, MECHANICAL, THINKING
+from workflows.policies import INDEXING, KEEPING, MECHANICAL, THINKING
 from workflows.timeline import timed
 
 
@@ -119,13 +120,20 @@ class Steps(Investigation):
         if self.state.researched:
             return
         self.state.phase = Phase.RESEARCHING
+        patience = self.state.request.patience if WITHOUT_THE_LATE in self.state.ways else None
         await self._investigate(
-            lambda: [Assignment(f, f.question, f.id) for f in self._plan().facets]
+            lambda: [Assignment(f, f.question, f.id) for f in self._plan().facets], patience
         )
         found = gap_rules.from_research(self._plan(), self.state.outcomes)
+        found += gap_rules.still_out(f for f in self._plan().facets if f.id in self._late)
         self.state.gaps = gap_rules.merge(self.state.gaps, found)
         self.state.researched = True
         await self.checkpoint("researched")
+
+    async def catch_up(self) -> None:
+        """Late facets are waited for before the next pass, which writes them up."""
+        if late := gap_rules.late(self.state.gaps):
+            await self._catch_up(late, len(self.state.passes))
 
     async def research_gaps(self, n: int) -> int:
         """Follow-ups for the open gaps; returns how many they closed."""
@@ -203,8 +211,8 @@ class Steps(Investigation):
     async def publish(self, seconds: float) -> ResearchResult:
         self.state.phase = Phase.FINISHED
         brief = PublishBrief(state=self.state, seconds=seconds)
-        result = await self._call(
-            "publish", brief, ResearchResult, MECHANICAL, "put the report together"
+        result = await self._mechanical(
+            "publish", brief, ResearchResult, self._claims(), "put the report together"
         )
         if self.state.previous is not None:
             both = CompareBrief(previous=self.state.previous, result=result)
@@ -264,14 +272,21 @@ class Steps(Investigation):
         for change in changes:
             steering.apply(self.state, change)
 
-    async def post_orders(self, *, paused: bool | None = None) -> None:
-        """What running subagents look up before every purchase."""
+    async def post_orders(self, *, paused: bool | None = None) -> tuple[str, ...]:
+        """What running subagents look up before every purchase.
+
+        Returns the ways of working this job's worker knows.
+        """
         orders = Orders(
             notes=self.state.notes,
             paused=self.state.paused if paused is None else paused,
             finishing=self.state.finishing,
         )
-        await self._note_down("post_orders", PostOrders(job_id=self.state.id, orders=orders))
+        brief = PostOrders(job_id=self.state.id, orders=orders)
+        posted = await self._here(
+            "post_orders", brief, OrdersPosted, KEEPING, "tell running subagents"
+        )
+        return posted.ways if posted else ()
 
     # --- what briefs are made of ----------------------------------------------------------------
 

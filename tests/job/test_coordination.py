@@ -106,18 +106,25 @@ async def test_plan_gaps_and_state_can_be_read_at_any_moment(office: Office) -> 
 async def test_verification_starts_when_a_facet_returns_and_not_when_the_slowest_does(
     office: Office,
 ) -> None:
-    async def slow(body: JsonObject) -> JsonObject:
-        await asyncio.sleep(1.5)
+    verifying = asyncio.Event()
+
+    async def slow(_: JsonObject) -> JsonObject:
+        async with asyncio.timeout(60):
+            await verifying.wait()
         return message(text(json.dumps({"summary": "", "claims": []})))
 
-    wire = Wire(planned(PASSENGERS, POWER), UNREVIEWED, NO_GAPS,
+    def verify(_: JsonObject) -> None:
+        verifying.set()
+
+    wire = Wire(planned(PASSENGERS, POWER), UNREVIEWED, NO_GAPS, Rule("VerifierAnswer", verify),
                 Rule("ResearchAnswer", slow, about("Electricity supply"), times=1))  # type: ignore[arg-type]  # fmt: skip
     async with office.working(wire):
         handle = await office.start()
         await handle.result()
         story = await activities_of(handle)
     researched = [i for i, step in enumerate(story) if step == ("completed", "research")]
-    assert story.index(("completed", "reconcile")) < researched[1]
+    assert story.index(("completed", "verify")) > researched[0]
+    assert len(wire.asked("VerifierAnswer")) == 1
 
 
 async def test_no_more_subagents_run_at_once_than_allowed(office: Office) -> None:

@@ -237,7 +237,7 @@ async def test_a_blocked_job_says_so_in_lists_without_a_worker(office: Office) -
 async def pages(tmp_path: Path) -> AsyncIterator[Office]:
     """An office whose server suggests a new run after a few events."""
     settings = Settings.read({"RESEARCH_HOME": str(tmp_path / "home")})
-    limit = "limit.historyCount.suggestContinueAsNew=60"
+    limit = "limit.historyCount.suggestContinueAsNew=35"
     arguments = ["--dynamic-config-value", limit, "--log-level", "error"]
     for name in SEARCH_ATTRIBUTES:
         arguments += ["--search-attribute", f"{name}=Keyword"]

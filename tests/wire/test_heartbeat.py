@@ -13,7 +13,7 @@ from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 
 from activities import heartbeat
-from activities.heartbeat import beating
+from activities.heartbeat import beating, must_be_alive
 
 
 def environment(seconds: float) -> ActivityEnvironment:
@@ -60,6 +60,25 @@ async def test_who_stood_still_too_long_buys_nothing_more() -> None:
     assert raised.value.type == "stood_still"
     assert not raised.value.non_retryable
     assert len(bought) <= 1
+
+
+async def test_who_wakes_in_the_middle_of_a_step_pays_for_nothing() -> None:
+    """The step may go on before the beat that would end it has its turn."""
+    paid: list[str] = []
+
+    async def body() -> None:
+        async with beating(every=0.01):
+            must_be_alive()
+            paid.append("awake")
+            time.sleep(0.5)  # noqa: ASYNC251 - as good as a SIGSTOP
+            must_be_alive()
+            paid.append("asleep")
+
+    with pytest.raises(ApplicationError) as raised:
+        await environment(0.2).run(body)
+    assert raised.value.type == "stood_still"
+    assert paid == ["awake"]
+    must_be_alive()
 
 
 async def test_a_cancellation_passes_through_at_once() -> None:

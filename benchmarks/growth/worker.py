@@ -1,0 +1,18 @@
+"""This project's worker with the library where the network would be.
+
+python -m benchmarks.growth.worker
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+
+import worker
+from benchmarks.growth.library import Library
+from console.faults import leave
+
+if __name__ == "__main__":
+    worker.build_workshop = functools.partial(worker.build_workshop, transport=Library())
+    asyncio.run(worker.main())
+    leave(0)
