@@ -90,13 +90,13 @@ class Investigation(Pooling):
                 except TimeoutError:
                     self._late = {task: work for task, work in going.items() if not work.done()}
                     break
-        except BaseException:
+        except (Exception, asyncio.CancelledError):
             called_back += going.values()
             for work in going.values():
                 work.cancel()
-            raise
-        finally:
             await asyncio.gather(*called_back, return_exceptions=True)
+            raise
+        await asyncio.gather(*called_back, return_exceptions=True)
         parts = {task: work.result() for task, work in going.items() if task not in self._late}
         if any(part.ledger for part in parts.values()):
             with timed(self.state, "verify"):

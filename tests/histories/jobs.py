@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from datetime import timedelta
 from typing import Any
 
 from tests.job.conftest import (
@@ -26,6 +27,7 @@ from tests.job.conftest import (
     status_when,
 )
 from tests.wire.scripted import failure
+from workflows import investigation
 from workflows.budget import Budget
 from workflows.callers import Join, Notify
 from workflows.commands import (
@@ -236,6 +238,22 @@ async def watched(office: Office) -> str:
     return job.id
 
 
+async def late(office: Office) -> str:
+    """The report is begun without a facet that takes long; a pass writes it up."""
+    hold = Hold("ResearchAnswer", UPKEEP)
+    begun = Rule("DraftAnswer", lambda _: hold.open.set())
+    plan = planned(PASSENGERS, POWER, facet("upkeep", "Maintenance", UPKEEP))
+    waited, investigation.LEAST = investigation.LEAST, timedelta(seconds=0.2)
+    try:
+        async with office.working(Wire(hold.rule, begun, plan, UNREVIEWED, NO_GAPS)):
+            job = await begin(office, "late", patience=1.5)
+            found = await job.result()
+    finally:
+        investigation.LEAST = waited
+    assert [(gap.kind, gap.status) for gap in found.gaps] == [("late", "closed")]
+    return job.id
+
+
 async def continued(office: Office) -> str:
     """Goes on in a second run: needs a server that suggests it early."""
     async with office.working(Wire(*BOTH, *one_gap())):
@@ -256,5 +274,6 @@ KINDS: tuple[Recorded, ...] = (
     retried,
     cancelled,
     watched,
+    late,
 )
 LONG: tuple[Recorded, ...] = (continued,)

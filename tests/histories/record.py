@@ -31,7 +31,7 @@ from workflows.settings import Settings
 
 HERE = Path(__file__).parent
 IDENTITY = "recorder"
-EARLY = ("--dynamic-config-value", "limit.historyCount.suggestContinueAsNew=60")
+EARLY = ("--dynamic-config-value", "limit.historyCount.suggestContinueAsNew=35")
 
 
 def version() -> str:
