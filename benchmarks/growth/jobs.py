@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import itertools
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.engines.ours import Ours
-from benchmarks.engines.processes import Process, cpu_seconds, python
+from benchmarks.engines.processes import cpu_seconds
 from benchmarks.growth import library
 from benchmarks.growth.library import Shape
-from console.workers import environment
 from workflows.contracts import TASK_QUEUE, ResearchRequest, ResearchResult
 from workflows.coordinator import ResearchWorkflow
 from workflows.policies import WORKFLOW_TASK
@@ -37,11 +37,8 @@ class Jobs(Ours):
         library.write_documents(folder / "towns")
         super().open(folder)
 
-    def start_worker(self) -> None:
-        env = environment(self._settings, self._address, {}) | {"ANTHROPIC_API_KEY": "none-needed"}
-        self._worker = Process(
-            python("-m", "benchmarks.growth.worker"), self._folder / "worker.log", env
-        )
+    def _program(self) -> Sequence[str]:
+        return ("benchmarks.growth.worker",)
 
     def jobs(self, names: object, seconds: float) -> list[float]:
         """What warms the engine up: small jobs of this kind."""

@@ -8,14 +8,13 @@ import signal
 import sysconfig
 import time
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from benchmarks.engines.ours import Ours
-from benchmarks.engines.processes import ROOT, Process, cpu_seconds, python, until
-from console.workers import environment
+from benchmarks.engines.processes import ROOT, cpu_seconds, until
 
 TOP = 15
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -84,13 +83,8 @@ class Load:
 class Profiled(Ours):
     """This project's engine, with a worker that looks at itself."""
 
-    def start_worker(self) -> None:
-        env = environment(self._settings, self._address, {}) | {"ANTHROPIC_API_KEY": "none-needed"}
-        self._worker = Process(
-            python("-m", "benchmarks.profiles.profiled_worker", str(self.log), str(self.profile)),
-            self._folder / "worker.log",
-            env,
-        )
+    def _program(self) -> Sequence[str]:
+        return ("benchmarks.profiles.profiled_worker", str(self.log), str(self.profile))
 
     @property
     def profile(self) -> Path:
