@@ -151,9 +151,9 @@ def cancel(job_id: JobId, as_json: Json = False) -> None:
 )
 def checkpoints(job_id: JobId, as_json: Json = False) -> None:
     """List what a job can be taken up from."""
-    from console import enquiries
+    from console import points
 
-    raise typer.Exit(enquiries.checkpoints(job_id, as_json=as_json))
+    raise typer.Exit(points.checkpoints(job_id, as_json=as_json))
 
 
 @app.command(

@@ -1,4 +1,4 @@
-"""What the commands do that only look: status, plan, gaps, result, checkpoints.
+"""What the commands do that only look: status, plan, gaps, result.
 
 No worker is started for them. Where none is there to answer, the server's own record and the
 checkpoints in the store do.
@@ -6,7 +6,6 @@ checkpoints in the store do.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
 from dataclasses import asdict, replace
@@ -15,13 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from console import checks
 from console.desk import finished
-from console.faults import COMMAND, BadInputError, ConsoleError, ExitCode
+from console.faults import COMMAND, ConsoleError, ExitCode
 from console.listing import blocked_of, row_of
 from console.live import summary
-from console.live_words import gap_line, plain
-from console.session import Session, current_settings, visit
-from workflows.contracts import ResearchState, Status
-from workflows.gaps import open_gaps
+from console.live_words import NO_BREAK, gap_line, plain, say
+from console.session import Session, visit
+from workflows.contracts import Phase, ResearchState, Status
 from workflows.plan import Plan
 
 if TYPE_CHECKING:
@@ -29,9 +27,6 @@ if TYPE_CHECKING:
 
     from console.jobs import Job
     from console.progress import Progress
-    from console.store import Checkpoints, Kept
-
-_ONE = {"facets": "facet", "outcomes": "outcome", "claims": "claim", "passes": "pass"}
 
 
 def status(job_id: str, *, as_json: bool = False) -> ExitCode:
@@ -47,20 +42,23 @@ def status(job_id: str, *, as_json: bool = False) -> ExitCode:
             shown = {**row, "blocked": blocked.model_dump() if blocked else None, "as_of": since}
             print(json.dumps({**shown, **_told(seen)}, indent=2))
             return ExitCode.REPORT
-        print("  ".join(f"{name}: {value}" for name, value in row.items() if value))
+        facts = (f"{name}: {value}" for name, value in row.items() if value)
+        # A fact stays on one line.
+        say("  ".join(fact.replace(" ", NO_BREAK) for fact in facts))
         if seen is not None:
-            if since:
+            if since and row["state"] != "completed":
                 print(f"as of its checkpoint {since}:")
             _print_picture(replace(seen, needs="") if blocked else seen)
             _print_remarks(seen.status)
         unattended = job.found is jobs.Found.RUNNING and (seen is None or bool(since))
         if blocked is not None:
-            print(f"blocked at {blocked.step}: {blocked.reason}\n{blocked.remedy}")
+            say(f"blocked at {blocked.step}: {blocked.reason}")
+            say(blocked.remedy)
             print(f"Then: `{COMMAND} resume {job_id}`.")
         elif unattended:
             here = f"`{COMMAND} resume {job_id}` takes it up"
             there = "start a worker with `python worker.py`"
-            print(f"Nobody is working on it: {here if desk.server else there}.")
+            say(f"Nobody is working on it: {here if desk.server else there}.")
         elif row["state"] == "completed":
             print(summary(await jobs.result(job)))
         # What needs a word says itself which.
@@ -84,9 +82,9 @@ def gaps(job_id: str, *, as_json: bool = False) -> ExitCode:
             print(json.dumps([gap.model_dump(mode="json") for gap in found], indent=2))
             return ExitCode.REPORT
         for gap in found:
-            print(gap_line(gap, 400))
+            say(gap_line(gap, 600), "", "  ")
             if gap.reason:
-                print(f"    {plain(gap.reason)}")
+                say(plain(gap.reason), "    ")
         if not found:
             print("No gaps so far.")
         return ExitCode.REPORT
@@ -136,63 +134,6 @@ def result(
     return visit(go)
 
 
-def checkpoints(job_id: str, *, as_json: bool = False) -> ExitCode:
-    """What a job can be taken up from, out of the store: no server is asked."""
-    from console.store import Checkpoints
-
-    job_id = checks.job_id(job_id)
-    kept = Checkpoints.open(checks.local_settings(current_settings()))
-    found = asyncio.run(_loaded(kept, job_id))
-    if not found:
-        raise BadInputError(
-            f"The store keeps no checkpoint of a job {job_id}: `list` shows the jobs there are, and"
-            " RESEARCH_STORE must name the workers' store."
-        )
-    rows = [_point(item, state) for item, state in found]
-    if as_json:
-        print(json.dumps(rows, indent=2))
-        return ExitCode.REPORT
-    run = ""
-    for row in rows:
-        if row["run_id"] != run:
-            run = row["run_id"]
-            print(f"run {run}")
-        spent = f"${row['usd']:.2f} {row['turns']:>5} turns"
-        print(f"  {row['name']:<12} {row['at']:<20} {row['phase']:<12} {spent}  {row['holds']}")
-    print(f"`{COMMAND} restart {job_id} --from NAME` or `fork {job_id} --from NAME` takes it up.")
-    return ExitCode.REPORT
-
-
-async def _loaded(kept: Checkpoints, job_id: str) -> list[tuple[Kept, ResearchState]]:
-    found = await kept.of(job_id)
-    return list(zip(found, await asyncio.gather(*map(kept.load, found)), strict=True))
-
-
-def _point(item: Kept, state: ResearchState) -> dict[str, Any]:
-    facets = len(state.plan.facets) if state.plan else 0
-    claims = sum(o.findings.claims for o in state.outcomes.values() if o.findings)
-    holds = {
-        "facets": facets,
-        "outcomes": len(state.outcomes),
-        "claims": claims,
-        "gaps open": len(open_gaps(state.gaps)),
-        "passes": sum(done.n > 0 for done in state.passes),
-    }
-    words = [f"{n} {name if n > 1 else _ONE.get(name, name)}" for name, n in holds.items() if n]
-    return {
-        "name": item.name,
-        "run_id": item.run_id,
-        "n": item.n,
-        "at": item.at.strftime("%Y-%m-%d %H:%M:%SZ"),
-        "phase": state.phase.value,
-        "usd": state.spend.usd,
-        "turns": state.spend.turns,
-        "draft": state.draft is not None,
-        **{name.replace(" ", "_"): count for name, count in holds.items()},
-        "holds": ", ".join([*words, *(["a draft"] if state.draft else [])]),
-    }
-
-
 async def _standing(
     job: Job, about: WorkflowExecutionDescription, desk: Session
 ) -> tuple[Progress | None, str]:
@@ -211,6 +152,9 @@ async def _standing(
     if kept is None:
         return None, ""
     now = standing(kept[1])
+    if row_of(about)["state"] == "completed":
+        # What came after its last checkpoint was the report.
+        now = now.model_copy(update={"phase": Phase.FINISHED})
     # A question for a person is the running job's; one that ended asks nothing any more.
     asks = needs(now) if about.close_time is None else ""
     seen = Progress(
@@ -286,14 +230,20 @@ def _print_remarks(now: Status) -> None:
     if now.budget_tokens is not None:
         print(f"  at most {now.budget_tokens:,} tokens")
     for note in now.notes:
-        print(f"  note: {note}")
+        say(plain(note), "  note: ", "    ")
 
 
 def _print_plan(plan: Plan) -> None:
     print(f"{plan.kind.value}, {len(plan.facets)} facets")
     for facet in plan.facets:
-        print(f"\n{facet.id}: {facet.title}\n  asks: {facet.question}\n  not: {facet.boundary}")
-        print(f"  prefers: {facet.prefer}\n  because: {facet.reason}")
+        print(f"\n{facet.id}: {facet.title}")
+        for name, text in (
+            ("asks", facet.question),
+            ("not", facet.boundary),
+            ("prefers", facet.prefer),
+            ("because", facet.reason),
+        ):
+            say(text, f"  {name}: ", "    ")
         if facet.depends_on:
             print(f"  after: {', '.join(facet.depends_on)}")
     for facet in plan.left_out:

@@ -116,4 +116,18 @@ def _lines(rows: list[dict[str, Any]], width: int) -> Iterator[str]:
         left = max(20, width - len(shown) - 2)
         yield f"{shown}  {cut(line[4], left)}".rstrip()
         if number and (why := rows[number - 1]["blocked"]):
-            yield f"    at {why['step']}: {cut(why['reason'], 80)}; {cut(why['remedy'], 80)}"
+            yield from _reasons(why["step"], why["reason"], why["remedy"], width)
+
+
+def _reasons(step: str, reason: str, remedy: str, width: int) -> Iterator[str]:
+    """Why a job is blocked and what would help: in one line where it fits, else in two."""
+    whole = f"    at {step}: {plain(reason)}; {plain(remedy)}"
+    if len(whole) <= width:
+        yield whole
+    else:
+        yield _indented(f"at {step}: {reason}", width)
+        yield _indented(remedy, width)
+
+
+def _indented(text: str, width: int) -> str:
+    return f"    {cut(text, width - 4)}"

@@ -50,18 +50,20 @@ def view(stream: TextIO) -> View:
 
 
 def summary(result: ResearchResult) -> str:
-    """The job in one line."""
+    """The job in two lines: what is in the report, and what it took."""
     numbers = result.telemetry
     open_gaps = sum(gap.status != "closed" for gap in result.gaps)
     passes = sum(item.n > 0 for item in result.passes)
-    parts = [
+    holds = (
         count(len(result.claims), "claim"),
         count(sum(source.n is not None for source in result.sources), "source") + " cited",
         count(len(result.contradictions), "contradiction"),
         f"{count(open_gaps, 'gap')} not closed",
-        count(passes, "refinement pass", "refinement passes"),
-        count(numbers.turns, "turn"),
-        f"{numbers.seconds:.1f} s",
+    )
+    took = (
         f"${numbers.usd:.2f}",
-    ]
-    return " · ".join(parts)
+        count(numbers.turns, "turn"),
+        count(passes, "refinement pass", "refinement passes"),
+        f"{numbers.seconds:.1f} s",
+    )
+    return f"{' · '.join(holds)}\n{' · '.join(took)}"

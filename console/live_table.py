@@ -3,16 +3,20 @@
     the question                                                        elapsed
     ✓ plan  ✓ review  ▸ research  · write  · evaluate  · publish
     facets with state, turns, sources, claims
-    the last gaps that opened or closed
-    contradictions and gaps, money, what is waited for and whose word is needed
+
+    cost       money against the budget, turns
+    contested  where sources disagree
+    missing    gaps, and the last that opened or closed
+    now        what is waited for, or whose word is needed
 
 Marks carry the meaning; colour only repeats it. What is said stands above the view.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from itertools import chain, repeat
 from typing import TYPE_CHECKING, TextIO
 
 from rich.console import Console, Group, RenderableType
@@ -22,16 +26,25 @@ from rich.table import Table
 from rich.text import Text
 
 from console import live_words as words
+from console.waiting import by_facet
 
 if TYPE_CHECKING:
-    from console.progress import Progress, Waiting
+    from console.progress import Progress
+    from console.waiting import Waiting
     from workflows.contracts import FacetStatus
     from workflows.gaps import Gap
 
-_STYLES = {"waiting": "dim", "running": "bold", "found": "green", "partial": "yellow"}
+_STYLES = {
+    "waiting": "dim",
+    "running": "bold",
+    "found": "green",
+    "partial": "yellow",
+    "no_results": "yellow",
+}
 _STAGES = {"✓": "green", "▸": "bold", "·": "dim"}
 _GAP_STYLES = {"open": "yellow", "closed": "green", "absent": "dim", "failed": "red"}
 _BAR = 16
+_LABEL = 9
 _NARROW = 72
 _STATE = 12
 _NUMBERS = ("turns", "sources", "claims")
@@ -86,16 +99,27 @@ def picture(
     parts: list[RenderableType] = [_title(seen, width, now), _rail(seen)]
     if seen.status.facets:
         parts += [Text(), _facets(seen, width, room, now)]
-    parts.append(Text())
-    parts += [
-        Text(words.gap_line(gap, max(20, width - 16)), _GAP_STYLES[gap.status]) for gap in gaps
-    ]
-    if counts := words.counts(seen.status, seen.gaps):
-        parts.append(Text(counts))
-    if spent := _spent(seen):
-        parts.append(spent)
-    parts += _awaited(seen, now)
+    parts += [Text(), _told(seen, gaps, max(20, width - _LABEL - 2), now)]
     return Group(*parts)
+
+
+def _told(seen: Progress, gaps: Sequence[Gap], width: int, now: datetime) -> Table:
+    """What it costs, what is contested, what is missing, what it does: each under its name."""
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(width=_LABEL, style="dim", no_wrap=True)
+    table.add_column()
+    if seen.status.turns or seen.status.budget_usd:
+        table.add_row("cost", _spent(seen))
+    if seen.status.contradictions:
+        table.add_row("contested", words.count(seen.status.contradictions, "point"))
+    if missing := words.missing(seen.status, seen.gaps):
+        table.add_row("missing", missing)
+    for gap in gaps:
+        line = f"{words.GAP_MARKS[gap.status]} {gap.status}: {words.plain(gap.text)}"
+        table.add_row("", Text(words.cut(line, width), _GAP_STYLES[gap.status]))
+    for label, text in zip(chain(("now",), repeat("")), _awaited(seen, width, now), strict=False):
+        table.add_row(label, text)
+    return table
 
 
 def _title(seen: Progress, width: int, now: datetime) -> RenderableType:
@@ -119,7 +143,7 @@ def _rail(seen: Progress) -> Text:
 
 
 def _facets(seen: Progress, width: int, room: int | None, now: datetime) -> Table:
-    doing = {one.facet_id: one for one in seen.waiting if one.facet_id}
+    doing = by_facet(seen.waiting, seen.status.facets)
     shown, rest = _fitting(seen.status.facets, doing, room)
     rows = [_row(facet, doing.get(facet.id), now) for facet in shown]
     gap = 1 if width < _NARROW else 2
@@ -158,7 +182,7 @@ def _row(facet: FacetStatus, doing: Waiting | None, now: datetime) -> list[Text]
     turns, sources = facet.turns, facet.sources
     if doing is not None:
         state = _doing(doing, now)
-        mark, style = "▸", "bold"
+        mark, style = ("▸", "bold") if doing.started or doing.attempt > 1 else ("·", "dim")
         turns, sources = max(turns, doing.turns), max(sources, doing.sources)
     numbers = (turns, sources, facet.claims)
     return [
@@ -179,34 +203,31 @@ def _doing(one: Waiting, now: datetime) -> str:
     return f"try {one.attempt} in {left}"
 
 
-def _spent(seen: Progress) -> Text | None:
+def _spent(seen: Progress) -> Text:
     status = seen.status
-    if not (status.turns or status.usd or status.budget_usd):
-        return None
-    text = Text(words.count(status.turns, "turn"))
-    if status.usd or status.budget_usd:
-        text.append(f" · {words.money(status)} ")
+    text = Text(words.money(status))
     if status.budget_usd:
         share = min(1.0, status.usd / status.budget_usd)
         full = round(share * _BAR)
+        text.append(" ")
         text.append("█" * full, "red" if share > 0.9 else "green")
         text.append("░" * (_BAR - full), "dim")
         text.append(f" {share:.0%}")
-    return text
+    return text.append(f" · {words.count(status.turns, 'turn')}")
 
 
-def _awaited(seen: Progress, now: datetime) -> list[RenderableType]:
-    """What is waited for: failures that are tried again first, then all the rest in a line."""
-    lines: list[RenderableType] = []
+def _awaited(seen: Progress, width: int, now: datetime) -> Iterator[Text]:
+    """Whose word is needed, failures that are tried again, then all the rest in a line."""
     if seen.needs:
-        lines.append(Text(words.plain(seen.needs), "bold yellow"))
+        yield Text(words.plain(seen.needs), "bold yellow")
     if not seen.answered:
-        lines.append(Text("no worker answers at the moment", "yellow"))
-    troubled = [one for one in seen.waiting if one.last_failure]
-    lines += [Text(f"! {words.waiting_line(one, now)}", "yellow") for one in troubled[:3]]
+        yield Text("no worker answers at the moment", "yellow")
+    for one in [one for one in seen.waiting if one.last_failure][:3]:
+        yield Text(f"! {words.waiting_line(one, now)}", "yellow")
     calm = [one for one in seen.waiting if not one.last_failure]
-    if calm:
-        what = words.waiting_line(calm[0], now)
-        more = f", and {len(calm) - 1} more" if len(calm) > 1 else ""
-        lines.append(Text(f"now {what}{more}", "dim"))
-    return lines
+    if len(calm) == 1 and calm[0].count == 1:
+        yield Text(words.cut(words.waiting_line(calm[0], now), width))
+    elif calm:
+        yield Text(words.plain(words.doing(calm)))
+    elif seen.answered and not (seen.needs or seen.waiting or seen.ended or seen.status.blocked):
+        yield Text(words.doing((), seen.status))

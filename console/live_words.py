@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
+import textwrap
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from console.waiting import listed
 from workflows.contracts import FacetStatus, Phase, Status
 from workflows.gaps import Gap
 
 if TYPE_CHECKING:
-    from console.progress import Progress, Waiting
+    from console.progress import Progress
+    from console.waiting import Waiting
 
-MARKS = {"waiting": "·", "running": "▸", "found": "✓", "partial": "◐"}
+NO_BREAK = "\N{NO-BREAK SPACE}"
+MARKS = {"waiting": "·", "running": "▸", "found": "✓", "partial": "◐", "no_results": "∅"}
 GAP_MARKS = {"open": "○", "closed": "✓", "absent": "∅", "failed": "✗"}
 GAP_WORDS = {"open": "gap", "closed": "gap closed", "absent": "gap absent", "failed": "gap failed"}
+_OWN_WORK = {
+    Phase.STARTING: "reading the documents",
+    Phase.PLANNING: "splitting the question",
+    Phase.REVIEWING: "reviewing the plan",
+    Phase.RESEARCHING: "putting the findings together",
+    Phase.WRITING: "writing the report",
+    Phase.EVALUATING: "judging the draft",
+    Phase.FINISHED: "putting the report together",
+}
 _RAIL = (
     ("plan", Phase.PLANNING),
     ("review", Phase.REVIEWING),
@@ -67,13 +82,28 @@ def counts(status: Status, gaps: Sequence[Gap] = ()) -> str:
     parts = []
     if status.contradictions:
         parts.append(count(status.contradictions, "contradiction"))
+    tally = _tally(status, gaps)
+    if any(tally.values()):
+        parts.append("gaps: " + ", ".join(f"{number} {name}" for name, number in tally.items()))
+    return " · ".join(parts)
+
+
+def missing(status: Status, gaps: Sequence[Gap] = ()) -> str:
+    """Gaps that are left, and how many were closed."""
+    tally = _tally(status, gaps)
+    closed = tally.pop("closed")
+    left = [f"{number} {name}" for name, number in tally.items() if number]
+    if closed:
+        left = [*(left or ["nothing"]), f"{closed} closed"]
+    return ", ".join(left)
+
+
+def _tally(status: Status, gaps: Sequence[Gap]) -> dict[str, int]:
     tally = {"open": status.gaps_open, "closed": status.gaps_closed}
     for gap in gaps:
         if gap.status not in tally:
             tally[gap.status] = sum(other.status == gap.status for other in gaps)
-    if any(tally.values()):
-        parts.append("gaps: " + ", ".join(f"{number} {name}" for name, number in tally.items()))
-    return " · ".join(parts)
+    return tally
 
 
 def mark(facet: FacetStatus) -> str:
@@ -118,12 +148,37 @@ def waiting_line(one: Waiting, now: datetime | None = None) -> str:
     return f"{text}; last: {cut(one.last_failure, 80)}" if one.last_failure else text
 
 
+def doing(waiting: Sequence[Waiting], status: Status | None = None) -> str:
+    """All that is under way in a phrase, each with what it is about; then what is queued."""
+    if not waiting:
+        return _between(status)
+    begun = [one for one in waiting if one.started]
+    queued = sum(one.count for one in waiting) - sum(one.count for one in begun)
+    objects: dict[str, list[str]] = {}
+    for one in begun or waiting:
+        objects.setdefault(one.verb or one.step, []).extend(one.titles)
+    parts = [f"{verb} {listed(titles)}" if titles else verb for verb, titles in objects.items()]
+    if not begun:
+        return f"{'; '.join(parts)}, queued"
+    return "; ".join([*parts, *([f"{queued} queued"] if queued else [])])
+
+
+def _between(status: Status | None) -> str:
+    """What a job does while no step is waited for: workers do it as a part of the job itself."""
+    if status is None:
+        return "taking the next step"
+    if status.phase is Phase.REFINING:
+        return f"closing gaps in pass {status.passes + 1}"
+    return _OWN_WORK.get(status.phase, "taking the next step")
+
+
 def awaited(seen: Progress, now: datetime | None = None) -> str:
     """All that is waited for, in a line that follows `now` or `still`."""
     if not seen.waiting:
         return "" if seen.answered else "no worker answers"
     longest = seen.waiting[0]
-    others = f", and {len(seen.waiting) - 1} more" if len(seen.waiting) > 1 else ""
+    rest = sum(one.count for one in seen.waiting) - longest.count
+    others = f", and {rest} more" if rest else ""
     return waiting_line(longest, now) + others
 
 
@@ -154,7 +209,29 @@ def plain(text: str) -> str:
 
 def cut(text: str, length: int) -> str:
     text = plain(text)
-    return text if len(text) <= length else f"{text[: length - 1].rstrip()}…"
+    if len(text) <= length:
+        return text
+    # Not within a word, unless it is a very long one.
+    short, _, rest = text[:length].rpartition(" ")
+    short = short if len(rest) < length // 4 else text[: length - 1]
+    return f"{short.rstrip(' ,;:')}…"
+
+
+def say(text: str, first: str = "", then: str | None = None) -> None:
+    """Print; on a terminal broken between words, every line but the first after `then`."""
+    if not sys.stdout.isatty():
+        print(f"{first}{text}".replace(NO_BREAK, " ").rstrip())
+        return
+    width, then = shutil.get_terminal_size().columns, first if then is None else then
+    whole = textwrap.fill(
+        text,
+        max(40, width),
+        initial_indent=first,
+        subsequent_indent=then,
+        break_on_hyphens=False,
+        replace_whitespace=False,
+    )
+    print((whole or first).replace(NO_BREAK, " ").rstrip())
 
 
 def count(number: int, one: str, many: str | None = None) -> str:

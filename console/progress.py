@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from temporalio.service import RPCError
 
 from console import jobs
 from console.faults import COMMAND, ConsoleError
+from console.waiting import IN_A_PASS, OF_A_FACET, STEPS, Waiting, about, named
 from workflows.contracts import Phase, Status
 from workflows.gaps import Gap
 
@@ -33,39 +34,7 @@ if TYPE_CHECKING:
 
 SECONDS_PER_CALL = 0.5
 
-_STEPS = {
-    "open_corpus": "reading the documents",
-    "plan": "splitting the question",
-    "review_plan": "reviewing the plan",
-    "research": "researching",
-    "reconcile": "checking claims against their sources",
-    "verify": "judging what conflicts",
-    "write": "writing the report",
-    "evaluate": "judging the draft",
-    "publish": "putting the report together",
-    "compare": "comparing with the last run",
-}
 _WITH_GAPS = (Phase.WRITING, Phase.EVALUATING, Phase.REFINING, Phase.FINISHED)
-_IN_A_PASS = {"research": "following up", "write": "revising the report"}
-
-
-@dataclass(frozen=True)
-class Waiting:
-    """One step that is under way, or waits for its turn or its next try."""
-
-    step: str
-    """In words: `researching Costs and funding`."""
-    since: datetime
-    facet_id: str | None = None
-    started: bool = True
-    """False where no worker has it: it is queued, or waits for its next try."""
-    attempt: int = 1
-    turns: int = 0
-    sources: int = 0
-    last_failure: str = ""
-    """Why the attempt before came to nothing."""
-    retry_at: datetime | None = None
-    """When it is tried again, where it waits for that."""
 
 
 @dataclass(frozen=True)
@@ -130,11 +99,12 @@ class Look:
         if about.raw_description.pending_children:
             # The pass knows; what the job itself says is where it stood before.
             status = status.model_copy(update={"phase": Phase.REFINING})
-        waiting = await self._waiting(about, status)
+        gaps = await self._gaps(status) if answered else self._known
+        waiting = await self._waiting(about, status, gaps)
         seen = Progress(
             status=status,
             waiting=waiting,
-            gaps=await self._gaps(status) if answered else self._known,
+            gaps=gaps,
             needs=needs(status),
             since=about.start_time,
             ended=about.close_time,
@@ -171,9 +141,11 @@ class Look:
         return self._known
 
     async def _waiting(
-        self, about: WorkflowExecutionDescription, status: Status
+        self, about: WorkflowExecutionDescription, status: Status, gaps: tuple[Gap, ...]
     ) -> tuple[Waiting, ...]:
-        waiting = await _pending(about, status, _STEPS)
+        running = {facet.id for facet in status.facets if facet.status == "running"}
+        waiting = await _pending(about, status, STEPS, running)
+        followed = {gap.facet_id for gap in gaps if gap.status == "open"}
         client = self._job.handle._client
         for child in about.raw_description.pending_children:
             self._calls += 1
@@ -181,21 +153,25 @@ class Look:
                 inside = await client.get_workflow_handle(child.workflow_id).describe()
             except RPCError:
                 continue  # it closed in this moment
-            waiting += await _pending(inside, status, _STEPS | _IN_A_PASS)
+            waiting += await _pending(inside, status, IN_A_PASS, followed)
         return tuple(sorted(waiting, key=lambda one: one.since))
 
 
 async def _pending(
-    about: WorkflowExecutionDescription, status: Status, words: dict[str, str]
+    described: WorkflowExecutionDescription,
+    status: Status,
+    words: dict[str, str],
+    busy: set[str],
 ) -> list[Waiting]:
-    converter = about.data_converter
-    pending = about.raw_description.pending_activities
+    """What is under way in one workflow, where subagents are `busy` with certain facets."""
+    converter = described.data_converter
+    pending = described.raw_description.pending_activities
     told = await asyncio.gather(*(_told(one, converter) for one in pending))
     waiting = [
         await _one(one, told_by_it, converter, status, words)
         for one, told_by_it in zip(pending, told, strict=True)
     ]
-    return _named(waiting, status)
+    return named(waiting, [facet for facet in status.facets if facet.id in busy])
 
 
 async def _one(
@@ -210,8 +186,8 @@ async def _one(
     facet = next((f for f in status.facets if f.id == told.get("facet")), None)
     started = one.state == PendingActivityState.PENDING_ACTIVITY_STATE_STARTED
     retrying = not started and one.attempt > 1
-    return Waiting(
-        step=_researching(step, facet.title) if facet and kind == "research" else step,
+    waiting = Waiting(
+        step=step,
         # Of one that waits for its next try, `scheduled` is when that will be.
         since=_time(one.last_started_time if started or retrying else one.scheduled_time),
         facet_id=facet.id if facet else None,
@@ -222,22 +198,7 @@ async def _one(
         last_failure=await _failure(one, converter),
         retry_at=_time(one.next_attempt_schedule_time) if retrying else None,
     )
-
-
-def _named(waiting: list[Waiting], status: Status) -> list[Waiting]:
-    """A subagent that has not been heard of yet is known where only one facet can be its own."""
-    known = {one.facet_id for one in waiting}
-    nameless = [one for one in waiting if one.step == _STEPS["research"]]
-    left = [f for f in status.facets if f.status == "running" and f.id not in known]
-    if len(nameless) != 1 or len(left) != 1:
-        return waiting
-    step = _researching(nameless[0].step, left[0].title)
-    named = replace(nameless[0], step=step, facet_id=left[0].id)
-    return [named if one is nameless[0] else one for one in waiting]
-
-
-def _researching(step: str, title: str) -> str:
-    return f"{step} {title}" if step == _STEPS["research"] else f"{step} on {title}"
+    return about(waiting, step, facet) if facet and kind in OF_A_FACET else waiting
 
 
 async def _told(one: PendingActivityInfo, converter: DataConverter) -> dict[str, Any]:

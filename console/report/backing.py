@@ -7,10 +7,10 @@ words and figures; where these do not tell, nothing is pretended and all are sho
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from workflows.evidence import Contradiction, Verdict
+from workflows.evidence import Contradiction, Side, Verdict
 from workflows.quotes import fold
 from workflows.results import ClaimOut, QuoteOut, ResearchResult
 
@@ -116,6 +116,22 @@ class Backing:
                     ):
                         found.update(dict.fromkeys(self.disputes[claim.id]))
         return list(found)
+
+    def disputes_between(self, some: Sequence[int], others: Sequence[int]) -> list[int]:
+        """The contradiction that has the one on a side and the others on another, if it is one."""
+        found = [
+            place
+            for place, item in enumerate(self.contradictions, 1)
+            if any(
+                one is not two and self._holds(one, some) and self._holds(two, others)
+                for one in item.sides
+                for two in item.sides
+            )
+        ]
+        return found if len(found) == 1 else []
+
+    def _holds(self, side: Side, numbers: Sequence[int]) -> bool:
+        return any(self.numbers.get(source) in numbers for source in side.source_ids)
 
     def dispute(self, place: int) -> Contradiction:
         return self.contradictions[place - 1]

@@ -121,8 +121,11 @@ def _uncited(sources: list[SourceOut]) -> str:
 
 def _tail(text: str, reach: int) -> str:
     """The end of a text, from a word on."""
-    return text if len(text) <= reach else f"… {text[-reach:].partition(' ')[2]}"
+    if len(text) <= reach:
+        return text
+    # Not every language sets blanks between words.
+    return f"… {text[-reach:].partition(' ')[2] or text[-reach:]}"
 
 
 def _start(text: str, reach: int) -> str:
-    return text if len(text) <= reach else f"{text[:reach].rpartition(' ')[0]} …"
+    return text if len(text) <= reach else f"{text[:reach].rpartition(' ')[0] or text[:reach]} …"

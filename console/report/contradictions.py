@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from console.report.backing import Backing
-from console.report.markup import tag
+from console.report.markup import capital, tag
 from console.report.prose import citation
 from workflows.evidence import Contradiction, Side
 from workflows.results import ResearchResult, SourceOut
@@ -36,7 +36,7 @@ def _contradiction(
     cause = tag(item.cause) if item.cause else ""
     return (
         f'<article class="dispute-card" id="dispute-{place}">'
-        f'<h3 dir="auto">{escape(_capital(item.about))}</h3>'
+        f'<h3 dir="auto">{escape(capital(item.about))}</h3>'
         f'<div class="sides">{sides}</div>'
         f'<p class="why" dir="auto"><b>Why they may differ</b> {cause} '
         f"{escape(item.explanation)}</p>{back}</article>"
@@ -85,7 +85,3 @@ def _back(met: list[tuple[str, str]]) -> str:
         )
         for chapter, names in chapters.items()
     )
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
-from console.report.markup import count, details, link, table, tag, usd
+from console.report.markup import capital, count, details, link, table, tag, usd
 from workflows.gaps import Gap
 from workflows.results import Coverage, ResearchResult
 
@@ -18,6 +18,8 @@ _WORDS = {
     "left_out": "left out",
 }
 _MOST_QUERIES = 6
+_MANY = 24
+"""With more facets than this the map keeps to what tells them apart."""
 
 
 def answered(result: ResearchResult) -> int:
@@ -27,7 +29,8 @@ def answered(result: ResearchResult) -> int:
 def coverage(result: ResearchResult, places: dict[str, tuple[str, str]]) -> str:
     """One tile for each facet; `places` gives a facet's id its section, where it has one."""
     tiles = "".join(_tile(item, places.get(item.facet_id)) for item in result.coverage)
-    return f'<ol class="tiles broad">{tiles}</ol>' if tiles else ""
+    kind = "tiles broad dense" if len(result.coverage) > _MANY else "tiles broad"
+    return f'<ol class="{kind}">{tiles}</ol>' if tiles else ""
 
 
 def _tile(item: Coverage, place: tuple[str, str] | None) -> str:
@@ -44,7 +47,7 @@ def _tile(item: Coverage, place: tuple[str, str] | None) -> str:
     if not item.claims:
         listed = f"<li>{figures[-1]}</li>" if item.turns else ""
     why = _short(item.reason.partition(";")[0])
-    reason = f'<p class="reason" dir="auto">{escape(why)}</p>' if why else ""
+    reason = f'<p class="reason" dir="auto">{escape(capital(why))}</p>' if why else ""
     return (
         f'<li class="tile {item.status}"><h3 dir="auto"><span class="shape" aria-hidden="true">'
         f"{_SHAPES[item.status]}</span> {name}</h3>{tag(item.status, _WORDS[item.status])}"
@@ -89,7 +92,7 @@ def _gap(gap: Gap, queries: list[str], places: dict[str, tuple[str, str]]) -> st
     facts.append(f"open since {when}" if gap.status == "open" else f"seen in {when}")
     rows = [("Asked for", escape(gap.question))]
     if gap.reason:
-        rows.append(("What came of it", escape(gap.reason)))
+        rows.append(("What came of it", escape(capital(gap.reason))))
     if queries and gap.kind != "left_out":
         rows.append(("Searched for", " · ".join(f"<q>{escape(q)}</q>" for q in queries)))
     listed = "".join(f'<div><dt>{name}</dt><dd dir="auto">{text}</dd></div>' for name, text in rows)
@@ -105,4 +108,4 @@ def _queries(item: Coverage, question: str) -> list[str]:
 
 
 def _short(text: str, most: int = 160) -> str:
-    return text if len(text) <= most else text[:most].rpartition(" ")[0] + " …"
+    return text if len(text) <= most else f"{text[:most].rpartition(' ')[0] or text[:most]} …"

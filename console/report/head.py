@@ -15,6 +15,8 @@ _STATUS = {
     "nothing_found": "nothing found",
 }
 _LONG = 420
+_LONG_TITLE = 150
+"""A question that stands for a title is set smaller."""
 
 
 def head(result: ResearchResult, title: str) -> str:
@@ -22,9 +24,10 @@ def head(result: ResearchResult, title: str) -> str:
         f"<div><dt>{name}</dt><dd>{_to(place, big)}<small>{escape(small)}</small></dd></div>"
         for name, place, big, small in _figures(result)
     )
+    kind = ' class="long"' if len(title) > _LONG_TITLE else ""
     return (
         f'<p class="over">Research report {tag(result.status, _STATUS[result.status])}</p>'
-        f'<h1 dir="auto">{escape(title)}</h1>{_asked(result.question, title)}'
+        f'<h1 dir="auto"{kind}>{escape(title)}</h1>{_asked(result.question, title)}'
         f'<dl class="figures broad">{figures}</dl><p class="meta">{_made(result)}</p>'
     )
 
@@ -70,7 +73,7 @@ def _passes(result: ResearchResult) -> str:
 
 
 def _asked(question: str, title: str) -> str:
-    if question.strip() == title.strip():
+    if question.strip() in title:
         return ""
     text = f'<p class="asked" dir="auto">{escape(question)}</p>'
     return text if len(question) <= _LONG else details("The question in full", text)

@@ -96,5 +96,10 @@ def lasted(seconds: float) -> str:
     return f"{whole} s"
 
 
+def capital(text: str) -> str:
+    """As a sentence begins: workers and models say their reasons without."""
+    return text[:1].upper() + text[1:]
+
+
 def count(number: int, one: str, many: str = "") -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"

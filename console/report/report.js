@@ -28,7 +28,7 @@
       range.selectNodeContents(said);
       return range;
     }
-    const marks = [...block.querySelectorAll("a.cite, a.dispute")];
+    const marks = [...block.querySelectorAll("a.cite, a.dispute:not(.says)")];
     range.selectNodeContents(block);
     range.setEndBefore(cite);
     for (let i = marks.indexOf(cite) - 1; i >= 0; i -= 1) {
@@ -134,15 +134,19 @@
 
   function shut() {
     if (panel.open) panel.close();
+    back();
   }
 
-  panel.addEventListener("close", () => {
+  /* At once, and when the browser closes the sheet by itself: its event comes a moment later. */
+  function back() {
     light(null);
     if (!opener) return;
     opener.setAttribute("aria-expanded", "false");
     opener.focus({ preventScroll: true });
     opener = null;
-  });
+  }
+
+  panel.addEventListener("close", back);
   /* A click beside the sheet, and a link in it that leads elsewhere on the page, close it. */
   panel.addEventListener("click", (event) => {
     const link = event.target.closest("a[href^='#']");
@@ -169,6 +173,7 @@
 
   /* --- contents ------------------------------------------------------------------------------ */
   const contents = document.querySelector(".contents");
+  const nav = contents.closest("nav");
   const unfold = () => { contents.open = wide.matches; };
   wide.addEventListener("change", unfold);
   unfold();
@@ -183,7 +188,10 @@
         continue;
       }
       for (const link of links.values()) link.removeAttribute("aria-current");
-      links.get(entry.target.id)?.setAttribute("aria-current", "true");
+      const here = links.get(entry.target.id);
+      here?.setAttribute("aria-current", "true");
+      /* Dozens of facets do not fit: the list follows the reader. */
+      if (here && wide.matches) nav.scrollTop = here.offsetTop - nav.clientHeight / 2;
     }
   }, { rootMargin: "-10% 0px -75%" });
   for (const section of document.querySelectorAll("main > section")) seen.observe(section);

@@ -86,7 +86,7 @@ def timeline(result: ResearchResult) -> str:
         '<thead><tr><th scope="col">Step</th><th scope="col" class="bars"><span class="hidden">'
         f'When, drawn</span><span class="ticks" aria-hidden="true">{ticks}</span></th>'
         '<th scope="col" class="number">Began at</th><th scope="col" class="number">Took</th>'
-        f"</tr></thead>{groups}</table></div>{_legend(axis)}"
+        f"</tr></thead>{groups}</table></div>{_legend(axis, spans)}"
     )
 
 
@@ -123,13 +123,14 @@ def _bar(step: str, begin: float, end: float) -> str:
     return f'<rect class="{escape(kind)}" x="{x:g}" y="0" width="{width:g}" height="14"/>'
 
 
-def _legend(axis: Axis) -> str:
+def _legend(axis: Axis, spans: Sequence[Span]) -> str:
+    drawn = {span.step for span in spans}
     keys = "".join(
         f'<li><svg viewBox="0 0 14 14" aria-hidden="true"><rect class="{step}" width="14"'
         f' height="14"/></svg>{name}</li>'
         for step, name in (
-            ("research", "research"),
-            ("verify", "verification"),
+            *((("research", "research"),) if "research" in drawn else ()),
+            *((("verify", "verification"),) if "verify" in drawn else ()),
             ("write", "planning, writing, judging"),
             *((("pause", "nothing ran; drawn short"),) if axis.pauses else ()),
         )

@@ -39,6 +39,7 @@ FILTERS = {
 }
 SHOWN_AT_MOST = 60
 _ENDED_BADLY = ("failed", "terminated", "timed_out", "cancelled")
+_LACKS = {"complete_with_gaps": "with gaps", "nothing_found": "nothing found"}
 _AT_ONCE = 12
 # Enough to find the newest; a server may know a hundred thousand.
 _LOOKED_AT = 1000
@@ -64,6 +65,8 @@ class Row:
     budget_usd: float | None = None
     blocked: Blocked | None = None
     reason: str = ""
+    ended: str = ""
+    """What the report lacks, in a word or two."""
 
 
 class Front:
@@ -163,27 +166,31 @@ class Front:
         """With the question, the money, and why it ended where it ended badly."""
         rooms = self._rooms
         asked = await question_of(rooms, run.id, run.run_id)
-        usd, budget, reason = None, asked.budget.usd, ""
+        usd, budget, reason, ended = None, asked.budget.usd, "", ""
         if run.close_time is None:
             job = Job(jobs.handle(rooms.client, run.id), Found.RUNNING)
             if now := await jobs.status(job, seconds=1.5):
                 usd, budget = now.usd, now.budget_usd
         else:
-            usd, reason = await rooms.small.of(("row", run.run_id), lambda: self._ended(run, row))
+            known = await rooms.small.of(("row", run.run_id), lambda: self._ended(run, row))
+            usd, reason, ended = known
         return Row(
             **vars(row)
-            | {"question": asked.question, "usd": usd, "budget_usd": budget, "reason": reason}
+            | {"question": asked.question, "usd": usd, "budget_usd": budget}
+            | {"reason": reason, "ended": ended}
         )
 
-    async def _ended(self, run: WorkflowExecution, row: Row) -> tuple[float | None, str]:
+    async def _ended(self, run: WorkflowExecution, row: Row) -> tuple[float | None, str, str]:
         job = Job(jobs.handle(self._rooms.client, run.id), Found.FINISHED)
         if row.word not in _ENDED_BADLY:
             result = await ending_of(self._rooms, job, run.run_id)
-            return (result.telemetry.usd if isinstance(result, ResearchResult) else None), ""
+            if isinstance(result, ResearchResult):
+                return result.telemetry.usd, "", _LACKS.get(result.status, "")
+            return None, "", ""
         ended = await ending_of(self._rooms, job, run.run_id)
         state = await state_of(self._rooms, run.id, run.run_id)
         reason = ended if isinstance(ended, str) else ""
-        return (state.spend.usd if state else None), "" if row.word == "cancelled" else reason
+        return (state.spend.usd if state else None), "" if row.word == "cancelled" else reason, ""
 
 
 def _fits(state: str, only: str) -> bool:

@@ -10,6 +10,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
+from console.live_words import cut
+from console.report.markup import capital, lasted
 from console.web.guard import Keys
 from console.web.rooms import Notice, Rooms
 
@@ -65,6 +67,8 @@ class Pages:
             "count": count,
             "cut": cut,
             "sentence": sentence,
+            "capital": capital,
+            "lasted": lasted,
         }
         self._jinja.globals |= {"form_word": keys.form_word, "rooms": rooms}
 
@@ -99,11 +103,6 @@ def tone(name: str) -> str:
 
 def count(number: int, one: str, many: str = "") -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
-
-
-def cut(text: str, length: int) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= length else f"{text[: length - 1].rstrip()}…"
 
 
 def sentence(text: str) -> str:

@@ -10,12 +10,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from console.progress import Waiting
+from console import live_words as words
+from console.waiting import STEPS, Waiting, by_facet
 from console.web.pages import moment, sentence, when
 from console.web.standing import Point, Standing
 from workflows.contracts import Parent, Phase
 from workflows.evidence import Contradiction
 from workflows.gaps import Gap
+from workflows.milestones import UnreadableFile
 from workflows.plan import Plan
 from workflows.views import status as status_of
 
@@ -41,6 +43,9 @@ _ENDS = {
     "complete_with_gaps": "The report is written; some things are missing.",
     "nothing_found": "Nothing was found; the report says what was tried.",
 }
+_TONES = {
+    "nothing_found": "warn",
+}
 
 
 @dataclass(frozen=True)
@@ -62,6 +67,12 @@ class FacetRow:
     usd: float
     doing: Waiting | None = None
     reason: str = ""
+
+    @property
+    def queued(self) -> bool:
+        """Whether no worker has taken it yet."""
+        now = self.doing
+        return now is not None and not now.started and now.attempt == 1
 
 
 @dataclass(frozen=True)
@@ -97,6 +108,8 @@ class Shown:
     points: tuple[Point, ...]
     can: frozenset[str]
     unreadable: int
+    unread: tuple[UnreadableFile, ...]
+    """Which files, where that is known."""
 
     @property
     def open_gaps(self) -> list[Gap]:
@@ -159,6 +172,7 @@ def shown(now: Standing) -> Shown:
         points=now.points,
         can=frozenset(_possible(now)),
         unreadable=state.corpus.unreadable_count if state else 0,
+        unread=result.unreadable if result else (state.corpus.unreadable if state else ()),
     )
 
 
@@ -166,7 +180,9 @@ def _headline(now: Standing) -> tuple[str, str, str]:
     """What it does now, what would help, and how loudly that is said."""
     if now.result is not None:
         why = _STOPS[now.result.stop_reason] if now.result.stop_reason else ""
-        return _ENDS[now.result.status], why, "good"
+        if now.result.status == "nothing_found":
+            why = "Ask more broadly, or give it documents that deal with it."
+        return _ENDS[now.result.status], why, _TONES.get(now.result.status, "good")
     if not now.going:
         how = {"cancelled": "It was cancelled", "terminated": "It was terminated"}
         said = f"{how.get(now.word, 'It did not finish')}: {now.failure.rstrip('.')}."
@@ -175,10 +191,11 @@ def _headline(now: Standing) -> tuple[str, str, str]:
         return said, "Restart it from a checkpoint: what it had bought is kept.", "bad"
     state, progress = now.state, now.progress
     if now.blocked is not None:
-        step, remedy = now.blocked.step.replace("_", " "), sentence(now.blocked.remedy)
+        step, remedy = now.blocked.step, sentence(now.blocked.remedy)
+        doing = f"while {STEPS[step]}" if step in STEPS else f"at “{step.replace('_', ' ')}”"
         if "resume" not in remedy:
             remedy = f"{remedy.rstrip('.')}, then resume it."
-        return f"Blocked at “{step}”: {now.blocked.reason.rstrip('.')}.", remedy, "bad"
+        return f"Blocked {doing}: {now.blocked.reason.rstrip('.')}.", remedy, "bad"
     if progress is None or not progress.answered:
         help_ = "Start a worker with `python worker.py` and the same TEMPORAL_* settings."
         return "Nobody answers for it: no worker is there, or all are busy.", help_, "warn"
@@ -188,19 +205,9 @@ def _headline(now: Standing) -> tuple[str, str, str]:
         until = moment(progress.status.approve_by)
         return f"The plan waits for your word, until {until}.", "", "warn"
     if state is not None and state.finishing:
-        return f"Finishing with what there is: {_doing(progress.waiting)}.", "", "busy"
-    doing = _doing(progress.waiting)
-    return f"{doing[0].upper()}{doing[1:]}.", "", "busy"
-
-
-def _doing(waiting: tuple[Waiting, ...]) -> str:
-    if not waiting:
-        return "taking the next step"
-    begun = [one for one in waiting if one.started]
-    queued = len(waiting) - len(begun)
-    first, *others = begun or waiting
-    more = f", and {len(others)} more" if begun and others else ""
-    return f"{first.step}{more}{f', {queued} queued' if queued else ''}"
+        doing = words.doing(progress.waiting, progress.status)
+        return f"Finishing with what there is: {doing}.", "", "busy"
+    return sentence(words.doing(progress.waiting, progress.status)), "", "busy"
 
 
 def _rail(now: Standing) -> Iterator[Step]:
@@ -233,8 +240,9 @@ def _facets(now: Standing) -> Iterator[FacetRow]:
     if now.state is None or now.state.plan is None:
         return
     waiting = now.progress.waiting if now.progress else ()
-    doing = {one.facet_id: one for one in waiting if one.facet_id}
-    for facet, told in zip(now.state.plan.facets, status_of(now.state).facets, strict=True):
+    known = status_of(now.state).facets
+    doing = by_facet(waiting, known)
+    for facet, told in zip(now.state.plan.facets, known, strict=True):
         spend, live = now.state.spend_by_facet.get(facet.id), doing.get(facet.id)
         outcome = now.state.outcomes.get(facet.id)
         yield FacetRow(
@@ -277,7 +285,7 @@ def _possible(now: Standing) -> Iterator[str]:
         return
     if state.phase is Phase.APPROVING and not state.approved:
         yield "approve"
-    if not paused:
+    if not paused and not now.blocked:
         yield "pause"
     if state.phase is not Phase.FINISHED:
         yield "steer"

@@ -20,6 +20,7 @@ HOSTILE = (
     ' " onfocus="window.ran = 1" autofocus \' <svg onload=window.ran=1> javascript:window.ran=1'
     " [x](javascript:window.ran=1) ]]> </title></style></dialog></blockquote>"
 )
+LONG = f"{'Donaudampfschifffahrtsgesellschaft' * 5} https://example.org/{'a' * 150}"
 MOST_BYTES = 5_000_000
 MOST_SECONDS = 2.0
 
@@ -28,7 +29,12 @@ MOST_SECONDS = 2.0
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The addresses of the pages, by name."""
     folder = tmp_path_factory.mktemp("pages")
-    made = {"ferry": ferry(), "hostile": finished(HOSTILE), "large": large()}
+    made = {
+        "ferry": ferry(),
+        "hostile": finished(HOSTILE),
+        "large": large(),
+        "long": finished(LONG),
+    }
     for name, result in made.items():
         (folder / f"{name}.html").write_text(page(result), "utf-8")
     return {name: (folder / f"{name}.html").as_uri() for name in made}
@@ -139,6 +145,24 @@ def test_nothing_serious_stands_in_the_way_of_anybody(
     assert visit.complaints == []
 
 
+@pytest.mark.parametrize("width", [390, 768, 1280])
+def test_no_word_is_too_long_for_the_page(
+    browser: Browser, pages: dict[str, str], width: int
+) -> None:
+    context = browser.new_context(viewport={"width": width, "height": 900})
+    try:
+        shown = context.new_page()
+        shown.goto(pages["long"])
+        assert shown.evaluate("document.documentElement.scrollWidth") == width
+        tops = shown.locator(".figures > div").evaluate_all(
+            "all => all.map((one) => one.getBoundingClientRect().top)"
+        )
+        rows = [tops.count(top) for top in sorted(set(tops))]
+        assert len(set(rows)) == 1, "no figure is left alone in a row"
+    finally:
+        context.close()
+
+
 def test_light_and_dark_can_be_changed_by_hand(browser: Browser, pages: dict[str, str]) -> None:
     context = browser.new_context(viewport=DESKTOP, color_scheme="light")
     try:
@@ -222,5 +246,7 @@ def test_the_paper_has_the_sources_and_no_buttons(browser: Browser, pages: dict[
         )
         assert not shown.locator("nav").is_visible()
         assert shown.locator("#q-1-2 blockquote").is_visible()
+        kept = "getComputedStyle(document.querySelector('.dispute-card')).breakInside"
+        assert shown.evaluate(kept) == "avoid", "the reason stays with its sides"
     finally:
         context.close()

@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from console import live_words as words
 from console.live import summary, view
 from console.live_lines import LinesView
 from console.live_table import TableView, picture
-from console.progress import Progress, Waiting, needs
+from console.progress import Progress, needs
+from console.waiting import Waiting, about, by_facet, named
 from workflows.contracts import FacetStatus, Phase, Status
 from workflows.gaps import Gap, GapStatus
 
@@ -138,18 +140,72 @@ def test_a_job_that_waits_says_for_whom() -> None:
 def test_the_view_fits_its_window(width: int) -> None:
     status = job(
         Phase.REFINING, "found", 1234, contradictions=3, turns=99, usd=1.5, budget_usd=2.0,
-        question="Why " * 60, paused=True,
+        question="Why " * 60, paused=True, gaps_open=2,
     )  # fmt: skip
     shown = drawn(seen(status, researching(turns=6, sources=12), gaps=(gap("tides"),)), width,
                   gaps=(gap("tides"),))  # fmt: skip
     assert max(len(line) for line in shown.splitlines()) <= width
     rail = " ".join(shown.replace("\N{NO-BREAK SPACE}", " ").split())
     assert "✓ research ✓ write ✓ evaluate ▸ pass 1 · publish" in rail
-    for words in ("1:02:05", "1,234", "running 1:1", "timed out", "3 contradictions",
-                  "99 turns · $1.50 of $2.00 ████████████░░░░ 75%", "Nothing is said on tides",
-                  "paused: `python starter.py resume"):  # fmt: skip
-        assert words in shown
-    assert "now researching Prices (1:1" in shown
+    for told in ("1:02:05", "1,234", "running 1:1", "timed out", "contested  3 points",
+                  "cost       $1.50 of $2.00 ████████████░░░░ 75% · 99 turns",
+                  "missing    2 open", "○ open: Nothing is said on tides",
+                  "now        paused: `python starter.py resume"):  # fmt: skip
+        assert told in shown
+    assert "           researching Prices (1:1" in shown
+
+
+def test_a_free_model_is_said_to_cost_nothing_and_no_number_stands_alone() -> None:
+    shown = drawn(seen(job(Phase.RESEARCHING, "found", 4, turns=51)), 80)
+    assert "cost       $0.00 · 51 turns" in shown
+    assert "now        putting the findings together" in shown, "never nothing"
+
+
+def test_what_is_missing_is_not_counted_in_noughts() -> None:
+    closed = job(Phase.FINISHED, "found", gaps_closed=2)
+    assert words.missing(closed) == "nothing, 2 closed"
+    assert words.missing(closed, (gap("x", "absent"),)) == "1 absent, 2 closed"
+    assert words.missing(job(Phase.WRITING, "found")) == ""
+
+
+def test_what_was_searched_for_and_is_absent_is_no_failure() -> None:
+    shown = drawn(seen(job(Phase.WRITING, "no_results")), 80)
+    assert "∅  Prices" in shown
+
+
+def test_several_at_once_are_named_together() -> None:
+    facets = [FacetStatus(id=n, title=f"Part {n}", status="running") for n in "abcd"]
+    now = datetime.now(UTC)
+
+    def bare(**more: Any) -> Waiting:
+        return Waiting("researching", now, **more)
+
+    heard = about(bare(turns=2), "researching", facets[0])
+    starting = named([heard, bare(), bare(started=False), bare(started=False)], facets)
+    assert words.doing(starting) == (
+        "researching Part a; starting on “Part b”, “Part c” and 1 more"
+    )
+    others = [about(bare(), "researching", facet) for facet in facets[:2]]
+    queued = named([*others, bare(started=False), bare(started=False)], facets)
+    assert words.doing(queued) == "researching “Part a” and “Part b”; 2 queued"
+    assert {name: one.started for name, one in by_facet(queued, facets).items()} == {
+        "a": True, "b": True, "c": False, "d": False,
+    }  # fmt: skip
+    (left,) = named([bare()], facets[:1])
+    assert (left.step, left.facet_id) == ("researching Part a", "a")
+    (unknown,) = named([bare()], [])
+    assert unknown.step == "researching a facet", "never without an object"
+
+
+@pytest.mark.parametrize("phase", list(Phase))
+def test_a_job_between_two_steps_says_what_it_does(phase: Phase) -> None:
+    said = words.doing((), job(phase, "found"))
+    assert len(said.split()) > 2
+
+
+def test_what_is_cut_is_cut_between_words() -> None:
+    assert words.cut("what vessels and charging perform", 28) == "what vessels and charging…"
+    assert words.cut("x" * 50, 10) == f"{'x' * 9}…"
 
 
 def test_many_facets_leave_room_for_the_rest() -> None:
@@ -182,8 +238,24 @@ def test_a_terminal_gets_the_table_and_all_else_the_lines(monkeypatch: pytest.Mo
     assert isinstance(view(Terminal()), LinesView), "it cannot redraw"
 
 
-def test_the_summary_is_one_line() -> None:
-    assert summary(finished("x")) == (
-        "2 claims · 2 sources cited · 1 contradiction · 1 gap not closed · 1 refinement pass ·"
-        " 11 turns · 12.3 s · $0.50"
-    )
+def test_the_summary_has_no_line_that_a_terminal_would_break() -> None:
+    assert summary(finished("x")).splitlines() == [
+        "2 claims · 2 sources cited · 1 contradiction · 1 gap not closed",
+        "$0.50 · 11 turns · 1 refinement pass · 12.3 s",
+    ]
+
+
+def test_a_terminal_gets_lines_broken_between_words(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words.say("word " * 30, "  ", "    ")
+    assert len(capsys.readouterr().out.splitlines()) == 1, "a pipe gets what was said"
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stdout", terminal)
+    monkeypatch.setenv("COLUMNS", "60")
+    words.say(f"one{words.NO_BREAK}fact " * 20, "  ", "    ")
+    lines = terminal.getvalue().splitlines()
+    assert max(map(len, lines)) <= 60
+    assert lines[0].startswith("  one fact")
+    assert all(line.startswith("    one ") for line in lines[1:])
+    assert all(line.endswith(" fact") for line in lines)

@@ -163,10 +163,9 @@ def test_both_sides_of_a_contradiction_stand_beside_each_other() -> None:
 def test_a_contested_sentence_and_its_contradiction_lead_to_each_other() -> None:
     text = page(ferry())
     cost, disputes = section(text, "facet-1"), section(text, "disputes")
-    assert cost.count('href="#dispute-1"') == 2, "each side is told once"
+    assert cost.count('href="#dispute-1"') == 1, "a paragraph says it once"
     assert 'id="met-1-1"' in cost
     assert '<a href="#met-1-1">Cost</a>' in disputes
-    assert '<a href="#met-1-2">again</a>' in disputes
     assert "dispute" not in section(text, "facet-2"), "what is not contested is not called so"
 
 
@@ -177,7 +176,33 @@ def test_the_writers_own_remark_becomes_the_link() -> None:
     assert text.count('href="#dispute-1"') == 1
     assert "Contested:" not in text
     assert "another source says more" in text
-    assert "(Contested: others say more" in html("A fact [1]. (Contested: others say more [2].)")
+    between = html("A fact [1]. (Contested: others say more [2].)")
+    assert '(<a class="dispute says"' in between, "who is cited against whom tells which it is"
+    assert "(Contested: others say more" in html("A fact [1]. (Contested: others say more [1].)")
+
+
+def test_a_remark_at_the_end_of_a_paragraph_does_not_silence_the_next() -> None:
+    sides = [side.text.rstrip(".") for side in ferry().contradictions[0].sides]
+    first = f"{sides[0]} [1]. (Contested: another source says more [2].)"
+    assert html(f"{first}\n\n{sides[1]} [2].").count('href="#dispute-1"') == 2
+
+
+def test_words_that_tell_of_the_others_are_the_link_and_no_mark_is_added() -> None:
+    sides = [side.text.rstrip(".") for side in ferry().contradictions[0].sides]
+    text = html(f"{sides[0]} [1], though others say <b>much less</b> [2]. And more.")
+    assert text.count("<a class=") == 3
+    assert re.search(r'</a>, <a class="dispute says"[^>]*>though others say</a>', text)
+    assert 'data-quotes="q-2-1">[2]' in text, "the contradiction knows what the other rests on"
+    assert "&lt;b&gt;much" in text
+
+
+def test_a_mark_stands_behind_the_sentence_and_not_within_it() -> None:
+    sides = [side.text.rstrip(".") for side in ferry().contradictions[0].sides]
+    text = html(f"{sides[0]} [1], and the yard is named [1]. {sides[0]}, again [1]. The end.")
+    before, after = text.split('<a class="dispute"')
+    assert before.endswith("</a>.\N{NO-BREAK SPACE}")
+    assert ">contested<" in after
+    assert "The end." in after
 
 
 # --- the rest of the page -----------------------------------------------------------------------
@@ -251,6 +276,37 @@ def test_a_report_without_anything_still_makes_a_page() -> None:
     read = Reader(text)
     assert "No language model was used" in text
     assert {link[1:] for link in read.links} - set(read.ids) == set()
+
+
+def test_context_is_kept_of_a_text_that_sets_no_blanks() -> None:
+    long = "\N{CJK UNIFIED IDEOGRAPH-6D77}" * 900
+    claims = tuple(
+        claim.model_copy(
+            update={"quotes": tuple(quote.model_copy(update={"before": long, "after": long})
+                                    for quote in claim.quotes)}
+        )
+        for claim in ferry().claims
+    )  # fmt: skip
+    text = page(ferry().model_copy(update={"claims": claims}))
+    assert f'data-before="… {long[:200]}' in text
+    assert f'data-after="{long[:200]}' in text
+
+
+def test_a_question_for_a_title_is_asked_once_and_set_smaller() -> None:
+    question = "What is known about it, " * 9
+    asked = ferry().model_copy(
+        update={"question": question.strip(), "report_markdown": f"# Nothing: {question}\n"}
+    )
+    head = page(asked).partition("<header>")[2].partition("</header>")[0]
+    assert '<h1 dir="auto" class="long">Nothing:' in head
+    assert head.count(question.strip()) == 1
+
+
+def test_a_map_of_many_facets_is_dense() -> None:
+    (one, *_), many = ferry().coverage, 60
+    rows = tuple(one.model_copy(update={"facet_id": f"f{n}"}) for n in range(many))
+    assert 'class="tiles broad dense"' in page(ferry().model_copy(update={"coverage": rows}))
+    assert 'class="tiles broad"' in page(ferry())
 
 
 def test_a_night_of_waiting_does_not_squeeze_the_timeline() -> None:

@@ -195,8 +195,16 @@ def test_a_blocked_job_stands_out_with_its_reason_and_remedy(console: Console) -
     assert console.sees("/?status=blocked", "block it", "No key.", "Set a key.")
     assert "block it" not in console.page("/?status=completed")
     assert console.sees("/jobs/block-1", "no key.", "Set a key, then resume it.", ">Resume<")
+    assert ">Pause<" not in console.page("/jobs/block-1"), "it buys nothing as it is"
     assert console.send("/jobs/block-1/resume")[0] == 200
     assert console.sees("/jobs/block-1", "Read the report")
+
+
+def test_a_job_that_found_nothing_does_not_look_like_a_success(console: Console) -> None:
+    console.ask("nothing of it", "none-1")
+    said = ("Nothing was found", "Ask more broadly", 'class="tile now warn"', "No claim was found.")
+    assert console.sees("/jobs/none-1", *said)
+    assert console.sees("/", "<span>nothing found</span>")
 
 
 def test_a_failed_job_says_why_and_is_restarted_then_forked(console: Console) -> None:
