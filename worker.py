@@ -6,13 +6,15 @@ python worker.py
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import signal
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import httpx2
 from temporalio.client import Client
@@ -20,11 +22,11 @@ from temporalio.common import VersioningBehavior, WorkerDeploymentVersion
 from temporalio.worker import (
     FixedSizeSlotSupplier,
     PollerBehaviorAutoscaling,
+    UnsandboxedWorkflowRunner,
     Worker,
     WorkerDeploymentConfig,
     WorkerTuner,
 )
-from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 
 from activities.comparing import Comparing
 from activities.errors import redacted
@@ -95,7 +97,8 @@ async def build_worker(
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(watching())
         # A worker for no subagents still runs the jobs themselves: it answers and takes orders.
-        if settings.worker_role != "coordinator" and settings.parallel_subagents:
+        subagents = settings.worker_role != "coordinator" and settings.parallel_subagents > 0
+        if subagents:
             if workshop.fleet:
                 await stack.enter_async_context(workshop.fleet.joined())
             await stack.enter_async_context(_for_subagents(client, settings, workshop))
@@ -103,11 +106,16 @@ async def build_worker(
             await stack.enter_async_context(_for_jobs(client, settings, workshop))
             if settings.health or settings.telemetry:
                 await stack.enter_async_context(census(client, jobs_counted))
+        if subagents:
+            # Last, for it takes the longest; work is asked for already.
+            await workshop.models.loaded()
         yield
 
 
 def _for_jobs(client: Client, settings: Settings, workshop: Workshop) -> Worker:
-    keeping, comparing = Keeping(workshop), Comparing(workshop)
+    # A fleet's limit is for a queue of subagents alone.
+    at_home = settings.worker_role == "alone" and workshop.fleet is None
+    keeping, comparing = Keeping(workshop, at_home), Comparing(workshop)
     return Worker(
         client,
         task_queue=TASK_QUEUE,
@@ -119,12 +127,12 @@ def _for_jobs(client: Client, settings: Settings, workshop: Workshop) -> Worker:
             keeping.post_orders,
             comparing.keep_previous,
             comparing.compare,
+            *(_subagents(workshop) if settings.worker_role != "coordinator" else ()),
         ],
-        # The sandbox guards what a workflow does; modules without side effects are read once, not
-        # once for every job.
-        workflow_runner=SandboxedWorkflowRunner(
-            SandboxRestrictions.default.with_passthrough_modules("workflows", "pydantic")
-        ),
+        max_concurrent_activities=max(settings.parallel_subagents, 1) if at_home else None,
+        # What the sandbox would guard is forbidden to `workflows/` altogether, by a test that reads
+        # its code; entering the sandbox for every payload took a fifth of a worker's time.
+        workflow_runner=UnsandboxedWorkflowRunner(),
         nexus_service_handlers=[ResearchHandler()],
         no_remote_activities=settings.parallel_subagents == 0,
         interceptors=[Counting()],
@@ -138,19 +146,10 @@ def _for_jobs(client: Client, settings: Settings, workshop: Workshop) -> Worker:
 
 
 def _for_subagents(client: Client, settings: Settings, workshop: Workshop) -> Worker:
-    planning = Planning(workshop)
     return Worker(
         client,
         task_queue=SUBAGENT_QUEUE,
-        activities=[
-            Indexing(workshop).open_corpus,
-            planning.plan,
-            planning.review_plan,
-            Researching(workshop).research,
-            Verifying(workshop).verify,
-            Writing(workshop).write,
-            Evaluating(workshop).evaluate,
-        ],
+        activities=_subagents(workshop),
         tuner=_places(settings, workshop),
         interceptors=[Counting()],
         activity_task_poller_behavior=POLLERS,
@@ -158,6 +157,19 @@ def _for_subagents(client: Client, settings: Settings, workshop: Workshop) -> Wo
         graceful_shutdown_timeout=DRAIN,
         deployment_config=_deployment(settings),
     )
+
+
+def _subagents(workshop: Workshop) -> list[Callable[..., Any]]:
+    planning = Planning(workshop)
+    return [
+        Indexing(workshop).open_corpus,
+        planning.plan,
+        planning.review_plan,
+        Researching(workshop).research,
+        Verifying(workshop).verify,
+        Writing(workshop).write,
+        Evaluating(workshop).evaluate,
+    ]
 
 
 def _places(settings: Settings, workshop: Workshop) -> WorkerTuner:
@@ -186,6 +198,9 @@ def _deployment(settings: Settings) -> WorkerDeploymentConfig | None:
 async def main() -> None:
     keep_log(redacted)
     settings = Settings.read(os.environ)
+    # Thousands of modules are loaded now and stay: to look through them for garbage, while they
+    # come and ever after, takes time and finds nothing.
+    gc.disable()
     async with answering(settings.health) as health:
         client = await connect(settings, patience=60)
         await register(client)
@@ -194,6 +209,8 @@ async def main() -> None:
             asyncio.get_running_loop().add_signal_handler(name, stop.set)
         workshop = build_workshop(settings)
         async with build_worker(client, settings, workshop):
+            gc.freeze()
+            gc.enable()
             health.ready(client)
             await stop.wait()
             health.drain()

@@ -21,9 +21,8 @@ import re
 from collections.abc import Callable
 from typing import Any, Literal, get_args
 
-import anthropic
-
 from activities.errors import redacted
+from activities.sdk import anthropic
 
 JsonObject = dict[str, Any]
 Ability = Literal[

@@ -107,6 +107,7 @@ class Subagent:
         self._errands = errands
         self._watch = watch or Watch(frame.role, frame.model)
         self._number = -1
+        self._first = False
         self._last = Spend()
         self._orders: Orders | None = None
         show(role=self._watch.role, **({"facet": self._watch.facet} if self._watch.facet else {}))
@@ -224,11 +225,13 @@ class Subagent:
         """The next turn, kept or bought; None where an answer is there and cannot be mended."""
         body = self._frame.request(talk.messages)
         self._orders = None
-        turn = await self._journal.kept(body)
+        # Whoever bought the turn before this one as the first finds nothing here.
+        first = self._first
+        turn = None if first else await self._journal.kept(body)
         # What was sent once is sent again as it was, so that what is paid for twice is seen.
-        if turn is None and talk.ours and not await self._journal.asked(body):
+        if turn is None and talk.ours and (first or not await self._journal.asked(body)):
             try:
-                said = await self._journal.aside(body, partial(self._due, talk, answered))
+                said = await self._journal.aside(body, partial(self._due, talk, answered), first)
             except Held:
                 return None
             if said is not None:
@@ -242,6 +245,7 @@ class Subagent:
             turn = await self._buy(body)
         else:
             self._watch.kept()
+        self._first = turn.first
         self._last = self._cost(turn)
         self.spend += self._last + Spend(bought_again=turn.bought_again)
         return turn

@@ -13,14 +13,11 @@ import os
 from collections.abc import AsyncIterator, Callable
 from typing import Any, TypeVar, get_args
 
-import anthropic
 import httpx2
-from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient
 from temporalio.exceptions import ApplicationError
 
 from activities.errors import as_activity_error, bad_input, redacted
-from activities.offline.skills import SKILLS
-from activities.offline.transport import OfflineTransport
+from activities.sdk import anthropic
 from workflows.settings import Provider
 
 PROVIDERS: tuple[Provider, ...] = get_args(Provider)
@@ -40,11 +37,11 @@ _NEEDS = {
 
 def provider_client(
     provider: Provider, transport: httpx2.AsyncBaseTransport | None, idle_seconds: float
-) -> AsyncAnthropic:
+) -> anthropic.AsyncAnthropic:
     """The client of this provider; `transport` stands in for the network."""
     shared = _shared(transport, idle_seconds)
     if provider == "anthropic":
-        return _made(lambda: AsyncAnthropic(**shared), provider)
+        return _made(lambda: anthropic.AsyncAnthropic(**shared), provider)
     if provider not in PROVIDERS:
         raise bad_input(
             f"the provider {provider!r} is not known: set RESEARCH_PROVIDER to one of"
@@ -62,15 +59,18 @@ def provider_client(
         "vertex": anthropic.AsyncAnthropicVertex,
         "foundry": anthropic.AsyncAnthropicFoundry,
     }
-    client: AsyncAnthropic = _made(lambda: makers[provider](**shared), provider)
+    client: anthropic.AsyncAnthropic = _made(lambda: makers[provider](**shared), provider)
     return client
 
 
 def offline_client(
     transport: httpx2.AsyncBaseTransport | None, idle_seconds: float
-) -> AsyncAnthropic:
+) -> anthropic.AsyncAnthropic:
     """The engine that needs no key and no network, behind the same client."""
-    return AsyncAnthropic(
+    from activities.offline.skills import SKILLS
+    from activities.offline.transport import OfflineTransport
+
+    return anthropic.AsyncAnthropic(
         api_key="none-needed",
         base_url="http://offline.invalid",
         **_shared(transport or OfflineTransport(SKILLS), idle_seconds),
@@ -90,7 +90,9 @@ def _shared(transport: httpx2.AsyncBaseTransport | None, idle_seconds: float) ->
         # A turn has a span of ours, which knows whose it is.
         "open_telemetry": {"traces": False, "propagation": False},
         "timeout": httpx2.Timeout(idle_seconds, connect=_CONNECT_SECONDS),
-        "http_client": DefaultAsyncHttpxClient(transport=Patience(transport, idle_seconds))
+        "http_client": anthropic.DefaultAsyncHttpxClient(
+            transport=Patience(transport, idle_seconds)
+        )
         if transport
         else None,
     }

@@ -19,9 +19,10 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from urllib.parse import urlsplit
 
-import anthropic
 import httpx2
 from temporalio.exceptions import ApplicationError
+
+from activities.sdk import anthropic
 
 RATE_LIMITED = "rate_limited"
 TOO_LARGE = "too_large"
@@ -91,19 +92,21 @@ _BY_WORDS = (
     (re.compile(r"credit balance|spend limit|usage limit", re.I), _SPEND_LIMIT),
 )  # fmt: skip
 
-ERRORS = (
-    anthropic.AnthropicError,
-    httpx2.HTTPError,
-    httpx2.InvalidURL,
-    httpx2.StreamError,
-    StreamCut,
-    BatchLost,
-    TimeoutError,
-    TypeError,
-    ValueError,
-    RuntimeError,
-)
-"""What asking a model may raise."""
+
+def raised_by_asking() -> tuple[type[Exception], ...]:
+    """What asking a model may raise."""
+    return (
+        anthropic.AnthropicError,
+        httpx2.HTTPError,
+        httpx2.InvalidURL,
+        httpx2.StreamError,
+        StreamCut,
+        BatchLost,
+        TimeoutError,
+        TypeError,
+        ValueError,
+        RuntimeError,
+    )
 
 
 def as_activity_error(error: Exception) -> ApplicationError:

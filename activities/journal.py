@@ -11,6 +11,9 @@ answer and pays nothing; two attempts that race agree on the first answer.
     {fingerprint}.{tool use}.json   what a tool returned
 
 All purchases but one of a kept turn were bought again: that is the number a report gives.
+
+Who buys a turn that nobody had asked for before is the first to come this far in the conversation:
+what follows it is not looked up either, until somebody else's trace is met.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from temporalio.exceptions import ApplicationError
@@ -41,6 +44,8 @@ class Turn:
     message: JsonObject
     bought_again: int = 0
     """How many other purchases of it there were whose answer nobody kept."""
+    first: bool = field(default=False, compare=False)
+    """Bought just now, and nobody had asked for it before: nothing can be kept beyond it."""
 
 
 class Journal:
@@ -61,20 +66,25 @@ class Journal:
 
     async def buy(self, request: JsonObject, ask: Callable[[], Awaitable[JsonObject]]) -> Turn:
         """The same for who has just looked: the turn may have been kept since all the same."""
-        marker = await self._mark(request)
+        marker, first = await self._mark(request)
         # Who kept the turn meanwhile has counted the purchases, and this one was not among them.
-        if await self._store.get(f"{self._purchases(request)}.json") is not None:
+        if not first and await self._store.get(f"{self._purchases(request)}.json") is not None:
             await self._store.delete(marker)
             return await self.turn(request, ask)
         message = await self._billed(marker, ask)
-        return await self.keep(request, message)
+        return await self.keep(request, message, first)
 
-    async def keep(self, request: JsonObject, message: JsonObject) -> Turn:
-        """The message as this request's turn, unless another was kept before."""
+    async def keep(self, request: JsonObject, message: JsonObject, first: bool = False) -> Turn:
+        """The message as this request's turn, unless another was kept before.
+
+        `first`: nobody had put down a purchase of it before the one that brought this.
+        """
         fingerprint = self._fingerprint(request)
+        key = f"{self._folder}/{fingerprint}.json"
         record = json.dumps({"message": message}).encode()
-        kept = await self._store.settle(f"{self._folder}/{fingerprint}.json", record)
-        return await self._read(fingerprint, kept)
+        if first and await self._store.put_new(key, record):
+            return Turn(fingerprint, message, first=True)
+        return await self._read(fingerprint, await self._store.settle(key, record))
 
     async def asked(self, request: JsonObject) -> bool:
         """Whether the request was sent before, and may have been paid for."""
@@ -85,7 +95,7 @@ class Journal:
         key = self._errand(request)
         kept = await self._store.get(key)
         if kept is None:
-            marker = await self._mark(request)
+            marker, _ = await self._mark(request)
             kept = await self._store.get(key)
             if kept is None:
                 placed = {"id": await self._billed(marker, place), "marker": marker}
@@ -102,14 +112,17 @@ class Journal:
             await self._store.delete(self._errand(request))
 
     async def aside(
-        self, request: JsonObject, decide: Callable[[], Awaitable[JsonObject | None]]
+        self,
+        request: JsonObject,
+        decide: Callable[[], Awaitable[JsonObject | None]],
+        first: bool = False,
     ) -> JsonObject | None:
         """What is put in before this request is sent; a replay puts in the same at this place.
 
-        Nothing is written where there is nothing to say.
+        Nothing is written where there is nothing to say, or looked up by the `first` to come here.
         """
         key = f"{self._folder}/{self._fingerprint(request)}.aside.json"
-        kept = await self._store.get(key)
+        kept = None if first else await self._store.get(key)
         if kept is None:
             said = await decide()
             if said is None:
@@ -131,7 +144,7 @@ class Journal:
     ) -> JsonObject:
         """What a tool returned the first time: the world may have changed since, the run not."""
         key = f"{self._folder}/{turn.fingerprint}.{safe(tool_use_id)}.json"
-        kept = await self._store.get(key)
+        kept = None if turn.first else await self._store.get(key)
         if kept is None:
             kept = await self._store.settle(key, json.dumps(await run()).encode())
         found: JsonObject = json.loads(kept)
@@ -149,12 +162,16 @@ class Journal:
     def _purchases(self, request: JsonObject) -> str:
         return f"{self._folder}/{self._fingerprint(request)}"
 
-    async def _mark(self, request: JsonObject) -> str:
-        """Put down that the request is about to be paid for."""
+    async def _mark(self, request: JsonObject) -> tuple[str, bool]:
+        """Put down that the request is about to be paid for, and whether that is the first time.
+
+        A turn is kept only by who put this down, and it stays where it was: where there is none,
+        there is no turn.
+        """
         folder, n = self._purchases(request), 1
         while not await self._store.put_new(f"{folder}/asked-{n}", b""):
             n += 1
-        return f"{folder}/asked-{n}"
+        return f"{folder}/asked-{n}", n == 1
 
     async def _billed(self, marker: str, buy: Callable[[], Awaitable[_Bought]]) -> _Bought:
         try:

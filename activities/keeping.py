@@ -6,16 +6,16 @@ from temporalio import activity
 
 from activities.workshop import Workshop
 from workflows.briefs import KeepCheckpoint, Kept, OrdersPosted, PostOrders
-from workflows.calls import ON_THE_SPOT
+from workflows.calls import AT_HOME, ON_THE_SPOT
 from workflows.investigation import WITHOUT_THE_LATE
 from workflows.keys import orders_key
 
-WAYS = (ON_THE_SPOT, WITHOUT_THE_LATE)
-
 
 class Keeping:
-    def __init__(self, workshop: Workshop) -> None:
+    def __init__(self, workshop: Workshop, at_home: bool = False) -> None:
+        """`at_home`: every worker here takes subagents from the queue of the jobs."""
         self._store = workshop.store
+        self._ways = (ON_THE_SPOT, WITHOUT_THE_LATE, *((AT_HOME,) if at_home else ()))
 
     @activity.defn
     async def keep_checkpoint(self, brief: KeepCheckpoint) -> Kept:
@@ -27,4 +27,4 @@ class Keeping:
     async def post_orders(self, brief: PostOrders) -> OrdersPosted:
         """What running subagents are to know from now on."""
         await self._store.replace(orders_key(brief.job_id), brief.orders.model_dump_json().encode())
-        return OrdersPosted(ways=WAYS)
+        return OrdersPosted(ways=self._ways)

@@ -17,16 +17,13 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Any
 
-import anthropic
 import httpx2
-from anthropic import AsyncAnthropic
 from temporalio import activity
 from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 
 from activities.abilities import Abilities, adapted, refused, unwrapped
 from activities.clients import offline_client, provider_client
 from activities.errors import (
-    ERRORS,
     RATE_LIMITED,
     TOO_LARGE,
     BatchLost,
@@ -34,9 +31,11 @@ from activities.errors import (
     as_activity_error,
     bad_input,
     from_type,
+    raised_by_asking,
 )
 from activities.fleet import Fleet
 from activities.heartbeat import must_be_alive
+from activities.sdk import anthropic, load
 from activities.streams import assembled
 from activities.warmth import Warmth
 from workflows.budget import Spend
@@ -65,9 +64,17 @@ class Models:
         self._provider = provider
         self._idle = idle_seconds
         self._fleet = fleet
-        self._clients: dict[str, AsyncAnthropic] = {}
+        self._clients: dict[str, anthropic.AsyncAnthropic] = {}
         self._abilities = Abilities(own_endpoint=bool(os.environ.get("ANTHROPIC_BASE_URL")))
         self._warmth = Warmth()
+        self._loading: asyncio.Task[None] | None = None
+
+    async def loaded(self) -> None:
+        """Returns when there is something to ask with; the first to call begins to load it."""
+        if self._loading is None:
+            self._loading = asyncio.create_task(asyncio.to_thread(load))
+        # One subagent that is cancelled does not stop it for the others.
+        await asyncio.shield(self._loading)
 
     @asynccontextmanager
     async def admitted(self, body: JsonObject) -> AsyncIterator[Callable[[], None]]:
@@ -87,20 +94,21 @@ class Models:
 
     async def _allowed(self) -> None:
         """Wait for the fleet's pace. A worker that is told to stop buys no other turn."""
-        pace = asyncio.create_task(self._fleet.turn() if self._fleet else asyncio.sleep(0))
-        stop = asyncio.create_task(_told_to_stop())
-        try:
-            await asyncio.wait((pace, stop), return_when=asyncio.FIRST_COMPLETED)
-            if stop.done():
-                raise ApplicationError(
-                    "this worker is told to stop; another goes on from here",
-                    type="draining",
-                    next_retry_delay=timedelta(milliseconds=100),
-                    category=ApplicationErrorCategory.BENIGN,
-                )
-        finally:
-            pace.cancel()
-            stop.cancel()
+        if self._fleet:
+            pace = asyncio.create_task(self._fleet.turn())
+            stop = asyncio.create_task(_told_to_stop())
+            try:
+                await asyncio.wait((pace, stop), return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                pace.cancel()
+                stop.cancel()
+        if activity.in_activity() and activity.is_worker_shutdown():
+            raise ApplicationError(
+                "this worker is told to stop; another goes on from here",
+                type="draining",
+                next_retry_delay=timedelta(milliseconds=100),
+                category=ApplicationErrorCategory.BENIGN,
+            )
 
     async def ask(self, body: JsonObject, warmed: Callable[[], None] | None = None) -> JsonObject:
         """One turn, not retried here. Raises ApplicationError for what Temporal should act on."""
@@ -113,7 +121,7 @@ class Models:
                 if body["model"] == OFFLINE:
                     return await self._streamed(body)
                 return await self._understood(body, warmed)
-        except ERRORS as error:
+        except raised_by_asking() as error:
             told = as_activity_error(error)
             if self._fleet and told.type == RATE_LIMITED:
                 self._fleet.too_much(float(told.details[0]))
@@ -129,7 +137,7 @@ class Models:
             batches = self._batches()
             params = adapted(body, known)
             placed = await batches.create(requests=[{"custom_id": _CUSTOM_ID, "params": params}])
-        except ERRORS as error:
+        except raised_by_asking() as error:
             raise as_activity_error(error) from None
         found: str = placed.id
         return found
@@ -145,7 +153,7 @@ class Models:
                 if entry.custom_id == _CUSTOM_ID:
                     return _batch_result(entry.to_dict(mode="json", warnings=False)["result"])
             raise BatchLost("the batch ended and its result is not there; place it again")
-        except ERRORS as error:
+        except raised_by_asking() as error:
             raise as_activity_error(error) from None
 
     async def close(self) -> None:
@@ -207,7 +215,7 @@ class Models:
         message = await client.messages.create(**body, timeout=TURN_SECONDS)
         return _finished(message.to_dict(mode="json", warnings=False))
 
-    def _client(self, model: str) -> AsyncAnthropic:
+    def _client(self, model: str) -> anthropic.AsyncAnthropic:
         key = OFFLINE if model == OFFLINE else "provider"
         if key not in self._clients:
             self._clients[key] = (

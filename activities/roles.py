@@ -15,8 +15,6 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from anthropic import transform_schema
-
 from activities.answers import (
     Answer,
     DraftAnswer,
@@ -26,6 +24,7 @@ from activities.answers import (
     ResearchAnswer,
     VerifierAnswer,
 )
+from activities.sdk import anthropic
 from workflows.evidence import Record
 from workflows.models import card
 from workflows.roles import (
@@ -107,7 +106,7 @@ def prompt(role: Role) -> str:
 @cache
 def schema(role: Role) -> JsonObject:
     """The answer's schema; its title names it, which is how the offline engine knows its task."""
-    found: JsonObject = transform_schema(ANSWERS[role.name].model_json_schema())
+    found: JsonObject = anthropic.transform_schema(ANSWERS[role.name].model_json_schema())
     return found
 
 

@@ -1,8 +1,10 @@
 """What must outlive a process, through `obstore`: a local folder, or a bucket by URL.
 
-Records are content-addressed: the same thing saved twice is one object, and a reference is good on
-any worker. `put_new` is create-if-absent, which is all the locking the journal needs. An object is
-there whole or not at all: a folder's files are written beside their place and linked into it.
+Records are content-addressed: the same thing saved twice is one object, a reference is good on any
+worker, and what was read once need not be fetched again. `put_new` is create-if-absent, which is
+all the locking the journal needs. An object is there whole or not at all: a folder's files are
+written beside their place and linked into it. A folder is asked on the spot: what a disk does in
+microseconds would take longer to hand to another thread, and to wait for the interpreter after it.
 
 With a keyring every object is sealed, bound to its key, and what a name would tell is veiled: a
 hash of a short text can be guessed, a facet's id read. Clear stay the kind of a thing, the job's
@@ -15,10 +17,10 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from obstore.exceptions import (
     AlreadyExistsError,
@@ -31,7 +33,11 @@ from obstore.store import LocalStore, ObjectStore, from_url
 from pydantic import BaseModel
 from temporalio.exceptions import ApplicationError
 
+from activities.recent import Recent
 from workflows.cipher import NONCE_BYTES, CipherError, Keyring, opened
+
+if TYPE_CHECKING:
+    from obstore import ObjectMeta
 
 T = TypeVar("T", bound=BaseModel)
 STORAGE = "storage"
@@ -58,8 +64,10 @@ class Store:
         self, objects: ObjectStore, name: str = "the store", keyring: Keyring | None = None
     ) -> None:
         self._objects = objects
+        self._on_the_spot = isinstance(objects, LocalStore)
         self._name = name
         self._keyring = keyring
+        self._recent = Recent()
 
     @classmethod
     def open(cls, url: str, keyring: Keyring | None = None) -> Store:
@@ -78,7 +86,7 @@ class Store:
                     await self._objects.head_async(old)
                     return False
             try:
-                await self._objects.put_async(place, self._sealed(key, data), mode="create")
+                await self._put(place, self._sealed(key, data), "create")
             except AlreadyExistsError:
                 return False
         return True
@@ -94,14 +102,13 @@ class Store:
 
     async def replace(self, key: str, data: bytes) -> None:
         with self._faults():
-            await self._objects.put_async(self._places(key)[0], self._sealed(key, data))
+            await self._put(self._places(key)[0], self._sealed(key, data), "overwrite")
 
     async def get(self, key: str) -> bytes | None:
         with self._faults():
             for place in self._places(key):
                 with suppress(*_ABSENT):
-                    found = await self._objects.get_async(place)
-                    return self._opened(key, bytes(await found.bytes_async()))
+                    return self._opened(key, await self._read(place))
         return None
 
     async def list(self, folder: str) -> list[str]:
@@ -110,9 +117,7 @@ class Store:
         with self._faults():
             for place in self._places(folder):
                 with suppress(*_ABSENT):
-                    # One page is all of them unless there are thousands.
-                    async for page in self._objects.list(place):
-                        found += [str(item["path"]) for item in page]
+                    found += [str(item["path"]) for item in await self._listed(place)]
         return sorted(found)
 
     async def ages(self, folder: str, reference: str) -> dict[str, float]:
@@ -122,8 +127,8 @@ class Store:
         """
         written: dict[str, float] = {}
         with self._faults():
-            async for page in self._objects.list(folder):
-                written |= {str(i["path"]): i["last_modified"].timestamp() for i in page}
+            for item in await self._listed(folder):
+                written[str(item["path"])] = item["last_modified"].timestamp()
         now = written.get(reference, max(written.values(), default=0.0))
         return {path: now - at for path, at in written.items()}
 
@@ -137,22 +142,56 @@ class Store:
         data = record.model_dump_json().encode()
         key = f"{folder}/{hashlib.sha256(data).hexdigest()[:40]}.json"
         await self.put_new(key, data)
+        self._recent.remember((key, type(record)), record, len(data))
         return key
 
     async def load(self, key: str, kind: type[T]) -> T:
+        """A record that was saved, by its content's key."""
+        known: T | None = self._recent.recall((key, kind))
+        if known is not None:
+            return known
         data = await self.get(key)
         if data is None:
             raise Missing(key)
-        return kind.model_validate_json(data)
+        record = kind.model_validate_json(data)
+        self._recent.remember((key, kind), record, len(data))
+        return record
+
+    async def _put(self, place: str, data: bytes, mode: Literal["create", "overwrite"]) -> None:
+        if self._on_the_spot:
+            self._objects.put(place, data, mode=mode)
+        else:
+            await self._objects.put_async(place, data, mode=mode)
+
+    async def _read(self, place: str) -> bytes:
+        if self._on_the_spot:
+            return bytes(self._objects.get(place).bytes())
+        found = await self._objects.get_async(place)
+        return bytes(await found.bytes_async())
+
+    async def _listed(self, place: str) -> Sequence[ObjectMeta]:
+        pages = self._objects.list(place)
+        if self._on_the_spot:
+            return pages.collect()
+        return await pages.collect_async()
 
     # --- snapshots: the text of a source, under its hash ----------------------------------------
 
     async def keep_text(self, sha256: str, text: str) -> None:
-        await self.put_new(f"texts/{sha256}", text.encode())
+        data = text.encode()
+        await self.put_new(f"texts/{sha256}", data)
+        self._recent.remember(sha256, text, len(data))
 
     async def text(self, sha256: str) -> str | None:
+        known: str | None = self._recent.recall(sha256)
+        if known is not None:
+            return known
         data = await self.get(f"texts/{sha256}")
-        return None if data is None else data.decode()
+        if data is None:
+            return None
+        text = data.decode()
+        self._recent.remember(sha256, text, len(data))
+        return text
 
     # --- confidentiality ------------------------------------------------------------------------
 

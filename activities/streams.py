@@ -11,8 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 import httpx2
-from anthropic import APIStatusError, AsyncStream
 from jiter import from_json
+
+from activities.sdk import anthropic
 
 JsonObject = dict[str, Any]
 _PASSED_OVER = (None, "ping")
@@ -24,7 +25,7 @@ async def assembled(
     """The message of a stream; None where it held none. `heard` is called at the first event."""
     message: JsonObject | None = None
     inputs: dict[int, str] = {}
-    async for sent in AsyncStream.raw_events(response):
+    async for sent in anthropic.AsyncStream.raw_events(response):
         if sent.event == "error":
             raise _failed(sent.data, response)
         if sent.event in _PASSED_OVER or not sent.data:
@@ -74,10 +75,10 @@ def _fill(block: JsonObject, delta: JsonObject, inputs: dict[int, str], index: i
             block["signature"] = delta["signature"]
 
 
-def _failed(data: str, response: httpx2.Response) -> APIStatusError:
+def _failed(data: str, response: httpx2.Response) -> anthropic.APIStatusError:
     """An error that came when the status had long been sent."""
     try:
         body: object = json.loads(data)
     except ValueError:
         body = data
-    return APIStatusError(f"{body}", response=response, body=body)
+    return anthropic.APIStatusError(f"{body}", response=response, body=body)

@@ -13,7 +13,7 @@ import asyncio
 import json
 import logging
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -190,31 +190,17 @@ class Toolbox:
             return _error(f"all {self._cycles} search cycles are used up; answer now")
         query = str(tool_input["query"])
         exclude = [str(sid) for sid in tool_input.get("exclude") or ()]
-        hits = await asyncio.to_thread(
-            corpus.search,
-            query,
-            limit=self._role.hits,
-            exclude=exclude,
-            per_document=PER_DOCUMENT,
+        # The middle of a search follows names; the start is broad and the end checks.
+        follows = 1 < cycle < self._cycles
+        found, counted = await asyncio.to_thread(
+            _look, corpus, query, self._role.hits, exclude, follows
         )
-        if 1 < cycle < self._cycles:
-            # The middle of a search follows names; the start is broad and the end checks.
-            hits = await asyncio.to_thread(
-                corpus.follow, query, hits, self._role.hits, exclude=exclude
-            )
-        words = dict.fromkeys(_WORD.findall(query.lower()))
-        terms = await asyncio.to_thread(corpus.frequency, list(words)[:_COUNTED])
-        report = {
-            "cycle": cycle,
-            "cycles_left": self._cycles - cycle,
-            "documents": len(corpus),
-            "terms": terms,
-        }
+        report = {"cycle": cycle, "cycles_left": self._cycles - cycle, **counted}
         # What a subagent was shown in an earlier turn is not sent, and paid for, again. Searches of
         # one turn run side by side: what each returns must not hang on which is faster.
-        new = [h for h in hits if (h.document.id, h.passage.start) not in self._shown]
-        report["shown_before"] = len(hits) - len(new)
-        return await self._result(corpus, report, [(h.document, h.passage) for h in new])
+        new = [(m, p) for m, p in found if (m.id, p.start) not in self._shown]
+        report["shown_before"] = len(found) - len(new)
+        return await self._result(corpus, report, new)
 
     async def _read(self, corpus: Corpus, tool_input: JsonObject) -> JsonObject:
         start = int(tool_input.get("start") or 0)
@@ -325,6 +311,18 @@ class _CycleLog:
             with suppress(ValidationError):
                 score = SourceScore.model_validate(entry)
                 self.scores.append((score.source_id, score.score, score.reason))
+
+
+def _look(
+    corpus: Corpus, query: str, limit: int, exclude: Sequence[str], follows: bool
+) -> tuple[list[tuple[DocumentMeta, Passage]], JsonObject]:
+    """What was found, and how many documents there are and hold each of the query's words."""
+    hits = corpus.search(query, limit=limit, exclude=exclude, per_document=PER_DOCUMENT)
+    if follows:
+        hits = corpus.follow(query, hits, limit, exclude=exclude)
+    words = list(dict.fromkeys(_WORD.findall(query.lower())))[:_COUNTED]
+    counted = {"documents": len(corpus), "terms": corpus.frequency(words)}
+    return [(hit.document, hit.passage) for hit in hits], counted
 
 
 def _passage(source: Source, passage: Passage) -> JsonObject:

@@ -79,6 +79,7 @@ class Workshop:
         facet: str | None = None,
     ) -> Subagent:
         """A subagent for one task. `finishes`: it answers at once when the job is to finish."""
+        await self.models.loaded()
         frame = await self._frame(role, job)
         asides = Asides(
             self.store,

@@ -6,6 +6,8 @@ starts: a workflow that sets an attribute its server does not know cannot go on.
 
 from __future__ import annotations
 
+import asyncio
+
 from temporalio.api.enums.v1 import IndexedValueType
 from temporalio.api.operatorservice.v1 import (
     AddSearchAttributesRequest,
@@ -17,28 +19,40 @@ from temporalio.service import RPCError, RPCStatusCode
 from console.embedded import SEARCH_ATTRIBUTES
 from console.faults import ConsoleError
 
+_PATIENCE_SECONDS = 3.0
+
+
+async def missing(client: Client) -> list[str]:
+    """The attributes the server does not have.
+
+    A fresh server answers a few milliseconds before it knows the ones it was started with.
+    """
+    request = ListSearchAttributesRequest(namespace=client.namespace)
+    deadline = asyncio.get_running_loop().time() + _PATIENCE_SECONDS
+    while True:
+        known = await client.operator_service.list_search_attributes(request, retry=True)
+        names = [name for name in SEARCH_ATTRIBUTES if name not in known.custom_attributes]
+        if not names or asyncio.get_running_loop().time() > deadline:
+            return names
+        await asyncio.sleep(0.01)
+
 
 async def register(client: Client) -> None:
     """Add the attributes the server does not have yet."""
-    operator = client.operator_service
     try:
-        known = await operator.list_search_attributes(
-            ListSearchAttributesRequest(namespace=client.namespace)
-        )
-        missing = [name for name in SEARCH_ATTRIBUTES if name not in known.custom_attributes]
-        if missing:
+        if names := await missing(client):
             keyword = IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD
-            await operator.add_search_attributes(
+            await client.operator_service.add_search_attributes(
                 AddSearchAttributesRequest(
                     namespace=client.namespace,
-                    search_attributes=dict.fromkeys(missing, keyword),
+                    search_attributes=dict.fromkeys(names, keyword),
                 )
             )
     except RPCError as error:
         if error.status is RPCStatusCode.ALREADY_EXISTS:
             return  # another worker, or the embedded server itself, was faster
-        names = ", ".join(SEARCH_ATTRIBUTES)
+        wanted = ", ".join(SEARCH_ATTRIBUTES)
         raise ConsoleError(
             f"The server's search attributes cannot be read or added: ask its operator to add the"
-            f" keywords {names} to the namespace {client.namespace} ({error.message})."
+            f" keywords {wanted} to the namespace {client.namespace} ({error.message})."
         ) from error

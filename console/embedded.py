@@ -17,7 +17,7 @@ import signal
 import subprocess
 import sysconfig
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -58,18 +58,26 @@ class Server:
 
 
 @contextlib.contextmanager
-def server(state_dir: Path, port: int | None = None) -> Iterator[Server]:
-    """The folder's server, started if nobody has; stopped on the way out if nobody else is in."""
+def server(
+    state_dir: Path, port: int | None = None, expected: Callable[[str], None] = lambda _: None
+) -> Iterator[Server]:
+    """The folder's server, started if nobody has; stopped on the way out if nobody else is in.
+
+    `expected` is told the address before the server answers there, for those who can start beside
+    it; and told another one where that port was lost to somebody.
+    """
     state_dir.mkdir(parents=True, exist_ok=True)
     users = (state_dir / "server.users").open("a")
     try:
         with _mutex(state_dir):
             running = _running(state_dir)
-            record = running or _start(state_dir, port)
+            if running is not None:
+                expected(_address(running))
+            record = running or _start(state_dir, port, expected)
             # Still inside the mutex: the keeper cannot find the seats empty before this one is.
             fcntl.flock(users, fcntl.LOCK_SH)
         yield Server(
-            address=f"{HOST}:{record['port']}",
+            address=_address(record),
             web=f"http://{HOST}:{record['web_port']}",
             fresh=running is None,
         )
@@ -109,7 +117,7 @@ def binary() -> Path:
     )
 
 
-def _start(state_dir: Path, port: int | None) -> dict[str, Any]:
+def _start(state_dir: Path, port: int | None, expected: Callable[[str], None]) -> dict[str, Any]:
     _end(state_dir)
     program = binary()
     if port is not None and not ports.free(port):
@@ -131,6 +139,7 @@ def _start(state_dir: Path, port: int | None) -> dict[str, Any]:
             )
         _keepers.append(process)
         try:
+            expected(_address(order))
             if _answers_soon(process, state_dir):
                 return order
         except BaseException:
@@ -165,6 +174,10 @@ def _order(state_dir: Path, program: Path, port: int, web_port: int) -> dict[str
         "port": port,
         "web_port": web_port,
     }
+
+
+def _address(record: Mapping[str, Any]) -> str:
+    return f"{HOST}:{record['port']}"
 
 
 def _running(state_dir: Path) -> dict[str, Any] | None:

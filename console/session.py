@@ -44,13 +44,14 @@ class Session:
 
     async def connect(self) -> Client:
         # Imported late: the server and the worker start while this takes its time.
+        from console.attributes import missing
         from console.connection import connect
 
         if self.server is None:
             return await connect(self.settings, patience=1.0)
         client = await connect(self.settings, self.server.address)
         if self.server.fresh:
-            await _registered(client)
+            await missing(client)
         return client
 
     async def heard(self, asked: Awaitable[Answer], job_id: str) -> tuple[Answer, bool]:
@@ -142,13 +143,20 @@ def session(settings: Settings, *, work: bool) -> Iterator[Session]:
         if settings.has_server:
             yield Session(settings)
             return
-        state_dir = Path(settings.state_dir)
-        with embedded.server(state_dir, embedded.port_from(os.environ)) as server:
-            if not work:
-                yield Session(settings, server)
-                return
-            with Worker(settings, server.address) as worker:
-                yield Session(settings, server, worker)
+        hired = contextlib.ExitStack()
+        workers: list[Worker] = []
+
+        def hire(address: str) -> None:
+            # A worker takes longer to start than the server: they start side by side. One that was
+            # sent to a port the server did not get is called back before it has arrived.
+            hired.close()
+            if work:
+                workers.append(hired.enter_context(Worker(settings, address)))
+
+        state_dir, port = Path(settings.state_dir), embedded.port_from(os.environ)
+        # Left twice: where the server does not start, and before it is stopped.
+        with hired, embedded.server(state_dir, port, hire) as server, hired:
+            yield Session(settings, server, workers[-1] if workers else None)
 
 
 @contextlib.contextmanager
@@ -166,15 +174,3 @@ def _interruptible() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-async def _registered(client: Client) -> None:
-    """A fresh server answers a few milliseconds before it knows its search attributes."""
-    from temporalio.api.operatorservice.v1 import ListSearchAttributesRequest
-
-    request = ListSearchAttributesRequest(namespace=client.namespace)
-    for _ in range(500):
-        known = await client.operator_service.list_search_attributes(request)
-        if set(embedded.SEARCH_ATTRIBUTES) <= set(known.custom_attributes):
-            return
-        await asyncio.sleep(0.01)

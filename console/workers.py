@@ -124,7 +124,7 @@ def environment(settings: Settings, address: str, env: Mapping[str, str]) -> dic
         "TEMPORAL_CONFIG_FILE": os.devnull,
         "RESEARCH_HOME": str(Path(settings.state_dir).resolve()),
         "RESEARCH_STORE": absolute_store(settings.store),
-        "RESEARCH_WORKER_ROLE": "all",
+        "RESEARCH_WORKER_ROLE": "alone",
         "PYTHONUNBUFFERED": "1",
     }
 

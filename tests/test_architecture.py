@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -42,6 +44,20 @@ def test_workflows_import_nothing_that_touches_the_world(path: Path) -> None:
     assert roots(path) & forbidden == set()
 
 
+@pytest.mark.parametrize("path", modules("workflows"), ids=lambda p: p.name)
+def test_workflows_ask_neither_the_clock_nor_the_disk(path: Path) -> None:
+    """Nothing else keeps them from it: workers run workflows without the SDK's sandbox."""
+    called = {
+        ast.unparse(node.func)
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Call)
+    }
+    assert called & {"open", "print", "input", "exec", "eval", "hash"} == set()
+    # The workflow's own clock is in its history.
+    asked = {name.rpartition(".")[2] for name in called - {"workflow.now"}}
+    assert asked & {"now", "utcnow", "today", "read_text", "read_bytes"} == set()
+
+
 @pytest.mark.parametrize("path", modules("activities"), ids=lambda p: p.name)
 def test_activities_know_nothing_of_the_front_desk(path: Path) -> None:
     assert roots(path) & {"console", "worker", "starter", "typer", "rich"} == set()
@@ -77,6 +93,16 @@ def test_every_role_has_exactly_the_tools_it_was_given() -> None:
         "writer": ("read",),
         "evaluator": (),
     }
+
+
+def test_a_worker_asks_for_work_before_it_loads_the_model_client() -> None:
+    """The SDK takes longer than the rest of a worker together: see `activities.sdk`."""
+    told = "import sys, worker; print(*sorted(sys.modules))"
+    loaded = subprocess.run(
+        [sys.executable, "-c", told], cwd=ROOT, check=True, capture_output=True, text=True
+    ).stdout.split()
+    assert "activities.model" in loaded
+    assert not {"anthropic", "activities.offline.skills"} & set(loaded)
 
 
 def test_only_the_doors_stand_beside_the_rooms() -> None:

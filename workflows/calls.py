@@ -18,7 +18,7 @@ from temporalio.exceptions import ActivityError, ApplicationError, is_cancelled_
 
 from workflows.contracts import Blocked, ResearchState
 from workflows.evidence import Record
-from workflows.policies import HEARTBEAT, KEEPING, MECHANICAL, PAUSED, Policy
+from workflows.policies import HEARTBEAT, KEEPING, MECHANICAL, PAUSED, TASK_QUEUE, Policy
 from workflows.views import details
 
 Result = TypeVar("Result", bound=Record)
@@ -35,6 +35,9 @@ REMEDIES = {
 _HEARSAY = timedelta(seconds=2)
 ON_THE_SPOT = "mechanical steps on the spot"
 """A way of working that jobs of 0.3.0 and before did not know."""
+AT_HOME = "subagents on the job's own queue"
+"""A way of working where every worker takes both: the server hands over a subagent with the word
+that one is wanted, and nobody has to ask for it."""
 FEW_CLAIMS = 400
 """Up to so many a ledger is pooled in a fraction of a second."""
 _NOTED = {
@@ -95,7 +98,7 @@ class Calls:
                 answer: Result = await workflow.execute_activity(
                     name,
                     brief,
-                    task_queue=policy.queue,
+                    task_queue=TASK_QUEUE if AT_HOME in self.state.ways else policy.queue,
                     priority=self._priority(),
                     result_type=result,
                     start_to_close_timeout=policy.attempt,

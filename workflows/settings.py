@@ -17,7 +17,7 @@ from workflows.models import DEFAULT_CLAUDE, OFFLINE
 from workflows.roles import ROLES, RoleEffort
 
 Provider = Literal["anthropic", "bedrock", "vertex", "foundry"]
-WorkerRole = Literal["all", "coordinator", "subagents"]
+WorkerRole = Literal["all", "alone", "coordinator", "subagents"]
 
 STATE_DIR = ".research"
 _TEMPORAL = ("TEMPORAL_ADDRESS", "TEMPORAL_PROFILE", "TEMPORAL_CONFIG_FILE")
@@ -38,7 +38,11 @@ class Settings(Record):
     parallel_subagents: int = Field(default=40, ge=0)
     """RESEARCH_WORKER_SUBAGENTS: how many subagents one worker runs at once; 0 only answers."""
     worker_role: WorkerRole = "all"
-    """RESEARCH_WORKER_ROLE: whether a worker runs jobs, their subagents, or both."""
+    """RESEARCH_WORKER_ROLE: whether a worker runs jobs, their subagents, or both.
+
+    `alone` is both, where every worker is: a job's subagents start with whoever runs the job, as
+    long as it has places, without a way through the server's queues.
+    """
     fleet_subagents: int | None = Field(default=None, ge=1)
     """RESEARCH_FLEET_SUBAGENTS: how many subagents all workers together run at once."""
     fleet_turns_per_minute: float | None = Field(default=None, gt=0)

@@ -1,7 +1,8 @@
 """Start-up: `starter.py --help`, what imports cost, and `run` from the shell to its first subagent.
 
 The job's own history has the times, on the same clock as the shell's. The second run is that of a
-warm machine: files are cached, and the state folder is there.
+warm machine: files are cached and compiled, and the state folder is there. What a worker loads
+beside its first work is in "first review_plan", which the planner has to be done for.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def imported(module: str) -> Imports:
     found = read_imports(
         subprocess.run(
             [sys.executable, "-X", "importtime", "-c", f"import {module}"],
-            cwd=ROOT, env=clean(), check=True, capture_output=True, text=True,
+            cwd=ROOT, env=_env(), check=True, capture_output=True, text=True,
         ).stderr
     )  # fmt: skip
     found.cpu = min(_timed("-c", f"import {module}")[1] for _ in range(TRIES))
@@ -65,11 +66,16 @@ def _timed(*arguments: str) -> tuple[float, float]:
     began, before = time.perf_counter(), os.times()
     subprocess.run(
         [sys.executable, *arguments],
-        cwd=ROOT, env=clean(), check=True, stdout=subprocess.DEVNULL,
+        cwd=ROOT, env=_env(), check=True, stdout=subprocess.DEVNULL,
     )  # fmt: skip
     took, after = time.perf_counter() - began, os.times()
     user = after.children_user - before.children_user
     return took, user + after.children_system - before.children_system
+
+
+def _env() -> dict[str, str]:
+    """With bytecode kept, as it is unless somebody says otherwise."""
+    return {n: value for n, value in clean().items() if n != "PYTHONDONTWRITEBYTECODE"}
 
 
 def read_imports(told: str) -> Imports:
@@ -90,7 +96,7 @@ def run_from_shell(home: Path, job: str) -> dict[str, float]:
     subprocess.run(
         [sys.executable, "starter.py", "run", QUESTION, "--corpus", str(ROOT / "sample_corpus"),
          "--out", str(home / "out"), "--max-passes", "0", "--id", job],
-        cwd=ROOT, env=clean() | {"RESEARCH_HOME": str(home)}, check=True,
+        cwd=ROOT, env=_env() | {"RESEARCH_HOME": str(home)}, check=True,
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
     )  # fmt: skip
     whole = time.time() - began

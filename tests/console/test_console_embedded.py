@@ -82,6 +82,27 @@ def test_a_server_starts_answers_and_is_gone_afterwards(place: Path) -> None:
     assert not processes(place)
 
 
+def test_the_address_is_told_before_the_server_answers_and_told_anew_where_the_port_is_lost(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[tuple[str, bool]] = []
+
+    def expected(address: str) -> None:
+        told.append((address, answers(address)))
+
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        chosen = iter([(port, port + 1)])
+        choose = embedded._chosen
+        monkeypatch.setattr(embedded, "_chosen", lambda given: next(chosen, None) or choose(given))
+        with embedded.server(place, expected=expected) as running:
+            assert [address for address, _ in told] == [f"127.0.0.1:{port}", running.address]
+            assert told[-1] == (running.address, False)
+            with embedded.server(place, expected=expected) as joined:
+                assert told[2:] == [(joined.address, True)]
+                assert joined.address == running.address
+
+
 def test_users_share_one_server_and_the_last_one_out_stops_it(place: Path) -> None:
     first, second, third = User(place), User(place), User(place)
     assert (first.fresh, second.fresh, third.fresh) == (True, False, False)

@@ -50,7 +50,9 @@ async def test_another_request_or_another_job_is_another_turn(store: Store) -> N
     assert ask.sold == 3
 
 
-async def test_attempts_that_race_agree_on_the_first_answer_and_count_both(store: Store) -> None:
+async def test_attempts_that_race_agree_on_the_first_answer_and_count_one_in_vain(
+    store: Store,
+) -> None:
     both_asked = asyncio.Barrier(2)
     first_kept = asyncio.Event()
 
@@ -70,9 +72,37 @@ async def test_attempts_that_race_agree_on_the_first_answer_and_count_both(store
 
     turns = await asyncio.gather(buy(fast), buy(slow))
     assert [turn.message for turn in turns] == [{"id": "fast"}] * 2
-    assert [turn.bought_again for turn in turns] == [1, 1]
+    assert sorted(turn.bought_again for turn in turns) == [0, 1], "by who came second"
     replayed = await Journal(store, "job").turn(REQUEST, Provider())
     assert replayed.bought_again == 1
+
+
+async def test_who_is_first_to_come_this_far_looks_nothing_up(store: Store) -> None:
+    looked: list[str] = []
+
+    class Watched(Store):
+        async def get(self, key: str) -> bytes | None:
+            looked.append(key)
+            return await super().get(key)
+
+        async def list(self, folder: str) -> list[str]:
+            looked.append(folder)
+            return await super().list(folder)
+
+    async def tool() -> dict[str, Any]:
+        return {"content": "found"}
+
+    async def nothing() -> None:
+        return None
+
+    journal = Journal(Watched(store._objects), "job")
+    turn = await journal.buy(REQUEST, Provider())
+    assert turn.first
+    assert await journal.tool_result(turn, "use_1", tool) == {"content": "found"}
+    assert await journal.aside({**REQUEST, "model": "n"}, nothing, first=True) is None
+    assert looked == []
+    again = await Journal(store, "job").turn(REQUEST, Provider())
+    assert not again.first, "somebody was here before"
 
 
 async def test_who_comes_too_late_to_be_counted_buys_nothing(store: Store) -> None:

@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 from temporalio.exceptions import ApplicationError
 
 from activities.journal import Journal
-from activities.store import Store
+from activities.recent import Recent
+from activities.store import Missing, Store
 from workflows import keys
 from workflows.cipher import Keyring, is_sealed
+from workflows.commands import Orders
 
 OLD, NEW, NAMES = b"o" * 32, b"n" * 32, b"x" * 32
 RING = Keyring("old", {"old": OLD}, NAMES)
@@ -109,17 +111,40 @@ async def test_a_store_that_is_gone_is_a_fault_with_a_remedy(tmp_path: Path) -> 
         (OSError(5, "Input/output error"), "can be reached"),
     ],
 )
-async def test_each_fault_names_what_mends_it(
-    store: Store, monkeypatch: pytest.MonkeyPatch, error: OSError, remedy: str
-) -> None:
+async def test_each_fault_names_what_mends_it(error: OSError, remedy: str) -> None:
     class Broken:
         async def put_async(self, *_: object, **__: object) -> None:
             raise error
 
-    monkeypatch.setattr(store, "_objects", Broken())
     with pytest.raises(ApplicationError, match=remedy) as raised:
-        await store.put_new("key", b"")
+        await Store(Broken()).put_new("key", b"")  # type: ignore[arg-type]
     assert raised.value.type == "storage"
+
+
+async def test_what_never_changes_is_fetched_once(store: Store, tmp_path: Path) -> None:
+    key = await store.save("findings", Orders(paused=True))
+    other = Store.open(str(tmp_path / "store"))
+    assert await other.load(key, Orders) == await store.load(key, Orders)
+    await store.keep_text("sha", "words")
+    assert await other.text("sha") == "words"
+    await store.delete(key)
+    await store.delete("texts/sha")
+    for known in (store, other):
+        assert (await known.load(key, Orders)).paused
+        assert await known.text("sha") == "words"
+    with pytest.raises(Missing):
+        await Store.open(str(tmp_path / "store")).load(key, Orders)
+
+
+def test_what_was_not_asked_for_longest_is_forgotten_first() -> None:
+    recent = Recent(limit=10)
+    recent.remember("a", "A", 4)
+    recent.remember("b", "B", 4)
+    assert recent.recall("a") == "A"
+    recent.remember("c", "C", 4)
+    assert [recent.recall(key) for key in "abc"] == ["A", None, "C"]
+    recent.remember("d", "D", 11)
+    assert [recent.recall(key) for key in "acd"] == [None, None, None], "too large for all of it"
 
 
 ODD = ("..", ".", "../../etc/passwd", "a/../b", "/abs", "a//b", "a\x00b", "a\nb", "x#1", "",
