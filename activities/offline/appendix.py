@@ -13,6 +13,7 @@ from activities.offline.prose import cited, clean, headline, marks
 
 ANSWERED = frozenset({"answered", "contested", "found", "partial"})
 _WORDS = 30
+_MANY = 3
 ABSENT = frozenset({"absent", "no_results"})
 
 
@@ -68,7 +69,12 @@ def gaps_told(brief: JsonObject) -> str:
             reason = str(facet.get("reason") or facet["status"]).partition("; searched ")[0]
             reason = reason.rstrip(". ")
             lines.append(f"- **{label}**, {facet['title']}: {bare(reason)}.")
-    for file in brief.get("unreadable", ()):
+    files = list(brief.get("unreadable", ()))
+    if len(files) > _MANY:
+        # Each is named with its reason in the account of the research.
+        lines.append(f"- **Unreadable files**: {len(files)}, listed at the end of this report.")
+        files = []
+    for file in files:
         lines.append(f"- **Unreadable file**: {bare(file['uri'])} ({bare(file['reason'])}).")
     return "\n".join(dict.fromkeys(lines)) or remark("No gap is known.")
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from activities.offline.language import content_terms
-from activities.offline.lexicon import listed
+from activities.offline.lexicon import GENERIC, listed
 from activities.offline.stemming import stem
 
 
@@ -189,6 +189,17 @@ SHOWN = (
     COSTS, SAFETY, PEOPLE, USERS, ENVIRONMENT, RELIABILITY, RULES, CONTRACTS, SECURITY,
 )  # fmt: skip
 """Sides whose words tell what a document is about; any document speaks of plans and results."""
+
+_GENERAL = frozenset(
+    term for side in (*ALL, CAUSES, EFFECTS, COUNTER) for term in side.vocabulary
+) | {stem(word) for word in (*GENERIC, "drawback", "disadvantage", "downside", "consequence")}
+
+
+def is_general_aspect(part: str) -> bool:
+    """Whether a part of a question names a side of any matter ("costs", "causes"), not a thing."""
+    terms = set(content_terms(part))
+    return bool(terms) and terms <= _GENERAL
+
 
 _AUTHORITATIVE = ("regulation", "study", "dataset", "report", "minutes", "slides", "mail", "note")
 _PLURALS = {"study": "studies", "regulation": "regulations", "dataset": "datasets",

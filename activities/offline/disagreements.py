@@ -10,13 +10,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from activities.offline.passages import Window, is_row, leans, usable
+from activities.offline.coexistence import Side, coexist
+from activities.offline.leaning import leans
+from activities.offline.passages import Window, is_row, usable
 from activities.offline.relevance import Aim
 from activities.offline.scoring import Scored
 from workflows.conflicts import Candidate, candidates
 from workflows.evidence import Claim, Quote
 
-_NEAR, _FAR = 0.3, 0.1
+_NEAR, _NARROWLY, _FAR = 0.3, 0.5, 0.1
 _TIED = 0.3
 """Of the best document's hold on the question: from here on a document is on its subject."""
 _PER_SIDE = 3
@@ -58,13 +60,26 @@ def disagreements(scored: Sequence[Scored], aim: Aim) -> list[Disagreement]:
     found = [
         Disagreement(_sides(candidate, seen), _nearness(candidate, seen, aim, tied))
         for candidate in candidates(claims, dates=dates)
+        if not coexist(candidate.kind, _told(candidate, seen))
     ]
     return sorted((d for d in found if d.nearness > 0), key=lambda d: -d.nearness)
 
 
+def _told(candidate: Candidate, seen: Mapping[str, tuple[Window, Scored]]) -> list[Side]:
+    return [
+        Side(
+            seen[side.claim_ids[0]][0].text,
+            side.value,
+            frozenset(seen[key][0].source_id for key in side.claim_ids),
+            frozenset(seen[key][1].document.title for key in side.claim_ids),
+        )
+        for side in candidate.sides
+    ]
+
+
 def _tied(scored: Sequence[Scored], aim: Aim) -> set[str]:
     held = {
-        s.document.source_id: aim.about(" ".join([s.document.title, *s.document.sentences]))
+        s.document.source_id: aim.at_large(" ".join([s.document.title, *s.document.sentences]))
         for s in scored
     }
     least = _TIED * max(held.values(), default=0.0)
@@ -80,7 +95,7 @@ def _nearness(
     """
     sides = [seen[key] for key in candidate.claim_ids]
     near = max(aim.coverage(w.text, s.document.title, only=aim.core) for w, s in sides)
-    if near >= _NEAR:
+    if near >= (_NARROWLY if aim.narrow else _NEAR):
         return near
     # One narrow question has no subject at large.
     return _FAR if not aim.narrow and any(w.source_id in tied for w, _ in sides) else 0.0

@@ -65,6 +65,29 @@ _SELF_REFERENCE = re.compile(
     r"\b(?:next|following|previous) (?:section|chapter|slide|page)s?\b|future reports will",
     re.I,
 )
+# Words that send the reader elsewhere, or lead up to what stands below: no statement of their own.
+_POINTER = re.compile(
+    r"^(?:please )?(?:see|refer to|consult|visit|check out|have a look at|take a look at|read|cf\.)"
+    r"(?: also)? (?:the|our|this|these|that|section|chapter|appendix|table|figure|below|above|here|"
+    r"\[|[A-Z\"“'])"
+    r"|\b(?:more|further|additional|other|detailed) (?:information|details?|guidance|reading|"
+    r"documentation|resources|examples)\b.{0,60}\b(?:can be found|(?:is|are) (?:available|"
+    r"provided|described|given|listed)|see|refer|found (?:in|at|on|here))\b"
+    r"|\b(?:you (?:may|can|should) (?:also )?(?:refer to?|consult|find (?:more|further|out more)|"
+    r"read (?:more )?about)|refer (?:to )?the (?:\w+ ){0,4}(?:guide|section|documentation|sheet)|"
+    r"(?:see|as (?:described|shown|listed|discussed|explained|outlined|mentioned|noted|defined)|"
+    r"(?:listed|described|shown|outlined|detailed|mentioned|discussed|linked)) "
+    r"(?:in more detail )?(?:above|below|elsewhere|earlier|later|previously)\b)"
+    r"|\bfor (?:more|further|additional|full) (?:details?|information|guidance|context)\b"
+    r"|^(?:the )?following (?:\w+ ){0,3}(?:are|is|shows?|illustrates?|lists?|summar\w+|code|"
+    r"example|table|snippet|list|steps?)\b|^(?:note that )?the following (?:code|example|table|"
+    r"snippet|list|diagram|image|figure|section|steps?)\b"
+    r"|\bthe (?:below|above|following) (?:\w+ ){1,3}because\b"
+    r"|^(?:here|below|above) (?:is|are)\b|\bhere (?:is|are) (?:the|some|a few|an?) |"
+    r"^contact (?:your|the|us|our)\b|^prepared (?:by|for)\b|^(?:amended|superseded) by\b|"
+    r"^\d{1,3}; [A-Z]|^\[[^\[\]]+\]\.?$|^as a side ?note\b|^with (?:[\w.]+ ){1,3}containing\b",
+    re.I,
+)
 # Marks of a program, a command line or a list of requirements.
 _CODE = re.compile(
     r"^[$>%] |^>>> |^#!|=>|->|\(\);|[{}]|==|[<>~]=|\s--?[a-z][\w-]*(?:[= ]|$)|\\\S|</?[a-z]\w*>|"
@@ -73,6 +96,7 @@ _CODE = re.compile(
     r"^(?:INFO|ERROR|WARN(?:ING)?|DEBUG|TRACE|FATAL)\b|"
     r"[\w/-]\.(?:webm|jsx?|tsx?|py|json|ya?ml|toml|md|png|sh|exe|zip)\b"
 )
+_TEMPLATE = re.compile(r"\{%|%\}|\{\{|^(?://|/\*|= note:)")
 _END = re.compile(r"[.!…][\"'”’)\]*_]*$")
 
 
@@ -89,6 +113,7 @@ def states_nothing(text: str) -> bool:
         or "://" in text
         or _COURTESY.search(text)
         or _SELF_REFERENCE.search(text)
+        or _POINTER.search(text)
         or is_code(text)
     )
 
@@ -101,6 +126,8 @@ def is_field(text: str) -> bool:
 @lru_cache(maxsize=20_000)
 def is_code(text: str) -> bool:
     """Words for a machine. Prose may name an option or two; a command has little else."""
+    if _TEMPLATE.search(text):
+        return True
     found = len(_CODE.findall(text))
     if not found:
         return False

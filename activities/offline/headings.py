@@ -12,7 +12,14 @@ from collections.abc import Callable
 
 from activities.offline.grammar import trimmed
 from activities.offline.lexicon import PREPOSITIONS
-from activities.offline.nominals import PLAIN_PASSIVES, PLAIN_VERBS, REPORTED, action, quality
+from activities.offline.nominals import (
+    EFFECTED,
+    PLAIN_PASSIVES,
+    PLAIN_VERBS,
+    REPORTED,
+    action,
+    quality,
+)
 from activities.offline.phrases import content_terms
 
 _BE = r"(?:is|are|was|were)"
@@ -45,6 +52,17 @@ _KNOWN = re.compile(rf"what (?:{_BE} (?:known|said|reported)|is there|there is) 
                     r"(?P<np>.+)", re.I)  # fmt: skip
 _WHAT_IS = re.compile(rf"(?:what|which|who) {_BE} (?P<np>.+)", re.I)
 _WHAT_TOLD = re.compile(rf"(?:what|which) (?P<np>.+?) {_BE}(?: there)?", re.I)
+# "which methods are recommended", "which films were directed by A"
+_WHICH_DONE = re.compile(
+    rf"(?:what|which) (?P<np>.+?) {_BE} (?P<verb>\w+(?:ed|en|wn|ilt|ught))(?P<rest>(?: .+)?)", re.I
+)
+_BROUGHT = re.compile(r"what (?P<verb>\w+s) (?P<np>.+)", re.I)
+_HAPPENS = re.compile(r"what (?:happens|happened|will happen) (?:to|with|in|at|after) .+", re.I)
+_TO_DO = re.compile(
+    r"what (?:do|does|did|should|must|can|will) (?P<np>.+?) (?:have to |need to )?do "
+    r"(?:about|with|for) (?P<what>.+)",
+    re.I,
+)
 _CAUSED = re.compile(r"what (?:caused|causes|led to|drove|drives) (?P<np>.+)", re.I)
 _MEANS = re.compile(r"what (?:does|do|did|would) (?:that|this|it|these) mean (?P<np>.+)", re.I)
 _APPLY = re.compile(r"which (?P<np>.+?) (?:apply|applies|exists?|matter|matters|follow)", re.I)
@@ -112,9 +130,22 @@ def _reported(m: re.Match[str]) -> str | None:
     return f"{owner}' {noun}" if owner.endswith("s") else f"{owner}'s {noun}"
 
 
+def _which_done(m: re.Match[str]) -> str:
+    noun, done = trimmed(m["np"]), m["verb"].lower()
+    return f"{noun} {done}{m['rest']}" if m["rest"] else f"{done} {noun}"
+
+
+def _brought(m: re.Match[str]) -> str | None:
+    noun = EFFECTED.get(m["verb"].lower())
+    return _of(noun, m["np"]) if noun else None
+
+
 _Said = Callable[[re.Match[str]], str | None]
 _HEADED: tuple[tuple[re.Pattern[str], _Said], ...] = (
     (_CAUSED, lambda m: f"causes of {m['np']}"),
+    (_HAPPENS, lambda m: m.group()),
+    (_TO_DO, lambda m: trimmed(m["what"])),
+    (_BROUGHT, _brought),
     (_MEANS, lambda m: f"what it means {m['np']}"),
     (_KNOWN, lambda m: trimmed(m["np"])),
     (_COST, lambda m: f"{_of('costs', m['np'])}{_whom(m['rest'])}"),
@@ -128,6 +159,7 @@ _HEADED: tuple[tuple[re.Pattern[str], _Said], ...] = (
     (_DOES, _does),
     (_REPORTED, _reported),
     (_APPLY, lambda m: trimmed(m["np"])),
+    (_WHICH_DONE, _which_done),
     (_WHAT_IS, lambda m: trimmed(m["np"])),
     (_WHAT_TOLD, lambda m: trimmed(m["np"])),
 )

@@ -92,6 +92,16 @@ REPORTED = _pairs(
 """What somebody does, as a thing of theirs: "what passengers experience"."""
 
 
+EFFECTED = _pairs(
+    """
+    prevents:prevention stops:prevention protects:protection triggers:triggers reduces:reduction
+    improves:improvement limits:limits controls:control governs:governance replaces:replacement
+    supports:support funds:funding finances:financing threatens:threats determines:determinants
+    """
+)
+"""What brings something about, as a thing: "what prevents fires"."""
+
+
 def quality(adjective: str) -> str | None:
     """The noun for being so; None for a word that is no adjective as far as one can see."""
     word = adjective.lower()

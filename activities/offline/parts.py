@@ -44,6 +44,11 @@ def named_parts(
     return [named_draft(aspect, view, documents) for aspect in split]
 
 
+_WHOLE = re.compile(
+    r"(?:(?:how|what|which|who|when|where|why)(?: (?:many|much|long|often|\w+))? (?:do|does|did|is|"
+    r"are|was|were|has|have|had|can|could|will|would|should)|who \w+ed|what happen(?:s|ed))\b",
+    re.I,
+)
 _RESERVED = 3
 """Places kept for what the documents show and the question does not name."""
 _MUCH = 4
@@ -97,6 +102,7 @@ def _completed(question: Question, view: Landscape) -> list[Aspect]:
 def named_draft(aspect: Aspect, view: Landscape, documents: Documents | None = None) -> Draft:
     title = heading(aspect.text) if aspect.asks else aspect.text.strip(" ?.")
     title = (title[0].upper() + title[1:])[:110]
+    title += "?" * bool(aspect.asks and _WHOLE.match(title) and len(title) < 100)
     members = view.holding(phrase_of(aspect))
     if aspect.asks:
         parts = re.split(r",\s*|\s+and\s+", title)

@@ -14,11 +14,16 @@ from functools import lru_cache
 
 from activities.offline.conversation import Hit
 from activities.offline.cues import addresses_machine
-from activities.offline.furniture import is_field, states_nothing
+from activities.offline.furniture import is_code, is_field, states_nothing
 from activities.offline.language import capitalised, words
+from activities.offline.leaning import leans
+from activities.offline.predicates import is_fragment
+from activities.offline.residue import plain, unglued
 
 LONGEST_WINDOW = 85
 """Words. A claim longer than this is a page, not a statement."""
+_TITLED = 0.6
+"""The share of capitalised words from which a line without a verb is the name of something."""
 _DANGLING = 0.5
 """What is left of a statement's worth where what it points at cannot be quoted with it."""
 
@@ -39,60 +44,21 @@ _VAGUE = re.compile(
     r"underlin\w+)\b",
     re.I,
 )
-_LEANS = re.compile(
-    r"^(?:(?:on|in|at|for|with|by|from|of|after|before|during|under|to|besides|despite) "
-    r"(?:this|that|these|those|such|both|it|them)\b(?! (?:year|quarter|month|week|country))|"
-    r"(?:when|if|as|because|since|while|once|where) (?:it|they|he|she|this|that|these|those)\b|"
-    r"(?:it|its|they|their|them|he|his|she|her|this|that|these|those|such|both|neither|"
-    r"the (?:latter|former|same|results?|figures?|number|rate|increase|decrease|reduction|"
-    r"improvement|change|rest|remainder|sum|amount|total|estimate|excess)\b(?! of| for| in)|"
-    r"as a result|consequently|therefore|thus|hence|accordingly|similarly|likewise|instead|"
-    r"however|nevertheless|conversely|by contrast|in contrast|for (?:example|instance)|"
-    r"in (?:turn|addition|other words)|additionally|moreover|furthermore|also|meanwhile|then|"
-    r"another|others|one of (?:them|these)|here|there (?:it|they)|of which|"
-    r"(?:the )?(?:first|second|third)(?: one)? (?:is|was|has|says)|"
-    r"and|but|so|or|yet|who|which)\b)",
-    re.I,
-)
-# "In 2024 the company had five, among them …": five what stands in the sentence before.
-_BARE_COUNT = re.compile(
-    r"\b(?:had|has|were|was|saw|recorded|counted|made) "
-    r"(?:two|three|four|five|six|seven|eight|nine|ten|\d+)(?:[,;](?!\d)|\.$)",
-    re.I,
-)
-_TIMED_THIS = re.compile(
-    r"^(?:this|that|these|those) (?:year|quarter|month|week|summer|winter|spring|autumn|decade)\b",
-    re.I,
-)
-_MARKS = re.compile(
-    r"^(?:[-*+•·▪◦‣●○■□➢✓>#|]+|\(?\d{1,2}[.)]|\([a-z]\)|[a-z]\)|§ ?\d+[.\d]*|"
-    r"\d{1,2}(?:\.\d{1,2}){1,3}\.?(?= [A-Z][a-z ])|(?:DECISION|ACTION|NOTE|NB|N\.B\.):)\s+"
-)
-# Residue of Markdown, reStructuredText, HTML and wikis.
-_EMPHASIS = re.compile(
-    r"\*\*|(?<!\w)__(?=\w)|(?<=\w)__(?!\w)|`|(?<!\w)\*(?=\w)|(?<=[\w.,!?])\*(?!\w)|"
-    r"\[\^[\w-]+\]:?|(?<!\w):(?!rfc|pep)[a-z]+:(?=[\w/`])|(?<=\w)_+(?=[\s,.;:)]|$)|"
-    r"!?\[([^\]]+)\]\([^)]*\)"
-)
-# Quotation marks as typewriters have them, and marks set off by a space.
-_TYPED = re.compile(r"(``\s*|\s*'')|\s+[,.;:!?](?=\s|$)")
-_TAG = re.compile(r"</?[a-z]\w*(?: [^<>]*)?/?>")
-_NUMBERED = re.compile(r"(?<!\w):(rfc|pep):`?(?=\d)")
-_STRESSED = re.compile(r"(?<!\w)_([^_\s](?:[^_]*[^_\s])?)_(?!\w)")
-_EDIT = re.compile(r"^.{0,80}?\[ ?edit ?\]\s*(?=[A-Z\"“])|\s*\[ ?edit ?\]")
-# "The Wall The Wall is a film", "Rome (city) Rome is": the title of the page, glued to its text.
-_DOUBLED = re.compile(r"^(.{3,80}?)(?: \([^()]{2,60}\))? (?=\1\b)")
-_GLUED = re.compile(
-    r"^(?:(?:[A-Z][\w&’'/-]*|and|of|for|the|in|to|with|on|&|-|–)[:,]?\s+){3,12}?"
-    r"(?=(?:In|The|As|Our|We|By|This|At|To|For|With|During|An|A|Since|From|While|Through|Over)\s+"
-    r"[a-z0-9Q])"
-)
 _FIGURE = re.compile(
     r"[$€£¥]\s?\d|\d[\d.,]*\s?(?:%|percent|per cent|million|billion|thousand|bn|[kmgt]wh?\b|x\b)|"
-    r"\d[\d,.]*\d|\b\d+\b",
+    r"\d[\d,.]*\d|\b\d+\b|"
+    r"\b(?:one|two|three|four|five|six|seven|eight|nine|ten|twenty|fifty) "
+    r"(?:per cent|percent|hundred|thousand|million|billion)\b",
     re.I,
 )
 _YEAR = re.compile(r"\b(?:1[5-9]|20)\d\d\b|\bQ[1-4]\b|\bH[12]\b|\b\d{1,2}:\d\d\b")
+# "SF-182", "Rule #9", "SHA-256", "step 3": which one, not how many.
+_NUMBER_AS_NAME = re.compile(
+    r"\b(?!(?:EUR|USD|GBP|CAD|AUD|CHF|US)\d)[a-z]+-?\d[\w./-]*|#\d+|"
+    r"\b(?:rule|rfc|section|step|page|article|figure|table|chapter|part|level|appendix|play|"
+    r"version|item|option|case|form|no\.) \(?\d[\d.]*",
+    re.I,
+)
 _DATED = re.compile(r"\b\d{1,2}(?:st|nd|rd|th)? (?=[A-Z][a-z]{2,8}\b)|\b[A-Z][a-z]{2,8} \d{1,2}\b")
 _LABELLED = re.compile(r"^[\w/.-]+(?: [\w/.-]+){0,2}: ")
 _END = re.compile(r"[.!…][\"'”’)\]*_]*$")
@@ -213,7 +179,7 @@ def usable(sentence: str) -> float:
     if count < 4 or is_field(text) or addresses_machine(text):
         return 0.0
     if is_row(text):
-        return 0.8 if figures(text) and count <= 120 else 0.3
+        return 0.8 if figures(text) and count <= 60 and not is_code(text) else 0.2
     if states_nothing(text) or is_heading(sentence):
         return 0.0
     if count > 16 and _capitals(text) > 0.8:
@@ -234,6 +200,10 @@ def usable(sentence: str) -> float:
         score *= 0.6
     if not _END.search(text) and count < 12 and not figures(_DATED.sub(" ", text)):
         score *= 0.4
+    if is_fragment(text):
+        # A figure makes a telegram of it: "Revenue up 12% on the year".
+        titled = _capitals(text) > _TITLED
+        score *= 0.85 if figures(text) and not titled else 0.25
     if is_labelled(text):
         # "Value: EUR 24.7 million" does not say of what.
         score *= 0.7
@@ -278,39 +248,11 @@ def is_row(sentence: str) -> bool:
 
 
 @lru_cache(maxsize=20_000)
-def leans(sentence: str) -> bool:
-    """Whether a sentence says what it is about only together with the one before it."""
-    text = plain(sentence)
-    return bool(_BARE_COUNT.search(text)) or (
-        bool(_LEANS.match(text)) and not _TIMED_THIS.match(text)
-    )
-
-
-@lru_cache(maxsize=20_000)
 def figures(sentence: str) -> int:
-    """How many figures a sentence gives; years and quarters alone measure nothing."""
-    return len(_FIGURE.findall(_YEAR.sub(" ", sentence)))
+    """How many figures a sentence gives; years and numbers that name things measure nothing."""
+    return len(_FIGURE.findall(_YEAR.sub(" ", _NUMBER_AS_NAME.sub(" ", sentence))))
 
 
 def is_labelled(text: str) -> bool:
     """A line that opens with a label or a number of its own: "Value: …", "2025/04-3: …"."""
     return bool(_LABELLED.match(text))
-
-
-def unglued(text: str) -> str:
-    """The sentence without a heading that lost its line break: "Next Steps In 2024 we …"."""
-    found = _GLUED.match(text)
-    if found and sum(word[0].isupper() for word in found.group().split()) >= 3:
-        return text[found.end() :]
-    return text
-
-
-@lru_cache(maxsize=20_000)
-def plain(sentence: str) -> str:
-    """The sentence without list marks and Markdown residue, white space folded."""
-    text = _TYPED.sub(lambda m: '"' if m.lastindex else m[0].strip(), _TAG.sub(" ", sentence))
-    text = " ".join(text.split())
-    text = _NUMBERED.sub(lambda m: f"{m[1].upper()} ", text)
-    text = _EDIT.sub("", _EMPHASIS.sub(r"\1", _STRESSED.sub(r"\1", text)))
-    text = _MARKS.sub("", text.strip()).strip()
-    return _DOUBLED.sub("", text) if text[:1].isupper() else text

@@ -8,6 +8,7 @@ for a comparison, costs and risks for a decision). A narrow fact is one facet.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -52,6 +53,10 @@ _FIRST_LOOK = 80
 _PLACES = 3
 """Kept for what the documents show and the question does not name."""
 _SOME = 5
+
+
+_ASKS = re.compile(r"(?:how|who|where|when) (?:do|does|did|is|are|was|were|has|have)\b", re.I)
+""" "How does A get B?": a question of its own, not a matter to be surveyed."""
 
 
 def plan(conversation: Conversation) -> UseTools | Reply:
@@ -156,13 +161,14 @@ def _drafts(
         return stretches + named
     if question.kind is QuestionKind.CAUSE:
         kept = named + explaining(question, view, named)
-        room = (min(target, _SOME) if question.closed else target) - len(kept)
+        room = 0 if question.closed else target - len(kept)
         kept += _shown(question, view, documents, kept)[: max(room, 0)]
     elif question.closed and question.kind is QuestionKind.OVERVIEW:
         return named  # the list is what is asked for
     else:
         kept = _surveyed(question, view, documents, named, target, most)
-    enough = one_side(question) and kept
+    asked = len(documents) > SMALL and any(draft.asks for draft in kept)
+    enough = (one_side(question) or question.closed or asked) and kept
     return kept if enough else kept + _spare(question, view, documents, kept, target)
 
 
@@ -178,9 +184,14 @@ def _surveyed(
     kept = list(named)
     if not named and one_side(question):
         kept = [named_draft(Aspect(trimmed(question.subject)), view, documents)]
-    if question.kind is QuestionKind.DECISION:
+    elif not named and len(documents) > SMALL and _ASKS.match(question.text):
+        kept = [fact(question)]  # in a large folder its sides are other matters' sides too
+    # "How should A be done, and who does it?" wants that told, not weighed.
+    if question.kind is QuestionKind.DECISION and not (question.closed and named):
         kept = core_parts(question, view, named) + kept
         kept += deciding(question, view, kept)[: max(most - _PLACES - len(kept), 0)]
+    if question.closed:
+        return kept  # the list is what is asked for
     # Named parts may fill the target; what the documents show has places of its own.
     room = min(most, max(target, len(kept) + _PLACES)) - len(kept)
     kept += subdomains(question, view, documents, kept, room, most - len(kept))

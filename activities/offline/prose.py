@@ -11,7 +11,8 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from activities.offline.passages import figures, is_row, plain
+from activities.offline.passages import figures, is_row
+from activities.offline.residue import plain
 from workflows.evidence import AUTHORITY
 
 _REFERENCE = re.compile(r"\s?\[ ?(?:\d{1,5}(?:[,;–-]\s?\d{1,5})*|citation needed|note \d+) ?\]")
@@ -21,10 +22,12 @@ _NOT_A_PERSON = re.compile(r"\b(?:the US|U\.S\.|US\$?|Part I|Phase I|World War I
 # A name with underscores is a program's; bare, Markdown would take it for emphasis.
 _UNDERSCORED = re.compile(r"[\w./:-]*_[\w./:-]*(?:\(\))?")
 _CONNECTIVE = re.compile(
-    r"^(?:however|additionally|moreover|furthermore|in addition|also|meanwhile|therefore|thus|"
-    r"hence|consequently|as a result|accordingly|similarly|likewise|for (?:example|instance)|"
-    r"in fact|indeed|notably|importantly|finally|overall|in particular|specifically|"
-    r"nevertheless|that said|by contrast|in contrast|conversely|on the other hand),\s+",
+    r"^(?:however|alternatively|first(?:ly)?|second(?:ly)?|third(?:ly)?|lastly|in short|"
+    r"for this reason|of course|additionally|moreover|furthermore|in addition|also|meanwhile|"
+    r"therefore|thus|hence|consequently|as a result|accordingly|similarly|likewise|"
+    r"for (?:example|instance)|in fact|indeed|notably|importantly|finally|overall|in particular|"
+    r"specifically|nevertheless|that said|by contrast|in contrast|conversely|"
+    r"on the other hand),\s+",
     re.I,
 )
 _PAIR = re.compile(r"\s*([^:;]{1,60}?):\s*(.+?)(?=;\s[^:;]{1,60}:\s|;?\.?\s*$)")
@@ -146,14 +149,13 @@ def _naming(title: str, source: Mapping[str, object]) -> str:
         "study": "The study",
         "report": "The report",
         "regulation": "The regulation",
-        "dataset": "The data set",
     }.get(kind, "The document")
     return f"{noun} “{title}”"
 
 
 def headline(title: str) -> str:
     """A source's title as it can stand in a sentence."""
-    return _REFERENCE.sub("", title).replace("“", "'").replace("”", "'").strip()
+    return _REFERENCE.sub("", plain(title)).replace("“", "'").replace("”", "'").strip()
 
 
 def _inner(text: str) -> str:

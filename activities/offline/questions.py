@@ -34,8 +34,9 @@ _COMPARES = re.compile(
     re.I,
 )
 _DECIDES = re.compile(
-    r"\bshould\b|\bwhether (?:or not )?to\b|\bworth\b|\brecommend|\bdeci(?:de(?!s)|sion)|\badvis|"
-    r"\bbusiness case\b|\bpros and cons\b|\bbest (?:option|choice|way|approach|course)\b|"
+    r"\bshould\b|\bwhether (?:or not )?to\b|\bworth\b|\brecommend(?!ed\b)|"
+    r"\bdeci(?:de(?!s)|sion(?!s))|\badvis|\bbusiness case\b|\bpros and cons\b|"
+    r"\bbest (?:option|choice|way|approach|course)\b|"
     r"\bhow (?:can|could|might|may) (?!\w+ (?:\w+ )?be\b)|"
     r"\b(?:what|which) (?:[\w-]+ ){0,3}(?:strateg\w+|measures?|steps?|actions?|options?)\b.*"
     r"\b(?:can|could|should|would|might)\b",
@@ -46,8 +47,8 @@ _TELLS_TIME = re.compile(
     r"\bover (?:time|the (?:years|decades|past|last|course))\b|\b(?:sequence|course) of events\b|"
     r"\bfrom (?:\w+ )?\d{4} (?:to|until|till|through|onwards?)\b|\bbetween \d{4} and \d{4}\b|"
     r"\bsince (?:\w+ )?\d{4}\b|\b\d{4}\s?[–-]\s?\d{4}\b|"
-    r"\bhow (?:did|has|have|had|was|were) .*\b(?:develop|chang|evolv|progress|unfold|come about|"
-    r"came about|grow|grown|shift)\w*",
+    r"\bhow (?:did|has|have|had|was|were) .*\b(?:develop|chang|evolv|progress|unfold|come (?:about|"
+    r"into)|came (?:about|into)|grow|grown|shift)\w*",
     re.I | re.S,
 )
 _EXPLAINS = re.compile(
@@ -158,7 +159,8 @@ def listing(items: Sequence[str], word: str = "and") -> str:
 
 def read_question(text: str) -> Question:
     text = " ".join(text.split()) if "\n" not in text.strip() else text.strip()
-    listed = [item for item in question_aspects(text) if not _YEAR.fullmatch(item)]
+    told = _TELLS.sub("", text, count=1) if _TELLS.match(text) else text
+    listed = [item for item in question_aspects(told) if not _YEAR.fullmatch(item)]
     aspects = tuple(_aspect(item) for item in listed)
     things = compared(text)
     kind = _kind(text, aspects, things)
@@ -170,12 +172,17 @@ def read_question(text: str) -> Question:
     spans = _spans_of_subject(text, aspects, things)
     matter = matter_of(text) if kind is QuestionKind.DECISION and not _TO_KNOW.search(text) else ""
     closed = _closed(text, aspects, spans)
-    core = _TELLS.sub("", text, count=1) if _TELLS.match(text) else text
-    return Question(text, kind, listing(spans), spans, aspects, things, years, core, matter, closed)
+    return Question(text, kind, listing(spans), spans, aspects, things, years, told, matter, closed)
 
 
 def _closed(text: str, aspects: Sequence[Aspect], spans: Sequence[str]) -> bool:
-    """ "What do A, B and C cost?", "the costs and risks of D"; not "D: A, B and C"."""
+    """ "What do A, B and C cost?", "the costs and risks of D"; not "D: A, B and C".
+
+    So are questions put side by side, "How is A done, and who pays for it?", unless one of them
+    asks for all that is known.
+    """
+    if len(aspects) > 1 and all(a.asks for a in aspects):
+        return not (_OPEN.search(text) or _ANYTHING.search(text) or _OPENS.match(text))
     if len(aspects) < 2 or any(a.asks for a in aspects) or _OPEN.search(text):
         return False
     last = text.rfind(aspects[-1].text)
@@ -187,6 +194,16 @@ _OPEN = re.compile(
     r"[:–—;\n]|\b(?:including|such as|for example|for instance|e\.g|especially|above all|"
     r"in particular|not least|among other)",
     re.I,
+)
+
+
+_ANYTHING = re.compile(
+    r"\b(?:known|know|said|reported|learn|overview|summary|situation|state of|"
+    r"about (?:it|this|them)|being done|we|our|us)\b",
+    re.I,
+)
+_OPENS = re.compile(
+    r"(?:before|after|given|in (?:light|view|response)|based on|as|for|if|when)\b", re.I
 )
 
 

@@ -14,11 +14,13 @@ from functools import lru_cache
 from math import log, sqrt
 from types import MappingProxyType
 
+from activities.offline.dimensions import is_general_aspect
 from activities.offline.language import (
     STOP,
     capitalised,
     content_terms,
     noun_phrases,
+    question_aspects,
     similarity,
     words,
 )
@@ -43,6 +45,7 @@ _REASON = re.compile(
     re.I,
 )
 _DATE = re.compile(r"\b(?:1[5-9]|20)\d\d\b")
+_SPAN = re.compile(r"((?:1[5-9]|20)\d\d)(?:–((?:1[5-9]|20)\d\d))?(?=:|$)")
 _SAME_QUESTION = 0.9
 _QUOTED = re.compile(r"[\"“]([^\"”]{2,80})[\"”]")
 # "What sport …", "which country …": the answer is one, and seldom says so.
@@ -50,6 +53,10 @@ _ANSWER_KIND = re.compile(
     r"\b(?:what|which)\s+([a-z]+)\s+(?:is|are|was|were|did|does|do|has|have|can)\b", re.I
 )
 _JOINT = re.compile(r"\s+(?:and|or|versus|vs\.?)\s+|\s*[,;/&]\s*", re.I)
+_MANY = 60
+"""A folder of fewer documents has one subject, named or not; a larger one has many."""
+_AT_LARGE = 0.5
+"""What it counts that a passage's document names the subject, and the passage does not."""
 _SAID_ELSEWHERE = 0.55
 """What a term in the title or heading counts for the sentences under it."""
 
@@ -68,6 +75,8 @@ class Aim:
     phrases: tuple[str, ...]
     subject: Mapping[str, float]
     """The whole question's terms and their weights."""
+    topic: Mapping[str, float]
+    """The same without parts that any matter has: "causes and effects of A" is about A."""
     named: frozenset[str]
     """Terms that stand in the ask only as part of names: whom it is about, not what."""
     names: tuple[str, ...]
@@ -80,6 +89,12 @@ class Aim:
     acronyms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Initials of the ask's phrases, and the terms they stand for."""
     _matches: dict[str, tuple[tuple[str, float], ...]] = field(default_factory=dict)
+
+    @property
+    def span(self) -> tuple[int, int] | None:
+        """The years of a facet that is a period: "2019–2021: the well"."""
+        found = _SPAN.match(self.title)
+        return (int(found[1]), int(found[2] or found[1])) if found else None
 
     @property
     def core(self) -> tuple[str, ...]:
@@ -142,10 +157,24 @@ class Aim:
         return held / total
 
     def about(self, text: str) -> float:
-        """The share of the whole question's weight that a text holds."""
-        total = sum(self.subject.values())
-        roots = _roots(text)
-        return sum(w for t, w in self.subject.items() if t in roots) / total if total else 0.0
+        """The share of the weight of what the question is about that a text holds."""
+        return _share(self.topic, _roots(text))
+
+    def at_large(self, text: str) -> float:
+        """The same for the whole question, its general parts among it."""
+        return _share(self.subject, _roots(text))
+
+    def strays(self, text: str, held: float) -> float:
+        """How far a passage is from the question's subject, where that is a rare one.
+
+        0 where it names the subject, or where every document does; towards 1 where the subject is
+        one of many and the passage, in a document that holds the share `held` of it, does not.
+        """
+        if self.documents < _MANY:
+            return 0.0
+        apart = {t: w for t, w in self.topic.items() if t not in self.own}
+        rare = max(apart.values(), default=0.0)
+        return rare * (1 - max(_share(apart, _roots(text)), _AT_LARGE * held))
 
     def speaks_of(self, text: str) -> bool:
         """Whether a text names the thing that a narrow question is about."""
@@ -226,6 +255,7 @@ def aim_at(
     quoted = set(_QUOTED.findall(ask))
     names = tuple(_bare_name(name) for name in called if " " in name or name in quoted)
     names = names or tuple(_bare_name(name) for name in called)
+    subject = {t: _told_weight(t, known, documents) for t in sorted(shared) if not t.isdigit()}
     return Aim(
         title=title,
         ask=ask,
@@ -233,7 +263,10 @@ def aim_at(
         own=own,
         surface=surface,
         phrases=phrases,
-        subject={t: _told_weight(t, known, documents) for t in sorted(shared) if not t.isdigit()},
+        subject=subject,
+        topic={t: rarity(known.get(t), documents) for t in _topic(question, subject)}
+        if documents >= _MANY
+        else subject,
         named=frozenset(named),
         names=names,
         narrow=bool(names) and similarity(question, ask) >= _SAME_QUESTION,
@@ -242,6 +275,18 @@ def aim_at(
         documents=documents,
         acronyms=_acronyms(ask),
     )
+
+
+def _topic(question: str, subject: Iterable[str]) -> list[str]:
+    parts = [part for part in question_aspects(question) if is_general_aspect(part)]
+    general = {term for part in parts for term in content_terms(part)}
+    left = [term for term in subject if term not in general | FILLER | ACTS]
+    return left or list(subject)
+
+
+def _share(weights: Mapping[str, float], roots: frozenset[str]) -> float:
+    total = sum(weights.values())
+    return sum(w for t, w in weights.items() if t in roots) / total if total else 0.0
 
 
 def _told_weight(term: str, frequency: Mapping[str, int], documents: int) -> float:

@@ -22,12 +22,9 @@ from activities.offline.language import (
     words,
 )
 from activities.offline.lexicon import GENERIC, STOP
-from activities.offline.passages import (
-    gather,
-    is_row,
-    plain,
-)
+from activities.offline.passages import gather, is_row
 from activities.offline.relevance import Aim, aim_at
+from activities.offline.residue import plain
 from activities.offline.scoring import (
     GOOD,
     USELESS,

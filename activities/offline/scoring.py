@@ -33,8 +33,11 @@ _WHOLE = {0: 1.0, 1: 0.5, 2: 0.75, 3: 0.62, 4: 0.5}
 _LOOSE = 0.5
 """What is left of a window's worth where its document has nothing of the question's subject."""
 
+_ADRIFT = 0.6
+"""What a passage loses that has nothing of the question's own subject."""
 _BESIDE = 0.25
 """What is left of a statement that itself says it has nothing to do with the matter."""
+_TIMELY = 0.3
 _DEVOTED = 0.6
 """A title that holds this much of what is distinctive is that of a document on the matter."""
 _BARE = 4
@@ -77,18 +80,22 @@ def score(documents: list[Document], aim: Aim) -> list[Scored]:
         return _sorted(Scored(d, 0.0, reason, ()) for d in documents)
     # A facet's words in a document on another subject are another subject's.
     tied = {source_id: min(1.0, share / most / _TIED) for source_id, share in about.items()}
-    first = _sorted(_scored(d, aim, _NONE, tied[d.source_id]) for d in documents)
+    first = _sorted(
+        _scored(d, aim, _NONE, tied[d.source_id], about[d.source_id]) for d in documents
+    )
     bridges = _bridges(first, aim)
     if not bridges:
         return first
-    return _sorted(_scored(d, aim, bridges, tied[d.source_id]) for d in documents)
+    return _sorted(
+        _scored(d, aim, bridges, tied[d.source_id], about[d.source_id]) for d in documents
+    )
 
 
 def _sorted(scored: Iterator[Scored]) -> list[Scored]:
     return sorted(scored, key=lambda s: (-s.score, s.document.source_id))
 
 
-def _scored(document: Document, aim: Aim, bridges: Bridges, tied: float) -> Scored:
+def _scored(document: Document, aim: Aim, bridges: Bridges, tied: float, about: float) -> Scored:
     authority = AUTHORITY.get(document.kind, 0.5)
     lent = _lent(document.title, bridges)
     linked = bool(lent) or aim.titled(document.title) or aim.speaks_of(_said(document))
@@ -102,7 +109,7 @@ def _scored(document: Document, aim: Aim, bridges: Bridges, tied: float) -> Scor
         if apart
         else [
             (round(window.quality * worth * (_LOOSE + (1 - _LOOSE) * tied), 4), window)
-            for window, worth in _on_topic(document, aim, authority, lent)
+            for window, worth in _on_topic(document, aim, authority, lent, about)
         ]
     )
     # Of a table's rows that serve alike, the latest come first.
@@ -128,7 +135,7 @@ def _said(document: Document) -> str:
 
 
 def _on_topic(
-    document: Document, aim: Aim, authority: float, lent: Mapping[str, float]
+    document: Document, aim: Aim, authority: float, lent: Mapping[str, float], about: float
 ) -> Iterator[tuple[Window, float]]:
     """The windows that hold enough of what is distinctive, each with its worth."""
     whole = " ".join(document.sentences)
@@ -137,7 +144,9 @@ def _on_topic(
     parts = [
         part
         for part in aim.parts
-        if named or aim.coverage(whole, document.title, part, lent) >= _WHOLE.get(len(part), 0.4)
+        if named
+        or aim.span
+        or aim.coverage(whole, document.title, part, lent) >= _WHOLE.get(len(part), 0.4)
     ]
     if not parts:
         return
@@ -150,6 +159,8 @@ def _on_topic(
     counted = named and "number" in aim.wants
     spoken_of = " ".join(aim.names) if counted else ""
     for window in windows(document):
+        if aim.span and not _within(aim.span, window.text, document.date):
+            continue
         # Where a number is asked of a thing, a document that names it speaks of it throughout.
         around = f"{document.title} {window.heading} {spoken_of}"
         related = named or any(
@@ -158,10 +169,14 @@ def _on_topic(
         )
         # In a document about the ask, a figure near one of its words is on topic.
         related = related or (devoted >= 0.5 and figures(window.text) > 0)
+        # A period asks for whatever the question asks for, in its years.
+        timely = aim.span is not None and aim.about(window.text) >= _TIMELY
+        related = related or timely
         said = aim.matches(window.text).keys()
         # What a document on the very matter measures is on it, whatever its words.
         stated = len(window.text.split()) > _BARE
         own = (devoted >= _DEVOTED or counted) and stated and figures(window.text) > 0
+        own = own or timely
         if not related or not (own or said - (lent if not devoted else ())):
             continue
         if (
@@ -180,7 +195,16 @@ def _on_topic(
             + 0.03 * len(periods(window.text) & asked)
             + 0.1 * any(name in f"{around} {window.text}".lower() for name in aim.names)
         )
+        if not (named or lent):
+            worth *= 1 - _ADRIFT * aim.strays(f"{around} {window.text}", about)
         yield window, worth * (_BESIDE if denies_relation(window.text, aim.ask) else 1.0)
+
+
+def _within(span: tuple[int, int], text: str, date: str | None) -> bool:
+    """Whether a text speaks of years of a period, or, where it names none, was written in it."""
+    years = [int(year) for year in periods(text) if year.isdigit()]
+    years = years or ([int(date[:4])] if date and date[:4].isdigit() else [])
+    return not years or any(span[0] <= year <= span[1] for year in years)
 
 
 def _reason(document: Document, aim: Aim, usable: bool, measured: bool, ordered: bool) -> str:

@@ -23,6 +23,7 @@ from activities.offline.topicality import SMALL
 from workflows.plan import QuestionKind
 
 _FEW = 12
+_LARGE = 100
 _NAMED_BY = 0.4
 _NAMED_TOO = 0.15
 _NEAR = 0.45
@@ -108,7 +109,9 @@ def _stands(candidate: _Candidate, seen: set[str], documents: Documents) -> bool
         return False
     # A theme must be the matter's own; a side is known to be one of any matter.
     usual = 0.85 * documents.nearness(documents.weight)
-    if near < (_SIDE_NEAR if candidate.is_side else max(_NEAR, usual)):
+    # In a large folder it is a side of other matters as well.
+    own = candidate.is_side and len(documents) < _LARGE
+    if near < (_SIDE_NEAR if own else max(_NEAR, usual)):
         return False
     if few:
         return worth >= 1.0

@@ -12,8 +12,10 @@ from functools import lru_cache
 from activities.offline.appendix import ABSENT, ANSWERED, listed, remark
 from activities.offline.conversation import JsonObject
 from activities.offline.disputes import Disputes, in_order
+from activities.offline.gist import Gist
 from activities.offline.language import capitalised, content_terms, sentences, similarity
-from activities.offline.passages import figures, is_labelled, is_row, leans, substance
+from activities.offline.leaning import leans
+from activities.offline.passages import figures, is_labelled, is_row, substance
 from activities.offline.prose import Cited, clean, headline, opened, speaks_as_we, told
 from activities.offline.relevance import measured
 from workflows.report import CITATION
@@ -24,12 +26,15 @@ _LONG = 32
 _ENOUGH = 4
 _FEW = 3
 _REPEATED = 0.6
-_WEAK = 0.68
-"""Of the best sentence's worth: what is worth less has no place in the summary."""
+_WEAK, _POOR = 0.68, 0.55
+"""Of the best sentence's worth: what is worth less has no place in the summary, or, where the
+question names its part, hardly one."""
+_NEAR, _NEARER, _AS_GOOD = 0.25, 0.5, 0.75
+"""Of the most that a sentence tells of the question."""
 
 
-def summary(brief: JsonObject, claims: Sequence[Cited], disputes: Disputes) -> str:
-    chosen = _leading(brief, claims, disputes)
+def summary(brief: JsonObject, claims: Sequence[Cited], disputes: Disputes, gist: Gist) -> str:
+    chosen = _leading(brief, claims, disputes, gist)
     sources: dict[int, Mapping[str, object]] = {int(s["n"]): s for s in brief.get("sources", ())}
     named: set[str] = set()
     lines: list[str] = []
@@ -56,7 +61,9 @@ def _with_others(line: str, others: str) -> str:
 def _remarks(brief: JsonObject, told_of: Sequence[str]) -> list[str]:
     remarks = []
     # What the sentences above have told of is not told again.
-    untold = [f"“{headline(c['about'])}”" for c in in_order(brief) if c["id"] not in told_of]
+    untold = [
+        f"“{headline(c['about']).rstrip('. ')}”" for c in in_order(brief) if c["id"] not in told_of
+    ]
     if untold:
         disputed = len(brief["contradictions"])
         points = listed(untold) if len(untold) < _FEW else f"{disputed} points"
@@ -75,10 +82,13 @@ def _inside(titles: Sequence[str]) -> list[str]:
     return [f"“{title}”" if " " in title else title for title in titles]
 
 
-def _leading(brief: JsonObject, claims: Sequence[Cited], disputes: Disputes) -> list[Cited]:
+def _leading(
+    brief: JsonObject, claims: Sequence[Cited], disputes: Disputes, gist: Gist
+) -> list[Cited]:
     """For each part of the question the sentence that answers it best, in the question's order."""
     order = {f["id"]: f for f in brief["facets"]}
     question = str(brief["question"])
+    titles = {int(s["n"]): str(s.get("title", "")) for s in brief.get("sources", ())}
     ranked: list[tuple[float, Cited]] = []
     for claim in claims:
         if is_row(claim.text):
@@ -87,23 +97,40 @@ def _leading(brief: JsonObject, claims: Sequence[Cited], disputes: Disputes) -> 
         asked = f"{facet.get('title', '')} {facet.get('question', '')}"
         line = _one_sentence(claim, frozenset(content_terms(f"{asked} {question}")))
         short = Cited(**{**claim.__dict__, "text": line})
-        ranked.append((worth(short, asked, question, disputes), short))
+        ranked.append((worth(short, asked, gist, disputes, titles), short))
     answering = [pair for pair in ranked if _answers(pair[1], order, question)]
     ranked = answering or ranked
+    told = {c.id: gist.share(c.text, titles.get(c.cite[0], "")) for _, c in ranked}
+    most = max(told.values(), default=0.0)
+    asked_for = set(content_terms(question))
+    ranked = [
+        (value, c)
+        for value, c in ranked
+        # A part that the question does not name speaks in the summary only of the question.
+        if told[c.id] >= most * (_NEAR if _named(order.get(c.facet_id), asked_for) else _NEARER)
+    ]
     ranked.sort(key=lambda pair: (-pair[0], pair[1].id))
     chosen: list[Cited] = []
     for facet_id in order:
         own = ((w, c) for w, c in ranked if c.facet_id == facet_id and _new(c, chosen, disputes))
         value, best = next(own, (0.0, None))
-        if best and value >= _WEAK * ranked[0][0]:
+        floor = _POOR if _named(order[facet_id], asked_for) else _WEAK
+        if best and value >= floor * ranked[0][0]:
             chosen.append(best)
     for value, claim in ranked:
+        if len(order) == 1 and told[claim.id] < _AS_GOOD * told[ranked[0][1].id]:
+            continue  # the answer to one narrow question needs no company
         if len(chosen) >= min(_ENOUGH, 2 * len(order)) or value < _WEAK * ranked[0][0]:
             break
         if claim not in chosen and _new(claim, chosen, disputes):
             chosen.append(claim)
     place = {facet_id: i for i, facet_id in enumerate(order)}
     return sorted(chosen, key=lambda c: place.get(c.facet_id, len(place)))
+
+
+def _named(facet: JsonObject | None, asked_for: set[str]) -> bool:
+    """Whether the question itself asks for a part."""
+    return bool(facet and set(content_terms(facet["title"])) & asked_for)
 
 
 def _one_sentence(claim: Cited, asked: frozenset[str]) -> str:
@@ -118,12 +145,15 @@ def _one_sentence(claim: Cited, asked: frozenset[str]) -> str:
     return opened(best)
 
 
-def worth(claim: Cited, asked: str, question: str, disputes: Disputes) -> float:
+def worth(
+    claim: Cited, asked: str, gist: Gist, disputes: Disputes, titles: Mapping[int, str]
+) -> float:
     """How well a claim opens a part: near what is asked, checkable, short, nobody's "we"."""
     text = opened(claim.text)
-    value = claim.strength + 0.6 * similarity(text, asked) + 0.5 * similarity(text, question)
-    value += substance(text) if measured(question) else 0.0
-    value += 0.6 * to_the_point(text, f"{asked} {question}")
+    value = claim.strength + 0.6 * similarity(text, asked)
+    value += 0.9 * gist.share(text, titles.get(claim.cite[0], ""))
+    value += substance(text) if measured(gist.question) else 0.0
+    value += 0.6 * to_the_point(text, f"{asked} {gist.question}")
     dispute = disputes.of(claim)
     if dispute and set(content_terms(dispute["about"])) & set(content_terms(asked)):
         # What is asked for and contested is what a reader must know first.

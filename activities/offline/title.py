@@ -54,8 +54,9 @@ def title(question: str) -> str:
             text = f"{text}, {_lowered(more)}"
     if text != listed:
         text = " and ".join(text.rsplit(", ", 1))
+    asks = text == parts[0] and text.split()[0].lower() in AUXILIARIES | WH
     text = _cut(_ARTICLE.sub("", text))
-    return text[:1].upper() + text[1:]
+    return text[:1].upper() + text[1:] + "?" * asks
 
 
 def _phrase(clause: str) -> str:
@@ -65,8 +66,9 @@ def _phrase(clause: str) -> str:
         return bare
     headed = heading(clause)
     opening = clause.split()[0].lower() if clause else ""
-    turned = headed.lower() != clause.lower() and (
+    turned = headed.lower() not in clause.lower() and (
         headed.split()[0].lower() not in clause.lower().split()[:4]
+        or clause.lower().startswith(("what ", "which "))
     )
     if headed.split()[0].endswith("ing") and not clause.lower().startswith(
         headed.split()[0].lower()

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from activities.offline.coexistence import Side, coexist
 from activities.offline.conversation import Conversation, JsonObject
 from activities.offline.language import sentences
 from activities.offline.passages import is_row
@@ -38,6 +39,8 @@ _POPULATION = re.compile(
     r"households|employees|sites|stores|vehicles|buses|schools|hospitals|firms|companies)\b)",
     re.I,
 )
+# Beside the value and not with it, "150 passengers" and "without a ticket" explain nothing.
+_CRUMB = re.compile(r"\d[\d,.]* \w+|without an? \w+|(?:\w+ ){0,2}\w+ed (?:the|an?) \w+", re.I)
 _TRAILING = re.compile(r"\s+(?:and|or|the|a|an|of|in|on|at|to|for|with|is|are|was|were|by)$", re.I)
 # "The old ferry" on one side does not make its figure an old one.
 _EXPLAINED = frozenset({"definition", "period", "population", "method", "superseded"})
@@ -53,7 +56,10 @@ def _judge(group: JsonObject, question: str) -> JsonObject:
     claims = [_claim(entry) for entry in told]
     found = _conflict(group, claims, question)
     if found is not None and not _rows_of_one_table(told):
-        return _contradiction(group, told, found)
+        if not coexist(found.kind, _sides(found, told)):
+            return _contradiction(group, told, found)
+        return _without_conflict(group, "different_things", "supported", 0.7,
+                                 "may hold beside the claims that differ from it")  # fmt: skip
     if all(agree(a, b) for i, a in enumerate(claims) for b in claims[i + 1 :]):
         return _without_conflict(group, "agreement", "supported", 0.8,
                                  "says the same as the claims beside it")  # fmt: skip
@@ -80,6 +86,19 @@ def _conflict(group: JsonObject, claims: Sequence[Claim], question: str) -> Cand
             found = candidates(one, questions={"asked": asked}, dates=dates)
     same_kind = [c for c in found if c.kind == group.get("kind")] or found
     return max(same_kind, key=lambda c: (len(set(c.claim_ids)), c.about), default=None)
+
+
+def _sides(found: Candidate, told: Sequence[JsonObject]) -> list[Side]:
+    entries = {entry["id"]: entry for entry in told}
+    return [
+        Side(
+            _saying(entries[side.claim_ids[0]]["text"], side.value),
+            side.value,
+            frozenset(q["source_id"] for cid in side.claim_ids for q in entries[cid]["quotes"]),
+            frozenset(q["title"] for cid in side.claim_ids for q in entries[cid]["quotes"]),
+        )
+        for side in found.sides
+    ]
 
 
 def _rows_of_one_table(told: Sequence[JsonObject]) -> bool:
@@ -141,12 +160,24 @@ def _contradiction(group: JsonObject, told: list[JsonObject], found: Candidate) 
     return {
         "claim_ids": [e["id"] for e in told],
         "relation": "contradiction",
-        "about": str(group.get("about") or found.about),
+        "about": _named(str(group.get("about") or found.about)),
         "sides": sides,
         "cause": cause,
         "explanation": explanation,
         "rulings": rulings,
     }
+
+
+_ASKED = re.compile(
+    r"(?P<what>.+?) (?:do|does|did) (?P<who>.+?) (?:use|have|need|cost|take|earn|get|make|carry|"
+    r"produce|emit|employ|sell|pay|spend|receive|hold)\b(?P<rest>.*)"
+)
+
+
+def _named(about: str) -> str:
+    """ "energy does the ferry use per crossing", a question cut short, as "the ferry: energy …"."""
+    found = _ASKED.fullmatch(about)
+    return f"{found['who']}: {found['what']}{found['rest']}" if found else about
 
 
 def _reason(found: Candidate, around: Sequence[str]) -> tuple[str, str]:
@@ -190,7 +221,8 @@ def _cue(pattern: re.Pattern[str], text: str, context: str, value: str) -> str:
             phrase = " ".join(found.group().split()).rstrip(" ,.;")
             while (shorter := _TRAILING.sub("", phrase)) != phrase:
                 phrase = shorter
-            return phrase
+            if where == text or not _CRUMB.fullmatch(phrase):
+                return phrase
     return ""
 
 

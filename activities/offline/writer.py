@@ -7,16 +7,19 @@ absent, failed or open. Sent back with complaints, it mends exactly what they na
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from activities.offline.appendix import ABSENT, ANSWERED, entry, gaps_told, listed, remark
 from activities.offline.conversation import Conversation, JsonObject
 from activities.offline.disputes import Disputes, in_order
+from activities.offline.gist import Gist
 from activities.offline.homes import settled
 from activities.offline.language import in_a_sentence, sentences, similarity
+from activities.offline.leaning import leans
 from activities.offline.mending import mended
-from activities.offline.passages import figures, is_row, leans
+from activities.offline.passages import figures, is_row
 from activities.offline.prose import Cited, cited, clean, headline, marks, row, told
 from activities.offline.summary import summary, worth
 from activities.offline.title import title
@@ -24,6 +27,7 @@ from activities.offline.transport import Reply
 from workflows.report import CITATION
 
 _PARAGRAPH_WORDS, _PARAGRAPH_CLAIMS = 110, 4
+_YEAR = re.compile(r"\b(?:1[5-9]|20)\d\d\b")
 _REPEATED = 0.85
 _SAID = 0.95
 
@@ -41,8 +45,10 @@ def _draft(brief: JsonObject) -> JsonObject:
     facets: list[JsonObject] = brief["facets"]
     claims = settled(_claims(brief), facets)
     wanted = set(brief.get("revise") or ()) or {f["id"] for f in facets}
+    titles = {int(s["n"]): str(s.get("title", "")) for s in brief.get("sources", ())}
+    gist = Gist(brief["question"], [claim.text for claim in claims])
     # Weighed before the sections mark what is contested.
-    opening = summary(brief, claims, Disputes(brief))
+    opening = summary(brief, claims, Disputes(brief), gist)
     disputes = Disputes(brief)
     said = _Said()
     sections = []
@@ -57,7 +63,7 @@ def _draft(brief: JsonObject) -> JsonObject:
             continue
         own = [c for c in claims if c.facet_id == facet["id"]]
         asked = f"{facet['title']} {facet['question']}"
-        own.sort(key=lambda c: (-worth(c, asked, brief["question"], disputes), c.id))
+        own.sort(key=lambda c: (-worth(c, asked, gist, disputes, titles), c.id))
         markdown = _section(facet, own, brief, said, disputes)
         sections.append({"facet_id": facet["id"], "markdown": markdown})
     return {
@@ -142,7 +148,12 @@ def _section(
         return _empty(facet, bool(claims))
     sources: dict[int, Mapping[str, object]] = {int(s["n"]): s for s in brief.get("sources", ())}
     named: set[str] = set()
-    blocks = [_paragraph(group, sources, marks_of, named) for group in _grouped(fresh)]
+    groups = _grouped(fresh)
+    if brief.get("kind") == "timeline":
+        fresh.sort(key=lambda c: _when(c, sources))
+        groups = _in_turn(fresh)
+        marks_of = {c.id: _dated(c, sources) + marks_of[c.id] for c in fresh}
+    blocks = [_paragraph(group, sources, marks_of, named) for group in groups]
     blocks += _tables([c for c in fresh if is_row(c.text)], sources)
     if facet.get("missing"):
         wording = f"{brief['question']} {facet.get('question', '')}"
@@ -161,6 +172,29 @@ def _empty(facet: JsonObject, repeated: bool) -> str:
         return remark(f"The documents were searched and hold nothing on this{looked}.")
     reason = str(facet.get("reason") or facet["status"]).rstrip(". ")
     return remark(f"This part has no findings: {reason}{looked}.")
+
+
+def _when(claim: Cited, sources: Mapping[int, Mapping[str, object]]) -> str:
+    """The first year a claim names, else the day of its source; what has neither comes last."""
+    named = _YEAR.search(claim.text)
+    return named.group() if named else str(sources.get(claim.cite[0], {}).get("date") or "9999")
+
+
+def _dated(claim: Cited, sources: Mapping[int, Mapping[str, object]]) -> str:
+    """The day of the source, where a history would else not say when."""
+    date = sources.get(claim.cite[0], {}).get("date")
+    return f" (Dated {date}.)" if date and not _YEAR.search(claim.text) else ""
+
+
+def _in_turn(claims: list[Cited]) -> list[list[Cited]]:
+    """Paragraphs of claims one after the other, as a history tells them."""
+    groups: list[list[Cited]] = []
+    for claim in (c for c in claims if not is_row(c.text)):
+        size = sum(len(c.text.split()) for c in groups[-1]) if groups else _PARAGRAPH_WORDS
+        if size + len(claim.text.split()) > _PARAGRAPH_WORDS:
+            groups.append([])
+        groups[-1].append(claim)
+    return groups
 
 
 def _grouped(claims: list[Cited]) -> list[list[Cited]]:
@@ -203,19 +237,19 @@ def _paragraph(
     # What one source says stays together, so that its title is named once.
     order = {c.cite[0]: i for i, c in reversed(list(enumerate(group)))}
     return " ".join(
-        told(claim, sources, named) + _caveat(claim) + marks_of.get(claim.id, "")
+        _with_caveats(claim, told(claim, sources, named)) + marks_of.get(claim.id, "")
         for claim in sorted(group, key=lambda c: order[c.cite[0]])
     )
 
 
-def _caveat(claim: Cited) -> str:
+def _with_caveats(claim: Cited, line: str) -> str:
     """What the reader must know and the words themselves do not say."""
-    notes = []
     if claim.verdict == "unverified":
-        notes.append("This could not be verified")
+        # Beside its citation: a section of such claims would else say it in a dozen sentences.
+        line = f"{line[:-1]} (unverified)." if line.endswith(".") else f"{line} (unverified)"
     if claim.limits and claim.limits.lower() not in claim.text.lower():
-        notes.append(f"This holds for {claim.limits}")
-    return "".join(f" {note} {claim.marks}." for note in notes)
+        line += f" This holds for {claim.limits} {claim.marks}."
+    return line
 
 
 def _tables(rows: list[Cited], sources: Mapping[int, Mapping[str, object]]) -> list[str]:

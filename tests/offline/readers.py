@@ -113,7 +113,11 @@ def _contradictions(
     found = []
     for i, candidate in enumerate(candidates(held)):
         group = [told[cid] for cid in dict.fromkeys(candidate.claim_ids)]
-        shown = [{**c, "quotes": [{**q, "context": q["text"]} for q in c["quotes"]]} for c in group]
+        shown = [
+            {**c, "quotes": [{**q, "title": q["source_id"], "context": q["text"]}
+                             for q in c["quotes"]]}
+            for c in group
+        ]  # fmt: skip
         group_of = {"claims": shown, "kind": candidate.kind, "about": candidate.about}
         asked = {"question": folder.question, "groups": [group_of]}
         (judged,) = _answered("VerifierAnswer", asked)["groups"]

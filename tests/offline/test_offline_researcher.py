@@ -12,8 +12,9 @@ import pytest
 from activities.answers import ResearchAnswer
 from activities.offline.conversation import JsonObject, read_request
 from activities.offline.cues import addresses_machine, hedges, scope
-from activities.offline.passages import figures, is_heading, unglued, usable
+from activities.offline.passages import figures, is_heading, usable
 from activities.offline.researcher import research
+from activities.offline.residue import unglued
 from activities.offline.transport import Reply
 
 QUESTION = "How does the Orla tram line affect the town of Venby?"

@@ -6,6 +6,8 @@ import re
 
 import pytest
 
+from activities.offline.gist import Gist
+from activities.offline.headings import heading
 from activities.offline.title import title
 from tests.offline.readers import CITED, FOLDERS, Report, report_on
 
@@ -119,7 +121,34 @@ def test_a_copy_of_a_story_is_cited_and_not_repeated() -> None:
          "pays for it?", "Moving our depots to Venby"),
         ("When was Venby founded?", "When was Venby founded?"),
         ("Describe the history of the Orla canal", "History of the Orla canal"),
+        ("What causes landslips and what prevents them?", "Causes of landslips and prevention"),
+        ("How should a depot store fuel, and which tanks are recommended?",
+         "How should a depot store fuel?"),
     ],
 )  # fmt: skip
 def test_a_title_says_what_the_question_is_about(question: str, expected: str) -> None:
     assert title(question) == expected
+
+
+@pytest.mark.parametrize(
+    ("clause", "expected"),
+    [
+        ("which tanks are recommended", "Recommended tanks"),
+        ("which films were directed by Ada Lund", "Films directed by Ada Lund"),
+        ("what prevents them", "Prevention"),
+        ("what happens to unused leave", "What happens to unused leave"),
+        ("what do they have to do about reviews", "Reviews"),
+    ],
+)
+def test_a_heading_is_no_piece_of_a_question(clause: str, expected: str) -> None:
+    assert heading(clause) == expected
+
+
+def test_what_tells_most_of_the_question_counts_most() -> None:
+    gist = Gist(
+        "What are the drawbacks of Orla editions?",
+        ["Orla is old.", "Orla has drawbacks.", "Orla has many users.", "Orla editions end."],
+    )
+    assert gist.share("Orla editions have drawbacks.") == 1.0
+    assert gist.share("Orla is old.") < gist.share("The drawback is its price.")
+    assert gist.share("The end is near.", "Orla editions") > gist.share("The end is near.")

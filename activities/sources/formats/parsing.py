@@ -26,11 +26,16 @@ from activities.sources.formats.kinds import guess_kind
 from activities.sources.formats.lines import HEADING
 
 # Raised whenever the same file may give another text, so that indexes are built anew.
-VERSION = 1
+VERSION = 2
 
 _LONGEST_TITLE = 200
 _EMPTY = "holds no text; a scan? run OCR first"
 _EXPORT = re.compile(r"\b(?:export|dump|archive|log)$", re.IGNORECASE)
+_NO_TITLE = re.compile(
+    r"(?:\d+[.)]? ?)?(?:(?:executive )?summary|abstract|introduction|overview|contents|"
+    r"table of contents|background|motivation|preface|foreword|untitled|readme|home|index)\W*",
+    re.IGNORECASE,
+)
 _MARKUP = re.compile(r"[*_`]{1,3}(?=\S)|(?<=\S)[*_`]{1,3}")
 
 
@@ -113,8 +118,9 @@ def _title(extract: Extract, text: str, relative: str) -> str:
         first = text.split("\n", 1)[0]
         mark = HEADING.match(first)
         title = fold(first[mark.end() :]) if mark else ""
-    # Programs head every export alike; the file's name tells one from the other.
-    if not title or _EXPORT.search(title):
+    # Programs head every export alike, and many a text opens with "Summary"; the file's name tells
+    # one from the other.
+    if not title or _EXPORT.search(title) or _NO_TITLE.fullmatch(title):
         title = readable_name(relative)
     return title if len(title) <= _LONGEST_TITLE else title[: _LONGEST_TITLE - 1].rstrip() + "…"
 
