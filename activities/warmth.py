@@ -49,6 +49,8 @@ class Warmth:
 
     def _warmed(self, beginning: str) -> None:
         now = asyncio.get_running_loop().time()
+        if self._warm_until.get(beginning, 0.0) > now + LIFE_SECONDS - 1:
+            return  # said of every event of an answer, and true since the first
         self._warm_until = {key: end for key, end in self._warm_until.items() if end > now}
         self._warm_until[beginning] = now + LIFE_SECONDS
         if leader := self._leading.get(beginning):
