@@ -1,7 +1,8 @@
 """The table of engines as a picture: `python -m benchmarks.engines.plot FILE [OUT]`.
 
 Plain SVG on a card of its own, so that it can be read on a light page and on a dark one; bars begin
-at zero, and each carries its value.
+at zero, and each carries its value. The bar of an engine that keeps nothing is cut where it would
+leave no room for the others, and says so.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from benchmarks.engines.bare import Bare
 from benchmarks.engines.ours import Ours
 from benchmarks.engines.processes import ROOT
 
@@ -46,7 +48,7 @@ PANELS = (
     Panel("Overhead of a job, model of 0 s", "shorter is better",
           lambda row: _median(row, "overhead_seconds", 1000), lambda v, _: f"{v:,.0f} ms"),
     Panel("Jobs a second, many at once", "longer is better",
-          lambda row: _median(row, "jobs_per_second"), lambda v, _: f"{v:.1f}"),
+          lambda row: _median(row, "jobs_per_second"), lambda v, _: f"{v:,.1f}"),
     Panel("Processor per job, all processes", "shorter is better",
           lambda row: _median(row, "cpu_seconds_per_job", 1000), lambda v, _: f"{v:,.0f} ms"),
     Panel("Turns paid twice after SIGKILL", "shorter is better",
@@ -85,7 +87,8 @@ def drawn(found: dict[str, Any]) -> str:
 
 def _panel(panel: Panel, rows: Sequence[Row], left: float, top: float, wide: float) -> list[str]:
     values = [panel.value(row) for row in rows]
-    largest = max((value for value in values if value is not None), default=0.0) or 1.0
+    kept = [v for row, v in zip(rows, values, strict=True) if row["engine"] != Bare.name]
+    largest = max((value for value in kept if value is not None), default=0.0) or 1.0
     room = wide - _NAMES - _VALUE
     parts = [
         _text(left, top + 20, panel.title, "title"),
@@ -98,13 +101,14 @@ def _panel(panel: Panel, rows: Sequence[Row], left: float, top: float, wide: flo
         if value is None:
             continue
         # A bar of nothing is still a line: zero is a value.
-        long = max(1.0, room * value / largest)
+        long = min(max(1.0, room * value / largest), room)
         parts.append(
             f'<rect class="{"ours" if ours else "bar"}" x="{left + _NAMES:.1f}" y="{y:.1f}"'
             f' width="{long:.1f}" height="{_BAR}" rx="2"/>'
         )
         where = left + _NAMES + long + 6
-        parts.append(_text(where, y + 11.5, panel.worded(value, row), "bold" if ours else ""))
+        said = panel.worded(value, row) + (" (cut)" if value > largest else "")
+        parts.append(_text(where, y + 11.5, said, "bold" if ours else ""))
     return parts
 
 
