@@ -61,7 +61,7 @@ bench: $(STAMP)  ## speed, on a quiet machine: the sample, verification, growth,
 	$(PY) -m benchmarks.sample
 	$(PY) -m benchmarks.engines.pipelining
 	$(PY) -m benchmarks.engines.verification --json $(BENCH)/verification.json
-	$(PY) -m benchmarks.growth --most 200 --documents 10000 --json $(BENCH)/growth.json
+	$(PY) -m benchmarks.growth --json $(BENCH)/growth.json
 	$(PY) -m benchmarks.profiles --json $(BENCH)/profiles.json
 	$(PY) -m benchmarks.engines --rounds 2 --kills 2 --json $(BENCH)/engines.json
 	$(PY) -m benchmarks.engines.plot $(BENCH)/engines.json
