@@ -99,7 +99,7 @@ def noun_phrases(text: str) -> list[str]:
         if between.strip(" \t-") or "\n" in between or between.startswith(" -"):
             phrases += _closed(run)
             run = []
-        # "FSMA 204", "Boeing 737": a number after a name is part of it, a year is not.
+        # "Form 204", "Boeing 737": a number after a name is part of it, a year is not.
         numbered = bool(run) and run[-1][0].isupper() and low.isdigit() and len(low) != 4
         thing = low in HOMOGRAPHS and before in _BEFORE_THINGS
         if numbered or thing or _noun_like(low, before, bool(run)):
