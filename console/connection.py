@@ -19,6 +19,7 @@ from temporalio.converter import (
     DefaultFailureConverterWithEncodedAttributes,
 )
 from temporalio.envconfig import ClientConfig, ClientConnectConfig
+from temporalio.service import GrpcCompression
 
 from console.confidential import Codec, keyring
 from console.faults import ConsoleError
@@ -62,7 +63,11 @@ async def connect(
     while True:
         try:
             return await Client.connect(
-                **target, data_converter=data_converter(settings), plugins=plugins, runtime=runtime
+                **target,
+                data_converter=data_converter(settings),
+                plugins=plugins,
+                runtime=runtime,
+                grpc_compression=_packing(target.get("target_host", "")),
             )
         except RuntimeError as error:
             if time.monotonic() > deadline:
@@ -89,6 +94,12 @@ def data_converter(settings: Settings) -> DataConverter:
         ),
         external_storage=external_storage(settings.store),
     )
+
+
+def _packing(host: str) -> GrpcCompression:
+    """Within one machine packing costs more than it spares."""
+    here = host.rpartition(":")[0] in ("127.0.0.1", "localhost", "[::1]")
+    return GrpcCompression.NONE if here else GrpcCompression.GZIP
 
 
 def _configured() -> ClientConnectConfig:

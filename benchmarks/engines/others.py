@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from benchmarks.engines.dbos import Dbos, DbosPostgres
 from benchmarks.engines.engine import Engine
 from benchmarks.engines.langgraph import LangGraph, LangGraphTasks
-from benchmarks.engines.plain_temporal import PlainTemporal, TemporalPerTurn
+from benchmarks.engines.plain_temporal import EmptySteps, PlainTemporal, TemporalPerTurn
 
 OTHERS: tuple[type[Engine], ...] = (
     LangGraph,
@@ -16,6 +16,7 @@ OTHERS: tuple[type[Engine], ...] = (
     DbosPostgres,
     PlainTemporal,
     TemporalPerTurn,
+    EmptySteps,
 )
 
 

@@ -2,18 +2,21 @@
 
 The development server on a SQLite file with WAL, nothing else changed; a worker with the SDK's
 defaults. Once more with an activity for each turn, which is what keeps a turn from being paid twice
-without anything but Temporal.
+without anything but Temporal. And once with the steps of this project: an activity for each subagent,
+verified as each returns, a child workflow for the pass. What Temporal takes for these alone is the
+least that keeping to them can cost.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from temporalio.client import Client, WorkflowHandle
 
 from benchmarks.engines import topology
 from benchmarks.engines.on_temporal import OnTemporal
-from benchmarks.engines.plain_temporal_worker import QUEUE, Job, PerSubagent, PerTurn
+from benchmarks.engines.plain_temporal_worker import QUEUE, Job, OurSteps, PerSubagent, PerTurn
 from benchmarks.engines.processes import Process, python
 from console import embedded, ports
 
@@ -51,3 +54,12 @@ class PlainTemporal(OnTemporal):
 class TemporalPerTurn(PlainTemporal):
     name = "Temporal, one activity per turn"
     workflow = PerTurn
+
+
+class EmptySteps(PlainTemporal):
+    name = "the steps of this project, empty"
+    in_a_row, in_all = topology.IN_A_ROW + 1, topology.IN_ALL + 1
+    workflow = OurSteps
+
+    def _runs(self, name: str) -> Sequence[str]:
+        return (name, f"{name}/pass-1")

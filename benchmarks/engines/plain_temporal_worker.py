@@ -1,5 +1,7 @@
 """The topology in plain Temporal, with an activity for each subagent or for each turn.
 
+And the steps of this project with nothing in them: what Temporal alone takes for them.
+
 python -m benchmarks.engines.plain_temporal_worker ADDRESS TURN_LOG
 """
 
@@ -100,12 +102,38 @@ class PerTurn:
         await _sent(job, "evaluate-1")
 
 
+@workflow.defn
+class OurSteps:
+    @workflow.run
+    async def run(self, job: Job) -> None:
+        async def pursue(n: int) -> None:
+            await _sent(job, *_researching(f"facet-{n}"))
+            if n < topology.VERIFIED:
+                await _sent(job, f"facet-{n}-verify")
+
+        for turn in ("plan", "review"):
+            await _sent(job, turn)
+        await asyncio.gather(*(pursue(n) for n in range(topology.RESEARCHERS)))
+        for turn in ("write-0", "evaluate-0"):
+            await _sent(job, turn)
+        await workflow.execute_child_workflow(OurPass.run, job, id=f"{job.name}/pass-1")
+
+
+@workflow.defn
+class OurPass:
+    @workflow.run
+    async def run(self, job: Job) -> None:
+        await _sent(job, *_researching("gap"))
+        for turn in ("gap-verify", "write-1", "evaluate-1"):
+            await _sent(job, turn)
+
+
 async def main(address: str, log: Path) -> None:
     client = await Client.connect(address)
     worker = Worker(
         client,
         task_queue=QUEUE,
-        workflows=[PerSubagent, PerTurn],
+        workflows=[PerSubagent, PerTurn, OurSteps, OurPass],
         activities=[Subagents(TurnLog(log)).subagent],
     )
     await worker.run()
