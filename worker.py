@@ -48,7 +48,7 @@ from activities.telemetry import Counting, jobs_counted
 from activities.verifying import Verifying
 from activities.workshop import Workshop
 from activities.writing import Writing
-from console.attributes import register
+from console.attributes import FRESH_SECONDS, register
 from console.census import census
 from console.confidential import keyring
 from console.connection import connect
@@ -203,7 +203,8 @@ async def main() -> None:
     gc.disable()
     async with answering(settings.health) as health:
         client = await connect(settings, patience=60)
-        await register(client)
+        # One that is alone on an embedded server may be as fresh as that.
+        await register(client, FRESH_SECONDS if settings.worker_role == "alone" else 0.0)
         stop = asyncio.Event()
         for name in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(name, stop.set)

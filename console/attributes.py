@@ -19,28 +19,27 @@ from temporalio.service import RPCError, RPCStatusCode
 from console.embedded import SEARCH_ATTRIBUTES
 from console.faults import ConsoleError
 
-_PATIENCE_SECONDS = 3.0
+FRESH_SECONDS = 3.0
+"""How long a fresh embedded server may answer before it knows those it was started with; it is
+milliseconds on a quiet machine."""
 
 
-async def missing(client: Client) -> list[str]:
-    """The attributes the server does not have.
-
-    A fresh server answers a few milliseconds before it knows the ones it was started with.
-    """
+async def missing(client: Client, patience: float = 0.0) -> list[str]:
+    """The attributes the server does not have, or does not know of yet after so many seconds."""
     request = ListSearchAttributesRequest(namespace=client.namespace)
-    deadline = asyncio.get_running_loop().time() + _PATIENCE_SECONDS
+    deadline = asyncio.get_running_loop().time() + patience
     while True:
         known = await client.operator_service.list_search_attributes(request, retry=True)
         names = [name for name in SEARCH_ATTRIBUTES if name not in known.custom_attributes]
-        if not names or asyncio.get_running_loop().time() > deadline:
+        if not names or asyncio.get_running_loop().time() >= deadline:
             return names
         await asyncio.sleep(0.01)
 
 
-async def register(client: Client) -> None:
+async def register(client: Client, patience: float = 0.0) -> None:
     """Add the attributes the server does not have yet."""
     try:
-        if names := await missing(client):
+        if names := await missing(client, patience):
             keyword = IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD
             await client.operator_service.add_search_attributes(
                 AddSearchAttributesRequest(

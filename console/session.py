@@ -44,14 +44,14 @@ class Session:
 
     async def connect(self) -> Client:
         # Imported late: the server and the worker start while this takes its time.
-        from console.attributes import missing
+        from console.attributes import FRESH_SECONDS, missing
         from console.connection import connect
 
         if self.server is None:
             return await connect(self.settings, patience=1.0)
         client = await connect(self.settings, self.server.address)
         if self.server.fresh:
-            await missing(client)
+            await missing(client, FRESH_SECONDS)
         return client
 
     async def heard(self, asked: Awaitable[Answer], job_id: str) -> tuple[Answer, bool]:

@@ -12,7 +12,7 @@ from benchmarks.engines import stub, topology
 from benchmarks.engines.on_temporal import OnTemporal
 from benchmarks.engines.processes import Process, python
 from console import embedded
-from console.attributes import register
+from console.attributes import FRESH_SECONDS, register
 from console.connection import connect
 from console.workers import environment
 from workflows.contracts import TASK_QUEUE, ResearchRequest
@@ -48,7 +48,7 @@ class Ours(OnTemporal):
 
     async def _connected(self) -> Client:
         client = await connect(self._settings, self._address, patience=60)
-        await register(client)
+        await register(client, FRESH_SECONDS)
         return client
 
     async def _started(self, name: str, seconds: float) -> WorkflowHandle[Any, Any]:

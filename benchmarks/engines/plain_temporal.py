@@ -2,9 +2,9 @@
 
 The development server on a SQLite file with WAL, nothing else changed; a worker with the SDK's
 defaults. Once more with an activity for each turn, which is what keeps a turn from being paid twice
-without anything but Temporal. And once with the steps of this project: an activity for each subagent,
-verified as each returns, a child workflow for the pass. What Temporal takes for these alone is the
-least that keeping to them can cost.
+without anything but Temporal. And once with the steps of this project: an activity for each
+subagent, verified as each returns, a child workflow for the pass. What Temporal takes for these
+alone is the least that keeping to them can cost.
 """
 
 from __future__ import annotations

@@ -47,6 +47,8 @@ class Panel:
 PANELS = (
     Panel("Overhead of a job, model of 0 s", "shorter is better",
           lambda row: _median(row, "overhead_seconds", 1000), lambda v, _: f"{v:,.0f} ms"),
+    Panel("A job with turns of 0.2 s", "shorter is better",
+          lambda row: _median(row, "job_seconds_with_turns"), lambda v, _: f"{v:.2f} s"),
     Panel("Jobs a second, many at once", "longer is better",
           lambda row: _median(row, "jobs_per_second"), lambda v, _: f"{v:,.1f}"),
     Panel("Processor per job, all processes", "shorter is better",
@@ -54,6 +56,8 @@ PANELS = (
     Panel("Turns paid twice after SIGKILL", "shorter is better",
           lambda row: _median(row, "turns_paid_twice"),
           lambda v, row: f"{v:.0f}, {row['finished_turns_paid_twice']} finished"),
+    Panel("From its restart to progress", "shorter is better",
+          lambda row: _median(row, "seconds_to_progress"), lambda v, _: f"{v:.1f} s"),
 )  # fmt: skip
 
 
@@ -89,6 +93,9 @@ def _panel(panel: Panel, rows: Sequence[Row], left: float, top: float, wide: flo
     values = [panel.value(row) for row in rows]
     kept = [v for row, v in zip(rows, values, strict=True) if row["engine"] != Bare.name]
     largest = max((value for value in kept if value is not None), default=0.0) or 1.0
+    # What keeps nothing is cut only where it would leave no room for the others.
+    highest = max(value for value in [*values, largest] if value is not None)
+    largest = highest if highest < 2 * largest else largest
     room = wide - _NAMES - _VALUE
     parts = [
         _text(left, top + 20, panel.title, "title"),
