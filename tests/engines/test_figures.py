@@ -112,10 +112,12 @@ def figures(name: str, overhead: float, again: int) -> dict[str, Any]:
     return {
         "engine": name,
         "overhead_seconds": {"median": overhead},
+        "job_seconds_with_turns": {"median": 2.6 + overhead},
         "jobs_per_second": {"median": 1 / overhead},
         "cpu_seconds_per_job": {"median": overhead / 2},
         "turns_paid_twice": {"median": again},
         "finished_turns_paid_twice": again // 2,
+        "seconds_to_progress": {"median": 10 * overhead},
     }
 
 
@@ -137,6 +139,18 @@ def test_bars_are_as_long_as_what_they_show_and_say_it() -> None:
     for said in ("200 ms", "400 ms", "5.0", "10, 5 finished", "another <one>", "3 rounds"):
         assert said in words
     assert "prefers-color-scheme:dark" in picture
+
+
+def test_what_keeps_nothing_is_cut_only_where_the_others_would_vanish() -> None:
+    found = {
+        "machine": {"cores": 2},
+        "jobs_at_once": 1,
+        "rounds": 1,
+        "engines": [figures("bare asyncio", 0.001, 11), figures("this project", 0.2, 10)],
+    }
+    picture = plot.drawn(found)
+    assert "1,000.0 (cut)" in picture
+    assert "11, 5 finished<" in picture
 
 
 def test_an_engine_without_figures_is_left_out_of_the_picture() -> None:
