@@ -1,10 +1,8 @@
-"""What must outlive a process, through `obstore`: a local folder, or a bucket by URL.
+"""What must outlive a process, in a folder or a bucket (see `objects`).
 
 Records are content-addressed: the same thing saved twice is one object, a reference is good on any
 worker, and what was read once need not be fetched again. `put_new` is create-if-absent, which is
-all the locking the journal needs. An object is there whole or not at all: a folder's files are
-written beside their place and linked into it. A folder is asked on the spot: what a disk does in
-microseconds would take longer to hand to another thread, and to wait for the interpreter after it.
+all the locking the journal needs.
 
 With a keyring every object is sealed, bound to its key, and what a name would tell is veiled: a
 hash of a short text can be guessed, a facet's id read. Clear stay the kind of a thing, the job's
@@ -17,32 +15,20 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeVar
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TypeVar
 
-from obstore.exceptions import (
-    AlreadyExistsError,
-    BaseError,
-    NotFoundError,
-    PermissionDeniedError,
-    UnauthenticatedError,
-)
-from obstore.store import LocalStore, ObjectStore, from_url
+from obstore.exceptions import BaseError, PermissionDeniedError, UnauthenticatedError
 from pydantic import BaseModel
 from temporalio.exceptions import ApplicationError
 
+from activities.objects import ABSENT, Objects, open_objects
 from activities.recent import Recent
 from workflows.cipher import NONCE_BYTES, CipherError, Keyring, opened
 
-if TYPE_CHECKING:
-    from obstore import ObjectMeta
-
 T = TypeVar("T", bound=BaseModel)
 STORAGE = "storage"
-# `obstore` has a name of its own for what it raises as the built-in one.
-_ABSENT = (FileNotFoundError, NotFoundError)
 # How many leading parts of a key stay clear: the kind, and the job where it comes next.
 _CLEAR = {
     "checkpoints": 99, "fleet": 99, "orders": 99, "frames": 2, "journal": 2, "threads": 2,
@@ -61,10 +47,9 @@ class Missing(ApplicationError):
 
 class Store:
     def __init__(
-        self, objects: ObjectStore, name: str = "the store", keyring: Keyring | None = None
+        self, objects: Objects, name: str = "the store", keyring: Keyring | None = None
     ) -> None:
         self._objects = objects
-        self._on_the_spot = isinstance(objects, LocalStore)
         self._name = name
         self._keyring = keyring
         self._recent = Recent()
@@ -72,24 +57,16 @@ class Store:
     @classmethod
     def open(cls, url: str, keyring: Keyring | None = None) -> Store:
         """A URL (s3://, gs://, az://, file://), or the path of a folder, which is made."""
-        if "://" in url and not url.startswith("file://"):
-            return cls(from_url(url), url, keyring)
-        folder = Path(url.removeprefix("file://")).absolute()
-        return cls(LocalStore(folder, mkdir=True), url, keyring)
+        return cls(open_objects(url), url, keyring)
 
     async def put_new(self, key: str, data: bytes) -> bool:
         """False where something stands under the key already; it stays as it was."""
         place, *before = self._places(key)
         with self._faults():
             for old in before:
-                with suppress(*_ABSENT):
-                    await self._objects.head_async(old)
+                if await self._objects.read(old) is not None:
                     return False
-            try:
-                await self._put(place, self._sealed(key, data), "create")
-            except AlreadyExistsError:
-                return False
-        return True
+            return await self._objects.create(place, self._sealed(key, data))
 
     async def settle(self, key: str, data: bytes) -> bytes:
         """What stands under the key: this, unless something was there first."""
@@ -102,13 +79,14 @@ class Store:
 
     async def replace(self, key: str, data: bytes) -> None:
         with self._faults():
-            await self._put(self._places(key)[0], self._sealed(key, data), "overwrite")
+            await self._objects.replace(self._places(key)[0], self._sealed(key, data))
 
     async def get(self, key: str) -> bytes | None:
         with self._faults():
             for place in self._places(key):
-                with suppress(*_ABSENT):
-                    return self._opened(key, await self._read(place))
+                data = await self._objects.read(place)
+                if data is not None:
+                    return self._opened(key, data)
         return None
 
     async def list(self, folder: str) -> list[str]:
@@ -116,8 +94,7 @@ class Store:
         found: list[str] = []
         with self._faults():
             for place in self._places(folder):
-                with suppress(*_ABSENT):
-                    found += [str(item["path"]) for item in await self._listed(place)]
+                found += await self._objects.written(place)
         return sorted(found)
 
     async def ages(self, folder: str, reference: str) -> dict[str, float]:
@@ -125,18 +102,15 @@ class Store:
 
         Told by the store's own clock, which is the same for every worker.
         """
-        written: dict[str, float] = {}
         with self._faults():
-            for item in await self._listed(folder):
-                written[str(item["path"])] = item["last_modified"].timestamp()
+            written = await self._objects.written(folder)
         now = written.get(reference, max(written.values(), default=0.0))
         return {path: now - at for path, at in written.items()}
 
     async def delete(self, key: str) -> None:
         with self._faults():
             for place in self._places(key):
-                with suppress(*_ABSENT):
-                    await self._objects.delete_async(place)
+                await self._objects.delete(place)
 
     async def save(self, folder: str, record: BaseModel) -> str:
         data = record.model_dump_json().encode()
@@ -156,24 +130,6 @@ class Store:
         record = kind.model_validate_json(data)
         self._recent.remember((key, kind), record, len(data))
         return record
-
-    async def _put(self, place: str, data: bytes, mode: Literal["create", "overwrite"]) -> None:
-        if self._on_the_spot:
-            self._objects.put(place, data, mode=mode)
-        else:
-            await self._objects.put_async(place, data, mode=mode)
-
-    async def _read(self, place: str) -> bytes:
-        if self._on_the_spot:
-            return bytes(self._objects.get(place).bytes())
-        found = await self._objects.get_async(place)
-        return bytes(await found.bytes_async())
-
-    async def _listed(self, place: str) -> Sequence[ObjectMeta]:
-        pages = self._objects.list(place)
-        if self._on_the_spot:
-            return pages.collect()
-        return await pages.collect_async()
 
     # --- snapshots: the text of a source, under its hash ----------------------------------------
 
@@ -241,6 +197,6 @@ def _remedy(error: Exception, said: str) -> str:
         "ermission denied" in said or "Read-only" in said
     ):
         return "let the workers read and write there, with valid credentials"
-    if isinstance(error, _ABSENT) or "Not a directory" in said:
+    if isinstance(error, ABSENT) or "Not a directory" in said:
         return "bring the folder or bucket back, or set RESEARCH_STORE to where it is"
     return "see that RESEARCH_STORE can be reached from all workers"

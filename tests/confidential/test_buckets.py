@@ -16,6 +16,7 @@ from obstore.exceptions import BaseError
 from obstore.store import AzureStore, GCSStore, S3Store, from_url
 
 import console.payloads
+from activities.objects import Bucket, open_objects
 from activities.store import Store
 from console import confidential, ports
 from console.connection import connect
@@ -162,6 +163,8 @@ def test_each_kind_of_bucket_is_opened_by_its_url(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("AZURE_STORAGE_ACCOUNT_NAME", "research")
-    for opened in (open_store(place), Store.open(place)._objects):
+    behind = open_objects(place)
+    assert isinstance(behind, Bucket)
+    for opened in (open_store(place), behind.objects):
         assert isinstance(opened, kind)
         assert str(opened.prefix) == "jobs"

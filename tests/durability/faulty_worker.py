@@ -22,6 +22,7 @@ from obstore.exceptions import GenericError
 import worker
 from activities import journal as journals
 from activities.journal import Journal, Turn
+from activities.objects import Objects
 from activities.store import Store
 
 JsonObject = dict[str, Any]
@@ -37,18 +38,25 @@ def slow_store() -> None:
     class Slow:
         """What stands behind the store, and fails where a disk or a bucket would."""
 
-        def __init__(self, objects: Any) -> None:
+        def __init__(self, objects: Objects) -> None:
             self._objects = objects
 
-        async def put_async(self, *args: Any, **more: Any) -> Any:
+        async def create(self, place: str, data: bytes) -> bool:
+            await self._write()
+            return await self._objects.create(place, data)
+
+        async def replace(self, place: str, data: bytes) -> None:
+            await self._write()
+            await self._objects.replace(place, data)
+
+        async def read(self, place: str) -> bytes | None:
+            await asyncio.sleep(_SLOW)
+            return await self._objects.read(place)
+
+        async def _write(self) -> None:
             await asyncio.sleep(_SLOW)
             if next(writes) % _FAILS == 0:
                 raise GenericError("the disk is not in the mood")
-            return await self._objects.put_async(*args, **more)
-
-        async def get_async(self, *args: Any, **more: Any) -> Any:
-            await asyncio.sleep(_SLOW)
-            return await self._objects.get_async(*args, **more)
 
         def __getattr__(self, name: str) -> Any:
             return getattr(self._objects, name)

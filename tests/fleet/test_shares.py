@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from obstore.store import MemoryStore
 
 from activities.fleet import Fleet, Limits
+from activities.objects import Bucket
 from activities.store import Store
 
 EVERY = 0.05
@@ -36,7 +37,7 @@ def test_shares_add_up_to_the_limit_however_many_workers(limit: int, workers: in
     names = tuple(sorted(f"w{n}" for n in range(workers)))
     total = 0
     for name in names:
-        fleet = Fleet(Store(MemoryStore()), name, Limits(limit))
+        fleet = Fleet(Store(Bucket(MemoryStore())), name, Limits(limit))
         fleet._crew = names
         total += fleet.share
     assert total == limit

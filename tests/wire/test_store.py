@@ -113,7 +113,7 @@ async def test_a_store_that_is_gone_is_a_fault_with_a_remedy(tmp_path: Path) -> 
 )
 async def test_each_fault_names_what_mends_it(error: OSError, remedy: str) -> None:
     class Broken:
-        async def put_async(self, *_: object, **__: object) -> None:
+        async def create(self, *_: object, **__: object) -> None:
             raise error
 
     with pytest.raises(ApplicationError, match=remedy) as raised:
