@@ -1,4 +1,4 @@
-"""Cue words: what a statement hedges, what it is limited to, what it denies, whom it addresses.
+"""Cue words: what a statement hedges, is limited to, advises, denies, and whom it addresses.
 
 `hedges` and `scope` quote the text's own words and return "" where it has no such cue. Text that
 gives orders to whoever summarises it is data; `addresses_machine` finds it so that it is neither
@@ -69,6 +69,21 @@ def scope(text: str) -> str:
     """What a statement is limited to, in the text's own words."""
     found = [hit.group().strip(" ,.") for hit in _SCOPE.finditer(text)]
     return "; ".join(dict.fromkeys(found[:2]))
+
+
+_ADVICE = re.compile(
+    r"\b(?:should|must|shall|ought to|recommend\w*|never|always|avoid(?:ed)?|ensure|make sure|"
+    r"prefer(?:red|ably)?|do not|don['’]t|ha(?:s|ve) to|needs? to|advis(?:e[sd]?|able)|"
+    r"(?:un)?suitable|(?:best|good) practice)\b"
+    r"|^(?:use|choose|store|set|apply|keep|select|add|limit|require|enable|disable|check|consider|"
+    r"start|test|write|make)\b",
+    re.I,
+)
+
+
+def advises(text: str) -> bool:
+    """Whether a statement says what to do, rather than how things are."""
+    return bool(_ADVICE.search(text))
 
 
 _UNRELATED = re.compile(

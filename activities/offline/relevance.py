@@ -14,6 +14,7 @@ from functools import lru_cache
 from math import log, sqrt
 from types import MappingProxyType
 
+from activities.offline.cues import advises
 from activities.offline.dimensions import is_general_aspect
 from activities.offline.language import (
     STOP,
@@ -37,6 +38,11 @@ _WANTS = (
         r"\bwhen\b|\b(?:what|which) (?:year|date|month|day)|timeline|schedule|deadline|chronolog",
         re.I)),
     ("reason", re.compile(r"\bwhy\b|\bcauses?\b|\breasons?\b|\bdriv(?:e|es|en|ers)\b", re.I)),
+    ("advice", re.compile(
+        r"\bhow (?:should|must|ought|to|(?:do|can) (?:i|we|you|one))\b|\bwhat (?:should|must)\b|"
+        r"\brecommend|\b(?:best|good) (?:practices?|ways?)\b|\badvi[cs]e\b|"
+        r"\bguid(?:ance|elines?)\b",
+        re.I)),
     ("name", re.compile(r"\bwho(?:m|se)?\b|\bwhich (?:company|person|country|city|firm)", re.I)),
 )  # fmt: skip
 _REASON = re.compile(
@@ -198,13 +204,19 @@ class Aim:
             ("number" in self.wants and re.search(r"\d", text))
             or ("date" in self.wants and _DATE.search(text))
             or ("reason" in self.wants and _REASON.search(text))
+            or ("advice" in self.wants and advises(text))
             or ("name" in self.wants and capitalised(text))
         )
 
 
+def wanted(ask: str) -> frozenset[str]:
+    """The sorts of things that are asked for, as far as the words tell."""
+    return frozenset(kind for kind, cue in _WANTS if cue.search(ask))
+
+
 def measured(question: str) -> bool:
     """Whether figures help to answer: not where a name, a date or a reason is all that is asked."""
-    wants = {kind for kind, cue in _WANTS if cue.search(question)}
+    wants = wanted(question)
     return "number" in wants or not wants
 
 
@@ -251,7 +263,6 @@ def aim_at(
     # "In particular" names nothing, and would become part of what is looked for.
     spelled = re.sub(r"\b(?:in particular|especially|such as)\b", ",", ask, flags=re.I)
     phrases = tuple(dict.fromkeys([*noun_phrases(title), *noun_phrases(spelled)]))
-    wants = frozenset(kind for kind, cue in _WANTS if cue.search(ask))
     quoted = set(_QUOTED.findall(ask))
     names = tuple(_bare_name(name) for name in called if " " in name or name in quoted)
     names = names or tuple(_bare_name(name) for name in called)
@@ -270,7 +281,7 @@ def aim_at(
         named=frozenset(named),
         names=names,
         narrow=bool(names) and similarity(question, ask) >= _SAME_QUESTION,
-        wants=wants,
+        wants=wanted(ask),
         frequency=known,
         documents=documents,
         acronyms=_acronyms(ask),

@@ -152,8 +152,9 @@ def _on_topic(
         return
     devoted = 1.0 if titled else aim.coverage(document.title, only=aim.core, lent=lent)
     asked = periods(aim.ask)
-    # Who asks for a name or a reason is not answered by a figure beside it.
-    measures = 0.05 if aim.narrow and aim.wants and "number" not in aim.wants else 0.16
+    # Who asks for a name, a reason or what to do is not answered by a figure beside it.
+    told = aim.narrow or "advice" in aim.wants
+    measures = 0.05 if told and aim.wants and "number" not in aim.wants else 0.16
     # Whom a question is about is not what it asks of them.
     point = set(aim.core) - aim.named
     counted = named and "number" in aim.wants

@@ -11,13 +11,14 @@ from functools import lru_cache
 
 from activities.offline.appendix import ABSENT, ANSWERED, listed, remark
 from activities.offline.conversation import JsonObject
+from activities.offline.cues import advises
 from activities.offline.disputes import Disputes, in_order
 from activities.offline.gist import Gist
 from activities.offline.language import capitalised, content_terms, sentences, similarity
 from activities.offline.leaning import leans
 from activities.offline.passages import figures, is_labelled, is_row, substance
 from activities.offline.prose import Cited, clean, headline, opened, speaks_as_we, told
-from activities.offline.relevance import measured
+from activities.offline.relevance import measured, wanted
 from workflows.report import CITATION
 
 _FIRST_WORDS, _WORDS_EACH, _MOST_WORDS = 45, 22, 170
@@ -154,6 +155,7 @@ def worth(
     value += 0.9 * gist.share(text, titles.get(claim.cite[0], ""))
     value += substance(text) if measured(gist.question) else 0.0
     value += 0.6 * to_the_point(text, f"{asked} {gist.question}")
+    value += 0.5 * ("advice" in wanted(asked) and advises(text))
     dispute = disputes.of(claim)
     if dispute and set(content_terms(dispute["about"])) & set(content_terms(asked)):
         # What is asked for and contested is what a reader must know first.

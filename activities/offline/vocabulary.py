@@ -102,6 +102,8 @@ def kinship(one: str, other: str) -> float:
         return 0.6
     if len(shorter) >= 7 and longer[:7] == shorter[:7]:
         return 0.6
+    if longer == shorter.removesuffix("e") + "ag":
+        return 0.6  # "store", "storage"; "use", "usage"
     return 0.0
 
 
