@@ -55,8 +55,13 @@ _PLACES = 3
 _SOME = 5
 
 
-_ASKS = re.compile(r"(?:how|who|where|when) (?:do|does|did|is|are|was|were|has|have)\b", re.I)
-""" "How does A get B?": a question of its own, not a matter to be surveyed."""
+_ASKS = re.compile(
+    r"(?:how|who|where|when) (?:do|does|did|is|are|was|were|has|have)\b|how (?:should|must|to)\b|"
+    r"how can (?:i|we|you|one)\b|what should\b.+\bdo\b|.*\b(?:best|good) (?:practices?|ways?)\b|"
+    r".*\brecommended (?:ways?|practices?|approach)\b",
+    re.I,
+)
+""" "How does A get B?", "how should A be done?": one question, not a matter to be surveyed."""
 
 
 def plan(conversation: Conversation) -> UseTools | Reply:
@@ -154,6 +159,8 @@ def _drafts(
     if question.kind is QuestionKind.FACT:
         return [fact(question)]
     named = named_parts(question, view, documents, most)
+    if not named and len(documents) > SMALL and _ASKS.match(question.text):
+        return [fact(question)]  # in a large folder its sides are other matters' sides too
     if question.kind is QuestionKind.COMPARISON and (things := sides(question, view)):
         # The criteria stand in every side's question; only questions of their own are left.
         return things + [d for d in named if d.asks]
@@ -184,8 +191,6 @@ def _surveyed(
     kept = list(named)
     if not named and one_side(question):
         kept = [named_draft(Aspect(trimmed(question.subject)), view, documents)]
-    elif not named and len(documents) > SMALL and _ASKS.match(question.text):
-        kept = [fact(question)]  # in a large folder its sides are other matters' sides too
     # "How should A be done, and who does it?" wants that told, not weighed.
     if question.kind is QuestionKind.DECISION and not (question.closed and named):
         kept = core_parts(question, view, named) + kept

@@ -102,8 +102,8 @@ def kinship(one: str, other: str) -> float:
         return 0.6
     if len(shorter) >= 7 and longer[:7] == shorter[:7]:
         return 0.6
-    if longer == shorter.removesuffix("e") + "ag":
-        return 0.6  # "store", "storage"; "use", "usage"
+    if shorter[-1] == "e" and longer == f"{shorter[:-1]}ag":
+        return 0.6  # "store" and "storage"; "man" and "manage" are none
     return 0.0
 
 

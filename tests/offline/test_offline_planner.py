@@ -248,6 +248,27 @@ def test_several_answers_to_one_narrow_question_are_one_facet(tmp_path: Path) ->
     assert len(draft.facets) == 1
 
 
+MOORINGS = {
+    f"harbour-{n}": f"Harbour {n} renewed its moorings in {1990 + n}. Moorings cost {n}0,000 a year "
+    f"there, and the risk of storms rises. Moorings should be inspected every spring."
+    for n in range(30)
+}
+
+
+@pytest.mark.parametrize(
+    "question", ["How should moorings be inspected?", "What are best practices for moorings?"]
+)
+def test_in_a_large_folder_who_asks_what_to_do_gets_no_costs_and_risks(
+    question: str, tmp_path: Path
+) -> None:
+    library = Library(tmp_path, MOORINGS)
+    advised = lawful(planned(plan, library, question))
+    weighed = lawful(planned(plan, library, "Should the island buy new moorings?"))
+    library.close()
+    assert [facet.title for facet in advised.facets] == [question.rstrip("?")]
+    assert {"costs", "risks"} <= set(titles(weighed).split())
+
+
 CLUB = {
     f"minutes-{year}": f"The rowing club of Sill met in {year}. {text}"
     for year, text in (

@@ -11,11 +11,13 @@ import pytest
 
 from activities.answers import ResearchAnswer
 from activities.offline.conversation import JsonObject, read_request
-from activities.offline.cues import addresses_machine, hedges, scope
+from activities.offline.cues import addresses_machine, advises, hedges, scope
 from activities.offline.passages import figures, is_heading, usable
 from activities.offline.researcher import research
 from activities.offline.residue import unglued
+from activities.offline.stemming import stem
 from activities.offline.transport import Reply
+from activities.offline.vocabulary import kinship
 
 QUESTION = "How does the Orla tram line affect the town of Venby?"
 
@@ -340,6 +342,15 @@ def test_cues_are_quoted_from_the_text() -> None:
     assert hedges("The tram opened in 1998.", "2026-01-05") == ""
     assert "survey of 312 residents" in scope("A survey of 312 residents was held.")
     assert scope("The tram opened in 1998.") == ""
+
+
+def test_what_is_to_be_done_is_told_from_what_is() -> None:
+    for advice in ("Passwords must be hashed.", "Use a salt.", "It is not suitable for storage."):
+        assert advises(advice)
+    for fact in ("The tram opened in 1998.", "The use of salt is old.", "Stores sell bread."):
+        assert not advises(fact)
+    assert kinship(stem("stored"), stem("storage")) > 0
+    assert not kinship(stem("man"), stem("manage"))
 
 
 def test_headings_figures_and_glued_headings() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -69,6 +70,17 @@ LEDGER = Ledger(
 )
 
 
+def shown(claims: Iterable[Claim]) -> list[JsonObject]:
+    return [
+        {"id": c.id, "facet_id": c.facet_id, "text": c.text,
+         "cite": [NUMBERS[s] for s in c.source_ids], "verdict": c.verdict,
+         "confidence": c.confidence, "relevance": c.relevance, "origins": len(c.source_ids),
+         "uncertain": "", "not_to_overstate": "", "quotes": [q.text for q in c.quotes],
+         "notes": ""}
+        for c in claims if c.citable
+    ]  # fmt: skip
+
+
 def brief(**changes: Any) -> JsonObject:
     def facet(
         fid: str, title: str, status: str, missing: list[str], reason: str = ""
@@ -86,14 +98,7 @@ def brief(**changes: Any) -> JsonObject:
             facet("fares", "Fares", "no_results", [], "the sources hold nothing on it"),
             facet("jobs", "Jobs", "timed_out", [], "no answer within 60 s"),
         ],
-        "claims": [
-            {"id": c.id, "facet_id": c.facet_id, "text": c.text,
-             "cite": [NUMBERS[s] for s in c.source_ids], "verdict": c.verdict,
-             "confidence": c.confidence, "relevance": c.relevance, "origins": len(c.source_ids),
-             "uncertain": "", "not_to_overstate": "", "quotes": [q.text for q in c.quotes],
-             "notes": ""}
-            for c in CLAIMS if c.citable
-        ],
+        "claims": shown(CLAIMS),
         "sources": [
             {"n": n, "title": TITLES[s], "date": None, "kind": KINDS[s], "uri": f"{s}.pdf"}
             for s, n in NUMBERS.items()
@@ -264,6 +269,27 @@ def test_nothing_to_write_about_is_said() -> None:
     draft = written(brief(claims=[], contradictions=[]))
     assert "Nothing that can be cited was found" in draft.summary or "hold nothing" in draft.summary
     assert all(s.markdown.startswith("_") for s in draft.sections)
+
+
+@pytest.mark.parametrize(
+    ("question", "first"),
+    [
+        ("How should ropes be dried?", "Ropes should be dried in the shade."),
+        ("How many ropes are dried?", "In 2023 some 4,100 ropes were dried in 12 lofts."),
+    ],
+)
+def test_what_is_advised_opens_where_advice_is_asked_for(question: str, first: str) -> None:
+    claims = (
+        claim("c1", "ropes", "In 2023 some 4,100 ropes were dried in 12 lofts.", "s1"),
+        claim("c2", "ropes", "Ropes should be dried in the shade.", "s2"),
+    )
+    facet = {"id": "ropes", "title": question.rstrip("?"), "question": question, "status": "found"}
+    given = brief(
+        question=question, facets=[facet], claims=shown(claims), contradictions=[], gaps=[]
+    )
+    told = written(given)
+    assert told.summary.startswith(first.rstrip("."))
+    assert section(told, "ropes").startswith(first.rstrip("."))
 
 
 def test_rows_and_residue() -> None:
