@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
@@ -28,6 +28,7 @@ from activities.recent import Recent
 from workflows.cipher import NONCE_BYTES, CipherError, Keyring, opened
 
 T = TypeVar("T", bound=BaseModel)
+V = TypeVar("V")
 STORAGE = "storage"
 # How many leading parts of a key stay clear: the kind, and the job where it comes next.
 _CLEAR = {
@@ -121,15 +122,18 @@ class Store:
 
     async def load(self, key: str, kind: type[T]) -> T:
         """A record that was saved, by its content's key."""
-        known: T | None = self._recent.recall((key, kind))
-        if known is not None:
-            return known
-        data = await self.get(key)
-        if data is None:
+        record = await self._recalled((key, kind), key, kind.model_validate_json)
+        if record is None:
             raise Missing(key)
-        record = kind.model_validate_json(data)
-        self._recent.remember((key, kind), record, len(data))
         return record
+
+    async def _recalled(self, name: Hashable, key: str, read: Callable[[bytes], V]) -> V | None:
+        """What lies under a key and never changes, fetched once."""
+        known: V | None = self._recent.recall(name)
+        if known is None and (data := await self.get(key)) is not None:
+            known = read(data)
+            self._recent.remember(name, known, len(data))
+        return known
 
     # --- snapshots: the text of a source, under its hash ----------------------------------------
 
@@ -139,15 +143,7 @@ class Store:
         self._recent.remember(sha256, text, len(data))
 
     async def text(self, sha256: str) -> str | None:
-        known: str | None = self._recent.recall(sha256)
-        if known is not None:
-            return known
-        data = await self.get(f"texts/{sha256}")
-        if data is None:
-            return None
-        text = data.decode()
-        self._recent.remember(sha256, text, len(data))
-        return text
+        return await self._recalled(sha256, f"texts/{sha256}", bytes.decode)
 
     # --- confidentiality ------------------------------------------------------------------------
 

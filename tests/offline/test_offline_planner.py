@@ -249,8 +249,8 @@ def test_several_answers_to_one_narrow_question_are_one_facet(tmp_path: Path) ->
 
 
 MOORINGS = {
-    f"harbour-{n}": f"Harbour {n} renewed its moorings in {1990 + n}. Moorings cost {n}0,000 a year "
-    f"there, and the risk of storms rises. Moorings should be inspected every spring."
+    f"harbour-{n}": f"Harbour {n} renewed its moorings in {1990 + n}. Moorings cost {n}0,000 a "
+    "year there, and the risk of storms rises. Moorings should be inspected every spring."
     for n in range(30)
 }
 
