@@ -25,7 +25,8 @@ _STATES = {
     "timed_out": "TimedOut",
 }
 TIME = "%Y-%m-%d %H:%M:%SZ"
-_WAITING = ("blocked", "paused", "awaiting_approval")
+WAITING = ("blocked", "paused", "awaiting_approval")
+"""What a running job is in that goes on when a person says so."""
 
 
 def list_jobs(only: str | None, *, as_json: bool = False) -> ExitCode:
@@ -55,12 +56,12 @@ def list_jobs(only: str | None, *, as_json: bool = False) -> ExitCode:
 
 def _query(only: str | None) -> str:
     query = 'WorkflowType="ResearchWorkflow"'
-    if only in _WAITING:
+    if only in WAITING:
         return f'{query} AND ExecutionStatus="Running" AND ResearchStatus="{only}"'
     if only == "running":
         return f'{query} AND ExecutionStatus="Running"'
     if only is not None and only not in _STATES:
-        known = ", ".join([*_WAITING, *_STATES])
+        known = ", ".join([*WAITING, *_STATES])
         raise BadInputError(f"The status {only!r} is not known: choose one of {known}.")
     # An ended run may have been followed by another one: which is the last is seen among all.
     return query
@@ -72,7 +73,7 @@ def row_of(execution: WorkflowExecution) -> dict[str, str]:
     states = {name.upper(): state for state, name in _STATES.items()}
     name = execution.status.name.replace("_", "") if execution.status else ""
     state = states.get(name, "running")
-    if state == "running" and (waiting := keyword(execution, "ResearchStatus")) in _WAITING:
+    if state == "running" and (waiting := keyword(execution, "ResearchStatus")) in WAITING:
         state = waiting
     closed = execution.close_time
     return {

@@ -14,7 +14,7 @@ from console import jobs, runs, wishes
 from console.desk import new_id
 from console.faults import BadInputError, ConsoleError
 from console.jobs import WORKFLOW, Found, Job
-from console.listing import blocked_of, row_of
+from console.listing import WAITING, blocked_of, row_of
 from console.web import forms
 from console.web.events import stream
 from console.web.forms import Typed, in_words
@@ -141,13 +141,14 @@ class Front:
         return only if only in FILTERS else ""
 
     async def rows(self, only: str) -> tuple[list[Row], int]:
-        """The newest jobs, each once, by its last run; and how many more there are."""
+        """Jobs that wait for a person, then the newest, each by its last run; how many more."""
         last: dict[str, WorkflowExecution] = {}
         query = f'WorkflowType="{WORKFLOW}"{_QUERIES.get(only, "")}'
         async for run in self._rooms.client.list_workflows(query, limit=_LOOKED_AT):
             if run.id not in last or run.start_time > last[run.id].start_time:
                 last[run.id] = run
         found = sorted(last.values(), key=lambda run: run.start_time, reverse=True)
+        found.sort(key=lambda run: row_of(run)["state"] not in WAITING)
         wanted = [run for run in found if _fits(row_of(run)["state"], only)]
         rows = await asyncio.gather(*(self._row(run) for run in wanted[:SHOWN_AT_MOST]))
         return list(rows), max(0, len(wanted) - SHOWN_AT_MOST)

@@ -200,6 +200,19 @@ def test_a_blocked_job_stands_out_with_its_reason_and_remedy(console: Console) -
     assert console.sees("/jobs/block-1", "Read the report")
 
 
+def test_who_waits_for_a_person_stands_above_newer_jobs(console: Console) -> None:
+    console.ask("please block", "waits-long")
+    assert console.sees("/", "waits-long", "blocked")
+    console.ask("What is newer?", "is-newer")
+
+    def in_order() -> bool:
+        page = console.page("/")
+        places = [page.find(f'href="/jobs/{name}"') for name in ("waits-long", "is-newer")]
+        return 0 < places[0] < places[1]
+
+    assert eventually(in_order)
+
+
 def test_a_job_that_found_nothing_does_not_look_like_a_success(console: Console) -> None:
     console.ask("nothing of it", "none-1")
     said = ("Nothing was found", "Ask more broadly", 'class="tile now warn"', "No claim was found.")
