@@ -87,6 +87,8 @@ class Folder:
 
     async def create(self, place: str, data: bytes) -> bool:
         path = self._path(place)
+        if not data:
+            return _marked(path)
         beside = _beside(path, data)
         try:
             os.link(beside, path)
@@ -123,15 +125,29 @@ def _read(path: str) -> bytes | None:
         return None
 
 
+def _marked(path: str) -> bool:
+    """An empty file is whole as soon as it is there, and needs no place beside."""
+    try:
+        _add(path, b"")
+    except FileExistsError:
+        return False
+    return True
+
+
 def _beside(path: str, data: bytes) -> str:
     """The name of a new file beside the path, with the data in it."""
     beside = f"{path}#{random.getrandbits(60)}"
+    _add(beside, data)
+    return beside
+
+
+def _add(path: str, data: bytes) -> None:
+    """A new file, and its folder where there is none."""
     try:
-        _write(beside, data)
+        _write(path, data)
     except FileNotFoundError:
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        _write(beside, data)
-    return beside
+        _write(path, data)
 
 
 def _write(path: str, data: bytes) -> None:

@@ -101,6 +101,8 @@ def request(corpus: Path, job: str) -> ResearchRequest:
         model=f"{MODEL}@{job}",
         max_facets=3,
         max_passes=1,
+        # On a machine that is overrun a facet may take long, and a report without it is another.
+        patience=100,
     )
 
 

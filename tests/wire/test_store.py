@@ -15,6 +15,7 @@ from temporalio.exceptions import ApplicationError
 from activities.journal import Journal
 from activities.recent import Recent
 from activities.store import Missing, Store
+from console.store import open_store
 from workflows import keys
 from workflows.cipher import Keyring, is_sealed
 from workflows.commands import Orders
@@ -47,6 +48,19 @@ async def test_a_folder_lists_what_lies_in_it_and_nothing_beside_it(store: Store
         await store.put_new(key, b"")
     assert await store.list("jobs/a") == ["jobs/a/1", "jobs/a/2"]
     assert await store.list("jobs/none") == []
+
+
+async def test_what_a_killed_writer_left_behind_is_not_there(store: Store, tmp_path: Path) -> None:
+    assert await store.put_new("marks/1", b"")
+    assert not await store.put_new("marks/1", b"again")
+    assert await store.get("marks/1") == b""
+    assert await store.put_new("marks/2", b"two")
+    (tmp_path / "store" / "marks" / "3#812").write_bytes(b"half")
+    assert await store.list("marks") == ["marks/1", "marks/2"]
+    assert not [f for f in (tmp_path / "store").rglob("*#*") if f.name != "3#812"]
+    assert {item["path"] for item in open_store(str(tmp_path / "store")).list().collect()} == {
+        "marks/1", "marks/2",
+    }, "the console reads the same folder through obstore"  # fmt: skip
 
 
 async def test_what_is_not_there_can_be_deleted(store: Store) -> None:
