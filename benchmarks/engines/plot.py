@@ -55,7 +55,7 @@ PANELS = (
           lambda row: _median(row, "cpu_seconds_per_job", 1000), lambda v, _: f"{v:,.0f} ms"),
     Panel("Turns paid twice after SIGKILL", "shorter is better",
           lambda row: _median(row, "turns_paid_twice"),
-          lambda v, row: f"{v:.0f}, {row['finished_turns_paid_twice']} finished"),
+          lambda v, row: f"{v:g}, {row['finished_turns_paid_twice']} finished"),
     Panel("From its restart to progress", "shorter is better",
           lambda row: _median(row, "seconds_to_progress"), lambda v, _: f"{v:.1f} s"),
 )  # fmt: skip
