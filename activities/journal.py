@@ -83,7 +83,9 @@ class Journal:
         key = f"{self._folder}/{fingerprint}.json"
         record = json.dumps({"message": message}).encode()
         if first and await self._store.put_new(key, record):
-            return Turn(fingerprint, message, first=True)
+            # Who puts down a purchase from now on finds the turn and takes it back.
+            others = await self._purchased(fingerprint) - 1
+            return Turn(fingerprint, message, max(0, others), first=not others)
         return await self._read(fingerprint, await self._store.settle(key, record))
 
     async def asked(self, request: JsonObject) -> bool:
@@ -186,9 +188,12 @@ class Journal:
     async def _read(self, fingerprint: str, kept: bytes) -> Turn:
         record: JsonObject = json.loads(kept)
         # Counted when it is read: who lost a race may have come after who kept the turn.
-        purchases = len(await self._store.list(f"{self._folder}/{fingerprint}"))
         before = int(record.get("bought_again", 0))
-        return Turn(fingerprint, record["message"], max(before, purchases - 1))
+        again = max(before, await self._purchased(fingerprint) - 1)
+        return Turn(fingerprint, record["message"], again)
+
+    async def _purchased(self, fingerprint: str) -> int:
+        return len(await self._store.list(f"{self._folder}/{fingerprint}"))
 
 
 def fingerprint_of(request: JsonObject) -> str:
