@@ -121,14 +121,14 @@ def figures(name: str, overhead: float, again: int) -> dict[str, Any]:
     }
 
 
+def drawn(*engines: dict[str, Any]) -> str:
+    return plot.drawn(
+        {"machine": {"cores": 2}, "jobs_at_once": 50, "rounds": 3, "engines": list(engines)}
+    )
+
+
 def test_bars_are_as_long_as_what_they_show_and_say_it() -> None:
-    found = {
-        "machine": {"cores": 2},
-        "jobs_at_once": 50,
-        "rounds": 3,
-        "engines": [figures("this project", 0.2, 0), figures("another <one>", 0.4, 10)],
-    }
-    picture = plot.drawn(found)
+    picture = drawn(figures("this project", 0.2, 0), figures("another <one>", 0.4, 10))
     root = ET.fromstring(picture)
     bars = [e for e in root.iter() if e.tag.endswith("rect") and e.get("class") in ("bar", "ours")]
     assert len(bars) == 2 * len(plot.PANELS)
@@ -142,25 +142,14 @@ def test_bars_are_as_long_as_what_they_show_and_say_it() -> None:
 
 
 def test_what_keeps_nothing_is_cut_only_where_the_others_would_vanish() -> None:
-    found = {
-        "machine": {"cores": 2},
-        "jobs_at_once": 1,
-        "rounds": 1,
-        "engines": [figures("bare asyncio", 0.001, 11), figures("this project", 0.2, 10)],
-    }
-    picture = plot.drawn(found)
+    picture = drawn(figures("bare asyncio", 0.001, 11), figures("this project", 0.2, 10))
     assert "1,000.0 (cut)" in picture
     assert "11, 5 finished<" in picture
 
 
 def test_an_engine_without_figures_is_left_out_of_the_picture() -> None:
-    found = {
-        "machine": {"cores": 2},
-        "jobs_at_once": 1,
-        "rounds": 1,
-        "engines": [figures("this project", 0.2, 0), {"engine": "LangGraph", "lacks": "install"}],
-    }
-    assert "LangGraph" not in plot.drawn(found)
+    picture = drawn(figures("this project", 0.2, 0), {"engine": "LangGraph", "lacks": "install"})
+    assert "LangGraph" not in picture
 
 
 # --- profiles -------------------------------------------------------------------------------------
