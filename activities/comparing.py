@@ -8,12 +8,12 @@ import json
 from pydantic import ValidationError
 from temporalio import activity
 
+from activities.evidence.compare import compare, told
 from activities.heartbeat import beating
 from activities.store import Missing
 from activities.workshop import Workshop
-from workflows.briefs import Kept
+from workflows.briefs import CompareBrief, Kept
 from workflows.changes import KeepPrevious
-from workflows.comparing import CompareBrief, compare, told
 from workflows.contracts import ResearchResult
 
 

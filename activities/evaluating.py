@@ -12,13 +12,13 @@ from temporalio import activity
 
 from activities.agent import Unanswered
 from activities.answers import EvaluationAnswer
+from activities.evidence.ledger import Ledger
+from activities.evidence.report_gate import Draft
 from activities.heartbeat import beating
 from activities.shown import contradictions_shown, facets_shown
 from activities.workshop import Workshop
 from workflows.briefs import EvaluateBrief, Evaluated
 from workflows.gaps import Gap, late
-from workflows.ledger import Ledger
-from workflows.report import Draft
 from workflows.roles import EVALUATOR
 
 JsonObject = dict[str, Any]

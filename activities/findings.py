@@ -11,11 +11,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from activities.answers import ClaimAnswer, ResearchAnswer
+from activities.evidence.quotes import StoredText
 from activities.store import Store
 from activities.toolbox import Toolbox
 from workflows.briefs import ResearchBrief
 from workflows.evidence import Claim, Findings, Quote
-from workflows.quotes import StoredText
 
 JsonObject = dict[str, Any]
 KNOWN_CLAIMS = 60

@@ -8,14 +8,14 @@ from collections.abc import Mapping
 
 from temporalio import activity
 
+from activities.evidence.ledger import Ledger
+from activities.evidence.publish import publish
+from activities.evidence.report_gate import Draft
 from activities.heartbeat import beating
 from activities.store import Store
 from activities.workshop import Workshop
 from workflows.briefs import PublishBrief
 from workflows.evidence import Cycle, Findings, Quote
-from workflows.ledger import Ledger
-from workflows.publication import publish
-from workflows.report import Draft
 from workflows.results import ResearchResult
 
 REACH = 220

@@ -9,13 +9,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 
+from activities.evidence.conflicts import Candidate
+from activities.evidence.ledger import Ledger, join, open_candidates
+from activities.evidence.quotes import StoredText
 from activities.store import Store
 from workflows.briefs import Batch, Group, Reconciled
-from workflows.conflicts import Candidate
 from workflows.contracts import LedgerRef
 from workflows.evidence import Findings, Rulings, Source
-from workflows.ledger import Ledger, join, open_candidates
-from workflows.quotes import StoredText
 
 BATCH = 10
 """Groups one verifier judges."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from activities.evidence.ledger import Ledger
 from workflows.briefs import FacetReport
-from workflows.ledger import Ledger
 from workflows.plan import Plan
 
 JsonObject = dict[str, Any]

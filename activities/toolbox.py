@@ -22,6 +22,7 @@ from pydantic import ValidationError
 from temporalio.exceptions import ApplicationError
 
 from activities.answers import SourceScore
+from activities.evidence.quotes import sketch
 from activities.mcp.definitions import PREFIX as MCP
 from activities.roles import Role
 from activities.sources.corpus import Corpus
@@ -30,7 +31,6 @@ from activities.sources.snapshots import Snapshots, Unquotable
 from activities.sources.web import Breakdown, Fetch, Hit, Search, ServerTools
 from activities.store import Store
 from workflows.evidence import Cycle, Source
-from workflows.quotes import sketch
 
 if TYPE_CHECKING:
     from activities.mcp.servers import McpServers

@@ -15,6 +15,8 @@ from temporalio import activity
 
 from activities.agent import Unanswered
 from activities.answers import GroupAnswer, SideAnswer, VerifierAnswer
+from activities.evidence.ledger import Ledger
+from activities.evidence.quotes import StoredText
 from activities.heartbeat import beating
 from activities.reconciling import reconciled, stored_texts
 from activities.workshop import Workshop
@@ -30,8 +32,6 @@ from workflows.evidence import (
     Source,
     Verdict,
 )
-from workflows.ledger import Ledger
-from workflows.quotes import StoredText
 from workflows.roles import VERIFIER
 
 VERIFY_CYCLES = 2

@@ -12,13 +12,8 @@ from temporalio import activity
 
 from activities.agent import Answered
 from activities.answers import DraftAnswer
-from activities.heartbeat import beating
-from activities.shown import contradictions_shown, facets_shown
-from activities.workshop import Workshop
-from workflows.briefs import WriteBrief, Written
-from workflows.contracts import DraftRef
-from workflows.ledger import Ledger, origin_count, origins
-from workflows.report import (
+from activities.evidence.ledger import Ledger, origin_count, origins
+from activities.evidence.report_gate import (
     Draft,
     Entry,
     Evidence,
@@ -28,6 +23,11 @@ from workflows.report import (
     repair,
     sections_by_facet,
 )
+from activities.heartbeat import beating
+from activities.shown import contradictions_shown, facets_shown
+from activities.workshop import Workshop
+from workflows.briefs import WriteBrief, Written
+from workflows.contracts import DraftRef
 from workflows.roles import WRITER
 
 JsonObject = dict[str, Any]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from activities.evidence.conflicts import agree, groups_of_agreement
 from tests.test_conflicts import claim, claims
-from workflows.conflicts import agree, groups_of_agreement
 
 
 def test_one_quote_can_carry_two_statements() -> None:

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from activities.evidence.conflicts import Candidate, candidates
 from tests.test_conflicts import claims
-from workflows.conflicts import Candidate, candidates
 from workflows.evidence import Claim, Quote
 
 HERE = Path(__file__).parent

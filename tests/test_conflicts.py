@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workflows.conflicts import Candidate, agree, candidates, groups_of_agreement
-from workflows.conflicts.comparison import Comparison
-from workflows.conflicts.values import Value
+from activities.evidence.conflicts import Candidate, agree, candidates, groups_of_agreement
+from activities.evidence.conflicts.comparison import Comparison
+from activities.evidence.conflicts.values import Value
 from workflows.evidence import Claim, Quote
 
 

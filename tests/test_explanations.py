@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from workflows.conflicts import explain
+from activities.evidence.conflicts import explain
 
 
 def test_explain_quotes_the_cues_of_each_side() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workflows.quantities import (
+from activities.evidence.quantities import (
     Quantity,
     apart,
     moments,

@@ -11,6 +11,7 @@ from typing import Literal
 from pydantic import Field
 
 from workflows.budget import Allowance, Spend
+from workflows.changes import PreviousRef
 from workflows.commands import Orders
 from workflows.contracts import (
     CorpusReady,
@@ -24,6 +25,7 @@ from workflows.evidence import Record
 from workflows.gaps import Gap
 from workflows.outcomes import Retry, SubagentOutcome
 from workflows.plan import Effort, Facet, Plan
+from workflows.results import ResearchResult
 from workflows.roles import RoleEffort
 
 Approach = Literal["first"] | Retry
@@ -220,3 +222,8 @@ class OrdersPosted(Record):
     """Said by the worker that runs the job; what it said when a run began holds for all of it."""
 
     ways: tuple[str, ...] = ()
+
+
+class CompareBrief(Record):
+    previous: PreviousRef
+    result: ResearchResult

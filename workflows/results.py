@@ -20,6 +20,13 @@ from workflows.timeline import Span
 CoverageStatus = Literal["answered", "contested", "absent", "failed", "left_out"]
 ResultStatus = Literal["complete", "complete_with_gaps", "nothing_found"]
 
+SUMMARY = "Summary"
+DISAGREE = "Where the sources disagree"
+MISSING = "What is missing"
+METHOD = "How this was researched"
+SOURCES = "Sources"
+"""The headings of the parts that are not a facet's."""
+
 
 class FacetStatus(Record):
     id: str

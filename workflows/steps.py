@@ -14,6 +14,7 @@ from temporalio.exceptions import ApplicationError
 from workflows import gaps as gap_rules
 from workflows import steering
 from workflows.briefs import (
+    CompareBrief,
     CorpusOpened,
     EvaluateBrief,
     Evaluated,
@@ -33,7 +34,6 @@ from workflows.budget import Allowance
 from workflows.callers import FINISHED, CheckpointReached
 from workflows.changes import KeepPrevious, PreviousRef, previous_key
 from workflows.commands import Approve, Change, Orders
-from workflows.comparing import CompareBrief
 from workflows.contracts import Checkpoint, Phase, ResearchResult
 from workflows.gaps import Gap, StopReason
 from workflows.investigation import WITHOUT_THE_LATE, Assignment, Investigation

@@ -13,11 +13,11 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from activities.evidence.quotes import sketch
 from activities.sources.documents import text_hash
 from activities.sources.sentences import sentences
 from activities.store import Store
 from workflows.evidence import Source
-from workflows.quotes import sketch
 
 if TYPE_CHECKING:
     from mcp.types import CallToolResult

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from activities.evidence.conflicts import Candidate, candidates
 from activities.offline.coexistence import Side, coexist
 from activities.offline.leaning import leans
 from activities.offline.passages import Window, is_row, usable
 from activities.offline.relevance import Aim
 from activities.offline.scoring import Scored
-from workflows.conflicts import Candidate, candidates
 from workflows.evidence import Claim, Quote
 
 _NEAR, _NARROWLY, _FAR = 0.3, 0.5, 0.1

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
+from activities.evidence.report_gate import CITATION
 from activities.offline.appendix import ABSENT, ANSWERED, listed, remark
 from activities.offline.conversation import JsonObject
 from activities.offline.cues import advises
@@ -19,7 +20,6 @@ from activities.offline.leaning import leans
 from activities.offline.passages import figures, is_labelled, is_row, substance
 from activities.offline.prose import Cited, clean, headline, opened, speaks_as_we, told
 from activities.offline.relevance import measured, wanted
-from workflows.report import CITATION
 
 _FIRST_WORDS, _WORDS_EACH, _MOST_WORDS = 45, 22, 170
 """A summary grows with the parts of its question, up to what is read at one go."""

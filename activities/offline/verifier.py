@@ -12,14 +12,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from activities.evidence.conflicts import Candidate, agree, candidates, explain
+from activities.evidence.quantities import compatible, moments, quantities
 from activities.offline.coexistence import Side, coexist
 from activities.offline.conversation import Conversation, JsonObject
 from activities.offline.language import sentences
 from activities.offline.passages import is_row
 from activities.offline.transport import Reply
-from workflows.conflicts import Candidate, agree, candidates, explain
 from workflows.evidence import Claim, Quote
-from workflows.quantities import compatible, moments, quantities
 
 _DEFINITION = re.compile(
     r"\b(?:(?:including|includes?|excluding|excludes?|not including|not counting|counting|net of|"

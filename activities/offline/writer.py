@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from activities.evidence.report_gate import CITATION
 from activities.offline.appendix import ABSENT, ANSWERED, entry, gaps_told, listed, remark
 from activities.offline.conversation import Conversation, JsonObject
 from activities.offline.disputes import Disputes, in_order
@@ -24,7 +25,6 @@ from activities.offline.prose import Cited, cited, clean, headline, marks, row, 
 from activities.offline.summary import summary, worth
 from activities.offline.title import title
 from activities.offline.transport import Reply
-from workflows.report import CITATION
 
 _PARAGRAPH_WORDS, _PARAGRAPH_CLAIMS = 110, 4
 _YEAR = re.compile(r"\b(?:1[5-9]|20)\d\d\b")

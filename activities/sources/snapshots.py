@@ -13,6 +13,7 @@ from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from urllib.parse import SplitResult, unquote, urlsplit
 
+from activities.evidence.quotes import sketch
 from activities.sources.documents import Document, Unreadable, text_hash
 from activities.sources.formats.dates import find_date, head_date
 from activities.sources.formats.encoding import fold
@@ -21,7 +22,6 @@ from activities.sources.formats.parsing import parse
 from activities.sources.web import Fetch, Hit
 from activities.store import Store
 from workflows.evidence import Source
-from workflows.quotes import sketch
 
 _LONGEST_TITLE = 200
 _PORTS = {"http": 80, "https": 443}

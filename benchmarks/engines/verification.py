@@ -17,11 +17,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from activities.evidence.ledger import Ledger
 from activities.reconciling import reconciled
 from activities.store import Store
 from workflows.briefs import Reconciled
 from workflows.evidence import Claim, Findings, Quote, Ruling, Rulings, Source, Verdict
-from workflows.ledger import Ledger
 
 SIZES = (100, 300, 1000, 3000)
 PER_FACET = 20

@@ -15,13 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from activities.evidence.quotes import StoredText
+from activities.evidence.report_gate import CITATION
 from benchmarks.quality.intervals import Pair
 from benchmarks.quality.sets import Measure
 from workflows.contracts import ResearchResult
 from workflows.evidence import Quote
-from workflows.publication import DISAGREE, SOURCES
-from workflows.quotes import StoredText
-from workflows.report import CITATION
+from workflows.results import DISAGREE, SOURCES
 
 MEASURES = (
     Measure("coverage"),

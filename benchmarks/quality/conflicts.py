@@ -32,10 +32,10 @@ from contextlib import asynccontextmanager
 from itertools import combinations
 from typing import Any
 
+from activities.evidence.conflicts import Candidate, candidates, groups_of_agreement
 from benchmarks.quality.extraction import claims_of
 from benchmarks.quality.intervals import Pair
 from benchmarks.quality.sets import Case, Measure, Options, Outcome, Run, absent, drawn
-from workflows.conflicts import Candidate, candidates, groups_of_agreement
 from workflows.evidence import Claim
 
 KINDS = ("number", "date", "name", "polarity")

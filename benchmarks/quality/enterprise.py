@@ -15,6 +15,7 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from activities.evidence.quantities import quantities
 from benchmarks.quality import checks, rubric
 from benchmarks.quality.intervals import Pair
 from benchmarks.quality.office import office
@@ -29,7 +30,6 @@ from benchmarks.quality.sets import (
     drawn,
 )
 from workflows.contracts import ResearchResult
-from workflows.quantities import quantities
 
 IN_TIME = 30.0
 

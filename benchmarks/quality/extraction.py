@@ -13,9 +13,9 @@ from collections import Counter
 from collections.abc import Sequence
 from math import log
 
-from workflows.conflicts.questions import ask
+from activities.evidence.conflicts.questions import ask
+from activities.evidence.words import sentences, stems
 from workflows.evidence import Claim, Quote
-from workflows.words import sentences, stems
 
 SENTENCES = 4
 LONGEST = 60  # words; a longer "sentence" is a table or a menu and is cut into windows

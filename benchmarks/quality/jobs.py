@@ -18,10 +18,10 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from activities.evidence.quotes import fold
 from benchmarks.quality import checks, rubric
 from benchmarks.quality.office import office
 from benchmarks.quality.sets import Case, JsonObject, Measure, Options, Outcome, Run, drawn
-from workflows.quotes import fold
 
 SAMPLE = Path(__file__).with_name("questions.json")
 

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from console.report.markup import fold
 from workflows.evidence import Contradiction, Side, Verdict
-from workflows.quotes import fold
 from workflows.results import ClaimOut, QuoteOut, ResearchResult
 
 _WORD = re.compile(r"[^\W\d_]{3,}")

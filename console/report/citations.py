@@ -9,8 +9,7 @@ from __future__ import annotations
 from html import escape
 
 from console.report.backing import Backing, Entry
-from console.report.markup import details, link, tag
-from workflows.quotes import fold
+from console.report.markup import details, fold, link, tag
 from workflows.results import ClaimOut, ResearchResult, SourceOut
 
 MOST_AROUND = 1_400_000

@@ -6,8 +6,7 @@ import re
 from dataclasses import dataclass
 
 from workflows.models import card
-from workflows.publication import METHOD, SOURCES
-from workflows.results import ResearchResult
+from workflows.results import METHOD, SOURCES, ResearchResult
 
 _HEADING = re.compile(r"^##[ \t]+(.*?)[ \t]*$", re.MULTILINE)
 _TITLE = re.compile(r"\A\s*#[ \t]+(.*?)[ \t]*$", re.MULTILINE)

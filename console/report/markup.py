@@ -17,6 +17,11 @@ _TONES = {
 _TONE = {word: tone for tone, words in _TONES.items() for word in words}
 
 
+def fold(text: str) -> str:
+    """Runs of white space as one blank."""
+    return " ".join(text.split())
+
+
 def tag(word: str, shown: str = "") -> str:
     tone = f" {_TONE[word]}" if word in _TONE else ""
     return f'<span class="tag{tone}">{escape(shown or word.replace("_", " "))}</span>'

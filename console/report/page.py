@@ -20,12 +20,10 @@ from console.report.cost import cost
 from console.report.coverage import coverage, gaps
 from console.report.head import head
 from console.report.manuscript import Chapter, Manuscript, manuscript
-from console.report.markup import details, tag
+from console.report.markup import details, fold, tag
 from console.report.prose import Prose
 from console.report.timeline import timeline
-from workflows.publication import DISAGREE, MISSING, SUMMARY
-from workflows.quotes import fold
-from workflows.results import Coverage, ResearchResult
+from workflows.results import DISAGREE, MISSING, SUMMARY, Coverage, ResearchResult
 
 _HERE = Path(__file__).parent
 _STYLE = "\n".join(

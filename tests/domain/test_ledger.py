@@ -6,6 +6,8 @@ import time
 
 import pytest
 
+from activities.evidence.ledger import Ledger, check, join, open_candidates, origin_count, origins
+from activities.evidence.quotes import StoredText, sketch
 from workflows.evidence import (
     Claim,
     Contradiction,
@@ -17,8 +19,6 @@ from workflows.evidence import (
     Source,
     Verdict,
 )
-from workflows.ledger import Ledger, check, join, open_candidates, origin_count, origins
-from workflows.quotes import StoredText, sketch
 
 TEXT = "The harbour line carried 412,000 passengers in 2024. It opened in May 2019."
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from activities.evidence.quotes import StoredText, fold, likeness, sketch
 from workflows.evidence import Quote
-from workflows.quotes import StoredText, fold, likeness, sketch
 
 texts = st.text(alphabet=st.sampled_from("ab c\n\t.é"), min_size=1, max_size=80)
 

@@ -6,10 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.domain.test_ledger import CARRIED, OTHER, claim, conflicting, ledger, settled
-from workflows.gaps import Gap
-from workflows.ledger import join
-from workflows.report import (
+from activities.evidence.ledger import join
+from activities.evidence.report_gate import (
     Draft,
     Entry,
     Evidence,
@@ -20,6 +18,8 @@ from workflows.report import (
     split_sentences,
     tell,
 )
+from tests.domain.test_ledger import CARRIED, OTHER, claim, conflicting, ledger, settled
+from workflows.gaps import Gap
 
 BOOK = join([conflicting()], [settled(conflicting())])
 OPENED = "It opened in May 2019."

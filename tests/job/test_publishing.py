@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from activities.evidence.quotes import fold
 from activities.publishing import REACH, beside
 from activities.store import Store
 from tests.job.conftest import NO_GAPS, Office, Wire
 from tests.job.test_restart import BOTH, checkpoints, one_gap, stopped_at, take_up
 from workflows.lineage import restarted
-from workflows.quotes import fold
 from workflows.results import ResearchResult
 
 

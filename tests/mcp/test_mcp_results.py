@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from activities.evidence.quotes import StoredText
 from activities.mcp import McpServers
 from activities.mcp.definitions import tool_name
 from activities.store import Store
 from tests.mcp.conftest import archive, opened, said
 from workflows.evidence import Quote, Source
-from workflows.quotes import StoredText
 
 # One server for all: what they ask of it leaves it as it was.
 pytestmark = pytest.mark.asyncio(loop_scope="module")

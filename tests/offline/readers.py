@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
+from activities.evidence.conflicts import candidates
 from activities.offline.claims import choose, claimed
 from activities.offline.conversation import Hit, JsonObject, Sentence, read_request
 from activities.offline.passages import gather
@@ -16,7 +17,6 @@ from activities.offline.transport import Reply
 from activities.offline.verifier import verify
 from activities.offline.writer import write
 from activities.sources.sentences import sentences
-from workflows.conflicts import candidates
 from workflows.evidence import Claim, Quote
 
 CITED = re.compile(r"(?:\s?\[\d+\])+")

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import pytest
 import pytest_asyncio
 
+from activities.evidence.quotes import StoredText
 from activities.store import Store
 from tests.simulator.brains import ByTitle, Offline, Turn, json_answer
 from tests.simulator.jobs import (
@@ -30,7 +31,6 @@ from tests.simulator.simulator import Simulator
 from tests.simulator.web import Fetch, Page, Search, Web
 from workflows.contracts import Coverage, ResearchResult
 from workflows.contracts import Web as Reach
-from workflows.quotes import StoredText
 
 __all__ = ["credentials", "temporal"]
 

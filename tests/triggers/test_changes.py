@@ -7,8 +7,8 @@ import time
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from activities.evidence.compare import LISTED, compare, tell, told
 from workflows.changes import Changes
-from workflows.comparing import LISTED, compare, tell, told
 from workflows.contracts import ClaimOut, FacetOut, PlanOut, ResearchResult, SourceOut
 from workflows.evidence import Contradiction, Quote, Side, Verdict
 

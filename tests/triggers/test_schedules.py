@@ -39,8 +39,8 @@ from tests.job.conftest import (
 )
 from tests.triggers.conftest import Held, eventually, reconnected, unique
 from worker import build_workshop
+from workflows.briefs import CompareBrief
 from workflows.changes import KeepPrevious, PreviousRef, previous_key
-from workflows.comparing import CompareBrief
 from workflows.contracts import TASK_QUEUE, ResearchRequest, ResearchResult
 from workflows.coordinator import ResearchWorkflow
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from temporalio.exceptions import ApplicationError
 
+from activities.evidence.quotes import StoredText
 from activities.journal import Journal, Turn, fingerprint_of
 from activities.store import Missing, Store
 from workflows.keys import journal_folder
-from workflows.quotes import StoredText
 from workflows.settings import Settings
 
 REQUEST = {"model": "m", "messages": [{"role": "user", "content": "hello"}]}

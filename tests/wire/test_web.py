@@ -11,6 +11,7 @@ import pytest
 from anthropic.types import Message
 from temporalio.testing import ActivityEnvironment
 
+from activities.evidence.quotes import StoredText
 from activities.model import Models
 from activities.researching import Researching
 from activities.roles import RESEARCHER
@@ -27,7 +28,6 @@ from workflows.contracts import Web as WebReach
 from workflows.evidence import Quote
 from workflows.outcomes import Failed, Found, NoResults, SubagentOutcome
 from workflows.plan import Facet
-from workflows.quotes import StoredText
 
 JsonObject = dict[str, Any]
 FERRY = "https://ferries.example/news/tern"

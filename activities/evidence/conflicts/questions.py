@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from workflows.words import STOP, WORD, names, stem, word_list
+from activities.evidence.words import STOP, WORD, names, stem, word_list
 
 _DATE = re.compile(r"^(?:when\b|(?:in|on) (?:what|which) (?:year|date|day|month)\b|"
                    r"(?:what|which) (?:is|was) the (?:\w+ )?(?:date|year)\b|"

@@ -4,15 +4,15 @@
 their parts. What other rooms need is named here.
 """
 
-from workflows.quantities.amounts import (
+from activities.evidence.quantities.amounts import (
     Quantity,
     numbers_missing,
     quantities,
     read,
     same_number,
 )
-from workflows.quantities.dates import Moment, apart, moments, same_moment
-from workflows.quantities.units import compatible
+from activities.evidence.quantities.dates import Moment, apart, moments, same_moment
+from activities.evidence.quantities.units import compatible
 
 __all__ = [
     "Moment",

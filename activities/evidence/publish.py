@@ -7,13 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from activities.evidence.ledger import Ledger, origin_count, origins
+from activities.evidence.report_gate import CITATION, Draft, sections_by_facet
 from workflows.contracts import ResearchState
 from workflows.evidence import Cycle, Quote
-from workflows.ledger import Ledger, origin_count, origins
 from workflows.models import card
 from workflows.plan import Facet
-from workflows.report import CITATION, Draft, sections_by_facet
 from workflows.results import (
+    DISAGREE,
+    METHOD,
+    MISSING,
+    SOURCES,
+    SUMMARY,
     ClaimOut,
     Coverage,
     CoverageStatus,
@@ -26,13 +31,6 @@ from workflows.results import (
     SourceOut,
     Telemetry,
 )
-
-SUMMARY = "Summary"
-DISAGREE = "Where the sources disagree"
-MISSING = "What is missing"
-METHOD = "How this was researched"
-SOURCES = "Sources"
-"""The headings of the parts that are not a facet's."""
 
 _STATUS_WORDS: dict[CoverageStatus, str] = {
     "answered": "answered",

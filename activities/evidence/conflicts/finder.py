@@ -18,24 +18,24 @@ from typing import Literal
 
 from pydantic import Field
 
-from workflows.conflicts.answers import answers, comparable_unit
-from workflows.conflicts.brackets import both_aside, in_aside
-from workflows.conflicts.comparison import Comparison, Pair, same_value, told_twice
-from workflows.conflicts.polarity import DIRECTIONS, NEUTRAL, opposed, stance
-from workflows.conflicts.scopes import different, scope, share_entity
-from workflows.conflicts.statements import read_claims
-from workflows.conflicts.substitutions import lone_substitution
-from workflows.conflicts.values import Value, phrase
-from workflows.conflicts.wording import (
+from activities.evidence.conflicts.answers import answers, comparable_unit
+from activities.evidence.conflicts.brackets import both_aside, in_aside
+from activities.evidence.conflicts.comparison import Comparison, Pair, same_value, told_twice
+from activities.evidence.conflicts.polarity import DIRECTIONS, NEUTRAL, opposed, stance
+from activities.evidence.conflicts.scopes import different, scope, share_entity
+from activities.evidence.conflicts.statements import read_claims
+from activities.evidence.conflicts.substitutions import lone_substitution
+from activities.evidence.conflicts.values import Value, phrase
+from activities.evidence.conflicts.wording import (
     about,
     about_denial,
     about_question,
     stance_text,
     value_text,
 )
+from activities.evidence.quantities.amounts import read
+from activities.evidence.quantities.dates import apart
 from workflows.evidence import Claim, Record
-from workflows.quantities.amounts import read
-from workflows.quantities.dates import apart
 
 Kind = Literal["number", "date", "name", "polarity"]
 _NO_QUESTIONS: Mapping[str, str] = MappingProxyType({})

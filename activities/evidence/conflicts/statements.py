@@ -9,13 +9,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from workflows.conflicts.sentence import read_sentence
-from workflows.conflicts.tables import row_of, rows_in
-from workflows.conflicts.values import Value
+from activities.evidence.conflicts.sentence import read_sentence
+from activities.evidence.conflicts.tables import row_of, rows_in
+from activities.evidence.conflicts.values import Value
+from activities.evidence.quantities.amounts import Quantity, read
+from activities.evidence.quantities.dates import Moment
+from activities.evidence.words import sentences
 from workflows.evidence import Claim
-from workflows.quantities.amounts import Quantity, read
-from workflows.quantities.dates import Moment
-from workflows.words import sentences
 
 
 @dataclass(slots=True)

@@ -3,7 +3,7 @@
 `quantities` finds every amount with its unit, scale and place; `same_number` compares two of them
 and forgives rounding; `numbers_missing` names the numbers of a claim that stand in none of its
 quotes. List markers, citation markers, ordinals and numbers inside identifiers are not amounts.
-Dates are `workflows.quantities.dates`; a number that is part of a date is never an amount as well.
+Dates are in `dates`; a number that is part of a date is never an amount as well.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import floor, log10
 
-from workflows.quantities.dates import Moment, moments, same_moment
-from workflows.quantities.figures import Figure, figures
-from workflows.quantities.units import compatible, currency_before, is_hard, unit_after
+from activities.evidence.quantities.dates import Moment, moments, same_moment
+from activities.evidence.quantities.figures import Figure, figures
+from activities.evidence.quantities.units import compatible, currency_before, is_hard, unit_after
 
 _CLOCK = re.compile(
     r"(?<![\w:.])(?P<h>[01]?\d|2[0-4])"

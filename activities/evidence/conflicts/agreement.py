@@ -12,15 +12,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from workflows.conflicts.polarity import opposed
-from workflows.conflicts.scopes import different
-from workflows.conflicts.statements import Reading, read_claims
-from workflows.conflicts.substitutions import substitutions
-from workflows.conflicts.values import Value
+from activities.evidence.conflicts.polarity import opposed
+from activities.evidence.conflicts.scopes import different
+from activities.evidence.conflicts.statements import Reading, read_claims
+from activities.evidence.conflicts.substitutions import substitutions
+from activities.evidence.conflicts.values import Value
+from activities.evidence.quantities.amounts import read, same_number
+from activities.evidence.quantities.dates import same_moment
+from activities.evidence.words import stems
 from workflows.evidence import Claim
-from workflows.quantities.amounts import read, same_number
-from workflows.quantities.dates import same_moment
-from workflows.words import stems
 
 _WITHIN = 0.7  # share of the shorter claim's words that must stand in the longer
 _TOGETHER = 0.5

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from workflows.words import STOP, stem, word_list
+from activities.evidence.words import STOP, stem, word_list
 
 SCALES: Mapping[str, float] = {
     "hundred": 1e2, "thousand": 1e3, "thousands": 1e3, "million": 1e6, "millions": 1e6,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import lru_cache
 
-from workflows.words import STOP, stem, tokens
+from activities.evidence.words import STOP, stem, tokens
 
 _LONGEST = 5  # words; a longer change rewrites the sentence rather than one value in it
 LEAD = 4  # words the wordings share before the change, so that the subject is not what changed

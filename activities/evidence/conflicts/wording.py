@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from workflows.conflicts.clauses import AUXILIARY, verb_place
-from workflows.conflicts.polarity import turning_words
-from workflows.conflicts.tables import Cell
-from workflows.conflicts.values import Value
-from workflows.quantities.amounts import read
-from workflows.quantities.units import counted, family, is_hard
-from workflows.words import negated, stem
+from activities.evidence.conflicts.clauses import AUXILIARY, verb_place
+from activities.evidence.conflicts.polarity import turning_words
+from activities.evidence.conflicts.tables import Cell
+from activities.evidence.conflicts.values import Value
+from activities.evidence.quantities.amounts import read
+from activities.evidence.quantities.units import counted, family, is_hard
+from activities.evidence.words import negated, stem
 
 _LONGEST = 14  # words
 _HERE = "\x00"  # stands where the value stood

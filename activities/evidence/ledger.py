@@ -11,7 +11,9 @@ from typing import Self
 
 from pydantic import Field
 
-from workflows.conflicts import Candidate, candidates, groups_of_agreement
+from activities.evidence.conflicts import Candidate, candidates, groups_of_agreement
+from activities.evidence.quantities import numbers_missing
+from activities.evidence.quotes import StoredText, fold, likeness
 from workflows.evidence import (
     Claim,
     Contradiction,
@@ -22,8 +24,6 @@ from workflows.evidence import (
     Source,
     Verdict,
 )
-from workflows.quantities import numbers_missing
-from workflows.quotes import StoredText, fold, likeness
 
 SAME_ORIGIN = 0.4
 BEARS_ON = 0.5

@@ -7,9 +7,9 @@ what a claim answers. `wording` names a conflict, `explanations` guesses its cau
 Nothing here decides who is right.
 """
 
-from workflows.conflicts.agreement import agree, groups_of_agreement
-from workflows.conflicts.explanations import Explanation, explain
-from workflows.conflicts.finder import Candidate, Kind, Position, candidates
+from activities.evidence.conflicts.agreement import agree, groups_of_agreement
+from activities.evidence.conflicts.explanations import Explanation, explain
+from activities.evidence.conflicts.finder import Candidate, Kind, Position, candidates
 
 __all__ = [
     "Candidate",

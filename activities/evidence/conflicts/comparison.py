@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from itertools import combinations
 from math import fsum, log
 
-from workflows.conflicts.lexicon import WISHES
-from workflows.conflicts.scopes import (
+from activities.evidence.conflicts.lexicon import WISHES
+from activities.evidence.conflicts.scopes import (
     block,
     comparable,
     different,
@@ -19,12 +19,12 @@ from workflows.conflicts.scopes import (
     names_left,
     share_entity,
 )
-from workflows.conflicts.statements import Reading, rarity
-from workflows.conflicts.substitutions import LEAD
-from workflows.conflicts.values import Value
-from workflows.quantities.amounts import Quantity, read, same_number
-from workflows.quantities.dates import same_moment
-from workflows.words import negated, stem
+from activities.evidence.conflicts.statements import Reading, rarity
+from activities.evidence.conflicts.substitutions import LEAD
+from activities.evidence.conflicts.values import Value
+from activities.evidence.quantities.amounts import Quantity, read, same_number
+from activities.evidence.quantities.dates import same_moment
+from activities.evidence.words import negated, stem
 
 _KEYS = 6  # rare stems of a value that open a block
 _CROWD = 16  # in a larger block everybody meets a few, instead of everybody

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from workflows.conflicts.lexicon import DIRECTION_OF
-from workflows.conflicts.values import Value
-from workflows.quantities.amounts import read, same_number
-from workflows.words import NEGATIONS, STOP, WORD, negated, stem
+from activities.evidence.conflicts.lexicon import DIRECTION_OF
+from activities.evidence.conflicts.values import Value
+from activities.evidence.quantities.amounts import read, same_number
+from activities.evidence.words import NEGATIONS, STOP, WORD, negated, stem
 
 _VOTED = re.compile(r"\b(?:vot\w+|spoke|spoken|argued|campaigned) (for|in favou?r of|against)\b")
 DIRECTIONS = frozenset(stem(word) for word in DIRECTION_OF) | NEGATIONS

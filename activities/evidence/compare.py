@@ -16,20 +16,19 @@ from functools import lru_cache
 from itertools import product
 from typing import Literal, TypeVar
 
+from activities.evidence.quantities import numbers_missing
+from activities.evidence.report_gate import marks
+from activities.evidence.words import names, negated, stems
 from workflows.changes import (
     Changes,
     ClaimChanged,
     ClaimSeen,
     ContradictionSeen,
-    PreviousRef,
     SourceChanged,
     SourceSeen,
 )
 from workflows.contracts import ClaimOut, ResearchResult, SourceOut
-from workflows.evidence import Contradiction, Record, Verdict
-from workflows.quantities import numbers_missing
-from workflows.report import marks
-from workflows.words import names, negated, stems
+from workflows.evidence import Contradiction, Verdict
 
 ALIKE = 0.75
 """The share of content words two statements have in common when they are about one thing."""
@@ -47,11 +46,6 @@ _FIRST_SECTION = re.compile(r"^## ", re.MULTILINE)
 Item = TypeVar("Item")
 Token = tuple[str, int]
 Words = frozenset[Token]
-
-
-class CompareBrief(Record):
-    previous: PreviousRef
-    result: ResearchResult
 
 
 def told(result: ResearchResult, changes: Changes | None) -> ResearchResult:

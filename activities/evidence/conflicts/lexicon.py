@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from workflows.words import stem, word_list
+from activities.evidence.words import stem, word_list
 
 # Words of one row exclude each other: a figure for one is no figure for the next.
 _CONTRASTS = (

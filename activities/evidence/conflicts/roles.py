@@ -11,8 +11,8 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from workflows.conflicts.clauses import AUXILIARY, VERBS
-from workflows.words import STOP, Name, stem, word_list
+from activities.evidence.conflicts.clauses import AUXILIARY, VERBS
+from activities.evidence.words import STOP, Name, stem, word_list
 
 _PARTICIPLES = word_list(
     """built run led made written held drawn sold bought paid laid won taken given known begun

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from typing import TypeVar
 
-from workflows.conflicts.clauses import clauses, verb_place
-from workflows.conflicts.lexicon import (
+from activities.evidence.conflicts.clauses import clauses, verb_place
+from activities.evidence.conflicts.lexicon import (
     CHANGE,
     CONTRAST_OF,
     DIRECTION_OF,
@@ -23,12 +23,12 @@ from workflows.conflicts.lexicon import (
     REPEATED,
     SAID,
 )
-from workflows.conflicts.roles import slot
-from workflows.conflicts.tables import Row, row_of, states_nothing
-from workflows.conflicts.values import Value
-from workflows.quantities.amounts import Quantity, read
-from workflows.quantities.dates import Moment
-from workflows.words import STOP, WORD, Name, names, negated, stem, tokens, word_list
+from activities.evidence.conflicts.roles import slot
+from activities.evidence.conflicts.tables import Row, row_of, states_nothing
+from activities.evidence.conflicts.values import Value
+from activities.evidence.quantities.amounts import Quantity, read
+from activities.evidence.quantities.dates import Moment
+from activities.evidence.words import STOP, WORD, Name, names, negated, stem, tokens, word_list
 
 _LETTERED_WORDS = word_list(
     """part phase option annex appendix group zone class type section lot scenario alternative

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from workflows.conflicts.values import Value
+from activities.evidence.conflicts.values import Value
 
 _ASIDE = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from workflows.conflicts.tables import same_row
-from workflows.conflicts.values import Value
-from workflows.quantities.dates import apart
-from workflows.quantities.units import compatible, family
+from activities.evidence.conflicts.tables import same_row
+from activities.evidence.conflicts.values import Value
+from activities.evidence.quantities.dates import apart
+from activities.evidence.quantities.units import compatible, family
 
 
 def different(a: Value, b: Value) -> bool:

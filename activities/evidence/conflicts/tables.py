@@ -11,8 +11,8 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from workflows.quantities.amounts import read
-from workflows.words import stem, word_list
+from activities.evidence.quantities.amounts import read
+from activities.evidence.words import stem, word_list
 
 _CELL = re.compile(r"(?P<head>[A-Za-z0-9][^:;|\n]{0,70}?):\s+(?P<text>\S.*)", re.DOTALL)
 _PARTS = re.compile(r";\s+(?=[A-Za-z0-9][^:;]{0,70}:\s)")

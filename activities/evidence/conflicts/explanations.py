@@ -11,12 +11,12 @@ import re
 from collections.abc import Sequence
 from datetime import date
 
-from workflows.conflicts.clauses import clauses
-from workflows.conflicts.cues import COMPILED, REFERS, Cause
+from activities.evidence.conflicts.clauses import clauses
+from activities.evidence.conflicts.cues import COMPILED, REFERS, Cause
+from activities.evidence.quantities.amounts import read
+from activities.evidence.quantities.dates import Moment, apart, moments
+from activities.evidence.words import sentences
 from workflows.evidence import Record
-from workflows.quantities.amounts import read
-from workflows.quantities.dates import Moment, apart, moments
-from workflows.words import sentences
 
 _FAR_DAYS = 150  # sources this far apart in time may describe different states of affairs
 _YEAR = 365

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from workflows.conflicts.tables import Cell, Row
-from workflows.quantities.amounts import Quantity
-from workflows.quantities.dates import Moment
-from workflows.words import STOP, WORD
+from activities.evidence.conflicts.tables import Cell, Row
+from activities.evidence.quantities.amounts import Quantity
+from activities.evidence.quantities.dates import Moment
+from activities.evidence.words import STOP, WORD
 
 
 class Value(NamedTuple):

@@ -19,11 +19,11 @@ from dataclasses import dataclass
 
 from pydantic import Field
 
+from activities.evidence.ledger import Ledger
+from activities.evidence.quantities import numbers_missing
+from activities.evidence.quotes import fold
 from workflows.evidence import Claim, Contradiction, Record, Side
 from workflows.gaps import Gap
-from workflows.ledger import Ledger
-from workflows.quantities import numbers_missing
-from workflows.quotes import fold
 
 CITATION = re.compile(r"\[(\d{1,5})\]")
 _PARAGRAPHS = re.compile(r"\n\s*\n")

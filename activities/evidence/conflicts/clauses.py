@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from workflows.words import WORD, word_list
+from activities.evidence.words import WORD, word_list
 
 AUXILIARY = word_list(
     """is are was were be been has have had will would shall should can could may might must do

@@ -11,14 +11,14 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from workflows.conflicts.lexicon import names_event
-from workflows.conflicts.questions import Ask, ask
-from workflows.conflicts.values import Value
+from activities.evidence.conflicts.lexicon import names_event
+from activities.evidence.conflicts.questions import Ask, ask
+from activities.evidence.conflicts.values import Value
+from activities.evidence.quantities.amounts import Quantity, read
+from activities.evidence.quantities.dates import Moment
+from activities.evidence.quantities.units import family
+from activities.evidence.words import STOP, WORD, Name, names, sentences, stem, word_list
 from workflows.evidence import Claim
-from workflows.quantities.amounts import Quantity, read
-from workflows.quantities.dates import Moment
-from workflows.quantities.units import family
-from workflows.words import STOP, WORD, Name, names, sentences, stem, word_list
 
 _CREATED = word_list(
     """film movie album song single book novel series play game painting opera show ep record
