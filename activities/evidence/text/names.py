@@ -14,11 +14,12 @@ _CAPITAL = r"(?:[^\W\d_a-zß-öø-ÿ][a-z]{0,2}\.(?= [^\W\d_])|[^\W\d_a-zß-öø
 # Words inside a name that are not capitalised: Bank of England, Ludwig van Beethoven.
 _INNER = r"of|the|de|del|della|di|da|do|du|des|la|le|von|van|der|den|bin|ibn|al|el|&"
 _NAME = re.compile(rf"{_CAPITAL}(?: (?:(?:{_INNER}) ){{0,2}}(?:{_CAPITAL}|\d{{1,4}}\b))*")
-_DAYS = frozenset(
-    "monday tuesday wednesday thursday friday saturday sunday yes according although despite "
-    "meanwhile today yesterday tomorrow however moreover".split()
-)
-_NO_NAMES = STOP_WORDS["en"] | STOP_WORDS["de"] | _DAYS | frozenset(MONTHS)
+_OPENERS = {
+    "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "according",
+    "although", "despite", "however", "meanwhile", "moreover", "today", "tomorrow", "yes",
+    "yesterday",
+}  # fmt: skip
+_NO_NAMES = STOP_WORDS["en"] | STOP_WORDS["de"] | _OPENERS | frozenset(MONTHS)
 
 
 @dataclass(frozen=True, slots=True)
