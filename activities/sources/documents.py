@@ -25,7 +25,7 @@ Kind = Literal[
     "page",
     "note",
 ]
-SentenceKind = Literal["prose", "heading", "item", "row"]
+SentenceKind = Literal["prose", "heading", "item", "row", "code"]
 
 _ID_DIGITS = 10
 
@@ -110,6 +110,8 @@ class Hit:
     document: DocumentMeta
     passage: Passage
     score: float
+    section: str = ""
+    """The headings above the passage, outermost first."""
 
 
 def text_hash(text: str) -> str:

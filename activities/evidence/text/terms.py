@@ -56,6 +56,22 @@ def inner_words(word: str) -> list[str]:
     return [part.lower() for part in parts] if len(parts) > 1 else []
 
 
+def extra_forms(text: str) -> str:
+    """Forms of a text's words that stemming alone does not reach: `build` for `built`.
+
+    Indexed beside the text, they let a search for one form find the other.
+    """
+    language = detect_language(text)
+    known = set(WORD.findall(text))
+    forms = {
+        form
+        for word in known
+        for form in (lemma(word.lower(), language), *inner_words(word))
+        if stem(form) != stem(word.lower())
+    }
+    return " ".join(sorted(forms - STOP_WORDS[language]))
+
+
 def stem(word: str) -> str:
     """The stem of one word, as the full-text index has it."""
     return _STEMMER.stem(word)
