@@ -17,6 +17,8 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
+from activities.evidence.text.stopwords import detect_language
+from activities.evidence.text.terms import lemma, words
 from activities.sources import index
 from activities.sources.database import Database
 from activities.sources.documents import Document, DocumentMeta, Hit, Passage
@@ -135,9 +137,17 @@ class Corpus:
         """In how many documents each term occurs, in any inflection; phrases count as phrases."""
         with self._database.reading() as connection:
             return {
-                term: index.documents_matching(connection, match) if (match := phrase(term)) else 0
+                term: index.documents_matching(connection, " OR ".join(forms)) if forms else 0
                 for term in terms
+                for forms in [_forms(term)]
             }
+
+
+def _forms(term: str) -> list[str]:
+    """FTS5 phrases for a term and, where it is one word, for its lemma."""
+    found = words(term)
+    forms = [term, lemma(found[0], detect_language(term))] if len(found) == 1 else [term]
+    return [match for form in dict.fromkeys(forms) if (match := phrase(form))]
 
 
 def _hits(chunks: Sequence[Chunk], limit: int, per_document: int) -> list[Hit]:

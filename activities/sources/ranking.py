@@ -14,7 +14,6 @@ import sqlite3
 import threading
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 from activities.evidence.text.stopwords import STOP_WORDS, detect_language
 from activities.evidence.text.terms import lemma, stem, term, words
