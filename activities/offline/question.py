@@ -65,11 +65,18 @@ _PREAMBLE = re.compile(
     r"^(?:[^?]{0,160}?,\s+(?:and\s+)?)(?=(?:who|what|when|where|why|how|which)\b)", re.I
 )
 
+# "How can we …", "How could Acme …" asks for a strategy, not for instructions.
+_STRATEGY = re.compile(
+    r"how (?:can|could|should|might|would) (?:we|our|the|(?-i:[A-Z]\w+))\b", re.I
+)
+
 # Words that carry the form of a question or of any sentence, rather than its subject.
 _LIGHT = frozenset(
     ["use", "make", "get", "find", "work", "happen", "know", "tell", "need", "want", "way", "thing", "kind", "type", "name", "number", "year", "date", "time", "example", "different", "difference", "main", "major", "important", "good", "well", "possible", "explain", "describe", "people", "person", "place", "give", "take", "go", "come", "do", "have", "be", "say", "see", "show", "mean", "call", "include", "provide", "recommend"]
 )  # fmt: skip
 _LIGHT_WEIGHT = 0.35
+_CONTEXT, _MOST_CONTEXT = 0.25, 0.5
+"""What a term around the question counts, and all of them together against its own."""
 
 _KINDS = (
     (QuestionKind.COMPARISON, re.compile(
@@ -94,6 +101,8 @@ _BROAD = re.compile(
     r"|key (?:aspects|topics|areas|themes|concepts)|überblick|what (?:are|is) the situation)\b",
     re.I,
 )
+OPEN = frozenset({Wants.ANYTHING, Wants.REASON})
+"""Wants that many passages of many documents may serve together."""
 _FACTUAL = frozenset(
     {Wants.PERSON, Wants.PLACE, Wants.DATE, Wants.NUMBER, Wants.RULE, Wants.DEFINITION}
 )
@@ -117,17 +126,24 @@ class Question:
         if not is_on("answer_types"):
             return Wants.ANYTHING
         opening = _PREAMBLE.sub("", self.text.strip(" \"“'"))
+        if _STRATEGY.match(opening):
+            return Wants.ANYTHING
         return next((w for w, pattern in _OPENINGS if pattern.match(opening)), Wants.ANYTHING)
 
     @cached_property
     def terms(self) -> dict[str, float]:
         """The terms asked about, each with the weight its word has in the question."""
+        own = self._weighed(self.text)
+        around = {t: w for t, w in self._weighed(self.context).items() if t not in own}
+        share = min(_CONTEXT, _MOST_CONTEXT * sum(own.values()) / max(1.0, sum(around.values())))
+        return own | {t: w * share for t, w in around.items()}
+
+    def _weighed(self, text: str) -> dict[str, float]:
         found: dict[str, float] = {}
-        for text, weight in ((self.text, 1.0), (self.context, 0.25)):
-            for word in content_words(text, self._language):
-                own = term(word, self._language)
-                light = is_on("light_words") and own in _LIGHT_TERMS
-                found.setdefault(own, weight * (_LIGHT_WEIGHT if light else 1.0))
+        for word in content_words(text, self._language):
+            own = term(word, self._language)
+            light = is_on("light_words") and own in _LIGHT_TERMS
+            found.setdefault(own, _LIGHT_WEIGHT if light else 1.0)
         return found
 
     @cached_property

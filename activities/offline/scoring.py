@@ -15,19 +15,23 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from activities.evidence.quantities import quantities
 from activities.evidence.text.names import names
 from activities.evidence.text.terms import words
 from activities.offline.answer_types import holds_answer
 from activities.offline.families import is_on
 from activities.offline.passages import Passage
-from activities.offline.question import Question, content_words
+from activities.offline.question import OPEN, Question, content_words
 
 _IN_TEXT, _IN_SECTION, _IN_TITLE, _AROUND = 0.85, 0.6, 0.5, 0.3
 _ANSWERS, _ANSWERS_NEARBY = 0.25, 0.1
+_FIGURES = 0.2
 _TOGETHER = 0.15
 _NEAR = 4
 _FIRST_HIT = 0.12
 _ASKS = 0.5
+_PER_WORD = 0.0005
+"""What each word costs: of two passages that cover the same, the shorter is better."""
 _LINKED = 0.85
 _LINKS_FROM = 12
 _PARENTHESIS = re.compile(r"\s*\([^)]*\)")
@@ -88,10 +92,13 @@ class Scorer:
         score = coverage + _FIRST_HIT / (1 + 0.25 * passage.rank)
         if is_on("answer_types"):
             score += _ANSWERS if core_answers else _ANSWERS_NEARBY if answers else 0.0
+        if is_on("figures") and self.question.wants in OPEN and quantities(passage.text):
+            score += _FIGURES
         if is_on("proximity"):
             score += _TOGETHER * self._together(passage.core)
         if passage.core.endswith("?"):
             score *= _ASKS
+        score -= _PER_WORD * len(passage.text.split())
         return Scored(passage, score, coverage, answers, frozenset(shares))
 
     def _shares(self, passage: Passage) -> dict[str, float]:

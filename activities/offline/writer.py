@@ -20,6 +20,8 @@ from activities.offline.transport import Reply
 
 SUMMARY_WORDS = 120
 _SENTENCE_WORDS = 45
+_WORTH = 0.6
+"""The share of the best claim's relevance from which on a claim may stand in the summary."""
 _SHORT = 10
 _ANSWERED = frozenset({"answered", "contested", "found", "partial"})
 _ABSENT = frozenset({"absent", "no_results"})
@@ -85,7 +87,8 @@ class _Writer:
             own = self._of(facet)
             question = Question(str(facet["question"]))
             several = len(self._facets) > 1
-            for claim in own[: 1 if several else 8]:
+            worth = [claim for claim in own if claim.relevance >= _WORTH]
+            for claim in worth[: 1 if several else 8]:
                 leads.append((str(facet["title"]) if several else "", claim, _key(claim, question)))
         lines: list[str] = []
         room = SUMMARY_WORDS
@@ -110,7 +113,7 @@ class _Writer:
         for number in dict.fromkeys(claim.cite[0] for claim in claims):
             told = ""
             for claim in sorted((c for c in claims if c.cite[0] == number), key=lambda c: c.order):
-                place = " › ".join(filter(None, (self._titles.get(number, ""), claim.sections[0])))
+                place = _place(self._titles.get(number, ""), claim.sections[0])
                 blocks.append(passage(claim.parts, claim.cite, place if place != told else ""))
                 told = place
         return "\n\n".join(blocks)
@@ -118,6 +121,14 @@ class _Writer:
     def _of(self, facet: JsonObject) -> list[_Claim]:
         own = [claim for claim in self._claims if claim.facet_id == facet["id"]]
         return sorted(own, key=lambda claim: (-claim.relevance, claim.order))
+
+
+def _place(title: str, section: str) -> str:
+    """Document and headings; a first heading that repeats the title is told once."""
+    path = [part for part in section.split(" › ") if part]
+    if path and path[0].casefold() == title.casefold():
+        path = path[1:]
+    return " › ".join([title, *path])
 
 
 def _read_claim(claim: JsonObject, order: int) -> _Claim:
@@ -144,7 +155,8 @@ def _key(claim: _Claim, question: Question) -> str:
     def worth(sentence: str) -> tuple[bool, float]:
         held = question.terms_of(sentence)
         covered = sum(weight for own, weight in question.terms.items() if own in held)
-        return len(sentence.split()) <= _SENTENCE_WORDS, covered + holds_answer(sentence, question)
+        reads_well = len(sentence.split()) <= _SENTENCE_WORDS and not sentence.endswith(":")
+        return reads_well, covered + holds_answer(sentence, question)
 
     best = max(range(len(given)), key=lambda i: (worth(given[i]), -i))
     sentence = given[best]
@@ -190,7 +202,7 @@ def _contradiction(contradiction: JsonObject) -> str:
 
 def _gaps(brief: JsonObject) -> str:
     """What stays open, absent or failed, each in its own words."""
-    labels = {"absent": "Searched and absent", "failed": "Failed"}
+    labels = {"absent": "Searched and absent", "partly": "Answered in part", "failed": "Failed"}
     lines = []
     for gap in brief["gaps"]:
         label = "Left out" if gap["kind"] == "left_out" else labels.get(gap["status"], "Open")
