@@ -21,8 +21,9 @@ ROW = re.compile(r"[^:;|]{1,80}: .*?; [^:;]{1,80}: |.* \| ")
 _LEANS = re.compile(
     r"(?:this|that|these|those|it|its|they|their|them|he|she|his|her|such|here|there|both|either"
     r"|however|therefore|thus|hence|also|but|and|or|so|then|instead|otherwise|nevertheless|moreover"
-    r"|furthermore|additionally|similarly|likewise|conversely|meanwhile|consequently|in (?:this|that"
-    r"|these|those|both|either|addition|contrast)|for (?:this|that|these|example|instance)"
+    r"|furthermore|additionally|similarly|likewise|conversely|meanwhile|consequently"
+    r"|in (?:this|that|these|those|both|either|addition|contrast)"
+    r"|for (?:this|that|these|example|instance)"
     r"|as a result|on the other hand|er|sie|es|dies\w*|daher|deshalb|jedoch|außerdem)\b",
     re.IGNORECASE,
 )

@@ -28,38 +28,53 @@ class Wants(StrEnum):
     ANYTHING = "anything"
 
 
-_OPENINGS = tuple(
-    (wants, re.compile(pattern, re.IGNORECASE))
-    for wants, pattern in (
-        (Wants.DATE, r"when\b|(?:in |on |since |by )?(?:what|which) (?:\w+ )?(?:year|date|day|month"
-                     r"|century|decade|time)\b|what (?:is|was|are|were) the (?:date|year|day|birthday)\b|wann\b|in welchem jahr\b|seit wann\b"),
-        (Wants.NUMBER, r"how (?:many|much|long|old|far|big|tall|high|large|often|fast|deep|wide|hot)\b"
-                       r"|(?:what|which) (?:\w+ )?(?:percentage|percent|share|number|amount|cost|price"
-                       r"|fee|rate|ratio|size|length|height|width|depth|weight|population|age|budget"
-                       r"|deposit|limit|speed|distance|duration|temperature|capacity|revenue|salary"
-                       r"|interest|total|average|maximum|minimum|default value|timeout)s?\b"
-                       r"|what (?:is|are|was|were) (?:the |our |its |their )?(?:\w+ ){0,2}(?:percentage"
-                       r"|share|number|amount|cost|price|fee|rate|budget|deposit|population|size|length"
-                       r"|height|limit|speed|distance|duration|capacity|revenue|total|average|salary)s?\b"
-                       r"|wie ?viele?\b|wie (?:hoch|lange|alt|weit|groß|teuer|oft)\b|was kostet"),
-        (Wants.PERSON, r"who(?:m|se)?\b|(?:by|with|to) whom\b|(?:what|which) (?:\w+ )?(?:person|man|woman"
-                       r"|actor|actress|author|writer|director|singer|president|player|king|queen"
-                       r"|founder|leader|artist|musician|footballer)\b|wer\b|wem\b|wen\b"),
-        (Wants.PLACE, r"where\b|(?:in |at |from |of )?(?:what|which) (?:\w+ )?(?:country|city|town|place"
-                      r"|state|county|province|river|region|village|continent|location|island"
-                      r"|district)\b|what (?:is|was) the (?:place|birthplace|location)\b|wo(?:hin|her)?\b|in welche[rms]? (?:stadt|land|ort)\b"),
-        (Wants.REASON, r"why\b|how come\b|what (?:is|are|was|were) the (?:\w+ )?(?:reasons?|causes?)\b"
-                       r"|what (?:caused|causes|led to|makes?)\b|warum\b|weshalb\b|wieso\b"),
-        (Wants.INSTRUCTION, r"how (?:do|does|can|could|should|would|to|must|may|might)\b"
-                            r"|what (?:should|must|do) (?:i|we|you|one|they)\b|what steps\b"
-                            r"|wie (?:kann|können|soll|sollte|muss|macht|\w+e ich|\w+en wir|\w+t man)\b"),
-        (Wants.RULE, r"(?:is|are|was|were|do|does|did|can|could|may|must|should|shall|will|would|has"
-                     r"|have|had)\b|(?:ist|sind|war|darf|dürfen|kann|können|muss|müssen|soll|hat|haben"
-                     r"|gibt es|wird|werden)\b"),
-        (Wants.DEFINITION, r"what (?:is|are|was|were|does) (?:an? |the )?[\w\s'’“”\"`.-]{2,60}"
-                           r"(?: mean)?\??$|define\b|was (?:ist|sind|bedeutet)\b"),
-    )
-)  # fmt: skip
+# How questions open that want each kind of answer, in English and German.
+_OPENERS = {
+    Wants.DATE: "when|since when|wann|seit wann",
+    Wants.NUMBER: "how (?:many|much|long|old|far|big|tall|high|large|often|fast|deep|wide|hot)"
+    "|wie ?viele?|wie (?:hoch|lange|alt|weit|groß|teuer|oft)|was kostet|what (?:it|they) costs?",
+    Wants.PERSON: "who|whom|whose|(?:by|with|to) whom|wer|wem|wen",
+    Wants.PLACE: "where|wo|wohin|woher",
+    Wants.REASON: "why|how come|what (?:caused|causes|led to|makes?)|warum|weshalb|wieso",
+    Wants.INSTRUCTION: "how (?:do|does|can|could|should|would|to|must|may|might)"
+    "|what (?:should|must|do) (?:i|we|you|one|they)|what steps"
+    r"|wie (?:kann|können|soll|sollte|muss|macht|\w+e ich|\w+en wir|\w+t man)",
+    Wants.RULE: "is|are|was|were|do|does|did|can|could|may|must|should|shall|will|would|has|have"
+    "|had|ist|sind|war|darf|dürfen|kann|können|muss|müssen|soll|hat|haben|gibt es|wird|werden",
+}
+# What a "what …" or "which …" names, where that tells the kind of answer.
+_NAMED = {
+    Wants.DATE: "year date day month century decade time birthday jahr datum",
+    Wants.NUMBER: """percentage percent share number amount cost price fee rate ratio size length
+        height width depth weight population age budget deposit limit speed distance duration
+        temperature capacity revenue salary interest total average maximum minimum timeout""",
+    Wants.PERSON: """person man woman actor actress author writer director singer president player
+        king queen founder leader artist musician footballer""",
+    Wants.PLACE: """country city town place birthplace state county province river region village
+        continent location island district stadt land ort""",
+    Wants.REASON: "reason cause grund ursache",
+}
+_DEFINITION = re.compile(
+    r"what (?:is|are|was|were|does) (?:an? |the )?[\w\s'’“”\"`.-]{2,60}(?: mean)?\??$"
+    r"|define\b|was (?:ist|sind|bedeutet)\b",
+    re.IGNORECASE,
+)
+
+
+def _openings() -> list[tuple[Wants, re.Pattern[str]]]:
+    """One pattern for each kind of answer; the first that matches tells it."""
+    found = []
+    for wants, openers in _OPENERS.items():
+        pattern = rf"(?:{openers})\b"
+        if nouns := "|".join(_NAMED.get(wants, "").split()):
+            asked = r"(?:(?:in|on|at|by|from|of|since) )?(?:what|which|welche\w*)"
+            linked = r"(?:(?:is|are|was|were) (?:(?:the|our|its|their) )?)?"
+            pattern = rf"{asked} {linked}(?:\w+ ){{0,2}}(?:{nouns})s?\b|{pattern}"
+        found.append((wants, re.compile(pattern, re.IGNORECASE)))
+    return [*found, (Wants.DEFINITION, _DEFINITION)]
+
+
+_OPENINGS = _openings()
 # What may stand before a question's own opening: "In 2024, …", "According to the report, …".
 _PREAMBLE = re.compile(
     r"^(?:[^?]{0,160}?,\s+(?:and\s+)?)(?=(?:who|what|when|where|why|how|which)\b)", re.I
@@ -71,9 +86,10 @@ _STRATEGY = re.compile(
 )
 
 # Words that carry the form of a question or of any sentence, rather than its subject.
-_LIGHT = frozenset(
-    ["use", "make", "get", "find", "work", "happen", "know", "tell", "need", "want", "way", "thing", "kind", "type", "name", "number", "year", "date", "time", "example", "different", "difference", "main", "major", "important", "good", "well", "possible", "explain", "describe", "people", "person", "place", "give", "take", "go", "come", "do", "have", "be", "say", "see", "show", "mean", "call", "include", "provide", "recommend"]
-)  # fmt: skip
+_LIGHT = """use make get find work happen know tell need want way thing kind type name number year
+    date time example different difference main major important good well possible explain describe
+    people person place give take go come do have be say see show mean call include provide
+    recommend"""
 _LIGHT_WEIGHT = 0.35
 _CONTEXT, _MOST_CONTEXT = 0.25, 0.5
 """What a term around the question counts, and all of them together against its own."""
@@ -87,7 +103,8 @@ _KINDS = (
         r"|development of .{1,60} (?:since|over time)|how (?:has|have|did) .{1,80}"
         r"(?:develop|change|evolve)\w*)\b", re.I)),
     (QuestionKind.DECISION, re.compile(
-        r"^(?:[^?]{0,160}, )?(?:should (?:we|i|they|our)\b|what should (?:we|they|\w+ ){1,4}(?:do|choose)"
+        r"^(?:[^?]{0,160}, )?(?:should (?:we|i|they|our)\b"
+        r"|what should (?:we|they|\w+ ){1,4}(?:do|choose)"
         r"|(?:which|what) .{1,60} (?:should|could|can) .{1,60}\b|how (?:can|could|should) (?:we|our"
         r"|(?-i:[A-Z]\w+))\b)", re.I)),
     (QuestionKind.CAUSE, re.compile(
@@ -101,8 +118,8 @@ _BROAD = re.compile(
     r"|key (?:aspects|topics|areas|themes|concepts)|überblick|what (?:are|is) the situation)\b",
     re.I,
 )
-OPEN = frozenset({Wants.ANYTHING, Wants.REASON})
-"""Wants that many passages of many documents may serve together."""
+_MANY_TERMS = 10
+_OPEN_KINDS = frozenset({QuestionKind.DECISION, QuestionKind.CAUSE, QuestionKind.TIMELINE})
 _FACTUAL = frozenset(
     {Wants.PERSON, Wants.PLACE, Wants.DATE, Wants.NUMBER, Wants.RULE, Wants.DEFINITION}
 )
@@ -169,6 +186,12 @@ class Question:
         return _BROAD.search(self.text) is not None
 
     @property
+    def is_open(self) -> bool:
+        """Whether many passages of many documents serve it together, as for a strategy."""
+        asks_much = self.wants is Wants.ANYTHING and len(self.terms) >= _MANY_TERMS
+        return self.is_broad or self.kind in _OPEN_KINDS or asks_much
+
+    @property
     def kind(self) -> QuestionKind:
         """The kind of the whole question; the parts of a question are counted elsewhere."""
         for kind, pattern in _KINDS:
@@ -185,4 +208,4 @@ def content_words(text: str, language: str = "en") -> list[str]:
     return [word for word in dict.fromkeys(words(text)) if word not in stop]
 
 
-_LIGHT_TERMS = frozenset(term(word) for word in _LIGHT)
+_LIGHT_TERMS = frozenset(term(word) for word in _LIGHT.split())

@@ -14,7 +14,7 @@ from dataclasses import replace
 from activities.offline.conversation import Conversation, JsonObject, ToolCall
 from activities.offline.families import is_on
 from activities.offline.passages import cut_passages
-from activities.offline.question import OPEN, Question
+from activities.offline.question import Question
 from activities.offline.scoring import Scored, Scorer
 from activities.offline.selection import select
 from activities.offline.transport import Reply, UseTools
@@ -127,7 +127,7 @@ class _Search:
         if not self._ranked or self._is_off_topic():
             return []
         most = int(self._brief.get("max_claims", 16))
-        broad = self.question.wants in OPEN and is_on("spread")
+        broad = self.question.is_open and is_on("spread")
         known = frozenset(map(_folded, self._brief.get("known_claims", ())))
         fresh = [own for own in self._ranked if _folded(own.passage.text) not in known]
         if known:

@@ -21,7 +21,7 @@ from activities.evidence.text.terms import words
 from activities.offline.answer_types import holds_answer
 from activities.offline.families import is_on
 from activities.offline.passages import Passage
-from activities.offline.question import OPEN, Question, content_words
+from activities.offline.question import Question, content_words
 
 _IN_TEXT, _IN_SECTION, _IN_TITLE, _AROUND = 0.85, 0.6, 0.5, 0.3
 _ANSWERS, _ANSWERS_NEARBY = 0.25, 0.1
@@ -92,7 +92,7 @@ class Scorer:
         score = coverage + _FIRST_HIT / (1 + 0.25 * passage.rank)
         if is_on("answer_types"):
             score += _ANSWERS if core_answers else _ANSWERS_NEARBY if answers else 0.0
-        if is_on("figures") and self.question.wants in OPEN and quantities(passage.text):
+        if is_on("figures") and self.question.is_open and quantities(passage.text):
             score += _FIGURES
         if is_on("proximity"):
             score += _TOGETHER * self._together(passage.core)
