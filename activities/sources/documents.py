@@ -25,7 +25,7 @@ Kind = Literal[
     "page",
     "note",
 ]
-SentenceKind = Literal["prose", "heading", "item", "row"]
+SentenceKind = Literal["prose", "heading", "item", "row", "code"]
 
 _ID_DIGITS = 10
 
@@ -81,7 +81,7 @@ class Unreadable:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A quotable span, without list markers; `kind` tells prose from headings and table rows."""
+    """A quotable span, without list markers or fences; a code block is one span."""
 
     start: int
     end: int

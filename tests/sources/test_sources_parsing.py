@@ -32,40 +32,6 @@ def quotes(document: Document) -> list[str]:
     return [document.text[s.start : s.end] for s in sentences(document.text)]
 
 
-def test_markdown(folder: Path) -> None:
-    document = one(
-        folder,
-        "notes/plan.md",
-        "---\ntitle: The plan\ndate: 2024-03-12\ntags: [a]\n---\n# Plan **A**\n"
-        "Costs fell by 3.5% in\nthe U.S. last year. They will rise.\n\n"
-        "- first item\n- second item\n  goes on\n\n"
-        "| Year | Cost |\n|---|---:|\n| 2023 | 5 |\n| 2024 | **6** |\n\n<!-- hidden -->\n"
-        "Setext\n------\n> Quoted words.\n",
-    )
-    assert (document.title, document.date) == ("The plan", "2024-03-12")
-    assert document.text == (
-        "# Plan **A**\n\nCosts fell by 3.5% in the U.S. last year. They will rise.\n\n"
-        "- first item\n- second item goes on\n\nYear: 2023; Cost: 5.\nYear: 2024; Cost: 6.\n\n"
-        "## Setext\n\nQuoted words."
-    )
-    assert quotes(document) == [
-        "Plan **A**",
-        "Costs fell by 3.5% in the U.S. last year.",
-        "They will rise.",
-        "first item",
-        "second item goes on",
-        "Year: 2023; Cost: 5.",
-        "Year: 2024; Cost: 6.",
-        "Setext",
-        "Quoted words.",
-    ]
-
-
-def test_code_in_markdown_keeps_its_lines(folder: Path) -> None:
-    code = "```\nfirst = 1\nsecond = 2\n# not a heading\n```"
-    assert code in one(folder, "a.md", f"# Code\n\n{code}\n").text
-
-
 def test_text_with_rules_and_hard_wrapped_lines(folder: Path) -> None:
     line = "The committee discussed the winter timetable and the cost of relief sailings with"
     document = one(
@@ -102,21 +68,6 @@ def test_mail_file(folder: Path) -> None:
     )
     assert (document.title, document.date, document.kind) == ("Café costs", "2026-01-13", "mail")
     assert document.text.endswith("Subject: Café costs\n\nIt costs 5%.")
-
-
-def test_restructured_text(folder: Path) -> None:
-    document = one(
-        folder,
-        "note.rst",
-        "Battery note\n============\n\n:Date: 2025-02-11\n\n"
-        ".. toctree::\n   :maxdepth: 2\n\n   other\n\nData\n----\n\n.. note:: Mind the gap.\n\n"
-        "======  =====\nItem    Value\n======  =====\nWeight  47 t\n======  =====\n",
-    )
-    assert (document.title, document.date) == ("Battery note", "2025-02-11")
-    assert document.text == (
-        "# Battery note\n\n:Date: 2025-02-11\n\n## Data\n\nMind the gap.\n\n"
-        "Item: Weight; Value: 47 t."
-    )
 
 
 PAGE = """<!doctype html><html><head><title>Ferry costs - Coast Council</title>

@@ -9,7 +9,7 @@ from email.parser import BytesParser
 from activities.sources.formats.dates import find_date
 from activities.sources.formats.encoding import fold
 from activities.sources.formats.extracts import Extract
-from activities.sources.formats.prose import extract_text
+from activities.sources.formats.plaintext import extract_text
 from activities.sources.formats.webpage import extract_page
 
 _HEADERS = ("From", "To", "Cc", "Date", "Subject")

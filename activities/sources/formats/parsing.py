@@ -26,7 +26,7 @@ from activities.sources.formats.kinds import guess_kind
 from activities.sources.formats.lines import HEADING
 
 # Raised whenever the same file may give another text, so that indexes are built anew.
-VERSION = 2
+VERSION = 3
 
 _LONGEST_TITLE = 200
 _EMPTY = "holds no text; a scan? run OCR first"
@@ -151,21 +151,23 @@ def _of_archive(extract: Callable[[Path, str], Extract]) -> Format:
 
 
 def _markdown(text: str, _: str) -> Extract:
-    from activities.sources.formats.prose import extract_markdown
+    from activities.sources.formats.markdown import extract_markdown
 
     return extract_markdown(text)
 
 
-def _text(text: str, _: str) -> Extract:
-    from activities.sources.formats.prose import extract_text
-
-    return extract_text(text)
-
-
 def _restructured(text: str, _: str) -> Extract:
-    from activities.sources.formats.prose import extract_restructured
+    from activities.sources.formats.restructured import extract_restructured
 
     return extract_restructured(text)
+
+
+def _text(text: str, relative: str) -> Extract:
+    from activities.sources.formats.plaintext import extract_text, is_markdown, is_restructured
+
+    if is_restructured(text):
+        return _restructured(text, relative)
+    return _markdown(text, relative) if is_markdown(text) else extract_text(text)
 
 
 def _csv(text: str, relative: str) -> Extract:
