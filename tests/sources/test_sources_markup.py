@@ -73,6 +73,8 @@ def test_markdown_with_front_matter_list_table_and_quotation(folder: Path) -> No
         ("## Setup {#setup .big}\n\nDo it.", "## Setup\n\nDo it."),
         ("Read {doc}`the guide <guide>` and {py:func}`~a.b.run`.", "Read the guide and run."),
         ("```{note}\nBe *quick*.\n```", "Be quick."),
+        ("> [!NOTE]\n> Slow.", "Slow."),
+        ("(label)=\n\n```{eval-rst}\n.. tip:: See :ref:`x`.\n```", "See x."),
         ("{% hint style=\"info\" %}\n\nGood.\n\n{{< /note >}}", "Good."),
         ("**Author:** Ann\n**Team:** Sales", "Author: Ann\n\nTeam: Sales"),
     ],

@@ -23,7 +23,8 @@ _BLOCKS = {
     "dt", "fieldset", "figcaption", "figure", "header", "hr", "li", "main", "ol", "p", "section",
     "summary", "table", "td", "th", "tr", "ul", "h1", "h2", "h3", "h4", "h5", "h6",
 }  # fmt: skip
-_TEMPLATE_TAG = re.compile(r"\{[{%].*[%}]\}")  # of a site generator
+# A line of a site generator's template, and the mark of a GitHub alert.
+_TEMPLATE_TAG = re.compile(r"\{[{%].*[%}]\}|\[!\w+\]")
 # Of so many lines, most of a page in one <pre> is a text file on a page, not code.
 _TEXT_FILE_LINES = 60
 

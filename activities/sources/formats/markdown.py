@@ -34,6 +34,7 @@ _DATE_FIELDS = (
 _HEADING_ATTRIBUTES = re.compile(r"^(#{1,6} .*?) *\{:? ?[#.][^}\n]*\} *$", re.MULTILINE)
 # MkDocs writes tabs as `=== "Name"` with indented text, just like its admonitions.
 _TAB = re.compile(r'^( *)===[+!]* +(?=".+" *$)', re.MULTILINE)
+_MYST_TARGET = re.compile(r"^\([\w.:-]+\)= *$", re.MULTILINE)
 _MYST_DIRECTIVE = re.compile(r"\{([\w:-]+)\} *(.*)")
 _MYST_OPTIONS = re.compile(r"\A(?:---\n.*?\n---\n|(?: *:[\w-]+:.*(?:\n|\Z))+)", re.DOTALL)
 # `<file>` in prose is a placeholder, `<b>` is markup.
@@ -46,7 +47,7 @@ _PLACEHOLDER = re.compile(
 def extract_markdown(text: str) -> Extract:
     fields, source = _front_matter(text)
     tree = LexborHTMLParser(_render(source))
-    for node in tree.css("script, style, nav, .footnote-backref, .footnote-ref"):
+    for node in tree.css("script, style, nav, .footnote-backref, .footnote-ref, .system-message"):
         node.decompose()
     root = tree.body
     body = "\n\n".join(written(html_blocks(root, keep_lines=True))) if root else ""
@@ -68,7 +69,8 @@ def _front_matter(text: str) -> tuple[dict[str, str], str]:
 
 
 def _render(source: str) -> str:
-    source = _TAB.sub(r"\1!!! tab ", _HEADING_ATTRIBUTES.sub(r"\1", source))
+    source = _MYST_TARGET.sub("", _HEADING_ATTRIBUTES.sub(r"\1", source))
+    source = _TAB.sub(r"\1!!! tab ", source)
     return str(_renderer().render(source))
 
 
@@ -93,6 +95,10 @@ def _fence(_: Any, tokens: Sequence[Token], index: int, *__: Any) -> str:
     content = _MYST_OPTIONS.sub("", token.content, count=1)
     if name in UNPRINTED_DIRECTIVES:
         return ""
+    if name == "eval-rst":
+        from activities.sources.formats.restructured import render_restructured
+
+        return render_restructured(content)
     return _code(content, argument) if name in CODE_DIRECTIVES else _render(content)
 
 

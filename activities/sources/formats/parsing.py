@@ -165,7 +165,8 @@ def _restructured(text: str, _: str) -> Extract:
 def _text(text: str, relative: str) -> Extract:
     from activities.sources.formats.plaintext import extract_text, is_markdown, is_restructured
 
-    if is_restructured(text):
+    # Sphinx publishes its sources as `name.rst.txt`.
+    if relative.lower().endswith(".rst.txt") or is_restructured(text):
         return _restructured(text, relative)
     return _markdown(text, relative) if is_markdown(text) else extract_text(text)
 

@@ -61,11 +61,15 @@ _SETTINGS = {
 }
 
 
-def extract_restructured(text: str) -> Extract:
-    source = _FOOTNOTE_MARK.sub("", _FILE_FIELD.sub("", text))
+def render_restructured(source: str) -> str:
+    """The body of the HTML page that docutils makes of a text."""
+    source = _FOOTNOTE_MARK.sub("", _FILE_FIELD.sub("", source))
     _register_names(source)
-    page = publish_parts(source, writer="html5", settings_overrides=_SETTINGS)["html_body"]
-    tree = LexborHTMLParser(page)
+    return str(publish_parts(source, writer="html5", settings_overrides=_SETTINGS)["html_body"])
+
+
+def extract_restructured(text: str) -> Extract:
+    tree = LexborHTMLParser(render_restructured(text))
     for node in tree.css(".system-message > pre"):
         # docutils quotes what it refuses: in practice, headings at a level it did not expect.
         title = tree.create_node("h4")

@@ -6,7 +6,7 @@ import re
 
 CODE_DIRECTIVES = frozenset(
     {
-        "code", "code-block", "code-cell", "console", "doctest", "eval-rst", "ipython",
+        "code", "code-block", "code-cell", "console", "doctest", "ipython",
         "parsed-literal", "productionlist", "prompt", "sourcecode", "testcode", "testoutput",
     }
 )  # fmt: skip

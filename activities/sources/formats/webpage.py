@@ -21,7 +21,7 @@ _DROPPED = (
 # Whole words of class and id names: `nav-bar` is furniture, `navigate` and `no-sidebar` are not.
 _FURNITURE = re.compile(
     r"(?:^|[\s_])(?:site-|page-|main-|global-|js-|c-|l-)*"
-    r"(?:nav|navbar|navigation|menu|topbar|sidebar|breadcrumbs?|footer|cookies?|consent|gdpr|"
+    r"(?:nav|navbar|navheader|navfooter|navigation|menu|topbar|sidebar|breadcrumbs?|footer|cookies?|consent|gdpr|"
     r"newsletter|subscribe|subscription|signup|share|sharing|social|related|recommended|"
     r"advert\w*|ads?|promo|popup|modal|overlay|skip-?link|toc|pagination|pager|comments?|"
     r"masthead|banner|search|toolbar|login|sponsored|foot|chat|widget)"
@@ -106,6 +106,9 @@ def _clean(tree: LexborHTMLParser) -> None:
     for node in tree.css("sup"):
         # Footnote marks would stand in the middle of quotes; exponents stay.
         if node.css_first("a") is not None and len(node.text()) < 6:
+            node.decompose()
+    for node in tree.css("a"):
+        if len(sign := node.text().strip()) == 1 and not sign.isalnum():  # the anchor of a heading
             node.decompose()
     for node in tree.css("ul, ol, table"):
         if _is_menu(node):
