@@ -149,3 +149,10 @@ def test_a_passage_cut_inside_code_still_tells_code_from_prose(folder: Path) -> 
     cut = text[text.index("# not") :]
     assert [unit.kind for unit in units(cut)] == ["code", "prose"]
     assert [unit.kind for unit in units(text[: text.index("# not")])] == ["prose", "code"]
+
+
+@pytest.mark.parametrize(
+    "source", [":a:`b " * 20_000, "\n".join(" " * n + "- a" for n in range(300))]
+)
+def test_markup_that_docutils_cannot_parse_is_read_as_plain_text(folder: Path, source: str) -> None:
+    assert restructured(folder, f"Top words.\n\n{source}\n").startswith("Top words.")

@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 
 import docx
-import openpyxl
 import pptx
 import pytest
 from pptx.util import Inches
@@ -131,44 +130,6 @@ def test_slides_with_table_and_notes(folder: Path) -> None:
     assert document.text == (
         "## Winter review\n\n- Arm froze\n- Heaters ordered\n\nMonth: May; Faults: 7.\n\n"
         "Say it slowly."
-    )
-
-
-def test_workbook_rows_are_sentences(folder: Path) -> None:
-    book = openpyxl.Workbook()
-    sheet = book.active
-    assert sheet is not None
-    sheet.title = "Cost_table"
-    for row in (
-        ["Costs of 2024"],
-        ["Part", "EUR_million", "Share"],
-        ["Quay", 4.25, 0.125],
-        ["Ramp", 1, 0.5],
-    ):
-        sheet.append(row)
-    for cell in ("C3", "C4"):
-        sheet[cell].number_format = "0.0%"
-    book.save(folder / "cost.xlsx")
-    document = saved(folder / "cost.xlsx", "cost.xlsx")
-    assert document.kind == "dataset"
-    assert document.text == (
-        "## Cost: Cost table\n\nCosts of 2024\n\nPart: Quay; EUR million: 4.25; Share: 12.5%.\n"
-        "Part: Ramp; EUR million: 1; Share: 50%."
-    )
-    assert "Part: Quay; EUR million: 4.25; Share: 12.5%." in quotes(document)
-
-
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("t.csv", 'Route,Trips\n"Telle, north",12\nUskay,7\n'),
-        ("t.csv", "Route;Trips\nTelle, north;12\nUskay;7\n"),
-        ("t.tsv", "Route\tTrips\nTelle, north\t12\nUskay\t7\n"),
-    ],
-)
-def test_csv_whatever_its_separator(folder: Path, name: str, content: str) -> None:
-    assert one(folder, name, content).text == (
-        "## T\n\nRoute: Telle, north; Trips: 12.\nRoute: Uskay; Trips: 7."
     )
 
 

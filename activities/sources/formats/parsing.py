@@ -57,15 +57,16 @@ def parse(
 
 def parse_file(path: Path, relative: str, *, most_bytes: int = MOST_BYTES) -> Parsed:
     """The documents of a file and whatever in it could not be read."""
+    read = _FORMATS.get(_suffix(relative))
+    if read is None:
+        return _refused(relative, f"has no format known here; save it as one of {_known()}")
     try:
         size = path.stat().st_size
         if size > most_bytes:
             return _refused(
                 relative, f"is larger than {most_bytes:,} bytes ({size:,}); split it into parts"
             )
-        extracts, unreadable = _FORMATS[_suffix(relative)](path, relative)
-    except KeyError:
-        return _refused(relative, f"has no format known here; save it as one of {_known()}")
+        extracts, unreadable = read(path, relative)
     except (BinaryContentError, NoTextError, UnsafeArchiveError) as error:
         return _refused(relative, str(error))
     except OSError as error:
@@ -153,13 +154,25 @@ def _of_archive(extract: Callable[[Path, str], Extract]) -> Format:
 def _markdown(text: str, _: str) -> Extract:
     from activities.sources.formats.markdown import extract_markdown
 
-    return extract_markdown(text)
+    return _of_markup(extract_markdown, text)
 
 
 def _restructured(text: str, _: str) -> Extract:
     from activities.sources.formats.restructured import extract_restructured
 
-    return extract_restructured(text)
+    return _of_markup(extract_restructured, text)
+
+
+def _of_markup(extract: Callable[[str], Extract], text: str) -> Extract:
+    """The text without its markup; with it where the library cannot parse it."""
+    from activities.sources.formats.plaintext import extract_text, is_markup_too_dense
+
+    if is_markup_too_dense(text):
+        return extract_text(text)
+    try:
+        return extract(text)
+    except Exception:  # people can still read what docutils gives up
+        return extract_text(text)
 
 
 def _text(text: str, relative: str) -> Extract:

@@ -17,8 +17,16 @@ _SUBJECT = re.compile(r"^Subject: *(.+)$", re.MULTILINE)
 _LONGEST_HEADING = 100
 _RESTRUCTURED = re.compile(r"^ *\.\. [\w-]+::|(?<!\w):[a-z][\w:-]*:`", re.MULTILINE)
 _MARKDOWN = re.compile(r"^#{1,4} \w|^```|^\|? ?:?-{3,}:? ?\|[-:| ]+$|\]\(https?://", re.MULTILINE)
+_MARK = re.compile(r"[`*_\[]")
+# Parsers of markup need time in the square of the marks in a paragraph: seconds for this many.
+_MOST_MARKS = 5000
 _LOOKED_AT = 20_000
 _LEAST_MARKS = 3
+
+
+def is_markup_too_dense(text: str) -> bool:
+    """Whether a paragraph holds so many marks that it was made to keep a parser busy."""
+    return any(len(_MARK.findall(paragraph)) > _MOST_MARKS for paragraph in text.split("\n\n"))
 
 
 def is_restructured(text: str) -> bool:

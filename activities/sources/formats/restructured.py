@@ -16,7 +16,7 @@ from docutils.statemachine import StringList
 from selectolax.lexbor import LexborHTMLParser
 
 from activities.sources.formats.blocks import written
-from activities.sources.formats.extracts import Extract, first_heading
+from activities.sources.formats.extracts import MOST_CHARACTERS, Extract, first_heading
 from activities.sources.formats.html_blocks import html_blocks
 from activities.sources.formats.sphinx import (
     CODE_DIRECTIVES,
@@ -51,6 +51,7 @@ _SETTINGS = {
     "halt_level": 6,
     "initial_header_level": 1,
     "input_encoding": "unicode",
+    "line_length_limit": MOST_CHARACTERS,
     "math_output": "LaTeX",
     "raw_enabled": False,
     "report_level": 1,
