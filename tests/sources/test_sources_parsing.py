@@ -47,28 +47,6 @@ def test_text_with_rules_and_hard_wrapped_lines(folder: Path) -> None:
     ]
 
 
-def test_exported_chat_and_mail_are_known_by_their_wording(folder: Path) -> None:
-    chat = "[2024-05-01 10:00:00] #sales\n@ann.lee:\nForecast is up 4%. Good.\n\n" * 3
-    mail = "From: Ann\nTo: Bob\nDate: Fri, 9 Jan 2026 06:12\nSubject: Frozen arm\n\nIt froze.\n"
-    found = one(folder, "a.txt", chat)
-    assert (found.kind, found.date) == ("chat", "2024-05-01")
-    assert "Forecast is up 4%." in quotes(found)
-    found = one(folder, "b.txt", mail)
-    assert (found.kind, found.title, found.date) == ("mail", "Frozen arm", "2026-01-09")
-
-
-def test_mail_file(folder: Path) -> None:
-    document = one(
-        folder,
-        "m.eml",
-        "From: Ann <a@x.org>\nTo: b@x.org\nDate: Tue, 13 Jan 2026 11:40:00 +0000\n"
-        "Subject: =?utf-8?q?Caf=C3=A9_costs?=\nMIME-Version: 1.0\n"
-        "Content-Type: text/html; charset=utf-8\n\n<p>It costs <b>5</b>%.</p><script>x()</script>",
-    )
-    assert (document.title, document.date, document.kind) == ("Café costs", "2026-01-13", "mail")
-    assert document.text.endswith("Subject: Café costs\n\nIt costs 5%.")
-
-
 PAGE = """<!doctype html><html><head><title>Ferry costs - Coast Council</title>
 <meta property="article:published_time" content="2025-01-30T08:00:00Z"><style>p{}</style></head>
 <body class="no-sidebar"><header><a href="/">Home</a></header><nav>Menu one</nav>

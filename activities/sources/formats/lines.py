@@ -25,6 +25,7 @@ _PAIRS = re.compile(r"[^:;]{1,80}: .*?; [^:;]{1,80}: ")
 _STAMP = re.compile(
     r"(?:\[[^\]]{1,40}\](?![(\[])|\d{1,2}:\d{2}\b|\d{4}-\d{2}-\d{2}\b|@[\w.-]+)[ :,]?"
 )
+_MESSAGE = re.compile(r"\[[^\]]*\d:\d\d[^\]]*\] [^:\n]{1,40}(?:#[\w:-]+)?: ")
 _SPEAKER = re.compile(r"@?[\w.][\w. -]{0,40}:$")
 # A line that ends in one of these, or within a link's text, has not ended.
 _GOES_ON = re.compile(
@@ -79,6 +80,9 @@ def unwrap(text: str) -> str:
         joined = group[0].text
         for line in group[1:]:
             following = line.text.lstrip(" ")
+            if _FIELD.match(following) and ITEM.match(group[0].text):
+                joined += "\n" + line.text  # a record in a list
+                continue
             glued = joined.endswith("-") and following[:1].islower() and joined[-2:-1].isalpha()
             joined += following if glued else " " + following
         out.append(joined)
@@ -282,7 +286,7 @@ def _unit(group: list[_Line]) -> Iterator[Unit]:
 
 
 def _line_kind(content: str) -> SentenceKind:
-    if content.startswith("|") or _is_row(content):
+    if content.startswith("|") or _is_row(content) or _MESSAGE.match(content):
         return "row"
     labelled = _FIELD.match(content) or _STAMP.match(content)
     if labelled and not ends_sentence(content) and not content.endswith(":"):

@@ -175,9 +175,14 @@ def _of_markup(extract: Callable[[str], Extract], text: str) -> Extract:
         return extract_text(text)
 
 
-def _text(text: str, relative: str) -> Extract:
+def _text(text: str, relative: str) -> Extract | list[Extract]:
+    from activities.sources.formats.messages import extract_chat, extract_mails
     from activities.sources.formats.plaintext import extract_text, is_markdown, is_restructured
 
+    if mails := extract_mails(text):
+        return mails
+    if chat := extract_chat(text):
+        return chat
     # Sphinx publishes its sources as `name.rst.txt`.
     if relative.lower().endswith(".rst.txt") or is_restructured(text):
         return _restructured(text, relative)
@@ -215,6 +220,12 @@ def _mail(path: Path, _: str) -> Found:
     return [extract_mail(path.read_bytes())], []
 
 
+def _mailbox(path: Path, _: str) -> Found:
+    from activities.sources.formats.mail import extract_mailbox
+
+    return extract_mailbox(path), []
+
+
 def _pdf(path: Path, _: str) -> Found:
     from activities.sources.formats.pdf import extract_pdf
 
@@ -248,6 +259,7 @@ _FORMATS: dict[str, Format] = {
     ".json": _of_text(_json),
     **dict.fromkeys((".html", ".htm", ".xhtml"), _page),
     ".eml": _mail,
+    ".mbox": _mailbox,
     ".pdf": _pdf,
     **dict.fromkeys((".docx", ".docm"), _of_archive(_word)),
     **dict.fromkeys((".pptx", ".pptm"), _of_archive(_slides)),

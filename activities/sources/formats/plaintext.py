@@ -17,7 +17,7 @@ _SUBJECT = re.compile(r"^Subject: *(.+)$", re.MULTILINE)
 _LONGEST_HEADING = 100
 _RESTRUCTURED = re.compile(r"^ *\.\. [\w-]+::|(?<!\w):[a-z][\w:-]*:`", re.MULTILINE)
 _MARKDOWN = re.compile(r"^#{1,4} \w|^```|^\|? ?:?-{3,}:? ?\|[-:| ]+$|\]\(https?://", re.MULTILINE)
-_MARK = re.compile(r"[`*_\[]")
+_MARK = re.compile(r"[`*_\[]|\|(?=\w)")
 # Parsers of markup need time in the square of the marks in a paragraph: seconds for this many.
 _MOST_MARKS = 5000
 _LOOKED_AT = 20_000
