@@ -11,9 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from activities.sources.documents import Document, Kind, Unreadable, document_id, text_hash
+from activities.sources.documents import Document, Unreadable, document_id, text_hash
 from activities.sources.formats.archives import UnsafeArchiveError, check_archive
-from activities.sources.formats.dates import head_date, latest_message, name_date
+from activities.sources.formats.dates import head_date, name_date
 from activities.sources.formats.encoding import BinaryContentError, decode, fold, normalise
 from activities.sources.formats.extracts import (
     MOST_BYTES,
@@ -102,15 +102,10 @@ def _document(extract: Extract, relative: str) -> Document | None:
     title = _title(extract, text, relative)
     kind = guess_kind(title, uri, text, extract.usual)
     # Dates in the rows of a table are data.
-    date = extract.date or (None if extract.usual == "dataset" else _own_date(kind, text))
+    date = extract.date or (None if extract.usual == "dataset" else head_date(text))
     date = date or name_date(PurePosixPath(relative).stem) or extract.saved
     sha256 = text_hash(text)
     return Document(document_id(uri, sha256), uri, title, date, kind, sha256, text)
-
-
-def _own_date(kind: Kind, text: str) -> str | None:
-    messages = latest_message(text) if kind in ("mail", "chat") else None
-    return messages or head_date(text)
 
 
 def _title(extract: Extract, text: str, relative: str) -> str:
