@@ -8,7 +8,7 @@ every document when it is indexed, so it looks for boundaries with `str.find`, n
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 _TARGET = 180
 _MOST = 230
@@ -34,6 +34,27 @@ def chunk_starts(text: str) -> list[int]:
         if heading == starts[-1]:
             heading = None
     return starts
+
+
+SECTION_MARK = " › "
+_HEADING = re.compile(r"^(#{1,6}) +(\S.*)$", re.M)
+
+
+def section_paths(text: str, starts: Sequence[int]) -> list[str]:
+    """The headings above each start, outermost first, without those that begin there."""
+    headings = [
+        (found.start(), len(found[1]), found[2].strip("# ")) for found in _HEADING.finditer(text)
+    ]
+    paths: list[str] = []
+    above: list[tuple[int, str]] = []
+    position = 0
+    for start in starts:
+        while position < len(headings) and headings[position][0] < start:
+            _, level, title = headings[position]
+            above = [(other, name) for other, name in above if other < level] + [(level, title)]
+            position += 1
+        paths.append(SECTION_MARK.join(name for _, name in above))
+    return paths
 
 
 def _pieces(text: str) -> Iterator[tuple[int, int]]:

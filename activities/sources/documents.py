@@ -110,6 +110,8 @@ class Hit:
     document: DocumentMeta
     passage: Passage
     score: float
+    section: str = ""
+    """The headings above the passage, outermost first."""
 
 
 def text_hash(text: str) -> str:

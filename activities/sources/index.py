@@ -8,7 +8,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from activities.sources.chunks import chunk_starts
+from activities.evidence.text.terms import extra_forms
+from activities.sources.chunks import chunk_starts, section_paths
 from activities.sources.database import Database
 from activities.sources.documents import (
     Document,
@@ -124,18 +125,6 @@ def documents_matching(connection: sqlite3.Connection, match: str) -> int:
     return int(row[0])
 
 
-def sample(connection: sqlite3.Connection, count: int) -> list[str]:
-    """The first chunks of documents spread evenly over the corpus."""
-    step = max(1, totals(connection).documents // count)
-    rows = connection.execute(
-        "SELECT d.title || char(10) || c.body FROM documents d"
-        " JOIN chunks c ON c.number = d.number << ?"
-        " WHERE d.number % ? = 0 ORDER BY d.number LIMIT ?",
-        (CHUNK_BITS, step, count),
-    )
-    return [row[0] for row in rows]
-
-
 def text_between(connection: sqlite3.Connection, number: int, start: int, end: int) -> str:
     """Characters of a document's text, from the chunks that hold them."""
     first = number << CHUNK_BITS
@@ -207,8 +196,8 @@ def _insert(connection: sqlite3.Connection, documents: list[tuple[str, Document]
         return
     number = connection.execute("SELECT coalesce(max(number), 0) FROM documents").fetchone()[0]
     rows: list[tuple[object, ...]] = []
-    chunks: list[tuple[int, int, int, str]] = []
-    texts: list[tuple[int, str, str]] = []
+    chunks: list[tuple[int, int, int, str, str]] = []
+    texts: list[tuple[int, str, str, str]] = []
     taken: set[str] = set()
     for path, document in documents:
         number += 1
@@ -218,20 +207,29 @@ def _insert(connection: sqlite3.Connection, documents: list[tuple[str, Document]
             (number, identifier, path, document.uri, document.title, document.date, document.kind,
              document.sha256)
         )  # fmt: skip
-        for position, (start, body) in enumerate(_bodies(document.text)):
+        for position, (start, section, body) in enumerate(_bodies(document.text)):
             chunk = number << CHUNK_BITS | position
-            chunks.append((chunk, start, body.count(" ") + body.count("\n") + 1, body))
-            texts.append((chunk, document.title, body))
+            chunks.append((chunk, start, body.count(" ") + body.count("\n") + 1, section, body))
+            texts.append((chunk, *_indexed(document.title, section, body)))
     connection.executemany("INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
-    connection.executemany("INSERT INTO chunks VALUES (?, ?, ?, ?)", chunks)
-    connection.executemany("INSERT INTO passages(rowid, title, body) VALUES (?, ?, ?)", texts)
+    connection.executemany("INSERT INTO chunks VALUES (?, ?, ?, ?, ?)", chunks)
+    connection.executemany(
+        "INSERT INTO passages(rowid, title, body, forms) VALUES (?, ?, ?, ?)", texts
+    )
     _count(connection, len(rows), len(chunks), sum(chunk[2] for chunk in chunks))
 
 
-def _bodies(text: str) -> Iterator[tuple[int, str]]:
+def _bodies(text: str) -> Iterator[tuple[int, str, str]]:
+    """Start, section path and text of each chunk."""
     starts = chunk_starts(text)
-    for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
-        yield start, text[start:end]
+    ends = [*starts[1:], len(text)]
+    for start, section, end in zip(starts, section_paths(text, starts), ends, strict=True):
+        yield start, section, text[start:end]
+
+
+def _indexed(title: str, section: str, body: str) -> tuple[str, str, str]:
+    """The columns of the full-text index for one chunk."""
+    return f"{title} {section}", body, extra_forms(f"{title} {section} {body}")
 
 
 def _free_id(connection: sqlite3.Connection, document: Document, taken: set[str]) -> str:
@@ -250,19 +248,20 @@ def _delete(connection: sqlite3.Connection, gone: Sequence[int]) -> None:
     for number in gone:
         first = number << CHUNK_BITS
         rows = connection.execute(
-            "SELECT c.number, d.title, c.body, c.words FROM chunks c, documents d"
+            "SELECT c.number, d.title, c.section, c.body, c.words FROM chunks c, documents d"
             " WHERE c.number BETWEEN ? AND ? AND d.number = ?",
             (first, first | _LAST_CHUNK, number),
         ).fetchall()
         connection.executemany(
-            "INSERT INTO passages(passages, rowid, title, body) VALUES ('delete', ?, ?, ?)",
-            [row[:3] for row in rows],
+            "INSERT INTO passages(passages, rowid, title, body, forms)"
+            " VALUES ('delete', ?, ?, ?, ?)",
+            [(chunk, *_indexed(title, section, body)) for chunk, title, section, body, _ in rows],
         )
         connection.execute(
             "DELETE FROM chunks WHERE number BETWEEN ? AND ?", (first, first | _LAST_CHUNK)
         )
         connection.execute("DELETE FROM documents WHERE number = ?", (number,))
-        _count(connection, -1, -len(rows), -sum(row[3] for row in rows))
+        _count(connection, -1, -len(rows), -sum(row[4] for row in rows))
 
 
 def _count(connection: sqlite3.Connection, documents: int, chunks: int, words: int) -> None:
