@@ -10,30 +10,11 @@ from __future__ import annotations
 import re
 from datetime import date
 
-_MONTHS = {
-    name: number
-    for number, names in enumerate(
-        (
-            "january jan",
-            "february feb",
-            "march mar",
-            "april apr",
-            "may",
-            "june jun",
-            "july jul",
-            "august aug",
-            "september sept sep",
-            "october oct",
-            "november nov",
-            "december dec",
-        ),
-        1,
-    )
-    for name in names.split()
-}
-_MONTH = r"(?P<month>" + "|".join(sorted(_MONTHS, key=len, reverse=True)) + r")\.?"
+from activities.evidence.text.months import MONTH_PATTERN, MONTHS
+
+_MONTH = rf"(?P<month>{MONTH_PATTERN})\.?"
 _YEAR = r"(?P<year>1[5-9]\d\d|20\d\d)"
-_DAY = r"(?P<day>[0-3]?\d)(?:st|nd|rd|th)?"
+_DAY = r"(?P<day>[0-3]?\d)(?:st|nd|rd|th|\.)?"
 _YEAR_AND_MONTH = re.compile(rf"(?<!\d){_YEAR}-(?P<month>[01]\d)(?![\d-])")
 _FORMS = tuple(
     re.compile(form, re.IGNORECASE)
@@ -53,7 +34,8 @@ _BARE_YEAR = re.compile(rf"\s*{_YEAR}\s*$")
 _LABEL = re.compile(
     r"(?:^|[.;,|·•(–—]\s*)[\s>*_:#|-]*(?:date of publication|date|dated|published|publication date|"
     r"posted|updated|last updated|last modified|last reviewed|issued|approved|adopted|released|"
-    r"release date|created|exported|meeting date|sent|signed|effective date|effective)"
+    r"release date|created|exported|meeting date|sent|signed|effective date|effective|"
+    r"datum|stand|veröffentlicht|aktualisiert)"
     r"(?: on)?[*_]*\s*(?P<mark>[:|]|\s-\s|\s|$)[\s*_|]*",
     re.IGNORECASE,
 )
@@ -109,7 +91,7 @@ def _iso(parts: dict[str, str | None]) -> str | None:
     if first := parts.get("first"):
         return _day_or_year(year, int(first), int(parts["second"] or 0))
     named = (parts.get("month") or "").lower()
-    month = _MONTHS.get(named) or int(named or 0)
+    month = MONTHS.get(named) or int(named or 0)
     if not 1 <= month <= 12:
         return None
     day = parts.get("day")
