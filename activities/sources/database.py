@@ -26,8 +26,13 @@ _SCHEMA = (
     "CREATE INDEX unreadable_path ON unreadable(path)",
     "CREATE TABLE documents("
     "number INTEGER PRIMARY KEY, id TEXT UNIQUE, path TEXT,"
-    " uri TEXT, title TEXT, date TEXT, kind TEXT, sha256 TEXT)",
+    " uri TEXT, title TEXT, date TEXT, kind TEXT, sha256 TEXT, fingerprint BLOB)",
     "CREATE INDEX documents_path ON documents(path)",
+    "CREATE INDEX documents_fingerprint ON documents(fingerprint)",
+    # Files with the words of a document that another file gave.
+    "CREATE TABLE copies(path TEXT, uri TEXT, number INTEGER)",
+    "CREATE INDEX copies_path ON copies(path)",
+    "CREATE INDEX copies_number ON copies(number)",
     "CREATE TABLE chunks("
     "number INTEGER PRIMARY KEY, start INTEGER, words INTEGER, section TEXT, body TEXT)",
     "CREATE TABLE totals(generation INTEGER, documents INTEGER, chunks INTEGER, words INTEGER)",

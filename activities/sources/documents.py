@@ -44,7 +44,7 @@ class UnknownDocument(LookupError):
 
 @dataclass(frozen=True, slots=True)
 class DocumentMeta:
-    """A document without its text."""
+    """A document without its text; `also_at` are other files with the same words."""
 
     id: str
     uri: str
@@ -52,6 +52,7 @@ class DocumentMeta:
     date: str | None
     kind: Kind
     sha256: str
+    also_at: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,7 @@ class Unreadable:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A quotable span, without list markers; `kind` tells prose from headings and table rows."""
+    """A quotable span, without list markers or fences; a code block is one span."""
 
     start: int
     end: int

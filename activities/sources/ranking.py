@@ -20,7 +20,7 @@ from activities.evidence.text.stopwords import STOP_WORDS, detect_language
 from activities.evidence.text.terms import lemma, stem, term, words
 from activities.sources.database import TITLE_WEIGHT
 from activities.sources.documents import DocumentMeta
-from activities.sources.index import CHUNK_BITS, Row, Totals, meta, totals
+from activities.sources.index import CHUNK_BITS, META, Row, Totals, meta, totals
 
 _K1, _B = 1.2, 0.75
 _FUSION = 60  # the usual constant of reciprocal rank fusion
@@ -168,8 +168,7 @@ class Ranking:
         size: Totals,
     ) -> list[Chunk]:
         rows = connection.execute(
-            "SELECT c.number, c.start, c.words, c.section, c.body,"
-            " d.number, d.id, d.uri, d.title, d.date, d.kind, d.sha256"
+            f"SELECT c.number, c.start, c.words, c.section, c.body, {META}"  # noqa: S608
             " FROM chunks c JOIN documents d ON d.number = c.number >> ?"
             " WHERE c.number IN (SELECT value FROM json_each(?))",
             (CHUNK_BITS, json.dumps(list(numbers))),

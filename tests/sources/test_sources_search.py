@@ -89,7 +89,9 @@ def test_a_long_document_does_not_hide_the_others(folder: Path, corpus: Corpus) 
     assert sorted(uris(corpus.search("ferry", limit=4))) == ["0.txt", "1.txt", "2.txt", "long.txt"]
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150, deadline=None
+)
 @given(query=st.text(max_size=80), counted=st.lists(st.text(max_size=20), max_size=3))
 def test_no_text_whatever_breaks_a_search(filled: Corpus, query: str, counted: list[str]) -> None:
     hits = filled.search(query)
