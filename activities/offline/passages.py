@@ -137,11 +137,12 @@ class _Cutter:
         return _following(self._blocks, place + 1, _WORDS)
 
     def _lead(self, place: int) -> list[str]:
-        """The sentence before a list or a code block, which says what it is."""
+        """The line before a list that ends in a colon, or the sentence before a code block."""
+        is_code = self._blocks[place].kind == "code"
         for block in reversed(self._blocks[:place]):
             if block.kind == "prose":
-                return sentences(block.text)[-1:]
-            if block.kind != "item":
+                return sentences(block.text)[-1:] if is_code or block.text.endswith(":") else []
+            if block.kind != "item" or is_code:
                 return []
         return []
 

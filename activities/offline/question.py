@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+from itertools import pairwise
 
 from activities.evidence.text.names import names
 from activities.evidence.text.stopwords import STOP_WORDS, detect_language
-from activities.evidence.text.terms import term, words
+from activities.evidence.text.terms import is_word, term, words
 from activities.offline.families import is_on
 from workflows.plan import QuestionKind
 
@@ -131,18 +132,19 @@ class Question:
 
     text: str
     context: str = ""
-    """The whole question around a part: its terms count a little."""
-    language: str = field(default="", compare=False)
+    """What the question stands in: its terms count a little."""
+    form: str = ""
+    """The wording that tells what is wanted, where the text alone does not."""
 
     @cached_property
     def _language(self) -> str:
-        return self.language or detect_language(f"{self.text} {self.context}")
+        return detect_language(f"{self.text} {self.context}")
 
     @cached_property
     def wants(self) -> Wants:
         if not is_on("answer_types"):
             return Wants.ANYTHING
-        opening = _PREAMBLE.sub("", self.text.strip(" \"“'"))
+        opening = _PREAMBLE.sub("", (self.form or self.text).strip(" \"“'"))
         if _STRATEGY.match(opening):
             return Wants.ANYTHING
         return next((w for w, pattern in _OPENINGS if pattern.match(opening)), Wants.ANYTHING)
@@ -157,6 +159,9 @@ class Question:
 
     def _weighed(self, text: str) -> dict[str, float]:
         found: dict[str, float] = {}
+        text = _BROAD.sub(" ", text)
+        for joined, (one, other) in self._compounds.items():
+            text = re.sub(rf"\b{one} {other}\b", joined, text, flags=re.I)
         for word in content_words(text, self._language):
             own = term(word, self._language)
             light = is_on("light_words") and own in _LIGHT_TERMS
@@ -166,11 +171,13 @@ class Question:
     @cached_property
     def surface(self) -> dict[str, str]:
         """Each term as the question writes it."""
-        return {
+        found = {
             term(word, self._language): word
             for text in (self.context, self.text)
             for word in content_words(text, self._language)
         }
+        pairs = self._compounds.items()
+        return found | {term(joined, self._language): " ".join(pair) for joined, pair in pairs}
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -178,8 +185,23 @@ class Question:
         return frozenset(word for name in names(self.text) for word in name.key)
 
     def terms_of(self, text: str) -> frozenset[str]:
-        """The terms of any text, read in the language of the question."""
-        return frozenset(term(word, self._language) for word in words(text))
+        """The terms of any text, read as the question is: `shut down` may be `shutdown`."""
+        found = words(text)
+        joined = (a + b for a, b in pairwise(found) if a + b in self._joined)
+        return frozenset(term(word, self._language) for word in (*found, *joined))
+
+    @cached_property
+    def _compounds(self) -> dict[str, tuple[str, str]]:
+        """Neighbouring words that are also written as one: `shut down` as `shutdown`."""
+        return {
+            one + other: (one, other)
+            for one, other in pairwise(words(f"{self.text} {self.context}"))
+            if one.isalpha() and other.isalpha() and is_word(one + other, self._language)
+        }
+
+    @cached_property
+    def _joined(self) -> frozenset[str]:
+        return frozenset((*words(f"{self.text} {self.context}"), *self._compounds))
 
     @property
     def is_broad(self) -> bool:

@@ -172,7 +172,7 @@ def _question(brief: JsonObject) -> Question:
     whole = str(brief["question"])
     part = Question(own)
     if own != asked and part.terms and set(part.terms) <= set(Question(asked).terms):
-        return Question(own, asked)
+        return Question(own, asked, form=asked)
     return Question(asked, "" if asked == whole else whole)
 
 

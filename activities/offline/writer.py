@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from activities.evidence.text.sentences import sentences
 from activities.offline.answer_types import holds_answer
 from activities.offline.conversation import Conversation, JsonObject
-from activities.offline.markdown import bare, cited, marks, passage, plain, remark
+from activities.offline.markdown import bare, cited, fenced, marks, passage, plain, remark
 from activities.offline.question import Question
 from activities.offline.transport import Reply
 
@@ -23,6 +23,7 @@ _SENTENCE_WORDS = 45
 _WORTH = 0.6
 """The share of the best claim's relevance from which on a claim may stand in the summary."""
 _SHORT = 10
+_CODE_LINES = 10
 _ANSWERED = frozenset({"answered", "contested", "found", "partial"})
 _ABSENT = frozenset({"absent", "no_results"})
 _DIRECT = "a direct answer to"
@@ -100,8 +101,10 @@ class _Writer:
             label = f"**{bare(title)}:** " if title else ""
             bullet = "- " if lines or label else ""
             lines.append(f"{bullet}{label}{cited(plain(sentence), claim.cite)}")
-        if len(lines) > 1 and not lines[0].startswith("- "):
-            return "\n".join([lines[0], "", *lines[1:]])
+        if lines and not lines[0].startswith("- "):
+            best = leads[0][1].parts[-1]
+            code = ["", fenced(best)] if "\n" in best and best.count("\n") <= _CODE_LINES else []
+            return "\n".join([lines[0], *code, "", *lines[1:]]).rstrip()
         return "\n".join(lines)
 
     def section(self, facet: JsonObject) -> str:
