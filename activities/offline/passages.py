@@ -54,7 +54,14 @@ class Passage:
 
     @property
     def text(self) -> str:
-        return "\n".join(self.parts) if "\n" in self.parts[-1] else " ".join(self.parts)
+        """The parts as one text: code on lines of its own, items set apart by semicolons."""
+        if "\n" in self.parts[-1]:
+            return "\n".join(self.parts)
+        first, *items = self.parts
+        if not items:
+            return first
+        listed = "; ".join(item.rstrip(" ;,.") for item in items)
+        return f"{first} {listed}" if first.endswith(":") else f"{first.rstrip(' ;,.')}; {listed}"
 
 
 def cut_passages(hits: Iterable[Hit]) -> Iterator[Passage]:

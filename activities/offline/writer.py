@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from activities.evidence.text.sentences import sentences
+from activities.evidence.text.terms import words
 from activities.offline.answer_types import holds_answer
 from activities.offline.conversation import Conversation, JsonObject
 from activities.offline.markdown import bare, cited, fenced, marks, passage, plain, remark
@@ -140,7 +141,7 @@ def _read_claim(claim: JsonObject, order: int) -> _Claim:
         " ".join(text.split()) if "\n" not in text.strip() else text for text in claim["quotes"]
     ]
     whole = " ".join(claim["text"].split())
-    parts = quotes if " ".join(" ".join(quotes).split()) == whole else [whole]
+    parts = quotes if words(" ".join(quotes)) == words(whole) else [whole]
     return _Claim(
         facet_id=claim["facet_id"],
         parts=tuple(parts),
@@ -228,5 +229,5 @@ def _without(markdown: str, refused: Sequence[str]) -> str:
 
 
 def _title(question: str) -> str:
-    words = " ".join(question.split()).rstrip("?. ")
-    return words if len(words) <= 140 else words[:140].rpartition(" ")[0] + " …"
+    title = " ".join(question.split()).rstrip("?. ")
+    return title if len(title) <= 140 else title[:140].rpartition(" ")[0] + " …"
