@@ -1,10 +1,12 @@
 """Where sets run whole jobs: an embedded server, a worker, a store, gone again afterwards.
 
-Every finished job is checked mechanically and, where a model is to judge, by the rubric.
+Every finished job is checked mechanically and, where a model is to judge, by the rubric. A job that
+waits for an operator will not end, so it is ended here and counts as blocked.
 """
 
 from __future__ import annotations
 
+import asyncio
 import os
 import tempfile
 from collections.abc import AsyncIterator, Mapping
@@ -14,7 +16,8 @@ from pathlib import Path
 from uuid import uuid4
 
 import httpx2
-from temporalio.client import Client
+from temporalio.client import Client, WorkflowHandle
+from temporalio.service import RPCError
 
 from activities.workshop import Workshop
 from benchmarks.quality.checks import checked
@@ -26,6 +29,12 @@ from worker import build_worker, build_workshop
 from workflows.contracts import TASK_QUEUE, ResearchRequest, ResearchResult
 from workflows.coordinator import ResearchWorkflow
 from workflows.settings import Settings
+
+_LOOK_SECONDS = 5.0
+
+
+class JobBlocked(Exception):
+    """The job waits for an operator; the message is its reason."""
 
 
 @dataclass
@@ -40,14 +49,21 @@ class Office:
     async def research(
         self, question: str, corpus: str, request: Mapping[str, object] | None = None
     ) -> ResearchResult:
+        """Run one job to its end; raises `JobBlocked`."""
         fields = {"model": self.options.model, **(request or {}), **self.options.request}
-        result: ResearchResult = await self.client.execute_workflow(
+        job = await self.client.start_workflow(
             ResearchWorkflow.run,
             ResearchRequest.model_validate({"question": question, "corpus": corpus, **fields}),
             id=f"quality-{uuid4().hex[:12]}",
             task_queue=TASK_QUEUE,
         )
-        return result
+        ending = asyncio.ensure_future(job.result())
+        while not (await asyncio.wait({ending}, timeout=_LOOK_SECONDS))[0]:
+            if reason := await _find_block(job):
+                ending.cancel()
+                await job.terminate("blocked")
+                raise JobBlocked(reason)
+        return ending.result()
 
     async def outcome(self, result: ResearchResult) -> Outcome:
         """What can be said of any report."""
@@ -67,6 +83,14 @@ class Office:
             scores, notes["rubric"] = await self.judge.scored(result)
             measures |= scores
         return Outcome(measures, notes)
+
+
+async def _find_block(job: WorkflowHandle[ResearchWorkflow, ResearchResult]) -> str:
+    try:
+        status = await job.query(ResearchWorkflow.status)
+    except RPCError:
+        return ""  # a busy worker answers the next time
+    return f"{status.blocked.step}: {status.blocked.reason}" if status.blocked else ""
 
 
 @asynccontextmanager

@@ -17,8 +17,8 @@ from temporalio.exceptions import ApplicationError
 from activities import messages as say
 from activities.answers import Answer
 from activities.model import Models
-from benchmarks.quality.checks import body
 from benchmarks.quality.intervals import Pair
+from benchmarks.quality.report_text import drop_sources
 from benchmarks.quality.sets import JsonObject, Measure
 from workflows.contracts import ResearchResult
 from workflows.evidence import Share
@@ -114,7 +114,7 @@ def shown(result: ResearchResult) -> JsonObject:
     telemetry = result.telemetry
     return {
         "question": result.question,
-        "report": body(result.report_markdown).strip(),
+        "report": drop_sources(result.report_markdown).strip(),
         "sources": [
             {"n": s.n, "title": s.title, "kind": s.kind, "date": s.date, "authority": s.authority}
             for s in result.sources

@@ -93,6 +93,9 @@ class Measure:
         return known if isinstance(known, str) else known.get(group, "")
 
 
+PRECISION = Measure("precision", wanted=0.9)
+"""Of the contradictions a report tells, those that are real: also counted over all sets."""
+
 Run = Callable[[Case], Awaitable[Outcome]]
 
 
@@ -139,7 +142,9 @@ def drawn(cases: Sequence[Case], limit: int | None, seed: int) -> list[Case]:
 def registry() -> dict[str, type[QualitySet]]:
     """All sets in the order they run: the quick ones first."""
     # Here, because the sets' modules need this one.
+    from benchmarks.quality.answers import Answers
     from benchmarks.quality.conflicts import Conflicts
+    from benchmarks.quality.contradictions import Contradictions
     from benchmarks.quality.decomposition import Decomposition
     from benchmarks.quality.enterprise import Enterprise
     from benchmarks.quality.jobs import Jobs
@@ -147,6 +152,6 @@ def registry() -> dict[str, type[QualitySet]]:
     from benchmarks.quality.scale import Scale
 
     kinds: tuple[type[QualitySet], ...] = (
-        Conflicts, Retrieval, Decomposition, Jobs, Enterprise, Scale,
+        Retrieval, Decomposition, Jobs, Enterprise, Answers, Contradictions, Conflicts, Scale,
     )  # fmt: skip
     return {kind.name: kind for kind in kinds}
