@@ -1,12 +1,13 @@
 """Whether the answer stands in the report: every `qa/*.json` of the data folder.
 
-Each file has `corpus[] {id,title,text}` and `queries[] {id,q,answer,aliases[]}`. All passages of a
-file are one folder; every question is one job over it. Questions whose answer is yes, no, or stands
-in the question are left out.
+Each file has `corpus[] {id,title,text}` and `queries[] {id,q,answer,aliases[],gold[]}`. All
+passages of a file are one folder; every question is one job over it. Questions whose answer is yes,
+no, or stands in the question are left out.
 
     first sentence   share of the questions whose answer stands in the summary's first sentence
     summary          … in the summary, of which the first 120 words count
     body             … in the sections of the facets, of which the first 800 words count
+    evidence used    share of the questions of which the report cites every passage in `gold`
 
 Each stands beside plain search in the same run, over the same passages, in text of equal length:
 `BM25` is the best sentences, `FTS5` the best passages, up to 120 and 800 words. `÷ BM25` is how
@@ -27,7 +28,7 @@ from pathlib import Path
 from benchmarks.quality.gold import contains, is_measurable
 from benchmarks.quality.intervals import Pair
 from benchmarks.quality.office import office
-from benchmarks.quality.passages import write_passages
+from benchmarks.quality.passages import name_sources, write_passages
 from benchmarks.quality.peers import Bm25, Fts5, join_until
 from benchmarks.quality.report_text import (
     count_words,
@@ -58,6 +59,7 @@ _PASSAGES = 100
 class Peers:
     """Plain search over the passages of one file."""
 
+    ids: list[str]
     sentences: list[str]
     passages: list[str]
     bm25: Bm25
@@ -67,11 +69,16 @@ class Peers:
     def build(cls, corpus: list[JsonObject]) -> Peers:
         sentences = [s for record in corpus for s in split_sentences(record["text"])]
         return cls(
+            [str(record["id"]) for record in corpus],
             sentences,
             [f"{record['title']}. {record['text']}" for record in corpus],
             Bm25(sentences),
             Fts5((record["title"], record["text"]) for record in corpus),
         )
+
+    def find_files(self, ids: list[str]) -> set[str]:
+        """The names of the files that these passages are in."""
+        return {_name(self.ids.index(str(one))) for one in ids}
 
     def best_sentences(self, question: str, words: int) -> str:
         return join_until((self.sentences[n] for n in self.bm25.rank(question)), words)
@@ -99,6 +106,7 @@ class Answers:
         Measure("FTS5 body", ""),
         Measure("body ÷ BM25", wanted=_WANTED_RATIO, share=False),
         Measure("body ÷ BM25, own length", wanted=_WANTED_RATIO, share=False),
+        Measure("evidence used"),
         Measure("words of the summary", "", share=False),
         Measure("words of the body", "", share=False),
         Measure("seconds", "lower", share=False, timed=True),
@@ -138,6 +146,10 @@ class Answers:
                     measures, notes = compare(
                         result.report_markdown, case.content, peers[case.group]
                     )
+                    names = name_sources(result)
+                    cited = {names[s.id] for s in result.sources if s.n is not None}
+                    used = cited.issuperset(peers[case.group].find_files(case.content["gold"]))
+                    measures["evidence used"] = (used, 1)
                     measures["seconds"] = (result.telemetry.seconds, 1)
                     return Outcome(measures, {"status": result.status, **notes})
 
@@ -177,7 +189,9 @@ def compare(markdown: str, query: JsonObject, peers: Peers) -> tuple[dict[str, P
 
 def _prepare(path: Path, folder: Path) -> Peers:
     corpus = json.loads(path.read_text("utf-8"))["corpus"]
-    write_passages(
-        folder, ((f"passage-{n:04d}", r["title"], r["text"]) for n, r in enumerate(corpus))
-    )
+    write_passages(folder, ((_name(n), r["title"], r["text"]) for n, r in enumerate(corpus)))
     return Peers.build(corpus)
+
+
+def _name(n: int) -> str:
+    return f"passage-{n:04d}"

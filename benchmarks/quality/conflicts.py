@@ -6,8 +6,9 @@ labels are used for measuring only. Answers are equal when they are the same aft
 punctuation are folded.
 
     kept             share of the questions with several distinct answers (of documents labelled
-                     correct or misinfo) for which *every* distinct answer stands in the report, and
-                     in the quotes of a claim that rests on documents with that answer alone
+                     correct or misinfo) for which *every* distinct answer is told: documents with
+                     that answer alone are a side of a contradiction, or the answer stands in the
+                     report and in a quote of a claim that rests on such documents alone
     parted           the harder one: share of the same questions for which *every* pair of distinct
                      answers stands on different sides of some contradiction
     pairs found      share of pairs of documents with different answers that stand on different
@@ -142,7 +143,10 @@ def _differ(pair: tuple[str, str], truth: Truth) -> bool:
 
 
 def _is_kept(answer: str, result: ResearchResult, truth: Truth) -> bool:
-    """Whether an answer stands in the report, under a claim that joins no other answer with it."""
+    """Whether a report tells an answer and joins no other with it."""
+    sides = (side for sides in list_sides(result) for side in sides)
+    if any({truth[document] for document in side} == {answer} for side in sides):
+        return True
     if not contains(drop_sources(result.report_markdown), [answer]):
         return False
     names = name_sources(result)
