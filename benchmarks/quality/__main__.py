@@ -8,6 +8,8 @@ python -m benchmarks.quality jobs --model claude        with a model; it also ju
 python -m benchmarks.quality --compare before after     two runs, paired
 python -m benchmarks.quality jobs --compare effort=quick effort=deep
                                                         two settings, run and paired
+python -m benchmarks.quality answers --without FAMILY   with one family of offline rules off
+python -m benchmarks.quality answers --ablate           which figures fall without each family
 python -m benchmarks.quality --record                   add the figures to the trend
 python -m benchmarks.quality --check                    fail where a figure fell
 """
@@ -18,6 +20,7 @@ import argparse
 import asyncio
 import json
 import logging
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -25,15 +28,19 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.quality import trend
+from benchmarks.quality.ablation import VARIABLE, ablate, check_family
 from benchmarks.quality.jobs import QuestionsError
 from benchmarks.quality.results import (
+    EVERYTHING,
     RUNS,
     Figure,
+    Result,
     Results,
     UnknownRun,
     figures,
     kept_figures,
     made_by,
+    pool_precision,
     run_folder,
 )
 from benchmarks.quality.rubric import judge_of
@@ -49,6 +56,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = _parser().parse_args(arguments)
     try:
         options = _options(given)
+        if given.ablate:
+            passed = sys.argv[1:] if arguments is None else arguments
+            return ablate(passed, given.sets, given.out, given.run)
+        if options.without:
+            os.environ[VARIABLE] = options.without
         if given.compare:
             return _compare(given, options)
         found, failed = asyncio.run(_measure(given, options, given.run))
@@ -63,6 +75,7 @@ async def _measure(
 ) -> tuple[dict[str, list[Figure]], bool]:
     """Run the sets that were asked for, print their tables, keep the figures."""
     found: dict[str, list[Figure]] = {}
+    everything: list[Result] = []
     failed = False
     for name, kind in registry().items():
         if given.sets and name not in given.sets:
@@ -78,6 +91,7 @@ async def _measure(
             results.clear()
         ran = await run(measured, cases, results, options.parallel)
         found[name] = figures(measured, ran.results)
+        everything += ran.results
         if found[name]:
             await asyncio.to_thread(kept_figures, found[name], options, given.out / run_name)
         print("\n".join(table(found[name])))
@@ -94,12 +108,15 @@ async def _measure(
             failed = True
             print(f"  failed: {each}")
         print(flush=True)
+    if pooled := pool_precision(everything):
+        found[EVERYTHING] = pooled
+        print("\n".join(table(pooled)) + "\n")
     print(f"kept: {given.out / run_name}/, the figures of each set and every case")
     return found, failed
 
 
 def _trend(given: argparse.Namespace, options: Options, found: list[Figure]) -> int:
-    if given.limit is not None or options.request:
+    if given.limit is not None or options.request or options.without:
         return 0
     complaints, compared = trend.fallen(found, options.model, given.trend)
     for each in complaints:
@@ -153,6 +170,7 @@ def _options(given: argparse.Namespace) -> Options:
         questions=given.questions,
         parallel=given.parallel,
         size=given.size,
+        without=check_family(given.without) if given.without else "",
     )
 
 
@@ -192,6 +210,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--fresh", action="store_true", help="run every case again")
     add("--compare", nargs=2, metavar=("A", "B"),
         help="two runs, by name or folder, or two settings as NAME=VALUE[,…]")  # fmt: skip
+    add("--without", metavar="FAMILY", help="a family of the offline engine's rules to switch off")
+    add("--ablate", action="store_true", help="which figures fall without each of the families")
     add("--record", action="store_true", help="append the figures to the trend")
     add("--check", action="store_true", help="fail where a figure fell below its last interval")
     add("--out", type=Path, default=RUNS, help=argparse.SUPPRESS)

@@ -1,9 +1,6 @@
-"""How conflicting answers are told: every `ramdocs*.jsonl` of the data folder.
+"""How conflicting answers are told: every `ramdocs*.jsonl` of the data folder (see `ramdocs`).
 
-A line is a question with documents, of which `type` is correct, misinfo or noise and `answer` what
-the document says. The documents are the files of a folder; the question is one job over it. The
-labels are used for measuring only. Answers are equal when they are the same after case and
-punctuation are folded.
+The documents of a line are the files of a folder; its question is one job over it.
 
     kept             share of the questions with several distinct answers (of documents labelled
                      correct or misinfo) for which *every* distinct answer is told: documents with
@@ -17,15 +14,11 @@ punctuation are folded.
                      answers; a pair with a document labelled noise counts as wrong
     precision        share of the contradictions told of which all such pairs are right
     false flags      share of the questions with one distinct answer for which any is told
-
-Of `ramdocs-dev`, the first half was used for tuning an earlier version; no document of the second
-was read, but its totals were printed. So the halves are counted apart.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 import tempfile
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -33,10 +26,19 @@ from itertools import combinations, product
 from pathlib import Path
 
 from benchmarks.quality.contradictions import Sides, list_sides
-from benchmarks.quality.gold import contains, normalize
+from benchmarks.quality.gold import contains
 from benchmarks.quality.intervals import Pair
 from benchmarks.quality.office import office
 from benchmarks.quality.passages import name_sources, write_passages
+from benchmarks.quality.ramdocs import (
+    DocumentPair,
+    Truth,
+    differ,
+    list_conflicts,
+    name_document,
+    read_cases,
+    read_truth,
+)
 from benchmarks.quality.report_text import drop_sources
 from benchmarks.quality.sets import (
     PRECISION,
@@ -46,13 +48,9 @@ from benchmarks.quality.sets import (
     Options,
     Outcome,
     Run,
-    absent,
     drawn,
 )
 from workflows.contracts import ResearchResult
-
-Truth = dict[str, str]
-"""The labelled answer of each document, nothing for noise."""
 
 
 class Conflicts:
@@ -72,16 +70,7 @@ class Conflicts:
         self._options = options
 
     def cases(self, limit: int | None, seed: int) -> list[Case]:
-        files = sorted(self._options.data.glob("ramdocs*.jsonl"))
-        if not files:
-            raise absent("ramdocs*.jsonl", self._options.data)
-        found = []
-        for path in files:
-            rows = [json.loads(line) for line in path.read_text("utf-8").splitlines() if line]
-            for n, row in enumerate(rows):
-                half = "first" if n < len(rows) // 2 else "second"
-                found.append(Case(f"{path.stem}-{n:04d}", f"{path.stem}, {half} half", row))
-        return drawn(found, limit, seed)
+        return drawn(read_cases(self._options.data), limit, seed)
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[Run]:
@@ -90,7 +79,7 @@ class Conflicts:
 
                 async def run(case: Case) -> Outcome:
                     folder, documents = Path(place, case.id), case.content["documents"]
-                    passages = [(_name(n), "", d["text"]) for n, d in enumerate(documents)]
+                    passages = [(name_document(n), "", d["text"]) for n, d in enumerate(documents)]
                     await asyncio.to_thread(write_passages, folder, passages)
                     result = await at_work.research(case.content["question"], str(folder))
                     return count(result, documents)
@@ -100,15 +89,12 @@ class Conflicts:
 
 def count(result: ResearchResult, documents: Sequence[JsonObject]) -> Outcome:
     """One question's counts."""
-    truth = {
-        _name(n): "" if document["type"] == "noise" else normalize(document["answer"])
-        for n, document in enumerate(documents)
-    }
+    truth = read_truth(documents)
     distinct = sorted(set(truth.values()) - {""})
     told = [_pairs(sides) for sides in list_sides(result)]
     apart = {pair for pairs in told for pair in pairs}
-    real = {pair for pair in combinations(sorted(truth), 2) if _differ(pair, truth)}
-    right = [all(_differ(pair, truth) for pair in pairs) for pairs in told]
+    real = list_conflicts(truth)
+    right = [all(differ(pair, truth) for pair in pairs) for pairs in told]
     measures: dict[str, Pair] = {
         "pairs found": (len(real & apart), len(real)),
         "pairs precision": (len(real & apart), len(apart)),
@@ -128,18 +114,13 @@ def count(result: ResearchResult, documents: Sequence[JsonObject]) -> Outcome:
     return Outcome(measures, notes)
 
 
-def _pairs(sides: Sides) -> set[tuple[str, str]]:
+def _pairs(sides: Sides) -> set[DocumentPair]:
     """The pairs of documents that stand on different sides."""
     return {
         (min(pair), max(pair))
         for one, other in combinations(sides, 2)
         for pair in product(one, other)
     }
-
-
-def _differ(pair: tuple[str, str], truth: Truth) -> bool:
-    one, other = truth[pair[0]], truth[pair[1]]
-    return bool(one and other) and one != other
 
 
 def _is_kept(answer: str, result: ResearchResult, truth: Truth) -> bool:
@@ -158,7 +139,3 @@ def _is_kept(answer: str, result: ResearchResult, truth: Truth) -> bool:
         )
         for claim in result.claims
     )
-
-
-def _name(n: int) -> str:
-    return f"document-{n:02d}"

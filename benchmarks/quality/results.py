@@ -18,7 +18,15 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.quality.intervals import Estimate, Pair, estimate
-from benchmarks.quality.sets import ROOT, Case, Measure, Options, Outcome, QualitySet
+from benchmarks.quality.sets import (
+    PRECISION,
+    ROOT,
+    Case,
+    Measure,
+    Options,
+    Outcome,
+    QualitySet,
+)
 
 RUNS = ROOT / "out" / "quality"
 EVERYTHING = "all"
@@ -110,9 +118,7 @@ def figures(kind: QualitySet | type[QualitySet], results: Sequence[Result]) -> l
         groups[EVERYTHING] = list(results)
     found = []
     for group, members in groups.items():
-        counted_over = hashlib.sha256(
-            "".join(sorted(f"{r.case}:{r.digest}" for r in members)).encode()
-        ).hexdigest()[:12]
+        counted_over = _digest(members)
         for measure in kind.measures:
             if measure.whole and group != EVERYTHING and EVERYTHING in groups:
                 continue
@@ -122,11 +128,26 @@ def figures(kind: QualitySet | type[QualitySet], results: Sequence[Result]) -> l
     return found
 
 
+def pool_precision(results: Sequence[Result]) -> list[Figure]:
+    """How many of all contradictions told are real, over the sets that know which are."""
+    counted = [result for result in results if PRECISION.name in result.measures]
+    total = estimate([result.measures[PRECISION.name] for result in counted])
+    if total is None:
+        return []
+    return [Figure(EVERYTHING, "contradictions told", PRECISION, total, _digest(counted))]
+
+
+def _digest(results: Sequence[Result]) -> str:
+    told = "".join(sorted(f"{result.case}:{result.digest}" for result in results))
+    return hashlib.sha256(told.encode()).hexdigest()[:12]
+
+
 def made_by(options: Options) -> str:
     """A fingerprint of the code and of what it was asked to do."""
     asked = json.dumps(
-        [options.model, options.judge, options.request, options.size], sort_keys=True, default=str
-    )
+        [options.model, options.judge, options.request, options.size, options.without],
+        sort_keys=True, default=str,
+    )  # fmt: skip
     return hashlib.sha256(f"{code()}{asked}".encode()).hexdigest()[:12]
 
 

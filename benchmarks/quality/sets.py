@@ -42,6 +42,8 @@ class Options:
     parallel: int = 2
     size: int = 100_000
     """Documents of the synthetic corpus."""
+    without: str = ""
+    """The family of the offline engine's rules that is switched off."""
 
 
 @dataclass(frozen=True)
@@ -147,11 +149,13 @@ def registry() -> dict[str, type[QualitySet]]:
     from benchmarks.quality.contradictions import Contradictions
     from benchmarks.quality.decomposition import Decomposition
     from benchmarks.quality.enterprise import Enterprise
+    from benchmarks.quality.finder import Finder
     from benchmarks.quality.jobs import Jobs
     from benchmarks.quality.retrieval import Retrieval
     from benchmarks.quality.scale import Scale
 
     kinds: tuple[type[QualitySet], ...] = (
-        Retrieval, Decomposition, Jobs, Enterprise, Answers, Contradictions, Conflicts, Scale,
+        Finder, Retrieval, Decomposition, Jobs, Enterprise, Answers, Contradictions, Conflicts,
+        Scale,
     )  # fmt: skip
     return {kind.name: kind for kind in kinds}

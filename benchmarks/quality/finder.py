@@ -1,0 +1,98 @@
+"""The mechanical finder of conflicts by itself: `ramdocs*.jsonl` without jobs, in seconds.
+
+Every document becomes one claim: its four sentences nearest to the question by BM25, verbatim. All
+claims of a question form one facet. So these figures tell the finder's share apart from what the
+engine chose to quote; the set `conflicts` measures both together.
+
+    pairs found      share of pairs of documents with different answers that stand on different
+                     sides of a candidate
+    pairs precision  share of pairs of documents on different sides that really have different
+                     answers; a pair with a document labelled noise counts as wrong
+    false flags      share of the questions with one distinct answer that get any candidate
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from itertools import combinations, product
+
+from activities.evidence.conflicts import candidates
+from benchmarks.quality.intervals import Pair
+from benchmarks.quality.peers import Bm25
+from benchmarks.quality.ramdocs import (
+    differ,
+    list_conflicts,
+    name_document,
+    read_cases,
+    read_truth,
+)
+from benchmarks.quality.report_text import split_sentences
+from benchmarks.quality.sets import Case, JsonObject, Measure, Options, Outcome, Run, drawn
+from workflows.evidence import Claim, Quote
+
+SENTENCES = 4
+_FACET = "facet"
+
+
+class Finder:
+    name = "finder"
+    pooled = True
+    measures: tuple[Measure, ...] = (
+        Measure("pairs found", baseline=".25 in version 0.4"),
+        Measure("pairs precision", wanted=0.9, baseline=".88 plain heuristics"),
+        Measure("false flags", "lower", wanted=0.3, baseline=".77 to .83 plain heuristics"),
+    )
+
+    def __init__(self, options: Options) -> None:
+        self._data = options.data
+
+    def cases(self, limit: int | None, seed: int) -> list[Case]:
+        return drawn(read_cases(self._data), limit, seed)
+
+    @asynccontextmanager
+    async def opened(self) -> AsyncIterator[Run]:
+        async def run(case: Case) -> Outcome:
+            row = case.content
+            return await asyncio.to_thread(find, row["question"], row["documents"])
+
+        yield run
+
+
+def find(question: str, documents: Sequence[JsonObject]) -> Outcome:
+    """The candidates among the documents of one question, counted."""
+    truth = read_truth(documents)
+    claims = [
+        make_claim(name_document(n), question, document["text"])
+        for n, document in enumerate(documents)
+    ]
+    found = candidates(claims, questions={_FACET: question})
+    apart = {
+        (min(pair), max(pair))
+        for candidate in found
+        for one, other in combinations(candidate.sides, 2)
+        for pair in product(one.claim_ids, other.claim_ids)
+    }
+    real = list_conflicts(truth)
+    measures: dict[str, Pair] = {
+        "pairs found": (len(apart & real), len(real)),
+        "pairs precision": (sum(differ(pair, truth) for pair in apart), len(apart)),
+    }
+    if len(set(truth.values()) - {""}) == 1:
+        measures["false flags"] = (bool(found), 1)
+    told = [{"kind": c.kind, "sides": [s.value for s in c.sides]} for c in found]
+    return Outcome(measures, {"question": question, "truth": truth, "candidates": told})
+
+
+def make_claim(name: str, question: str, text: str) -> Claim:
+    """A document as one claim: its sentences nearest to the question, in their order."""
+    sentences = split_sentences(text) or [text]
+    best = Bm25(sentences).rank(question, SENTENCES) or range(min(SENTENCES, len(sentences)))
+    quotes = [sentences[n] for n in sorted(best)]
+    return Claim(
+        id=name,
+        facet_id=_FACET,
+        text=" ".join(quotes),
+        quotes=tuple(Quote(source_id=name, text=quote) for quote in quotes),
+    )
