@@ -151,11 +151,12 @@ def registry() -> dict[str, type[QualitySet]]:
     from benchmarks.quality.enterprise import Enterprise
     from benchmarks.quality.finder import Finder
     from benchmarks.quality.jobs import Jobs
+    from benchmarks.quality.reference import Reference
     from benchmarks.quality.retrieval import Retrieval
     from benchmarks.quality.scale import Scale
 
     kinds: tuple[type[QualitySet], ...] = (
         Finder, Retrieval, Decomposition, Jobs, Enterprise, Answers, Contradictions, Conflicts,
-        Scale,
+        Reference, Scale,
     )  # fmt: skip
     return {kind.name: kind for kind in kinds}
