@@ -154,9 +154,10 @@ def registry() -> dict[str, type[QualitySet]]:
     from benchmarks.quality.reference import Reference
     from benchmarks.quality.retrieval import Retrieval
     from benchmarks.quality.scale import Scale
+    from benchmarks.quality.sentences import Sentences
 
     kinds: tuple[type[QualitySet], ...] = (
         Finder, Retrieval, Decomposition, Jobs, Enterprise, Answers, Contradictions, Conflicts,
-        Reference, Scale,
+        Reference, Sentences, Scale,
     )  # fmt: skip
     return {kind.name: kind for kind in kinds}
