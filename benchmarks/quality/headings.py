@@ -45,12 +45,16 @@ def list_headings(folder: Path) -> Iterator[str]:
     for path in sorted(folder.rglob("*")):
         if path.suffix not in (".md", ".rst", ".txt"):
             continue
-        lines = path.read_text("utf-8", "replace").splitlines()
-        for line, below in zip(lines, [*lines[1:], ""], strict=True):
-            if path.suffix == ".md" and (match := _MARKDOWN.match(line)):
-                yield match.group(1)
-            elif _UNDERLINE.match(below) and line.strip() and not _UNDERLINE.match(line):
-                yield line.strip()
+        yield from find_headings(path.read_text("utf-8", "replace").splitlines())
+
+
+def find_headings(lines: list[str]) -> Iterator[str]:
+    """Headings of both kinds: marked with # or underlined."""
+    for line, below in zip(lines, [*lines[1:], ""], strict=True):
+        if match := _MARKDOWN.match(line):
+            yield match.group(1)
+        elif _UNDERLINE.match(below) and line.strip() and not _UNDERLINE.match(line):
+            yield line.strip()
 
 
 def ask(heading: str) -> str:
