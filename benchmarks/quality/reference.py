@@ -103,14 +103,15 @@ def count(ended: Ended, case: Case, real: set[tuple[str, frozenset[str]]]) -> Ou
             any((case.group, pair) in real for pair in pairs) for pairs in list_file_pairs(result)
         )
         told = len(result.contradictions)
-        empty = not find_section(result.report_markdown, SUMMARY)
         measures |= {
             "contradictions": (told, 1),
             "false contradictions": (told - right, 1),
             PRECISION.name: (right, told),
-            "empty summaries": (empty, 1),
             "seconds": (result.telemetry.seconds, 1),
         }
+        if ended.code == REPORT:
+            is_empty = not find_section(result.report_markdown, SUMMARY)
+            measures["empty summaries"] = (is_empty, 1)
         notes["told"] = [[side.text for side in one.sides] for one in result.contradictions]
         notes["report"] = result.report_markdown
     return Outcome(measures, notes)

@@ -11,7 +11,7 @@ from workflows.results import DISAGREE, METHOD, MISSING, SOURCES, SUMMARY
 
 CITATION = re.compile(r"\[(\d{1,5})\]")
 _FIXED = frozenset({SUMMARY, DISAGREE, MISSING, METHOD, SOURCES})
-_MARKUP = re.compile(r"^\s*(?:>|[-*+]\s|\d+[.)]\s|#+\s)+\s*", re.MULTILINE)
+_MARKUP = re.compile(r"^[ \t]*(?:(?:>|[-*+] |\d+[.)] |#+ )[ \t]*)+", re.MULTILINE)
 
 
 def split_sections(markdown: str) -> list[tuple[str, str]]:
@@ -37,7 +37,7 @@ def drop_sources(markdown: str) -> str:
 
 def strip_markup(text: str) -> str:
     """The words a reader reads: no citations, no markers of quotes, lists and headings."""
-    return re.sub(r"\s+([.,;:!?])", r"\1", _MARKUP.sub("", CITATION.sub("", text))).strip()
+    return re.sub(r" +([.,;:!?])", r"\1", _MARKUP.sub("", CITATION.sub("", text))).strip()
 
 
 def split_sentences(text: str) -> list[str]:

@@ -116,13 +116,13 @@ def test_unseen_files_run_with_the_same_command(
     ramdocs(tmp_path)
     place = ["--data", str(tmp_path), "--out", str(tmp_path / "runs"),
              "--trend", str(tmp_path / "trend.jsonl")]  # fmt: skip
-    assert main(["conflicts", "retrieval", "--record", *place]) == 0
+    assert main(["finder", "retrieval", "--record", *place]) == 0
     told = capsys.readouterr().out
-    assert "conflicts: ramdocs-unseen, second half" in told
+    assert "finder: ramdocs-unseen, second half" in told
     assert f"retrieval: skipped, no *.json with a corpus and queries in {tmp_path}" in told
-    kept = json.loads((tmp_path / "runs" / "latest" / "conflicts.json").read_text("utf-8"))
-    assert any(one["measure"] == "preserved" and one["value"] == 1.0 for one in kept["figures"])
-    assert main(["conflicts", "--check", *place]) == 0
+    kept = json.loads((tmp_path / "runs" / "latest" / "finder.json").read_text("utf-8"))
+    assert any(one["measure"] == "pairs found" and one["value"] == 1.0 for one in kept["figures"])
+    assert main(["finder", "--check", *place]) == 0
     assert "4 of them from before" in capsys.readouterr().out
     assert main(["--compare", "latest", "latest", *place]) == 0
     assert "4 cases in both" in capsys.readouterr().out
@@ -134,14 +134,14 @@ def test_the_check_fails_where_a_figure_fell(
     ramdocs(tmp_path)
     trend = tmp_path / "trend.jsonl"
     place = ["--data", str(tmp_path), "--out", str(tmp_path / "runs"), "--trend", str(trend)]
-    assert main(["conflicts", "--record", *place]) == 0
+    assert main(["finder", "--record", *place]) == 0
     lines = [json.loads(line) for line in trend.read_text("utf-8").splitlines()]
-    better = [{**line, "low": 1.01} for line in lines if line["measure"] == "preserved"]
+    better = [{**line, "low": 1.01} for line in lines if line["measure"] == "pairs found"]
     trend.write_text("\n".join(map(json.dumps, better)), "utf-8")
     capsys.readouterr()
-    assert main(["conflicts", *place]) == 0
-    assert main(["conflicts", "--check", *place]) == 1
-    assert "fell: conflicts" in capsys.readouterr().out
+    assert main(["finder", *place]) == 0
+    assert main(["finder", "--check", *place]) == 1
+    assert "fell: finder" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ def test_mistakes_on_the_command_line_name_the_remedy(
     assert main(["jobs", "--questions", str(tmp_path / "none.json"), *out]) == 2
     assert "name a JSON or JSONL file" in capsys.readouterr().err
     assert main(["poetry", *out]) == 2
-    assert "choose from conflicts, retrieval" in capsys.readouterr().err
+    assert "choose from finder, retrieval" in capsys.readouterr().err
     assert main(["--set", "effort", *out]) == 2
     assert "write NAME=VALUE" in capsys.readouterr().err
     with pytest.raises(UnknownRun, match="--run before"):
