@@ -37,16 +37,16 @@ from benchmarks.quality.results import (
     Result,
     Results,
     UnknownRun,
-    figures,
-    kept_figures,
-    made_by,
+    compute_figures,
+    find_run,
+    fingerprint,
     pool_precision,
-    run_folder,
+    write_figures,
 )
-from benchmarks.quality.rubric import judge_of
+from benchmarks.quality.rubric import choose_judge
 from benchmarks.quality.running import run
-from benchmarks.quality.sets import Absent, Options, data_folder, registry
-from benchmarks.quality.tables import side_by_side, table
+from benchmarks.quality.sets import MissingData, Options, find_data, list_sets
+from benchmarks.quality.tables import render_comparison, render_table
 from console.faults import leave
 
 LATEST = "latest"
@@ -77,24 +77,24 @@ async def _measure(
     found: dict[str, list[Figure]] = {}
     everything: list[Result] = []
     failed = False
-    for name, kind in registry().items():
+    for name, kind in list_sets().items():
         if given.sets and name not in given.sets:
             continue
         measured = kind(options)
         try:
             cases = measured.cases(given.limit, given.seed)
-        except Absent as missing:
+        except MissingData as missing:
             print(f"{name}: skipped, {missing}\n")
             continue
-        results = Results(given.out / run_name / name, made_by(options))
+        results = Results(given.out / run_name / name, fingerprint(options))
         if given.fresh:
             results.clear()
         ran = await run(measured, cases, results, options.parallel)
-        found[name] = figures(measured, ran.results)
+        found[name] = compute_figures(measured, ran.results)
         everything += ran.results
         if found[name]:
-            await asyncio.to_thread(kept_figures, found[name], options, given.out / run_name)
-        print("\n".join(table(found[name])))
+            await asyncio.to_thread(write_figures, found[name], options, given.out / run_name)
+        print("\n".join(render_table(found[name])))
         kept = f", {ran.kept} of them from before" if ran.kept else ""
         print(f"  {len(ran.results)} cases{kept}, {ran.seconds:.1f} s")
         if options.judge is None and any(m.name.startswith("rubric") for m in kind.measures):
@@ -110,7 +110,7 @@ async def _measure(
         print(flush=True)
     if pooled := pool_precision(everything):
         found[EVERYTHING] = pooled
-        print("\n".join(table(pooled)) + "\n")
+        print("\n".join(render_table(pooled)) + "\n")
     print(f"kept: {given.out / run_name}/, the figures of each set and every case")
     return found, failed
 
@@ -118,7 +118,7 @@ async def _measure(
 def _trend(given: argparse.Namespace, options: Options, found: list[Figure]) -> int:
     if given.limit is not None or options.request or options.without:
         return 0
-    complaints, compared = trend.fallen(found, options.model, given.trend)
+    complaints, compared = trend.find_falls(found, options.model, given.trend)
     for each in complaints:
         print(f"fell: {each}")
     if compared:
@@ -136,7 +136,7 @@ def _compare(given: argparse.Namespace, options: Options) -> int:
         if "=" in wanted:
             changed = _settings(wanted)
             model = changed.pop("model", options.model)
-            chosen = replace(options, model=model, judge=judge_of(model, given.judge),
+            chosen = replace(options, model=model, judge=choose_judge(model, given.judge),
                              request={**options.request, **changed})  # fmt: skip
             name = f"{given.run}-{wanted.replace('=', '-').replace(',', '-')}"
             print(f"{label}: {wanted}\n")
@@ -145,27 +145,27 @@ def _compare(given: argparse.Namespace, options: Options) -> int:
                 return 1
             folders.append(given.out / name)
         else:
-            folders.append(run_folder(wanted, given.out))
+            folders.append(find_run(wanted, given.out))
         print(f"{label}: {folders[-1]}\n")
-    for name, kind in registry().items():
-        before, after = (Results(folder / name).all() for folder in folders)
+    for name, kind in list_sets().items():
+        before, after = (Results(folder / name).read_all() for folder in folders)
         if (given.sets and name not in given.sets) or not (before and after):
             continue
-        print("\n".join(side_by_side(kind, before, after)) + "\n")
+        print("\n".join(render_comparison(kind, before, after)) + "\n")
     return 0
 
 
 def _options(given: argparse.Namespace) -> Options:
-    if unknown := sorted(set(given.sets) - set(registry())):
-        raise ValueError(f"there is no set {unknown[0]!r}; choose from {', '.join(registry())}")
+    if unknown := sorted(set(given.sets) - set(list_sets())):
+        raise ValueError(f"there is no set {unknown[0]!r}; choose from {', '.join(list_sets())}")
     changed: dict[str, Any] = {}
     for each in given.set or ():
         changed |= _settings(each)
     model = changed.pop("model", given.model)
     return Options(
-        data=data_folder(given.data),
+        data=find_data(given.data),
         model=model,
-        judge=judge_of(model, given.judge),
+        judge=choose_judge(model, given.judge),
         request=changed,
         questions=given.questions,
         parallel=given.parallel,
@@ -196,7 +196,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     add = parser.add_argument
     add("sets", nargs="*", metavar="SET",
-        help=f"what to measure: {', '.join(registry())}; all unless named")  # fmt: skip
+        help=f"what to measure: {', '.join(list_sets())}; all unless named")  # fmt: skip
     add("--model", default="offline", help="the jobs' model: offline, claude, or any by its name")
     add("--judge", metavar="MODEL", help="the model that judges reports; else the jobs' model")
     add("--set", action="append", metavar="NAME=VALUE", help="a further field of each request")

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from benchmarks.quality.intervals import difference
 from benchmarks.quality.results import Results
-from benchmarks.quality.sets import ROOT, Measure, registry
+from benchmarks.quality.sets import ROOT, Measure, list_sets
 from benchmarks.quality.tables import ResultPair, group_pairs, take_pairs
 
 VARIABLE = "RESEARCH_OFFLINE_WITHOUT"
@@ -59,10 +59,10 @@ def ablate(arguments: Sequence[str], sets: Sequence[str], out: Path, run: str) -
 def list_falls(whole: Path, part: Path, sets: Sequence[str]) -> Iterator[str]:
     """The figures that are worse in the second run; a star where the interval of the difference
     leaves out zero."""
-    for name, kind in registry().items():
+    for name, kind in list_sets().items():
         if sets and name not in sets:
             continue
-        pairs = take_pairs(Results(whole / name).all(), Results(part / name).all())
+        pairs = take_pairs(Results(whole / name).read_all(), Results(part / name).read_all())
         for group, members in group_pairs(kind, pairs, by_group=not kind.pooled).items():
             for measure in kind.measures:
                 if line := _describe_fall(measure, members):

@@ -27,7 +27,7 @@ from pathlib import Path
 
 from benchmarks.quality.gold import contains, is_measurable
 from benchmarks.quality.intervals import Pair
-from benchmarks.quality.office import office
+from benchmarks.quality.job_runner import start_runner
 from benchmarks.quality.passages import name_sources, write_passages
 from benchmarks.quality.peers import Bm25, Fts5, join_until
 from benchmarks.quality.report_text import (
@@ -42,11 +42,11 @@ from benchmarks.quality.sets import (
     Case,
     JsonObject,
     Measure,
+    MissingData,
     Options,
     Outcome,
     Run,
-    absent,
-    drawn,
+    draw_cases,
 )
 from workflows.results import SUMMARY
 
@@ -119,21 +119,21 @@ class Answers:
     def cases(self, limit: int | None, seed: int) -> list[Case]:
         files = sorted(self._folder.glob("*.json"))
         if not files:
-            raise absent("*.json with a corpus and questions", self._folder)
+            raise MissingData.of("*.json with a corpus and questions", self._folder)
         found = [
             Case(f"{path.stem}-{query['id']}", path.stem, query)
             for path in files
             for query in json.loads(path.read_text("utf-8"))["queries"]
             if is_measurable(query["q"], [query["answer"], *query["aliases"]])
         ]
-        return drawn(found, limit, seed)
+        return draw_cases(found, limit, seed)
 
     @asynccontextmanager
-    async def opened(self) -> AsyncIterator[Run]:
+    async def start(self) -> AsyncIterator[Run]:
         peers: dict[str, Peers] = {}
         opening = asyncio.Lock()
         with tempfile.TemporaryDirectory() as place:
-            async with office(self._options) as at_work:
+            async with start_runner(self._options) as runner:
 
                 async def run(case: Case) -> Outcome:
                     folder = Path(place, case.group)
@@ -142,7 +142,7 @@ class Answers:
                             peers[case.group] = await asyncio.to_thread(
                                 _prepare, self._folder / f"{case.group}.json", folder
                             )
-                    result = await at_work.research(case.content["q"], str(folder))
+                    result = await runner.research(case.content["q"], str(folder))
                     measures, notes = compare(
                         result.report_markdown, case.content, peers[case.group]
                     )

@@ -38,7 +38,7 @@ MEASURES = (
 )
 
 
-def checked(result: ResearchResult, texts: Mapping[str, str]) -> dict[str, Pair]:
+def check_report(result: ResearchResult, texts: Mapping[str, str]) -> dict[str, Pair]:
     """The measures of a report; `texts` are the stored copies of its sources by hash."""
     cited = {source.id for source in result.sources if source.n is not None}
     claims = sum(any(q.source_id in cited for q in claim.quotes) for claim in result.claims)

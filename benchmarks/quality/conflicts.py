@@ -28,7 +28,7 @@ from pathlib import Path
 from benchmarks.quality.contradictions import Sides, list_sides
 from benchmarks.quality.gold import contains
 from benchmarks.quality.intervals import Pair
-from benchmarks.quality.office import office
+from benchmarks.quality.job_runner import start_runner
 from benchmarks.quality.passages import name_sources, write_passages
 from benchmarks.quality.ramdocs import (
     DocumentPair,
@@ -48,7 +48,7 @@ from benchmarks.quality.sets import (
     Options,
     Outcome,
     Run,
-    drawn,
+    draw_cases,
 )
 from workflows.contracts import ResearchResult
 
@@ -70,18 +70,18 @@ class Conflicts:
         self._options = options
 
     def cases(self, limit: int | None, seed: int) -> list[Case]:
-        return drawn(read_cases(self._options.data), limit, seed)
+        return draw_cases(read_cases(self._options.data), limit, seed)
 
     @asynccontextmanager
-    async def opened(self) -> AsyncIterator[Run]:
+    async def start(self) -> AsyncIterator[Run]:
         with tempfile.TemporaryDirectory() as place:
-            async with office(self._options) as at_work:
+            async with start_runner(self._options) as runner:
 
                 async def run(case: Case) -> Outcome:
                     folder, documents = Path(place, case.id), case.content["documents"]
                     passages = [(name_document(n), "", d["text"]) for n, d in enumerate(documents)]
                     await asyncio.to_thread(write_passages, folder, passages)
-                    result = await at_work.research(case.content["question"], str(folder))
+                    result = await runner.research(case.content["question"], str(folder))
                     return count(result, documents)
 
                 yield run

@@ -25,18 +25,18 @@ from itertools import combinations
 from pathlib import Path
 
 from benchmarks.quality.intervals import Pair
-from benchmarks.quality.office import office
+from benchmarks.quality.job_runner import start_runner
 from benchmarks.quality.passages import name_sources, write_passages
 from benchmarks.quality.sets import (
     PRECISION,
     Case,
     JsonObject,
     Measure,
+    MissingData,
     Options,
     Outcome,
     Run,
-    absent,
-    drawn,
+    draw_cases,
 )
 from workflows.contracts import ResearchResult
 
@@ -63,7 +63,7 @@ class Contradictions:
     def cases(self, limit: int | None, seed: int) -> list[Case]:
         files = sorted(self._options.data.glob("wikicontradict*.jsonl"))
         if not files:
-            raise absent("wikicontradict*.jsonl", self._options.data)
+            raise MissingData.of("wikicontradict*.jsonl", self._options.data)
         found = []
         for path in files:
             rows = [json.loads(line) for line in path.read_text("utf-8").splitlines() if line]
@@ -73,18 +73,18 @@ class Contradictions:
                     "passages": mix_passages(rows, n, random.Random(f"{seed}:{n}")),
                 }
                 found.append(Case(f"{path.stem}-{n:03d}", path.stem, content))
-        return drawn(found, limit, seed)
+        return draw_cases(found, limit, seed)
 
     @asynccontextmanager
-    async def opened(self) -> AsyncIterator[Run]:
+    async def start(self) -> AsyncIterator[Run]:
         with tempfile.TemporaryDirectory() as place:
-            async with office(self._options) as at_work:
+            async with start_runner(self._options) as runner:
 
                 async def run(case: Case) -> Outcome:
                     folder, files = Path(place, case.id), case.content["passages"]
                     passages = [(f"passage-{n}", title, text) for n, (_, title, text) in files]
                     await asyncio.to_thread(write_passages, folder, passages)
-                    result = await at_work.research(case.content["question"], str(folder))
+                    result = await runner.research(case.content["question"], str(folder))
                     return count(result, {f"passage-{n}": role for n, (role, _, _) in files})
 
                 yield run

@@ -1,4 +1,4 @@
-"""Reference documentation from the package registry: `python -m benchmarks.quality.documentation`.
+"""Reference documentation from the package list_sets: `python -m benchmarks.quality.documentation`.
 
 The documents are those that the projects' source distributions hold, in pinned versions, as pip
 finds them. They are written to `out/bench/docs/PROJECT/` and are no part of the project.

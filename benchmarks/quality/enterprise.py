@@ -21,16 +21,16 @@ from contextlib import asynccontextmanager
 from activities.evidence.quantities import quantities
 from benchmarks.quality import checks, rubric
 from benchmarks.quality.intervals import Pair
-from benchmarks.quality.office import office
+from benchmarks.quality.job_runner import start_runner
 from benchmarks.quality.sets import (
     Case,
     JsonObject,
     Measure,
+    MissingData,
     Options,
     Outcome,
     Run,
-    absent,
-    drawn,
+    draw_cases,
 )
 from workflows.contracts import ResearchResult
 
@@ -59,20 +59,20 @@ class Enterprise:
     def cases(self, limit: int | None, seed: int) -> list[Case]:
         tasks = sorted(self._folder.glob("*/truth.json"))
         if not tasks:
-            raise absent("ID/truth.json with a corpus", self._folder)
+            raise MissingData.of("ID/truth.json with a corpus", self._folder)
         found = [
             Case(path.parent.name, "drbench", json.loads(path.read_text("utf-8"))) for path in tasks
         ]
-        return drawn(found, limit, seed)
+        return draw_cases(found, limit, seed)
 
     @asynccontextmanager
-    async def opened(self) -> AsyncIterator[Run]:
-        async with office(self._options) as at_work:
+    async def start(self) -> AsyncIterator[Run]:
+        async with start_runner(self._options) as runner:
 
             async def run(case: Case) -> Outcome:
                 corpus = str(self._folder / case.id / "corpus")
-                result = await at_work.research(case.content["question"], corpus)
-                outcome = await at_work.outcome(result)
+                result = await runner.research(case.content["question"], corpus)
+                outcome = await runner.measure(result)
                 measures = {**count(result, case.content), **outcome.measures}
                 return Outcome(measures, outcome.notes)
 

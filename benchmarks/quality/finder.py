@@ -29,7 +29,7 @@ from benchmarks.quality.ramdocs import (
     read_truth,
 )
 from benchmarks.quality.report_text import split_sentences
-from benchmarks.quality.sets import Case, JsonObject, Measure, Options, Outcome, Run, drawn
+from benchmarks.quality.sets import Case, JsonObject, Measure, Options, Outcome, Run, draw_cases
 from workflows.evidence import Claim, Quote
 
 SENTENCES = 4
@@ -49,10 +49,10 @@ class Finder:
         self._data = options.data
 
     def cases(self, limit: int | None, seed: int) -> list[Case]:
-        return drawn(read_cases(self._data), limit, seed)
+        return draw_cases(read_cases(self._data), limit, seed)
 
     @asynccontextmanager
-    async def opened(self) -> AsyncIterator[Run]:
+    async def start(self) -> AsyncIterator[Run]:
         async def run(case: Case) -> Outcome:
             row = case.content
             return await asyncio.to_thread(find, row["question"], row["documents"])

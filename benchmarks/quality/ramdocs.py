@@ -16,7 +16,7 @@ from itertools import combinations
 from pathlib import Path
 
 from benchmarks.quality.gold import normalize
-from benchmarks.quality.sets import Case, JsonObject, absent
+from benchmarks.quality.sets import Case, JsonObject, MissingData
 
 Truth = dict[str, str]
 """The labelled answer of each document, nothing for noise."""
@@ -24,10 +24,10 @@ DocumentPair = tuple[str, str]
 
 
 def read_cases(data: Path) -> list[Case]:
-    """All lines of all files, by halves; raises `Absent`."""
+    """All lines of all files, by halves; raises `MissingData`."""
     files = sorted(data.glob("ramdocs*.jsonl"))
     if not files:
-        raise absent("ramdocs*.jsonl", data)
+        raise MissingData.of("ramdocs*.jsonl", data)
     found = []
     for path in files:
         rows = [json.loads(line) for line in path.read_text("utf-8").splitlines() if line]

@@ -29,13 +29,13 @@ from benchmarks.quality.intervals import Pair
 from benchmarks.quality.report_text import find_section
 from benchmarks.quality.sets import (
     PRECISION,
-    Absent,
     Case,
     Measure,
+    MissingData,
     Options,
     Outcome,
     Run,
-    drawn,
+    draw_cases,
 )
 from workflows.contracts import ResearchResult
 from workflows.results import SUMMARY
@@ -63,16 +63,18 @@ class Reference:
     def cases(self, limit: int | None, seed: int) -> list[Case]:
         folders = sorted(path for path in DOCUMENTATION.glob("*") if path.is_dir())
         if not folders:
-            raise Absent(f"no documentation in {DOCUMENTATION}; `make bench-docs` downloads it")
+            raise MissingData(
+                f"no documentation in {DOCUMENTATION}; `make bench-docs` downloads it"
+            )
         found = [
             Case(f"{folder.name}-{n}", folder.name, question)
             for folder in folders
             for n, question in enumerate(draw_questions(folder, QUESTIONS, seed), 1)
         ]
-        return drawn(found, limit, seed)
+        return draw_cases(found, limit, seed)
 
     @asynccontextmanager
-    async def opened(self) -> AsyncIterator[Run]:
+    async def start(self) -> AsyncIterator[Run]:
         real = await asyncio.to_thread(read_real, READ)
         with tempfile.TemporaryDirectory() as place:
 

@@ -26,11 +26,13 @@ from benchmarks.quality.sets import (
     Options,
     Outcome,
     QualitySet,
+    SetDescription,
 )
 
 RUNS = ROOT / "out" / "quality"
 EVERYTHING = "all"
-_CODE = ("workflows", "activities", "benchmarks/quality", "worker.py", "tests/decomposition")
+_CODE = ("workflows", "activities", "benchmarks/quality", "worker.py", "starter.py",
+         "tests/decomposition")  # fmt: skip
 
 JsonObject = dict[str, Any]
 
@@ -67,7 +69,7 @@ class Results:
     def clear(self) -> None:
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def done(self, case: Case) -> Result | None:
+    def find(self, case: Case) -> Result | None:
         """The case's result, if it need not be run again."""
         path = self._path(case.id)
         try:
@@ -88,7 +90,7 @@ class Results:
         draft.replace(path)
         return result
 
-    def all(self) -> list[Result]:
+    def read_all(self) -> list[Result]:
         return [Result.read(path) for path in sorted(self._folder.glob("*.json"))]
 
     def _path(self, case_id: str) -> Path:
@@ -109,7 +111,9 @@ class Figure:
     """Tells what it was counted over: figures over other cases are not comparable."""
 
 
-def figures(kind: QualitySet | type[QualitySet], results: Sequence[Result]) -> list[Figure]:
+def compute_figures(
+    kind: SetDescription | type[QualitySet], results: Sequence[Result]
+) -> list[Figure]:
     """All figures of a set, by group; groups also together where the set says so."""
     groups: dict[str, list[Result]] = {}
     for result in results:
@@ -142,7 +146,7 @@ def _digest(results: Sequence[Result]) -> str:
     return hashlib.sha256(told.encode()).hexdigest()[:12]
 
 
-def made_by(options: Options) -> str:
+def fingerprint(options: Options) -> str:
     """A fingerprint of the code and of what it was asked to do."""
     asked = json.dumps(
         [options.model, options.judge, options.request, options.size, options.without],
@@ -168,7 +172,7 @@ def _files(place: Path) -> Iterator[Path]:
         yield from sorted(p for p in place.rglob("*") if p.suffix in (".py", ".md"))
 
 
-def run_folder(name: str, runs: Path = RUNS) -> Path:
+def find_run(name: str, runs: Path = RUNS) -> Path:
     """Where a run is kept; raises `UnknownRun` where there is none."""
     given = Path(name)
     folder = given if given.is_dir() else runs / name
@@ -181,7 +185,7 @@ def run_folder(name: str, runs: Path = RUNS) -> Path:
     return folder
 
 
-def kept_figures(found: Sequence[Figure], options: Options, folder: Path) -> Path:
+def write_figures(found: Sequence[Figure], options: Options, folder: Path) -> Path:
     """The figures of a set, for machines: `SET.json` beside the folder of its cases."""
     told = {
         "model": options.model,

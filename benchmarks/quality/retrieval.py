@@ -39,11 +39,11 @@ from benchmarks.quality.sets import (
     Case,
     JsonObject,
     Measure,
+    MissingData,
     Options,
     Outcome,
     Run,
-    absent,
-    drawn,
+    draw_cases,
 )
 from workflows.briefs import Job
 from workflows.settings import Settings
@@ -97,16 +97,16 @@ class Retrieval:
                 self._files[path.stem if folder == _FOLDERS[0] else f"{folder} {path.stem}"] = path
         if not self._files:
             places = " and ".join(_FOLDERS)
-            raise absent("*.json with a corpus and queries", self._options.data / places)
+            raise MissingData.of("*.json with a corpus and queries", self._options.data / places)
         found = [
             Case(f"{group}-{query['id']}", group, query)
             for group, path in self._files.items()
             for query in json.loads(path.read_text("utf-8"))["queries"]
         ]
-        return drawn(found, limit, seed)
+        return draw_cases(found, limit, seed)
 
     @asynccontextmanager
-    async def opened(self) -> AsyncIterator[Run]:
+    async def start(self) -> AsyncIterator[Run]:
         settings = Settings.read({})
         with tempfile.TemporaryDirectory() as place:
             store = Store.open(str(Path(place, "store")))

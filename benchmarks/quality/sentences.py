@@ -26,7 +26,16 @@ from benchmarks.quality.declarative import draw_statements
 from benchmarks.quality.gold import contains
 from benchmarks.quality.intervals import Pair
 from benchmarks.quality.report_text import find_section, join_facets, split_sentences
-from benchmarks.quality.sets import Case, JsonObject, Measure, Options, Outcome, Run, absent, drawn
+from benchmarks.quality.sets import (
+    Case,
+    JsonObject,
+    Measure,
+    MissingData,
+    Options,
+    Outcome,
+    Run,
+    draw_cases,
+)
 from workflows.results import SUMMARY
 
 SENTENCES = 50
@@ -86,7 +95,7 @@ class Sentences:
     def cases(self, limit: int | None, seed: int) -> list[Case]:
         files = sorted((self._options.data / "qa").glob("*.json"))
         if not files:
-            raise absent("*.json with a corpus", self._options.data / "qa")
+            raise MissingData.of("*.json with a corpus", self._options.data / "qa")
         texts = (
             passage["text"]
             for path in files
@@ -107,10 +116,10 @@ class Sentences:
             for n, one in enumerate(draw_statements(sentences, SENTENCES, seed), 1)
         ]
         edges = [Case(edge.id, edge.group, asdict(edge)) for edge in EDGES]
-        return drawn([*found, *edges], limit, seed)
+        return draw_cases([*found, *edges], limit, seed)
 
     @asynccontextmanager
-    async def opened(self) -> AsyncIterator[Run]:
+    async def start(self) -> AsyncIterator[Run]:
         with tempfile.TemporaryDirectory() as place:
 
             async def run(case: Case) -> Outcome:

@@ -21,8 +21,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.quality.headings import find_headings
-from benchmarks.quality.jobs import Asked, read
-from benchmarks.quality.office import Office, office
+from benchmarks.quality.job_runner import JobRunner, start_runner
+from benchmarks.quality.jobs import Question, read_questions
 from benchmarks.quality.peers import Bm25
 from benchmarks.quality.report_text import CITATION, split_sections
 from benchmarks.quality.sets import Options
@@ -36,13 +36,13 @@ _ENDINGS = (".md", ".rst", ".txt")
 _LEFT_OUT = frozenset({MISSING, METHOD, SOURCES})
 
 
-async def write_pairs(questions: list[Asked], out: Path, options: Options, seed: int) -> None:
+async def write_pairs(questions: list[Question], out: Path, options: Options, seed: int) -> None:
     """Run every question, write its pair, and write the key when all are done."""
     chance = random.Random(seed)
     key = {}
-    async with office(options) as at_work:
+    async with start_runner(options) as runner:
         for n, asked in enumerate(questions, 1):
-            texts = await _make_texts(asked, at_work)
+            texts = await _make_texts(asked, runner)
             names = sorted(texts)
             chance.shuffle(names)
             key[f"pair-{n:02d}"] = dict(zip("AB", names, strict=True))
@@ -57,8 +57,8 @@ async def write_pairs(questions: list[Asked], out: Path, options: Options, seed:
     )
 
 
-async def _make_texts(asked: Asked, at_work: Office) -> dict[str, str]:
-    result = await at_work.research(asked.question, asked.corpus, asked.request)
+async def _make_texts(asked: Question, runner: JobRunner) -> dict[str, str]:
+    result = await runner.research(asked.question, asked.corpus, asked.request)
     passages = await asyncio.to_thread(find_passages, asked.question, Path(asked.corpus))
     return {"report": render_report(result), "BM25": passages}
 
@@ -119,7 +119,7 @@ def main() -> int:
     parser.add_argument("--model", default="offline")
     given = parser.parse_args()
     options = Options(model=given.model)
-    asyncio.run(write_pairs(read(given.questions), given.out, options, given.seed))
+    asyncio.run(write_pairs(read_questions(given.questions), given.out, options, given.seed))
     return 0
 
 

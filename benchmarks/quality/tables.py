@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from benchmarks.quality.intervals import Estimate, difference
 from benchmarks.quality.results import EVERYTHING, Figure, Result
-from benchmarks.quality.sets import Measure, QualitySet
+from benchmarks.quality.sets import Measure, QualitySet, SetDescription
 
 Lines = Iterator[str]
 ResultPair = tuple[Result, Result]
@@ -15,7 +15,7 @@ _FEWEST = 5
 """Cases from which on a difference is given an interval."""
 
 
-def table(found: Sequence[Figure]) -> Lines:
+def render_table(found: Sequence[Figure]) -> Lines:
     """The figures of one set: value, 95 % interval, what is wanted, what others reach."""
     if not found:
         yield "  nothing was measured"
@@ -50,8 +50,8 @@ def meets(told: Estimate, measure: Measure, wanted: float) -> bool:
     return value <= wanted if measure.better == "lower" else value >= wanted
 
 
-def side_by_side(
-    kind: QualitySet | type[QualitySet], before: Sequence[Result], after: Sequence[Result]
+def render_comparison(
+    kind: SetDescription | type[QualitySet], before: Sequence[Result], after: Sequence[Result]
 ) -> Lines:
     """Two runs over the cases they share, and their differences with intervals."""
     pairs = take_pairs(before, after)
@@ -83,7 +83,7 @@ def take_pairs(before: Sequence[Result], after: Sequence[Result]) -> list[Result
 
 
 def group_pairs(
-    kind: QualitySet | type[QualitySet], pairs: list[ResultPair], by_group: bool = True
+    kind: SetDescription | type[QualitySet], pairs: list[ResultPair], by_group: bool = True
 ) -> dict[str, list[ResultPair]]:
     """The pairs by group, and all together where the set pools its groups."""
     groups: dict[str, list[ResultPair]] = {}

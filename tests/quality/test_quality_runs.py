@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from benchmarks.quality.__main__ import main
-from benchmarks.quality.jobs import QuestionsError, read
-from benchmarks.quality.results import Results, UnknownRun, run_folder
+from benchmarks.quality.jobs import QuestionsError, read_questions
+from benchmarks.quality.results import Results, UnknownRun, find_run
 from benchmarks.quality.running import run
-from benchmarks.quality.sets import Case, Measure, Options, Outcome, Run, data_folder, drawn
+from benchmarks.quality.sets import Case, Measure, Options, Outcome, Run, draw_cases, find_data
 
 
 class Counting:
@@ -28,10 +28,10 @@ class Counting:
         self.fails: set[str] = set()
 
     def cases(self, limit: int | None, seed: int) -> list[Case]:
-        return drawn([Case(f"case {n}", "g", n) for n in range(6)], limit, seed)
+        return draw_cases([Case(f"case {n}", "g", n) for n in range(6)], limit, seed)
 
     @asynccontextmanager
-    async def opened(self) -> AsyncIterator[Run]:
+    async def start(self) -> AsyncIterator[Run]:
         async def one(case: Case) -> Outcome:
             self.ran.append(case.id)
             if case.id in self.fails:
@@ -106,8 +106,8 @@ def test_cases_are_drawn_by_their_seed() -> None:
 
 def test_the_environment_names_the_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("RESEARCH_BENCH_DATA", str(tmp_path))
-    assert data_folder(None) == tmp_path
-    assert data_folder(str(tmp_path / "given")) == tmp_path / "given"
+    assert find_data(None) == tmp_path
+    assert find_data(str(tmp_path / "given")) == tmp_path / "given"
 
 
 def test_unseen_files_run_with_the_same_command(
@@ -162,7 +162,7 @@ def test_a_file_of_questions_that_cannot_be_used_says_what_to_change(
     path = tmp_path / "questions.jsonl"
     path.write_text(content, "utf-8")
     with pytest.raises(QuestionsError) as wrong:
-        read(path)
+        read_questions(path)
     assert remedy in str(wrong.value)
     assert str(path) in str(wrong.value)
 
@@ -173,8 +173,8 @@ def test_questions_are_read_from_a_list_or_line_by_line(tmp_path: Path) -> None:
     listed, lines = tmp_path / "list.json", tmp_path / "lines.jsonl"
     listed.write_text(json.dumps([asked, asked]), "utf-8")
     lines.write_text(f"{json.dumps(asked)}\n\n{json.dumps(asked)}\n", "utf-8")
-    assert read(listed) == read(lines)
-    assert read(listed)[0].corpus == str(tmp_path / "papers")
+    assert read_questions(listed) == read_questions(lines)
+    assert read_questions(listed)[0].corpus == str(tmp_path / "papers")
 
 
 def test_mistakes_on_the_command_line_name_the_remedy(
@@ -188,4 +188,4 @@ def test_mistakes_on_the_command_line_name_the_remedy(
     assert main(["--set", "effort", *out]) == 2
     assert "write NAME=VALUE" in capsys.readouterr().err
     with pytest.raises(UnknownRun, match="--run before"):
-        run_folder("before", tmp_path)
+        find_run("before", tmp_path)

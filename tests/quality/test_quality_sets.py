@@ -188,7 +188,7 @@ def test_files_with_an_insight_are_counted_by_their_kind() -> None:
     assert found["spreadsheets"] == (1, 2)
     assert found["chat"] == (0, 1)
     assert "pdf" not in found
-    assert found["insights"] == (pytest.approx(1 / 3), 1)
+    assert found["insights"] == pytest.approx((1 / 3, 1))
     assert found["distractors"] == (0.5, 1)
 
 

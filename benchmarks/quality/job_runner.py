@@ -1,4 +1,4 @@
-"""Where sets run whole jobs: an embedded server, a worker, a store, gone again afterwards.
+"""Runs whole jobs for a set: an embedded server, a worker and a store, removed afterwards.
 
 Every finished job is checked mechanically and, where a model is to judge, by the rubric. A job that
 waits for an operator will not end, so it is ended here and counts as blocked.
@@ -20,7 +20,7 @@ from temporalio.client import Client, WorkflowHandle
 from temporalio.service import RPCError
 
 from activities.workshop import Workshop
-from benchmarks.quality.checks import checked
+from benchmarks.quality.checks import check_report
 from benchmarks.quality.rubric import Judge
 from benchmarks.quality.sets import JsonObject, Options, Outcome
 from console.connection import connect
@@ -38,8 +38,8 @@ class JobBlocked(Exception):
 
 
 @dataclass
-class Office:
-    """Jobs with the settings of a run."""
+class JobRunner:
+    """Runs jobs with the settings of a run and measures their reports."""
 
     client: Client
     workshop: Workshop
@@ -65,12 +65,12 @@ class Office:
                 raise JobBlocked(reason)
         return ending.result()
 
-    async def outcome(self, result: ResearchResult) -> Outcome:
+    async def measure(self, result: ResearchResult) -> Outcome:
         """What can be said of any report."""
         store = self.workshop.store
         hashes = {source.sha256 for source in result.sources}
         texts = {one: await store.text(one) or "" for one in sorted(hashes)}
-        measures = checked(result, texts)
+        measures = check_report(result, texts)
         notes: JsonObject = {
             "question": result.question,
             "status": result.status,
@@ -80,7 +80,7 @@ class Office:
         if self.judge is None:
             notes["rubric"] = "not judged: no model"
         else:
-            scores, notes["rubric"] = await self.judge.scored(result)
+            scores, notes["rubric"] = await self.judge.score(result)
             measures |= scores
         return Outcome(measures, notes)
 
@@ -94,10 +94,10 @@ async def _find_block(job: WorkflowHandle[ResearchWorkflow, ResearchResult]) -> 
 
 
 @asynccontextmanager
-async def office(
+async def start_runner(
     options: Options, transport: httpx2.AsyncBaseTransport | None = None
-) -> AsyncIterator[Office]:
-    """An office at work; `transport` stands in for the models' network."""
+) -> AsyncIterator[JobRunner]:
+    """Start a server and a worker for jobs; `transport` stands in for the models' network."""
     with tempfile.TemporaryDirectory() as home, server(Path(home)) as running:
         # The environment names the provider; the place is ours alone.
         chosen = {name: value for name, value in os.environ.items() if name != "RESEARCH_STORE"}
@@ -106,5 +106,5 @@ async def office(
         workshop = build_workshop(settings, transport)
         judge = Judge(workshop.models, options.judge) if options.judge else None
         async with build_worker(client, settings, workshop):
-            yield Office(client, workshop, options, judge)
+            yield JobRunner(client, workshop, options, judge)
         await workshop.close()
