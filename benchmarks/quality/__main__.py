@@ -110,6 +110,7 @@ async def _measure(
         print(flush=True)
     if pooled := pool_precision(everything):
         found[EVERYTHING] = pooled
+        await asyncio.to_thread(write_figures, pooled, options, given.out / run_name)
         print("\n".join(render_table(pooled)) + "\n")
     print(f"kept: {given.out / run_name}/, the figures of each set and every case")
     return found, failed
