@@ -15,6 +15,7 @@ from benchmarks.quality.ablation import check_family, list_falls
 from benchmarks.quality.answers import Peers, compare
 from benchmarks.quality.command import Ended, run_command
 from benchmarks.quality.enterprise import count as count_enterprise
+from benchmarks.quality.finder import list_kept, make_claim
 from benchmarks.quality.intervals import estimate
 from benchmarks.quality.results import Results, pool_precision
 from benchmarks.quality.sets import Case, Options, Outcome
@@ -139,6 +140,17 @@ def test_an_answer_is_kept_by_a_quote_that_the_report_shows() -> None:
     assert conflicts.count(quiet, labels).measures["kept"] == (True, 1)
     cut = named(*files, contradictions=[], report_markdown="## Summary\n\n4 million [1].\n")
     assert conflicts.count(cut, labels).measures["kept"] == (False, 1)
+
+
+def test_an_answer_is_lost_where_a_side_joins_it_with_another() -> None:
+    claims = [
+        make_claim(f"document-{n:02d}", "When did it open?", f"It opened in {year}.")
+        for n, year in enumerate((1901, 1950))
+    ]
+    truth = {"document-00": "1901", "document-01": "1950"}
+    assert set(list_kept(claims, [], truth)) == {"1901", "1950"}
+    assert set(list_kept(claims, [("document-00",), ("document-01",)], truth)) == {"1901", "1950"}
+    assert set(list_kept(claims, [("document-00", "document-01")], truth)) == set()
 
 
 def test_precision_is_counted_over_all_sets(tmp_path: Path) -> None:
