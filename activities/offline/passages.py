@@ -45,7 +45,7 @@ class Passage:
     core: str
     """The one sentence, item or row it was cut for."""
     form: str
-    """prose, list, row, code, or the opening of a section."""
+    """prose, a sentence out of it, list, row, code, or the opening of a section."""
     rank: int
     """The place of its document among all hits."""
     place: int = 0
@@ -109,8 +109,7 @@ class _Cutter:
                 if opening := self._opening(place + 1):
                     yield self._passage(section, opening, opening[0], "section", place, block.text)
                 continue
-            form = "list" if block.kind == "item" else block.kind
-            for parts, core in self._cut(place, block):
+            for parts, core, form in self._cut(place, block):
                 yield self._passage(section, parts, core, form, place)
 
     def _passage(
@@ -154,25 +153,25 @@ class _Cutter:
                 parts.append(said)
         return parts
 
-    def _cut(self, place: int, block: _Block) -> Iterator[tuple[list[str], str]]:
-        """Each passage of a block: its parts and its core. The longer ones come first."""
+    def _cut(self, place: int, block: _Block) -> Iterator[tuple[list[str], str, str]]:
+        """Each passage of a block: its parts, its core and its form. The longer come first."""
         if block.kind == "prose":
             given = sentences(block.text)
             for window, core in _windows(given):
                 led = self._led(place) if window.endswith(":") else []
-                yield [window, *led], core
+                yield [window, *led], core, "prose"
                 if window != core:
-                    yield [core], core
+                    yield [core], core, "sentence"
         elif block.kind == "item":
             lead = self._lead(place)
             rest = _following(self._blocks, place + 1, _WORDS - _length([*lead, block.text]))
             if rest:
-                yield [*lead, block.text, *rest], block.text
-            yield [*lead, block.text], block.text
+                yield [*lead, block.text, *rest], block.text, "list"
+            yield [*lead, block.text], block.text, "list"
         elif block.kind == "row":
-            yield [block.text], block.text
+            yield [block.text], block.text, "row"
         else:
-            yield [*self._lead(place), _shortened(block.text)], block.text
+            yield [*self._lead(place), _shortened(block.text)], block.text, "code"
 
     def _led(self, place: int) -> list[str]:
         """What a line that ends in a colon leads to: a code block, or the items of a list."""

@@ -214,7 +214,7 @@ class Question:
     @property
     def is_open(self) -> bool:
         """Whether many passages of many documents serve it together, as for a strategy."""
-        asks_much = self.wants is Wants.ANYTHING and len(self.terms) >= _MANY_TERMS
+        asks_much = self.wants is Wants.ANYTHING and len(self._weighed(self.text)) >= _MANY_TERMS
         return self.is_broad or self.kind in _OPEN_KINDS or asks_much
 
     @property

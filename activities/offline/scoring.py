@@ -32,7 +32,9 @@ _NEAR = 4
 _FIRST_HIT = 0.18
 _ASKS = 0.5
 _PER_WORD = 0.0005
-"""What each word costs: of two passages that cover the same, the shorter is better."""
+"""What each word of a list costs: items that add nothing are left out."""
+_LONE = 0.06
+"""What a sentence without its paragraph costs: it stands alone only where the rest was told."""
 _LINKED = 0.85
 _LINKS_FROM = 12
 _PARENTHESIS = re.compile(r"\s*\([^)]*\)")
@@ -101,7 +103,10 @@ class Scorer:
             score += _TOGETHER * self._together(f"{passage.heading} {passage.core}")
         if passage.core.endswith("?"):
             score *= _ASKS
-        score -= _PER_WORD * len(passage.text.split())
+        if passage.form == "list":
+            score -= _PER_WORD * len(passage.text.split())
+        elif passage.form == "sentence":
+            score -= _LONE
         return Scored(passage, score, coverage, answers, frozenset(shares))
 
     def _shares(self, passage: Passage) -> dict[str, float]:
