@@ -161,7 +161,7 @@ def _key(claim: _Claim, question: Question) -> str:
     def worth(sentence: str) -> tuple[bool, float]:
         held = question.terms_of(sentence)
         covered = sum(weight for own, weight in question.terms.items() if own in held)
-        reads_well = len(sentence.split()) <= _SENTENCE_WORDS and not sentence.endswith(":")
+        reads_well = len(sentence.split()) <= _SENTENCE_WORDS and not sentence.endswith((":", "?"))
         return reads_well, covered + holds_answer(sentence, question)
 
     best = max(range(len(given)), key=lambda i: (worth(given[i]), -i))
