@@ -12,14 +12,12 @@ from calendar import monthrange
 from dataclasses import dataclass
 from datetime import date
 
-_MONTH = (
-    "Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|"
-    "Sep(?:t(?:ember)?)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?"
+from activities.evidence.text.months import MONTHS
+
+# A month begins with a capital: "may" and "mar" are words of their own.
+_MONTH = "|".join(
+    sorted((form for name in MONTHS for form in (name.capitalize(), name.upper())), key=len)[::-1]
 )
-_MONTH_NUMBER = {
-    "Jan": 1, "Feb": 2, "Mar": 3, "Apr": 4, "May": 5, "Jun": 6, "Jul": 7, "Aug": 8, "Sep": 9,
-    "Oct": 10, "Nov": 11, "Dec": 12,
-}  # fmt: skip
 _SEASON_START = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 _ORDINAL = {"first": 1, "1st": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4,
             "4th": 4, "last": 4}  # fmt: skip
@@ -29,7 +27,7 @@ _DAY = r"(?:3[01]|[12][0-9]|0?[1-9])"
 _MOMENT = re.compile(
     rf"(?<![\w.,/])(?:"
     rf"(?P<iso_y>{_YEAR})-(?P<iso_m>0[1-9]|1[0-2])(?:-(?P<iso_d>{_DAY}))?(?![\w-])"
-    rf"|(?P<d1>{_DAY})(?:st|nd|rd|th)?\s+(?:of\s+)?(?P<m1>{_MONTH})\b\.?(?:\s*,?\s*(?P<y1>{_YEAR})\b)?"
+    rf"|(?P<d1>{_DAY})(?:st|nd|rd|th|\.)?\s+(?:of\s+)?(?P<m1>{_MONTH})\b\.?(?:\s*,?\s*(?P<y1>{_YEAR})\b)?"
     rf"|(?P<m2>{_MONTH})\b\.?\s*(?P<d2>{_DAY})(?:st|nd|rd|th)?(?![\d%:])(?:\s*,?\s*(?P<y2>{_YEAR})\b)?"
     rf"|(?P<m3>{_MONTH})\b\.?\s*,?\s*(?:of\s+)?(?P<y3>{_YEAR})\b"
     rf"|(?P<d4>{_DAY})[./](?P<n4>1[0-2]|0?[1-9])[./](?P<y4>{_YEAR})\b"
@@ -129,12 +127,12 @@ def _read(hit: re.Match[str], text: str) -> tuple[int, int, str] | None:
         return _day_or_month(int(g["iso_y"]), int(g["iso_m"]), g["iso_d"])
     for n in ("1", "2"):
         if g["m" + n]:
-            month = _MONTH_NUMBER[g["m" + n][:3]]
+            month = MONTHS[g["m" + n].lower()]
             if g["y" + n] is None:
                 return _yearless(month, int(g["d" + n]))
             return _day_or_month(int(g["y" + n]), month, g["d" + n])
     if g["m3"]:
-        return _day_or_month(int(g["y3"]), _MONTH_NUMBER[g["m3"][:3]], None)
+        return _day_or_month(int(g["y3"]), MONTHS[g["m3"].lower()], None)
     if g["n4"]:
         day, month = int(g["d4"]), int(g["n4"])
         if day <= 12 and day != month:
