@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from activities.evidence.conflicts.questions import Question
 from activities.evidence.conflicts.statements import Statement, Token, Value
 from activities.evidence.quantities.amounts import Quantity
-from activities.evidence.quantities.units import family, is_hard
+from activities.evidence.quantities.units import HARD, is_hard
 from activities.evidence.text.terms import words
 
 _SUBJECT = 0.75
@@ -19,22 +19,23 @@ _FAR = 160
 """Characters between a value and the words it answers."""
 _BREAK = re.compile(r"[;:•|]| and | but | while | which | who ")
 _BREAK_COST = 25
+_OPENING = 8
 _VERSION = re.compile(r"(?:version|release|python|v)\W?$", re.IGNORECASE)
-_LIVED = re.compile(r"\(\s*$")
-_AGENT = re.compile(r"\bby (?:the )?$", re.IGNORECASE)
 
 
 def answers(question: Question, statements: Sequence[Statement]) -> list[Value]:
-    """The value each statement answers the question with; statements that do not are left out."""
-    found = []
-    for statement in statements:
+    """The value each document answers the question with; where it gives several, the nearest."""
+    best: dict[frozenset[str], tuple[float, int, Value]] = {}
+    for place, statement in enumerate(statements):
         anchors = _anchors(question, statement)
-        if anchors is None:
-            continue
-        value = _nearest(_values(question, statement), anchors, statement.text)
-        if value is not None:
-            found.append(value)
-    return found
+        nearest = anchors and _nearest(_values(question, statement), anchors, statement.text)
+        if nearest:
+            distance, value = nearest
+            cover = covers(question.terms, statement.terms)
+            found = (distance / _NEAR - 2 * cover, place, value)
+            known = best.get(statement.origins)
+            best[statement.origins] = min(known, found, key=lambda f: f[:2]) if known else found
+    return [value for _, _, value in best.values()]
 
 
 def akin(one: str, other: str) -> bool:
@@ -56,18 +57,38 @@ def covers(wanted: Iterable[str], held: Iterable[str]) -> float:
 
 def _anchors(question: Question, statement: Statement) -> list[Token] | None:
     """The places where a statement takes up the question's attribute; None where it does not."""
+    known = statement.terms | statement.context
     wanted = question.attribute | question.counted
-    if question.subject:
-        if covers(question.subject, statement.terms | statement.context) < _SUBJECT:
+    if question.counted:
+        # What is counted must stand in the sentence, what is said of it may stand beside it.
+        if covers(question.counted, statement.terms) < 1 or covers(question.terms, known) < _SUBJECT:
             return None
-        if covers(wanted, statement.terms) < _ATTRIBUTE:
+    elif not question.subject:
+        if covers(wanted, statement.terms | statement.title) < _UNNAMED:
             return None
-    elif covers(wanted, statement.terms | statement.title) < _UNNAMED:
+    elif covers(question.subject, known) < _SUBJECT or _names_other(question, statement):
         return None
-    anchors = [t for t in statement.tokens if any(akin(t.term, w) for w in wanted)]
-    if anchors or wanted:
-        return anchors or None
-    return [t for t in statement.tokens if t.term in question.subject]
+    elif covers(wanted, statement.terms) < _ATTRIBUTE:
+        return _units(question, statement)
+    return [t for t in statement.tokens if any(akin(t.term, w) for w in wanted)]
+
+
+def _names_other(question: Question, statement: Statement) -> bool:
+    """Whether the sentence opens with the name of something that is not the question's subject."""
+    if covers(question.subject, statement.terms) >= 0.5 or not statement.names:
+        return False
+    first = statement.names[0]
+    opening = {t.term for t in statement.tokens if first.start <= t.start < first.start + len(first.text)}
+    return first.start < _OPENING and not any(
+        akin(one, other) for one in opening for other in question.subject | statement.title
+    )
+
+
+def _units(question: Question, statement: Statement) -> list[Token]:
+    """The places of the units that alone tell what is measured: "2,400 inhabitants"."""
+    if question.expected != "measure":
+        return []
+    return [t for t in statement.tokens if t.term in question.units and len(t.term) > 2]
 
 
 def _values(question: Question, statement: Statement) -> list[Value]:
@@ -84,10 +105,11 @@ def _values(question: Question, statement: Statement) -> list[Value]:
             if _measures(question, q, statement.text)
         ]
     if question.expected == "name":
+        asked = frozenset(words(question.text))
         return [
             Value(statement, "name", name.text, name.start, name=name.key)
             for name in statement.names
-            if not name.key <= frozenset(words(question.text)) and name.key
+            if name.key and not name.key & asked
         ]
     return []
 
@@ -100,17 +122,21 @@ def _measures(question: Question, amount: Quantity, text: str) -> bool:
         unit = amount.unit.removeprefix("of ")
         return not is_hard(unit) and any(akin(unit, term) for term in question.counted)
     if question.units:
-        return family(amount.unit) in question.units
+        return amount.unit in question.units or (
+            not is_hard(amount.unit) and not question.units & HARD
+        )
     return True
 
 
-def _nearest(values: Sequence[Value], anchors: Sequence[Token], text: str) -> Value | None:
-    best = min(
-        ((_distance(value, anchor, text), value.start, value) for value in values for anchor in anchors),
-        default=None,
-        key=lambda found: found[:2],
-    )
-    return best[2] if best and best[0] <= _NEAR else None
+def _nearest(
+    values: Sequence[Value], anchors: Sequence[Token], text: str
+) -> tuple[int, Value] | None:
+    """The value nearest to an anchor, with its distance."""
+    found = [
+        (min(_distance(value, anchor, text) for anchor in anchors), value) for value in values
+    ]
+    best = min(found, default=None, key=lambda pair: (pair[0], pair[1].start))
+    return best if best and best[0] <= _NEAR else None
 
 
 def _distance(value: Value, anchor: Token, text: str) -> int:

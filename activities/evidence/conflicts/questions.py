@@ -12,11 +12,13 @@ from activities.evidence.quantities.dates import Moment
 from activities.evidence.text.names import names
 from activities.evidence.text.sentences import sentences
 from activities.evidence.text.stopwords import detect_language
+from activities.evidence.text.terms import term
 
 Expected = Literal["date", "number", "name", "measure", "ruling", ""]
 
 _DATE = re.compile(
-    r"\bwhen\b|\b(?:what|which)(?: \w+)? (?:year|date|day|month|decade|century)\b|\bwann\b", re.I
+    r"\bwhen\b|\b(?:what|which)(?: \w+){0,4} (?:year|date|day|month|decade|century)\b|\bwann\b",
+    re.I,
 )
 _COUNT = re.compile(r"\bhow many (?P<counted>(?:[\w-]+ ){0,2}?[\w-]+s|people|[\w-]+)\b", re.I)
 _EXTENT = re.compile(
@@ -31,30 +33,46 @@ _MANY = re.compile(r"^(?:who|where|what|which) (?:are|were|have)\b|\bwhich of\b"
 # Words that ask for the kind of answer and need not stand beside it.
 _ASKING = re.compile(
     r"\b(?:how (?:many|much|long|far|large|big|tall|high|deep|wide|old|heavy|fast)|"
-    r"(?:what|which)(?: \w+)? (?:year|date|day|month|decade|century)|when|name of|current(?:ly)?|"
-    r"take place|took place|there)\b",
+    r"year|date|day|month|decade|century|when|name of|currently|current|take place|took place|there|"
+    r"considered|(?:type|kind) of)\b",
     re.I,
 )
-UNITS: dict[str, frozenset[str]] = {
-    "much": frozenset(),
-    "long": frozenset({"m", "s", "month"}),
-    "far": frozenset({"m"}),
-    "large": frozenset({"m2", "m", "l", "MB"}),
-    "big": frozenset({"m2", "m", "l", "MB"}),
-    "tall": frozenset({"m"}),
-    "high": frozenset({"m"}),
-    "deep": frozenset({"m"}),
-    "wide": frozenset({"m"}),
-    "old": frozenset({"month"}),
-    "heavy": frozenset({"kg"}),
-    "fast": frozenset({"km/h"}),
+_EXTENTS = {
+    "long": "m s month",
+    "far": "m",
+    "large": "m2 m l MB",
+    "big": "m2 m l MB",
+    "tall": "m",
+    "high": "m",
+    "deep": "m",
+    "wide": "m",
+    "old": "month",
+    "heavy": "kg",
+    "fast": "km/h",
 }
-"""The units an answer to "how long", "how far" … may have; empty where any may."""
+"""The units an answer to "how long", "how far" … may have."""
+_MEASURES = {
+    "popul": "people inhabitant resident",
+    "length": "m",
+    "height": "m",
+    "elev": "m",
+    "depth": "m",
+    "width": "m",
+    "area": "m2",
+    "weight": "kg",
+    "speed": "km/h",
+}
+"""What a measure is given in: with such a unit a sentence need not name the measure."""
+_VERBS = {"birth": "born", "death": "die"}
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question taken apart. `counted` are the terms of what "how many" counts."""
+    """A question taken apart.
+
+    `counted` are the terms of what "how many" counts, `units` those an amount must have; empty
+    where any unit may answer.
+    """
 
     text: str
     expected: Expected
@@ -86,14 +104,18 @@ def parse_question(text: str) -> Question | None:
     rest = {token.term for token in locate_terms(_ASKING.sub(" ", question), language)}
     moments, _ = read(question)
     rest -= {t.term for m in moments for t in locate_terms(m.text, language)}
+    rest = {_VERBS.get(one, one) for one in rest}
     extent = _EXTENT.search(question)
+    units = _EXTENTS.get(extent["extent"].lower(), "") if extent else ""
+    for measure in sorted(rest & _MEASURES.keys()):
+        units = " ".join(term(unit) for unit in _MEASURES[measure].split())
     return Question(
         question,
         expected,
         frozenset(subject),
         frozenset(rest - subject - counted),
         frozenset(counted - subject),
-        UNITS[extent["extent"].lower()] if extent else frozenset(),
+        frozenset(units.split()),
         moments,
     )
 

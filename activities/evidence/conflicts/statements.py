@@ -54,7 +54,7 @@ class Statement:
     """The place of the claim in the list that is compared."""
     text: str
     context: frozenset[str]
-    """Terms of the claim's other sentences and of its documents' titles."""
+    """Terms of all claims of the same documents and of the documents' titles."""
     title: frozenset[str]
     origins: frozenset[str]
     language: str
@@ -111,19 +111,26 @@ def read_claims(
         source: frozenset(t.term for t in locate_terms(document.title, language))
         for source, document in documents.items()
     }
+    spoken: dict[str, set[str]] = {}
+    for claim in claims:
+        for source in claim.source_ids:
+            held = spoken.setdefault(source, set(titles.get(source, ())))
+            held.update(token.term for token in locate_terms(claim.text, language))
     found = []
     for place, claim in enumerate(claims):
         spans = split_sentences(claim.text) or [(0, len(claim.text))]
-        texts = [" ".join(claim.text[start:end].split()) for start, end in spans]
-        known = [titles[source] for source in claim.source_ids if source in titles]
-        title = frozenset[str]().union(*known)
-        whole = title.union(t.term for t in locate_terms(claim.text, language))
-        home = frozenset(origins.get(source, source) for source in claim.source_ids)
-        old = [documents[s].superseded for s in claim.source_ids if s in documents]
+        sources = claim.source_ids
+        title = frozenset[str]().union(*(titles.get(source, ()) for source in sources))
+        context = frozenset[str]().union(*(spoken[source] for source in sources))
+        home = frozenset(origins.get(source, source) for source in sources)
+        old = all(documents[source].superseded for source in sources if source in documents)
+        old = old and any(source in documents for source in sources)
         found.append(
             [
-                Statement(place, text, whole, title, home, language, bool(old) and all(old))
-                for text in texts
+                Statement(
+                    place, " ".join(claim.text[start:end].split()), context, title, home, language, old
+                )
+                for start, end in spans
             ]
         )
     return found
