@@ -13,13 +13,15 @@ from activities.evidence.text.terms import words
 
 _SUBJECT = 0.75
 _ATTRIBUTE = 0.6
-_UNNAMED = 0.8
-_NEAR = 60
-_FAR = 160
+_FEWEST = 3
+"""Terms a question without a name must have for its answers to be comparable."""
+_NEAR = {"date": 60, "number": 60, "name": 35, "polarity": 0}
 """Characters between a value and the words it answers."""
 _BREAK = re.compile(r"[;:•|]| and | but | while | which | who ")
 _BREAK_COST = 25
+_NEAR_ENOUGH = 60
 _OPENING = 8
+_IN = re.compile(r"\b(?:in|at|near)(?: the(?: \w+ of)?)? $", re.I)
 _VERSION = re.compile(r"(?:version|release|python|v)\W?$", re.IGNORECASE)
 
 
@@ -28,11 +30,11 @@ def answers(question: Question, statements: Sequence[Statement]) -> list[Value]:
     best: dict[frozenset[str], tuple[float, int, Value]] = {}
     for place, statement in enumerate(statements):
         anchors = _anchors(question, statement)
-        nearest = anchors and _nearest(_values(question, statement), anchors, statement.text)
+        nearest = anchors and _nearest(_values(question, statement), anchors, statement)
         if nearest:
             distance, value = nearest
             cover = covers(question.terms, statement.terms)
-            found = (distance / _NEAR - 2 * cover, place, value)
+            found = (distance / _NEAR_ENOUGH - 2 * cover, place, value)
             known = best.get(statement.origins)
             best[statement.origins] = min(known, found, key=lambda f: f[:2]) if known else found
     return [value for _, _, value in best.values()]
@@ -64,9 +66,11 @@ def _anchors(question: Question, statement: Statement) -> list[Token] | None:
         if covers(question.counted, statement.terms) < 1 or covers(question.terms, known) < _SUBJECT:
             return None
     elif not question.subject:
-        if covers(wanted, statement.terms | statement.title) < _UNNAMED:
+        if len(wanted) < _FEWEST or covers(wanted, statement.terms) < 1:
             return None
     elif covers(question.subject, known) < _SUBJECT or _names_other(question, statement):
+        return None
+    elif question.expected == "ruling" and covers(wanted, statement.terms) < 1:
         return None
     elif covers(wanted, statement.terms) < _ATTRIBUTE:
         return _units(question, statement)
@@ -105,13 +109,26 @@ def _values(question: Question, statement: Statement) -> list[Value]:
             if _measures(question, q, statement.text)
         ]
     if question.expected == "name":
-        asked = frozenset(words(question.text))
-        return [
-            Value(statement, "name", name.text, name.start, name=name.key)
-            for name in statement.names
-            if name.key and not name.key & asked
-        ]
-    return []
+        return _named(question, statement) if question.subject else []
+    return [] if question.expected != "ruling" else [_ruling(question, statement)]
+
+
+def _named(question: Question, statement: Statement) -> list[Value]:
+    """People, or the places that "in", "at" or "near" stands before."""
+    asked = frozenset(words(question.text))
+    return [
+        Value(statement, "name", name.text, name.start, name=name.key)
+        for name in statement.names
+        if not name.key & asked
+        and (
+            _IN.search(statement.text[: name.start]) if question.asks_place else len(name.key) > 1
+        )
+    ]
+
+
+def _ruling(question: Question, statement: Statement) -> Value:
+    """Whether a sentence that says all the question asks affirms or denies it."""
+    return Value(statement, "polarity", "no" if statement.is_negated else "yes", 0)
 
 
 def _measures(question: Question, amount: Quantity, text: str) -> bool:
@@ -129,17 +146,23 @@ def _measures(question: Question, amount: Quantity, text: str) -> bool:
 
 
 def _nearest(
-    values: Sequence[Value], anchors: Sequence[Token], text: str
+    values: Sequence[Value], anchors: Sequence[Token], statement: Statement
 ) -> tuple[int, Value] | None:
     """The value nearest to an anchor, with its distance."""
     found = [
-        (min(_distance(value, anchor, text) for anchor in anchors), value) for value in values
+        (min(_distance(value, anchor, statement.text) for anchor in anchors), value)
+        for value in values
     ]
     best = min(found, default=None, key=lambda pair: (pair[0], pair[1].start))
-    return best if best and best[0] <= _NEAR else None
+    if best is None or best[0] > _NEAR[best[1].kind]:
+        return None
+    return best
 
 
 def _distance(value: Value, anchor: Token, text: str) -> int:
-    start, end = sorted((value.end, anchor.start)) if value.start < anchor.start else (anchor.end, value.start)
-    between = text[start:end]
+    """Characters between a value and an anchor; a clause that begins in between counts more."""
+    if value.kind == "polarity":
+        return 0
+    first, second = sorted(((value.start, value.end), (anchor.start, anchor.end)))
+    between = text[first[1] : second[0]]
     return len(between) + _BREAK_COST * len(_BREAK.findall(between))

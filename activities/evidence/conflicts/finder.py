@@ -21,8 +21,8 @@ from activities.evidence.conflicts.questions import parse_question
 from activities.evidence.conflicts.relations import relate
 from activities.evidence.conflicts.statements import (
     Document,
-    Statement,
     Value,
+    comparable,
     read_claims,
     same_value,
 )
@@ -96,12 +96,13 @@ class _Finder:
             for claim, read in zip(self.claims, self.statements, strict=True)
             if claim.bears_on(facet)
             for statement in read
+            if statement.is_prose
         ]
         return self._candidates(answers(asked, statements), question.strip().rstrip("?"))
 
     def aligned(self) -> list[Candidate]:
         """Sentences that are alike but for one value."""
-        statements = [statement for read in self.statements for statement in read]
+        statements = [s for read in self.statements for s in read if s.is_prose]
         found: list[Candidate] = []
         for a, b in aligned(statements):
             found += self._candidates([a, b], _about(a, b))
@@ -113,7 +114,7 @@ class _Finder:
             return []
         by_relation: dict[Relation, list[list[Value]]] = {}
         for one, other in combinations(sides, 2):
-            if _origins(one).isdisjoint(_origins(other)):
+            if comparable(one[0], other[0]) and _origins(one).isdisjoint(_origins(other)):
                 group = by_relation.setdefault(relate(one[0], other[0]), [])
                 group += [side for side in (one, other) if side not in group]
         return [

@@ -25,7 +25,10 @@ _EXTENT = re.compile(
     r"\bhow (?P<extent>much|long|far|large|big|tall|high|deep|wide|old|heavy|fast)\b", re.I
 )
 _NAME = re.compile(r"\b(?:who|whom|whose|where|wer|wo)\b", re.I)
-_MEASURE = re.compile(r"\bwhat (?:is|are|was|were) (?:the|\w+['’]s)\b", re.I)
+_PLACE = re.compile(r"\b(?:where|wo)\b", re.I)
+_MEASURE = re.compile(
+    r"\bwhat (?:is|are|was|were) (?:the (?:[\w-]+ ){1,4}(?:of|in|at|for)\b|[\w ]+['’]s? )", re.I
+)
 _RULING = re.compile(
     r"^(?:is|are|was|were|do|does|did|has|have|had|can|could|may|must|should|will|would)\b", re.I
 )
@@ -81,6 +84,7 @@ class Question:
     counted: frozenset[str]
     units: frozenset[str]
     moments: tuple[Moment, ...]
+    asks_place: bool
 
     @property
     def terms(self) -> frozenset[str]:
@@ -117,6 +121,7 @@ def parse_question(text: str) -> Question | None:
         frozenset(counted - subject),
         frozenset(units.split()),
         moments,
+        _PLACE.search(question) is not None,
     )
 
 

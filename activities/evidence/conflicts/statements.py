@@ -9,6 +9,7 @@ from functools import cached_property
 
 from activities.evidence.quantities.amounts import Quantity, read, same_number
 from activities.evidence.quantities.dates import Moment, same_moment
+from activities.evidence.quantities.units import compatible
 from activities.evidence.text.names import Name, names
 from activities.evidence.text.sentences import split_sentences
 from activities.evidence.text.stopwords import STOP_WORDS, detect_language
@@ -26,6 +27,7 @@ _NO_NEGATION = re.compile(
     r"no\.\s?\d|not to be confused|whether or not|if not|why not|no matter|no doubt)\b",
     re.IGNORECASE,
 )
+_CODE = re.compile(r"[=<>{}\[\]_#@\\`|]|\(\)|::")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,11 @@ class Statement:
     @cached_property
     def amounts(self) -> tuple[Quantity, ...]:
         return tuple(q for q in read(self.text)[1] if not q.label)
+
+    @cached_property
+    def is_prose(self) -> bool:
+        """Whether it is text: markup and program code are not compared."""
+        return len(_CODE.findall(self.text)) <= max(1, len(self.text) // 60)
 
     @cached_property
     def is_negated(self) -> bool:
@@ -148,6 +155,13 @@ def locate_terms(text: str, language: str) -> Iterable[Token]:
 def is_negated(text: str) -> bool:
     """Whether an odd number of negations stands in the text."""
     return len(_NEGATION.findall(_NO_NEGATION.sub(" ", text))) % 2 == 1
+
+
+def comparable(a: Value, b: Value) -> bool:
+    """Whether two values can be held against each other: one kind, and for amounts one unit."""
+    if a.amount and b.amount:
+        return compatible(a.amount.unit, b.amount.unit)
+    return a.kind == b.kind
 
 
 def same_value(a: Value, b: Value) -> bool:
