@@ -13,6 +13,9 @@ from activities.evidence.text.terms import words
 
 _SUBJECT = 0.75
 _ATTRIBUTE = 0.6
+_TITLED = 0.3
+_TITLE = 0.75
+_RULED = 0.75
 _FEWEST = 3
 """Terms a question without a name must have for its answers to be comparable."""
 _NEAR = {"date": 60, "number": 60, "name": 35, "polarity": 0}
@@ -61,20 +64,34 @@ def _anchors(question: Question, statement: Statement) -> list[Token] | None:
     """The places where a statement takes up the question's attribute; None where it does not."""
     known = statement.terms | statement.context
     wanted = question.attribute | question.counted
+    titled = is_titled(question, statement)
+    if not titled and _names_other(question, statement):
+        return None
     if question.counted:
         # What is counted must stand in the sentence, what is said of it may stand beside it.
-        if covers(question.counted, statement.terms) < 1 or covers(question.terms, known) < _SUBJECT:
+        if covers(question.counted, statement.terms) < 1:
             return None
+        if not titled and covers(question.terms, known) < _SUBJECT:
+            return None
+    elif titled:
+        wanted = question.terms - statement.title
+        if covers(wanted, statement.terms) < _TITLED:
+            return _units(question, statement)
     elif not question.subject:
         if len(wanted) < _FEWEST or covers(wanted, statement.terms) < 1:
             return None
-    elif covers(question.subject, known) < _SUBJECT or _names_other(question, statement):
-        return None
-    elif question.expected == "ruling" and covers(wanted, statement.terms) < 1:
+    elif covers(question.subject, known) < _SUBJECT:
         return None
     elif covers(wanted, statement.terms) < _ATTRIBUTE:
         return _units(question, statement)
+    if question.expected == "ruling" and covers(wanted, statement.terms) < _RULED:
+        return None
     return [t for t in statement.tokens if any(akin(t.term, w) for w in wanted)]
+
+
+def is_titled(question: Question, statement: Statement) -> bool:
+    """Whether the document's title is the question's subject."""
+    return bool(statement.title) and covers(statement.title, question.terms) >= _TITLE
 
 
 def _names_other(question: Question, statement: Statement) -> bool:
