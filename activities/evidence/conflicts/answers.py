@@ -9,7 +9,9 @@ from activities.evidence.conflicts.questions import Question
 from activities.evidence.conflicts.statements import Statement, Token, Value
 from activities.evidence.quantities.amounts import Quantity
 from activities.evidence.quantities.units import HARD, is_hard
-from activities.evidence.text.terms import words
+from activities.evidence.text.terms import term, words
+from functools import lru_cache
+SYN=True
 
 _SUBJECT = 0.75
 _ATTRIBUTE = 0.6
@@ -43,9 +45,44 @@ def answers(question: Question, statements: Sequence[Statement]) -> list[Value]:
     return [value for _, _, value in best.values()]
 
 
+_SYNONYMS = {
+    term(word): group
+    for group in (
+        "found establish create form start begin launch inaugurate incorporate open introduce",
+        "build construct erect complete make",
+        "die death dead",
+        "kill die death dead casualty fatality victim",
+        "born birth",
+        "release publish issue appear premiere publication",
+        "locate situate lie stand base",
+        "write author pen",
+        "lead head direct manage chair command",
+        "join become enter appoint",
+        "marry wife husband spouse wed",
+        "buy purchase acquire acquisition",
+        "end finish close cease dissolve",
+        "large size area cover big",
+        "win victory defeat beat",
+        "discover find identify",
+        "invent devise develop design",
+        "speak speaker spoken",
+        "live reside inhabitant resident",
+        "cost price pay worth spend",
+        "tall high height",
+        "long length",
+        "deep depth",
+    )
+    for word in group.split()
+}
+
+
+_GROUPS: dict[str,set[str]] = {}
+for group in set(_SYNONYMS.values()):
+    for word in group.split(): _GROUPS.setdefault(term(word),set()).add(group)
+@lru_cache(maxsize=65536)
 def akin(one: str, other: str) -> bool:
     """Whether two terms have one root: `direct` and `director`, `write` and `writer`."""
-    if one == other:
+    if one == other or SYN and (one in _GROUPS and other in _GROUPS and _GROUPS[one] & _GROUPS[other]):
         return True
     short, long = sorted((one, other), key=len)
     return len(short) >= 4 and len(long) - len(short) <= 3 and long.startswith(short)
@@ -117,7 +154,7 @@ def _values(question: Question, statement: Statement) -> list[Value]:
         return [
             Value(statement, "date", m.text, m.start, moment=m)
             for m in statement.moments
-            if not any(m.text == asked.text for asked in question.moments)
+            if question.asks_whether or all(m.text != asked.text for asked in question.moments)
         ]
     if question.expected in ("number", "measure"):
         return [

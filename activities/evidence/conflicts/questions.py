@@ -85,6 +85,7 @@ class Question:
     units: frozenset[str]
     moments: tuple[Moment, ...]
     asks_place: bool
+    asks_whether: bool
 
     @property
     def terms(self) -> frozenset[str]:
@@ -122,11 +123,18 @@ def parse_question(text: str) -> Question | None:
         frozenset(units.split()),
         moments,
         _PLACE.search(question) is not None,
+        _RULING.match(question) is not None,
     )
 
 
 def _expected(question: str) -> Expected:
     if _RULING.match(question):
+        # "Did it open in 1951?" is answered by a date, "Has it 40 rooms?" by a number.
+        moments, amounts = read(question)
+        if moments:
+            return "date"
+        if any(not amount.label for amount in amounts):
+            return "number"
         return "ruling" if " or " not in question else ""
     if _DATE.search(question):
         return "date"
