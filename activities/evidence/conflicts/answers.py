@@ -4,27 +4,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from activities.evidence.conflicts.questions import Question
 from activities.evidence.conflicts.statements import Statement, Token, Value
 from activities.evidence.quantities.amounts import Quantity
 from activities.evidence.quantities.units import HARD, is_hard
-from activities.evidence.text.terms import term, words
-from functools import lru_cache
-SYN=True
+from activities.evidence.text.terms import words
 
 _SUBJECT = 0.75
 _ATTRIBUTE = 0.6
-_TITLED = 0.3
+_TITLED = 0.2
 _TITLE = 0.75
 _RULED = 0.75
 _FEWEST = 3
 """Terms a question without a name must have for its answers to be comparable."""
-_NEAR = {"date": 60, "number": 60, "name": 35, "polarity": 0}
+_NEAR = 60
 """Characters between a value and the words it answers."""
 _BREAK = re.compile(r"[;:•|]| and | but | while | which | who ")
 _BREAK_COST = 25
-_NEAR_ENOUGH = 60
 _OPENING = 8
 _IN = re.compile(r"\b(?:in|at|near)(?: the(?: \w+ of)?)? $", re.I)
 _VERSION = re.compile(r"(?:version|release|python|v)\W?$", re.IGNORECASE)
@@ -39,50 +37,16 @@ def answers(question: Question, statements: Sequence[Statement]) -> list[Value]:
         if nearest:
             distance, value = nearest
             cover = covers(question.terms, statement.terms)
-            found = (distance / _NEAR_ENOUGH - 2 * cover, place, value)
+            found = (distance / _NEAR - 2 * cover, place, value)
             known = best.get(statement.origins)
             best[statement.origins] = min(known, found, key=lambda f: f[:2]) if known else found
     return [value for _, _, value in best.values()]
 
 
-_SYNONYMS = {
-    term(word): group
-    for group in (
-        "found establish create form start begin launch inaugurate incorporate open introduce",
-        "build construct erect complete make",
-        "die death dead",
-        "kill die death dead casualty fatality victim",
-        "born birth",
-        "release publish issue appear premiere publication",
-        "locate situate lie stand base",
-        "write author pen",
-        "lead head direct manage chair command",
-        "join become enter appoint",
-        "marry wife husband spouse wed",
-        "buy purchase acquire acquisition",
-        "end finish close cease dissolve",
-        "large size area cover big",
-        "win victory defeat beat",
-        "discover find identify",
-        "invent devise develop design",
-        "speak speaker spoken",
-        "live reside inhabitant resident",
-        "cost price pay worth spend",
-        "tall high height",
-        "long length",
-        "deep depth",
-    )
-    for word in group.split()
-}
-
-
-_GROUPS: dict[str,set[str]] = {}
-for group in set(_SYNONYMS.values()):
-    for word in group.split(): _GROUPS.setdefault(term(word),set()).add(group)
 @lru_cache(maxsize=65536)
 def akin(one: str, other: str) -> bool:
     """Whether two terms have one root: `direct` and `director`, `write` and `writer`."""
-    if one == other or SYN and (one in _GROUPS and other in _GROUPS and _GROUPS[one] & _GROUPS[other]):
+    if one == other:
         return True
     short, long = sorted((one, other), key=len)
     return len(short) >= 4 and len(long) - len(short) <= 3 and long.startswith(short)
@@ -208,7 +172,7 @@ def _nearest(
         for value in values
     ]
     best = min(found, default=None, key=lambda pair: (pair[0], pair[1].start))
-    if best is None or best[0] > _NEAR[best[1].kind]:
+    if best is None or best[0] > _NEAR:
         return None
     return best
 
