@@ -9,11 +9,13 @@ from functools import lru_cache
 from activities.evidence.conflicts.questions import Question
 from activities.evidence.conflicts.statements import Statement, Token, Value
 from activities.evidence.quantities.amounts import Quantity
+from activities.evidence.quantities.dates import moments
 from activities.evidence.quantities.units import HARD, is_hard
 from activities.evidence.text.terms import words
 
 _SUBJECT = 0.75
-_ATTRIBUTE = 0.6
+_ATTRIBUTE = 0.5
+_NAMED = 0.6
 _TITLED = 0.2
 _TITLE = 0.75
 _RULED = 0.75
@@ -25,6 +27,8 @@ _BREAK = re.compile(r"[;:•|]| and | but | while | which | who ")
 _BREAK_COST = 25
 _OPENING = 8
 _IN = re.compile(r"\b(?:in|at|near)(?: the(?: \w+ of)?)? $", re.I)
+_ROOTS = {"birth": "born", "death": "die", "establish": "found", "creat": "found"}
+_LIFETIME = re.compile(r"\([^()]{0,40}?(?P<born>[^();]*\d{4}) ?[–—-] ?(?P<died>[^();]*\d{4})\)")
 _VERSION = re.compile(r"(?:version|release|python|v)\W?$", re.IGNORECASE)
 
 
@@ -34,6 +38,8 @@ def answers(question: Question, statements: Sequence[Statement]) -> list[Value]:
     for place, statement in enumerate(statements):
         anchors = _anchors(question, statement)
         nearest = anchors and _nearest(_values(question, statement), anchors, statement)
+        if not nearest and anchors is not None:
+            nearest = _lived(question, statement)
         if nearest:
             distance, value = nearest
             cover = covers(question.terms, statement.terms)
@@ -45,7 +51,8 @@ def answers(question: Question, statements: Sequence[Statement]) -> list[Value]:
 
 @lru_cache(maxsize=65536)
 def akin(one: str, other: str) -> bool:
-    """Whether two terms have one root: `direct` and `director`, `write` and `writer`."""
+    """Whether two terms have one root: `direct` and `director`, `born` and `birth`."""
+    one, other = _ROOTS.get(one, one), _ROOTS.get(other, other)
     if one == other:
         return True
     short, long = sorted((one, other), key=len)
@@ -83,7 +90,7 @@ def _anchors(question: Question, statement: Statement) -> list[Token] | None:
             return None
     elif covers(question.subject, known) < _SUBJECT:
         return None
-    elif covers(wanted, statement.terms) < _ATTRIBUTE:
+    elif covers(wanted, statement.terms) < (_NAMED if question.expected == "name" else _ATTRIBUTE):
         return _units(question, statement)
     if question.expected == "ruling" and covers(wanted, statement.terms) < _RULED:
         return None
@@ -129,6 +136,19 @@ def _values(question: Question, statement: Statement) -> list[Value]:
     if question.expected == "name":
         return _named(question, statement) if question.subject else []
     return [] if question.expected != "ruling" else [_ruling(question, statement)]
+
+
+def _lived(question: Question, statement: Statement) -> tuple[int, Value] | None:
+    """The birth or death in "Ada Hill (3 May 1901 – 7 June 1980)"."""
+    found = _LIFETIME.search(statement.text) if question.expected == "date" else None
+    wanted = next((w for w in question.attribute if any(akin(w, v) for v in ("born", "die"))), "")
+    if not found or not wanted:
+        return None
+    part = "born" if akin(wanted, "born") else "died"
+    dates = [m for m in moments(found[part]) if m.precision in ("day", "month", "year")]
+    if len(dates) != 1:
+        return None
+    return 0, Value(statement, "date", dates[0].text, found.start(part) + dates[0].start, moment=dates[0])
 
 
 def _named(question: Question, statement: Statement) -> list[Value]:

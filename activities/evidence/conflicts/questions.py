@@ -66,7 +66,6 @@ _MEASURES = {
     "speed": "km/h",
 }
 """What a measure is given in: with such a unit a sentence need not name the measure."""
-_VERBS = {"birth": "born", "death": "die"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +108,6 @@ def parse_question(text: str) -> Question | None:
     rest = {token.term for token in locate_terms(_ASKING.sub(" ", question), language)}
     moments, _ = read(question)
     rest -= {t.term for m in moments for t in locate_terms(m.text, language)}
-    rest = {_VERBS.get(one, one) for one in rest}
     extent = _EXTENT.search(question)
     units = _EXTENTS.get(extent["extent"].lower(), "") if extent else ""
     for measure in sorted(rest & _MEASURES.keys()):
