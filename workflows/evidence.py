@@ -119,9 +119,7 @@ class Claim(Record):
         return self.verdict is not Verdict.FAILED
 
 
-Relation = Literal[
-    "contradicts", "other_period", "superseded", "other_entity", "other_definition"
-]
+Relation = Literal["contradicts", "other_period", "superseded", "other_entity", "other_definition"]
 """How claims that differ relate; only `contradicts` says that they cannot all be right."""
 
 

@@ -51,14 +51,15 @@ def groups_of_agreement(claims: Sequence[Claim]) -> list[list[int]]:
     readings = _read(claims)
     home = {place: [place] for place in range(len(claims))}
     met = sorted(
-        (sorted((x, y), key=lambda place: (claims[place].id, claims[place].text)) for x, y in _meeting(readings)),
+        (
+            sorted((x, y), key=lambda place: (claims[place].id, claims[place].text))
+            for x, y in _meeting(readings)
+        ),
         key=lambda pair: [(claims[place].id, claims[place].text) for place in pair],
     )
     for x, y in met:
         one, other = home[x], home[y]
-        if one is not other and all(
-            _agree(readings[m], readings[n]) for m in one for n in other
-        ):
+        if one is not other and all(_agree(readings[m], readings[n]) for m in one for n in other):
             one.extend(other)
             for member in other:
                 home[member] = one

@@ -9,26 +9,26 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 
-from activities.evidence.conflicts.statements import Statement, Value, same_value
-from activities.evidence.quantities.units import compatible
+from activities.evidence.conflicts.statements import Statement, Value, comparable, same_value
 from activities.evidence.text.terms import term
 
 _ALIKE = 0.8
 _LEAST = 4
 """Terms two sentences must share."""
+_OPENING = 12
+"""A date this near to the beginning dates the whole sentence: "In 2019, …"."""
 _KEYS = 4
 _CROWD = 24
-_OPPOSITES = frozenset(
-    frozenset((term(one), term(other)))
-    for one, other in (
-        pair.split("/")
-        for pair in """increase/decrease rise/fall grow/shrink allow/forbid allow/prohibit
-        permit/prohibit enable/disable accept/reject support/oppose above/below before/after
-        true/false always/never required/optional mandatory/optional mandatory/voluntary open/close
-        win/lose include/exclude success/failure safe/unsafe legal/illegal possible/impossible
-        alive/dead guilty/innocent""".split()
+_OPPOSITES = [
+    frozenset(map(term, pair))
+    for pair in (
+        ("increase", "decrease"), ("rise", "fall"), ("grow", "shrink"), ("allow", "forbid"),
+        ("allow", "prohibit"), ("permit", "prohibit"), ("enable", "disable"), ("accept", "reject"),
+        ("support", "oppose"), ("above", "below"), ("true", "false"), ("always", "never"),
+        ("require", "optional"), ("mandatory", "optional"), ("open", "close"), ("win", "lose"),
+        ("include", "exclude"), ("safe", "unsafe"), ("legal", "illegal"), ("possible", "impossible"),
     )
-)
+]  # fmt: skip
 
 Pair = tuple[Value, Value]
 
@@ -82,17 +82,25 @@ def _difference(a: Statement, b: Statement) -> Iterator[Pair]:
     rest_a, rest_b = _rest(a, mine), _rest(b, theirs)
     if not lone_a and not lone_b:
         if _opposed(a, b, rest_a, rest_b):
-            yield tuple(Value(s, "polarity", s.text, 0) for s in (a, b))  # type: ignore[misc]
-        return
-    if alike(rest_a, rest_b) < _ALIKE or a.is_negated != b.is_negated:
-        return
-    numbers = [v for v in lone_a if v.amount], [v for v in lone_b if v.amount]
-    if len(numbers[0]) == len(numbers[1]) == 1:
-        x, y = numbers[0][0], numbers[1][0]
-        if x.amount and y.amount and compatible(x.amount.unit, y.amount.unit):
-            yield x, y
-    elif not any(numbers) and len(lone_a) == len(lone_b) == 1 and min(lone_a[0].start, lone_b[0].start) > 12:
-        yield lone_a[0], lone_b[0]
+            yield _stance(a, b), _stance(b, a)
+    elif alike(rest_a, rest_b) >= _ALIKE and a.is_negated == b.is_negated:
+        yield from _lone_values(lone_a, lone_b)
+
+
+def _lone_values(mine: Sequence[Value], theirs: Sequence[Value]) -> Iterator[Pair]:
+    """The one amount that differs; else the one date, unless a sentence opens with it."""
+    x, y = [v for v in mine if v.amount], [v for v in theirs if v.amount]
+    if not x and not y and min(v.start for v in (*mine, *theirs)) > _OPENING:
+        x, y = list(mine), list(theirs)
+    if len(x) == len(y) == 1 and comparable(x[0], y[0]):
+        yield x[0], y[0]
+
+
+def _stance(statement: Statement, other: Statement) -> Value:
+    """What a sentence says to one that opposes it: by a negation, or else in words of its own."""
+    if statement.is_negated == other.is_negated:
+        return Value(statement, "polarity", statement.text, 0)
+    return Value(statement, "polarity", "denied" if statement.is_negated else "stated", 0)
 
 
 def _figures(statement: Statement) -> list[Value]:
@@ -103,7 +111,7 @@ def _figures(statement: Statement) -> list[Value]:
 
 
 def _same(a: Value, b: Value) -> bool:
-    return a.kind == b.kind and same_value(a, b)
+    return comparable(a, b) and same_value(a, b)
 
 
 def _rest(statement: Statement, values: Sequence[Value]) -> frozenset[str]:
@@ -117,7 +125,9 @@ def _rest(statement: Statement, values: Sequence[Value]) -> frozenset[str]:
 
 def _opposed(a: Statement, b: Statement, mine: frozenset[str], theirs: frozenset[str]) -> bool:
     swapped = [
-        pair for pair in _OPPOSITES if len(pair & mine - theirs) == 1 and len(pair & theirs - mine) == 1
+        pair
+        for pair in _OPPOSITES
+        if len(pair & mine - theirs) == 1 and len(pair & theirs - mine) == 1
     ]
     words = frozenset[str]().union(*swapped)
     odd = (a.is_negated != b.is_negated) != (len(swapped) % 2 == 1)

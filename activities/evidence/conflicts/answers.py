@@ -13,12 +13,15 @@ from activities.evidence.quantities.dates import moments
 from activities.evidence.quantities.units import HARD, is_hard
 from activities.evidence.text.terms import words
 
+# Shares of a question's terms that a sentence must hold: those of the subject; of the attribute,
+# where a date or an amount answers, a name, yes or no, and where the title names the subject.
 _SUBJECT = 0.75
 _ATTRIBUTE = 0.5
 _NAMED = 0.6
+_RULED = 0.75
 _TITLED = 0.2
 _TITLE = 0.75
-_RULED = 0.75
+"""The share of a title's terms that a question about its subject holds."""
 _FEWEST = 3
 """Terms a question without a name must have for its answers to be comparable."""
 _NEAR = 60
@@ -69,32 +72,42 @@ def covers(wanted: Iterable[str], held: Iterable[str]) -> float:
 
 
 def _anchors(question: Question, statement: Statement) -> list[Token] | None:
-    """The places where a statement takes up the question's attribute; None where it does not."""
-    known = statement.terms | statement.context
-    wanted = question.attribute | question.counted
+    """The places where a statement takes up the question's attribute; None where it does not.
+
+    Empty where it speaks of the subject and does not name the attribute.
+    """
     titled = is_titled(question, statement)
-    if not titled and _names_other(question, statement):
-        return None
-    if question.counted:
-        # What is counted must stand in the sentence, what is said of it may stand beside it.
-        if covers(question.counted, statement.terms) < 1:
-            return None
-        if not titled and covers(question.terms, known) < _SUBJECT:
-            return None
-    elif titled:
+    wanted = question.attribute | question.counted
+    if titled and not question.counted:
         wanted = question.terms - statement.title
-        if covers(wanted, statement.terms) < _TITLED:
-            return _units(question, statement)
-    elif not question.subject:
-        if len(wanted) < _FEWEST or covers(wanted, statement.terms) < 1:
-            return None
-    elif covers(question.subject, known) < _SUBJECT:
+    elif not titled and not _speaks_of_subject(question, statement):
         return None
-    elif covers(wanted, statement.terms) < (_NAMED if question.expected == "name" else _ATTRIBUTE):
+    if question.counted and covers(question.counted, statement.terms) < 1:
+        return None
+    if not question.counted and covers(wanted, statement.terms) < _least(question, titled):
         return _units(question, statement)
-    if question.expected == "ruling" and covers(wanted, statement.terms) < _RULED:
-        return None
     return [t for t in statement.tokens if any(akin(t.term, w) for w in wanted)]
+
+
+def _speaks_of_subject(question: Question, statement: Statement) -> bool:
+    """Whether the sentence or its document names what the question is about."""
+    if _names_other(question, statement):
+        return False
+    if question.counted:
+        # What is said of the things that are counted may stand in a sentence beside it.
+        return covers(question.terms, statement.context) >= _SUBJECT
+    if question.subject:
+        return covers(question.subject, statement.context) >= _SUBJECT
+    return len(question.terms) >= _FEWEST and question.terms <= statement.terms
+
+
+def _least(question: Question, titled: bool) -> float:
+    """The share of the attribute's terms that must stand in the sentence."""
+    if question.expected == "ruling":
+        return _RULED
+    if titled:
+        return _TITLED
+    return _NAMED if question.expected == "name" else _ATTRIBUTE
 
 
 def is_titled(question: Question, statement: Statement) -> bool:
@@ -107,7 +120,9 @@ def _names_other(question: Question, statement: Statement) -> bool:
     if covers(question.subject, statement.terms) >= 0.5 or not statement.names:
         return False
     first = statement.names[0]
-    opening = {t.term for t in statement.tokens if first.start <= t.start < first.start + len(first.text)}
+    opening = {
+        t.term for t in statement.tokens if first.start <= t.start < first.start + len(first.text)
+    }
     return first.start < _OPENING and not any(
         akin(one, other) for one in opening for other in question.subject | statement.title
     )
@@ -148,7 +163,9 @@ def _lived(question: Question, statement: Statement) -> tuple[int, Value] | None
     dates = [m for m in moments(found[part]) if m.precision in ("day", "month", "year")]
     if len(dates) != 1:
         return None
-    return 0, Value(statement, "date", dates[0].text, found.start(part) + dates[0].start, moment=dates[0])
+    return 0, Value(
+        statement, "date", dates[0].text, found.start(part) + dates[0].start, moment=dates[0]
+    )
 
 
 def _named(question: Question, statement: Statement) -> list[Value]:
@@ -158,9 +175,7 @@ def _named(question: Question, statement: Statement) -> list[Value]:
         Value(statement, "name", name.text, name.start, name=name.key)
         for name in statement.names
         if not name.key & asked
-        and (
-            _IN.search(statement.text[: name.start]) if question.asks_place else len(name.key) > 1
-        )
+        and (_IN.search(statement.text[: name.start]) if question.asks_place else len(name.key) > 1)
     ]
 
 

@@ -8,10 +8,10 @@ the claims.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from types import MappingProxyType
-from typing import Literal
 
 from pydantic import Field
 
@@ -21,20 +21,20 @@ from activities.evidence.conflicts.questions import parse_question
 from activities.evidence.conflicts.relations import relate
 from activities.evidence.conflicts.statements import (
     Document,
+    Kind,
     Value,
     comparable,
     read_claims,
     same_value,
 )
+from activities.evidence.quantities.units import is_hard
 from workflows.evidence import Claim, Position, Record, Relation
 
-Kind = Literal["number", "date", "name", "polarity"]
 _MOST_SIDES = 6
 """More different answers than this, and the question has not one answer."""
 _NO_QUESTIONS: Mapping[str, str] = MappingProxyType({})
 _NO_DATES: Mapping[str, str | None] = MappingProxyType({})
 _NO_DOCUMENTS: Mapping[str, Document] = MappingProxyType({})
-_NO_ORIGINS: Mapping[str, str] = MappingProxyType({})
 
 
 class Candidate(Record):
@@ -55,24 +55,14 @@ def candidates(
     *,
     questions: Mapping[str, str] = _NO_QUESTIONS,
     dates: Mapping[str, str | None] = _NO_DATES,
-    titles: Mapping[str, str] = _NO_ORIGINS,
-    origins: Mapping[str, str] = _NO_ORIGINS,
-    superseded: Iterable[str] = (),
+    documents: Mapping[str, Document] = _NO_DOCUMENTS,
 ) -> tuple[Candidate, ...]:
     """Every group of claims of different documents that give one thing different values.
 
-    `questions` maps a facet to its question; `dates`, `titles` and `origins` map a source to its ISO
-    date, its title and the source it is a copy or a version of; `superseded` names sources that
-    call themselves out of date.
+    `questions` maps a facet to its question, `dates` a source to its ISO date, `documents` a source
+    to what else is known of it.
     """
-    ordered = sorted(claims, key=lambda claim: (claim.id, claim.text))
-    old = frozenset(superseded)
-    documents = {
-        source: Document(titles.get(source, ""), dates.get(source) or "", source in old)
-        for claim in ordered
-        for source in claim.source_ids
-    }
-    finder = _Finder(ordered, documents, origins)
+    finder = _Finder(sorted(claims, key=lambda claim: (claim.id, claim.text)), dates, documents)
     found = [c for facet in sorted(questions) for c in finder.answered(facet, questions[facet])]
     return _distinct([*found, *finder.aligned()])
 
@@ -81,10 +71,13 @@ class _Finder:
     """One comparison of one list of claims."""
 
     def __init__(
-        self, claims: Sequence[Claim], documents: Mapping[str, Document], origins: Mapping[str, str]
+        self,
+        claims: Sequence[Claim],
+        dates: Mapping[str, str | None],
+        documents: Mapping[str, Document],
     ) -> None:
-        self.claims, self.documents = claims, documents
-        self.statements = read_claims(claims, documents, origins)
+        self.claims, self.dates = claims, dates
+        self.statements = read_claims(claims, documents)
 
     def answered(self, facet: str, question: str) -> list[Candidate]:
         """Different answers to the question the claims were collected for."""
@@ -101,30 +94,33 @@ class _Finder:
         return self._candidates(answers(asked, statements), question.strip().rstrip("?"))
 
     def aligned(self) -> list[Candidate]:
-        """Sentences that are alike but for one value."""
+        """Sentences that are alike but for one value, or of which one denies the other."""
         statements = [s for read in self.statements for s in read if s.is_prose]
         found: list[Candidate] = []
-        for a, b in aligned(statements):
-            found += self._candidates([a, b], _about(a, b))
+        for group in _join(aligned(statements)):
+            found += self._candidates(group, _about(group))
         return found
 
     def _candidates(self, values: Sequence[Value], about: str) -> list[Candidate]:
         sides = self._sides(values)
         if not 1 < len(sides) <= _MOST_SIDES:
             return []
-        by_relation: dict[Relation, list[list[Value]]] = {}
+        groups: dict[Relation, list[list[Value]]] = {}
         for one, other in combinations(sides, 2):
-            if comparable(one[0], other[0]) and _origins(one).isdisjoint(_origins(other)):
-                group = by_relation.setdefault(relate(one[0], other[0]), [])
-                group += [side for side in (one, other) if side not in group]
+            if (relation := _relation(one, other)) is not None:
+                group = groups.setdefault(relation, [])
+                for side in (one, other):
+                    if all(side is not s and _relation(side, s) == relation for s in group):
+                        group.append(side)
         return [
             Candidate(
-                kind=group[0][0].kind,  # type: ignore[arg-type]
+                kind=group[0][0].kind,
                 relation=relation,
                 about=about,
                 sides=tuple(sorted(map(self._position, group), key=lambda side: side.claim_ids)),
             )
-            for relation, group in sorted(by_relation.items())
+            for relation, group in sorted(groups.items())
+            if len(group) > 1
         ]
 
     def _sides(self, values: Sequence[Value]) -> list[list[Value]]:
@@ -132,7 +128,7 @@ class _Finder:
         sides: list[list[Value]] = []
         for value in sorted(values, key=_value_order):
             for side in sides:
-                if all(_same(value, other) for other in side):
+                if all(comparable(value, v) and same_value(value, v) for v in side):
                     side.append(value)
                     break
             else:
@@ -147,15 +143,19 @@ class _Finder:
         self, value: Value, own: Sequence[Value], sides: Sequence[Sequence[Value]]
     ) -> bool:
         """Whether the claim of a value also gives a value of another side."""
-        text = self.claims[value.statement.claim].text.lower()
+        if value.kind == "polarity":
+            return False
+        text = self.claims[value.statement.claim].text
         return any(
-            other[0].text.lower() in text for other in sides if other is not own
+            re.search(rf"(?<!\w){re.escape(side[0].text)}(?!\w)", text, re.IGNORECASE)
+            for side in sides
+            if side is not own
         )
 
     def _position(self, side: Sequence[Value]) -> Position:
         ids = sorted({self.claims[value.statement.claim].id for value in side})
         known = [
-            self.documents[source].date
+            self.dates.get(source)
             for value in side
             for source in self.claims[value.statement.claim].source_ids
         ]
@@ -180,8 +180,37 @@ def _distinct(found: Iterable[Candidate]) -> tuple[Candidate, ...]:
     return tuple(kept)
 
 
-def _same(a: Value, b: Value) -> bool:
-    return a.kind == b.kind and same_value(a, b)
+def _relation(one: Sequence[Value], other: Sequence[Value]) -> Relation | None:
+    """The relation of two sides; None where they cannot be held against each other."""
+    a, b = one[0], other[0]
+    if not comparable(a, b) or not _origins(one).isdisjoint(_origins(other)):
+        return None
+    return relate(a, b) if _linked(a, b) else None
+
+
+def _linked(a: Value, b: Value) -> bool:
+    """Two counts need more in common than what they count: "directed 9 films, acted in 4 films"."""
+    if a.amount is None or b.amount is None or is_hard(a.amount.unit):
+        return True
+    counted = {a.amount.unit, b.amount.unit}
+    shared = (a.statement.terms & b.statement.terms) - a.statement.title - counted
+    return any(not term.isdecimal() for term in shared)
+
+
+def _join(pairs: Iterable[tuple[Value, Value]]) -> list[list[Value]]:
+    """Values joined to groups by the pairs they stand in."""
+    home: dict[tuple[int, str, int], list[Value]] = {}
+    for pair in pairs:
+        one, other = (home.setdefault(_place(value), [value]) for value in pair)
+        if one is not other:
+            one += other
+            for value in other:
+                home[_place(value)] = one
+    return list({id(group): group for group in home.values()}.values())
+
+
+def _place(value: Value) -> tuple[int, str, int]:
+    return value.statement.claim, value.statement.text, value.start
 
 
 def _origins(side: Sequence[Value]) -> frozenset[str]:
@@ -193,8 +222,8 @@ def _value_order(value: Value) -> tuple[str, float, str, int]:
     return value.kind, worth, value.text, value.statement.claim
 
 
-def _about(a: Value, b: Value) -> str:
-    """What both sentences speak of: the words of the first that stand in the second too."""
-    shared = a.statement.terms & b.statement.terms
-    text = a.statement.text
-    return " ".join(text[t.start : t.end] for t in a.statement.tokens if t.term in shared)
+def _about(values: Sequence[Value]) -> str:
+    """What the sentences speak of: the words of the first that stand in the last too."""
+    first, last = values[0].statement, values[-1].statement
+    shared = [t for t in first.tokens if t.term in last.terms]
+    return " ".join(first.text[t.start : t.end] for t in shared)

@@ -36,8 +36,8 @@ _MANY = re.compile(r"^(?:who|where|what|which) (?:are|were|have)\b|\bwhich of\b"
 # Words that ask for the kind of answer and need not stand beside it.
 _ASKING = re.compile(
     r"\b(?:how (?:many|much|long|far|large|big|tall|high|deep|wide|old|heavy|fast)|"
-    r"year|date|day|month|decade|century|when|name of|currently|current|take place|took place|there|"
-    r"considered|(?:type|kind) of)\b",
+    r"year|date|day|month|decade|century|when|name of|currently|current|take place|took place|"
+    r"there|considered|(?:type|kind) of)\b",
     re.I,
 )
 _EXTENTS = {

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Literal
 
 from activities.evidence.quantities.amounts import Quantity, read, same_number
 from activities.evidence.quantities.dates import Moment, same_moment
@@ -16,6 +17,7 @@ from activities.evidence.text.stopwords import STOP_WORDS, detect_language
 from activities.evidence.text.terms import WORD, term
 from workflows.evidence import Claim
 
+Kind = Literal["number", "date", "name", "polarity"]
 _NEGATION = re.compile(
     r"\b(?:not|no|never|none|neither|nor|cannot|without|nobody|nothing|hardly|lacks?|lacked|fails?|"
     r"failed|denies|denied|nicht|kein\w*|nie)\b|n['’]t\b",
@@ -41,11 +43,15 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What is known of the document a claim stands in."""
+    """What is known of a source beside its text."""
 
     title: str = ""
-    date: str = ""
+    edition: tuple[str, str] = ("", "")
+    """The file's name without its version or year, and that version."""
+    origin: str = ""
+    """The source it is a copy of; empty where it is none."""
     superseded: bool = False
+    """It calls itself out of date."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +66,7 @@ class Statement:
     title: frozenset[str]
     origins: frozenset[str]
     language: str
+    editions: frozenset[tuple[str, str]]
     superseded: bool
 
     @cached_property
@@ -97,7 +104,7 @@ class Value:
     """A date, an amount, a name or a ruling that a statement gives."""
 
     statement: Statement
-    kind: str
+    kind: Kind
     text: str
     start: int
     amount: Quantity | None = None
@@ -110,40 +117,41 @@ class Value:
 
 
 def read_claims(
-    claims: Sequence[Claim], documents: Mapping[str, Document], origins: Mapping[str, str]
+    claims: Sequence[Claim], documents: Mapping[str, Document]
 ) -> list[list[Statement]]:
     """The statements of each claim, in order."""
     language = detect_language(" ".join(claim.text for claim in claims[:200]))
-    titles = {
-        source: frozenset(t.term for t in locate_terms(document.title, language))
-        for source, document in documents.items()
-    }
-    spoken: dict[str, set[str]] = {}
+    known = {s: documents.get(s, Document()) for claim in claims for s in claim.source_ids}
+    titles = {s: _terms(document.title, language) for s, document in known.items()}
+    context = {source: set(title) for source, title in titles.items()}
     for claim in claims:
+        held = _terms(claim.text, language)
         for source in claim.source_ids:
-            held = spoken.setdefault(source, set(titles.get(source, ())))
-            held.update(token.term for token in locate_terms(claim.text, language))
+            context[source] |= held
     found = []
     for place, claim in enumerate(claims):
-        spans = split_sentences(claim.text) or [(0, len(claim.text))]
         sources = claim.source_ids
-        title = frozenset[str]().union(*(titles.get(source, ()) for source in sources))
-        context = frozenset[str]().union(*(spoken[source] for source in sources))
-        home = frozenset(origins.get(source, source) for source in sources)
-        old = all(documents[source].superseded for source in sources if source in documents)
-        old = old and any(source in documents for source in sources)
-        found.append(
-            [
-                Statement(
-                    place, " ".join(claim.text[start:end].split()), context, title, home, language, old
-                )
-                for start, end in spans
-            ]
+        shared = Statement(
+            claim=place,
+            text=claim.text,
+            context=frozenset[str]().union(*(context[source] for source in sources)),
+            title=frozenset[str]().union(*(titles[source] for source in sources)),
+            origins=frozenset(known[source].origin or source for source in sources),
+            language=language,
+            editions=frozenset(known[source].edition for source in sources),
+            superseded=all(known[source].superseded for source in sources),
         )
+        spans = split_sentences(claim.text) or [(0, len(claim.text))]
+        texts = [" ".join(claim.text[start:end].split()) for start, end in spans]
+        found.append([replace(shared, text=text) for text in texts])
     return found
 
 
-def locate_terms(text: str, language: str) -> Iterable[Token]:
+def _terms(text: str, language: str) -> frozenset[str]:
+    return frozenset(token.term for token in locate_terms(text, language))
+
+
+def locate_terms(text: str, language: str) -> Iterator[Token]:
     """The content words of a text with their places; function words are left out."""
     stop = STOP_WORDS[language]
     for found in WORD.finditer(text):

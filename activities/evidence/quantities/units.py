@@ -19,9 +19,10 @@ SCALES: Mapping[str, float] = {
 }  # fmt: skip
 
 _CURRENCY_SIGNS = {"$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY", "₹": "INR", "₩": "KRW"}
-_CODES = tuple(
-    "AUD BRL CAD CHF CNY CZK DKK EUR GBP INR ISK JPY KRW NOK NZD PLN SEK USD ZAR".split()
-)
+_CODES = (
+    "AUD", "BRL", "CAD", "CHF", "CNY", "CZK", "DKK", "EUR", "GBP", "INR", "ISK", "JPY", "KRW",
+    "NOK", "NZD", "PLN", "SEK", "USD", "ZAR",
+)  # fmt: skip
 _CURRENCY_WORDS = {
     "dollar": "USD", "dollars": "USD", "euro": "EUR", "euros": "EUR", "kroner": "kr",
     "krone": "kr", "kronor": "kr", "krona": "kr", "kr": "kr", "pounds": "GBP", "sterling": "GBP",
@@ -81,10 +82,11 @@ _ANNUALLY = re.compile(r"\s(?:annually|yearly)\b")
 _NOUN = re.compile(r"\s([a-z][a-z]+(?:-[a-z]+)*)")
 _PLURALS = frozenset({"people", "men", "women", "children", "staff", "crew"})
 # What may follow a figure without being what it counts.
-_NOT_COUNTED = STOP_WORDS["en"] | frozenset(
-    """year years month day ago per january today compared followed respectively versus annual
-    annually added rising fell rose according said""".split()
-)
+_NOT_COUNTED = STOP_WORDS["en"] | {
+    "year", "years", "month", "day", "ago", "per", "january", "today", "compared", "followed",
+    "respectively", "versus", "annual", "annually", "added", "rising", "fell", "rose", "according",
+    "said",
+}  # fmt: skip
 
 
 def family(unit: str) -> str:
