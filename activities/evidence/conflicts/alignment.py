@@ -26,7 +26,7 @@ _OPPOSITES = [
         ("allow", "prohibit"), ("permit", "prohibit"), ("enable", "disable"), ("accept", "reject"),
         ("support", "oppose"), ("above", "below"), ("true", "false"), ("always", "never"),
         ("require", "optional"), ("mandatory", "optional"), ("open", "close"), ("win", "lose"),
-        ("include", "exclude"), ("safe", "unsafe"), ("legal", "illegal"), ("possible", "impossible"),
+        ("include", "exclude"), ("safe", "unsafe"), ("legal", "illegal"),
     )
 ]  # fmt: skip
 
