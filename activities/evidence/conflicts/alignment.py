@@ -5,6 +5,7 @@ Sentences meet by their rarest terms, so that the work grows with the number of 
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
@@ -15,6 +16,12 @@ from activities.evidence.text.terms import term
 _ALIKE = 0.8
 _LEAST = 4
 """Terms two sentences must share."""
+# "It was …", "The film was …": what it is, only the document's title tells.
+_POINTS_BACK = re.compile(
+    r"(?:it|he|she|they|this|these|his|her|its|their)\b|"
+    r"(?:the|an?) [a-z-]+ (?:is|are|was|were|has|had|have|will|would|can|[a-z]+ed)\b",
+    re.IGNORECASE,
+)
 _OPENING = 12
 """A date this near to the beginning dates the whole sentence: "In 2019, …"."""
 _KEYS = 4
@@ -67,12 +74,12 @@ def alike(a: Iterable[str], b: Iterable[str]) -> float:
 
 
 def _share_subject(a: Statement, b: Statement) -> bool:
-    """A name stands on both sides, or the documents have one title."""
-    if a.title and a.title == b.title:
-        return True
+    """Whether both speak of one thing: the same names, or none; by one title if by a pronoun."""
+    if _POINTS_BACK.match(a.text) or _POINTS_BACK.match(b.text):
+        return bool(a.title) and a.title == b.title
     first = frozenset[str]().union(*(name.key for name in a.names))
     second = frozenset[str]().union(*(name.key for name in b.names))
-    return bool(first & second)
+    return bool(first & second) or not (first or second)
 
 
 def _difference(a: Statement, b: Statement) -> Iterator[Pair]:
