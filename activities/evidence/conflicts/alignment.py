@@ -74,12 +74,14 @@ def alike(a: Iterable[str], b: Iterable[str]) -> float:
 
 
 def _share_subject(a: Statement, b: Statement) -> bool:
-    """Whether both speak of one thing: the same names, or none; by one title if by a pronoun."""
+    """Whether both name one thing, or their documents have one title."""
+    if a.title and a.title == b.title:
+        return True
     if _POINTS_BACK.match(a.text) or _POINTS_BACK.match(b.text):
-        return bool(a.title) and a.title == b.title
+        return False
     first = frozenset[str]().union(*(name.key for name in a.names))
     second = frozenset[str]().union(*(name.key for name in b.names))
-    return bool(first & second) or not (first or second)
+    return bool(first & second)
 
 
 def _difference(a: Statement, b: Statement) -> Iterator[Pair]:

@@ -32,7 +32,7 @@ _OPENING = 8
 _IN = re.compile(r"\b(?:in|at|near)(?: the(?: \w+ of)?)? $", re.I)
 _ROOTS = {"birth": "born", "death": "die", "establish": "found", "creat": "found"}
 _LIFETIME = re.compile(r"\([^()]{0,40}?(?P<born>[^();]*\d{4}) ?[–—-] ?(?P<died>[^();]*\d{4})\)")
-_VERSION = re.compile(r"(?:version|release|python|v)\W?$", re.IGNORECASE)
+_VERSION = re.compile(r"(?:\b(?:version|release|v)|[A-Z]\w+)\W?$")
 
 
 def answers(question: Question, statements: Sequence[Statement]) -> list[Value]:
@@ -105,9 +105,9 @@ def _least(question: Question, titled: bool) -> float:
     """The share of the attribute's terms that must stand in the sentence."""
     if question.expected == "ruling":
         return _RULED
-    if titled:
-        return _TITLED
-    return _NAMED if question.expected == "name" else _ATTRIBUTE
+    if question.expected == "name":
+        return _NAMED
+    return _TITLED if titled else _ATTRIBUTE
 
 
 def is_titled(question: Question, statement: Statement) -> bool:
@@ -159,6 +159,9 @@ def _lived(question: Question, statement: Statement) -> tuple[int, Value] | None
     wanted = next((w for w in question.attribute if any(akin(w, v) for v in ("born", "die"))), "")
     if not found or not wanted:
         return None
+    before = {t.term for t in statement.tokens if t.end <= found.start()}
+    if covers(question.subject, before) < _SUBJECT:
+        return None
     part = "born" if akin(wanted, "born") else "died"
     dates = [m for m in moments(found[part]) if m.precision in ("day", "month", "year")]
     if len(dates) != 1:
@@ -186,7 +189,7 @@ def _ruling(question: Question, statement: Statement) -> Value:
 
 def _measures(question: Question, amount: Quantity, text: str) -> bool:
     """Whether an amount has the unit that is asked for."""
-    if _VERSION.search(text[: amount.start]):
+    if "." in amount.text and not amount.unit and _VERSION.search(text[: amount.start]):
         return False
     if question.counted:
         unit = amount.unit.removeprefix("of ")

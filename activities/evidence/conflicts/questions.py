@@ -24,8 +24,8 @@ _COUNT = re.compile(r"\bhow many (?P<counted>(?:[\w-]+ ){0,2}?[\w-]+s|people|[\w
 _EXTENT = re.compile(
     r"\bhow (?P<extent>much|long|far|large|big|tall|high|deep|wide|old|heavy|fast)\b", re.I
 )
-_NAME = re.compile(r"\b(?:who|whom|whose|where|wer|wo)\b", re.I)
-_PLACE = re.compile(r"\b(?:where|wo)\b", re.I)
+_NAME = re.compile(r"(?:^|, )(?:who|whom|where|wer|wo)\b", re.I)
+_PLACE = re.compile(r"(?:^|, )(?:where|wo)\b", re.I)
 _MEASURE = re.compile(
     r"\bwhat (?:is|are|was|were) (?:the (?:[\w-]+ ){1,4}(?:of|in|at|for)\b|[\w ]+['’]s? )", re.I
 )
@@ -104,7 +104,9 @@ def parse_question(text: str) -> Question | None:
     }
     counted: set[str] = set()
     if found := _COUNT.search(question):
-        counted = {token.term for token in locate_terms(found["counted"], language)}
+        counted = {token.term for token in locate_terms(found["counted"], language)} - subject
+        if not counted:
+            return None
     rest = {token.term for token in locate_terms(_ASKING.sub(" ", question), language)}
     moments, _ = read(question)
     rest -= {t.term for m in moments for t in locate_terms(m.text, language)}
@@ -117,7 +119,7 @@ def parse_question(text: str) -> Question | None:
         expected,
         frozenset(subject),
         frozenset(rest - subject - counted),
-        frozenset(counted - subject),
+        frozenset(counted),
         frozenset(units.split()),
         moments,
         _PLACE.search(question) is not None,
