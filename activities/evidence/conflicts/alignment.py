@@ -8,9 +8,16 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 
-from activities.evidence.conflicts.statements import Statement, Value, comparable, same_value
+from activities.evidence.conflicts.statements import (
+    Statement,
+    Value,
+    comparable,
+    is_negated,
+    same_value,
+)
 from activities.evidence.text.terms import term
 
 _ALIKE = 0.8
@@ -22,6 +29,14 @@ _POINTS_BACK = re.compile(
     r"(?:the|an?) [a-z-]+ (?:is|are|was|were|has|had|have|will|would|can|[a-z]+ed)\b",
     re.IGNORECASE,
 )
+_BOUNDARY = re.compile(
+    r"[,;:()–—]\s|\s(?:and(?! [A-Z])|but|which|who|that|when|while|because|although)\s"
+)
+_BY = re.compile(r"\bby (?:the )?$")
+_CLAUSE = 3
+"""Terms a clause must have to be compared."""
+_MORE = 1
+"""Terms that the longer of two clauses may have beyond the shorter."""
 _OPENING = 12
 """A date this near to the beginning dates the whole sentence: "In 2019, …"."""
 _KEYS = 4
@@ -74,35 +89,88 @@ def alike(a: Iterable[str], b: Iterable[str]) -> float:
 
 
 def _share_subject(a: Statement, b: Statement) -> bool:
-    """Whether both name one thing, or their documents have one title."""
+    """Whether both name the same thing first, or their documents have one title."""
     if a.title and a.title == b.title:
         return True
     if _POINTS_BACK.match(a.text) or _POINTS_BACK.match(b.text):
         return False
-    first = frozenset[str]().union(*(name.key for name in a.names))
-    second = frozenset[str]().union(*(name.key for name in b.names))
-    return bool(first & second)
+    return bool(a.names and b.names and a.names[0].key & b.names[0].key)
 
 
 def _difference(a: Statement, b: Statement) -> Iterator[Pair]:
-    mine, theirs = _figures(a), _figures(b)
+    mine, theirs = _values(a), _values(b)
     lone_a = [x for x in mine if not any(_same(x, y) for y in theirs)]
     lone_b = [y for y in theirs if not any(_same(x, y) for x in mine)]
-    rest_a, rest_b = _rest(a, mine), _rest(b, theirs)
+    pairs = [(x, y) for x in lone_a for y in lone_b if comparable(x, y)]
     if not lone_a and not lone_b:
-        if _opposed(a, b, rest_a, rest_b):
+        if any(_opposed(x, y) for x in _clauses(a) for y in _clauses(b)):
             yield _stance(a, b), _stance(b, a)
-    elif alike(rest_a, rest_b) >= _ALIKE and a.is_negated == b.is_negated:
-        yield from _lone_values(lone_a, lone_b)
+        return
+    # Where an amount differs, a date that differs too is its period.
+    wanted = (
+        "number"
+        if any(x.amount for x, _ in pairs)
+        else "name"
+        if any(x.name for x, _ in pairs)
+        else "date"
+    )
+    pairs = [(x, y) for x, y in pairs if x.kind == wanted]
+    if len(pairs) == 1 and _same_place(*pairs[0]):
+        yield pairs[0]
 
 
-def _lone_values(mine: Sequence[Value], theirs: Sequence[Value]) -> Iterator[Pair]:
-    """The one amount that differs; else the one date, unless a sentence opens with it."""
-    x, y = [v for v in mine if v.amount], [v for v in theirs if v.amount]
-    if not x and not y and min(v.start for v in (*mine, *theirs)) > _OPENING:
-        x, y = list(mine), list(theirs)
-    if len(x) == len(y) == 1 and comparable(x[0], y[0]):
-        yield x[0], y[0]
+def _same_place(x: Value, y: Value) -> bool:
+    """Whether two values stand in the same place of the same sentence, or of its clause."""
+    if x.moment and min(x.start, y.start) <= _OPENING:
+        return False
+    one, other = _clause_of(x), _clause_of(y)
+    if one.negated != other.negated:
+        return False
+    if alike(_rest(x.statement), _rest(y.statement)) >= _ALIKE:
+        return True
+    return _repeats(one.terms, other.terms, y.statement) or _repeats(
+        other.terms, one.terms, x.statement
+    )
+
+
+def _repeats(clause: frozenset[str], other: frozenset[str], whole: Statement) -> bool:
+    """Whether a sentence says all of a clause, and beside its own value hardly more than that."""
+    names = {term(word) for name in whole.names for word in name.key}
+    return (
+        len(clause) >= _CLAUSE
+        and clause <= whole.terms
+        and bool(clause & names)
+        and bool((other & clause) - names)
+        and len(other - clause) <= _MORE
+    )
+
+
+@dataclass(frozen=True)
+class _Clause:
+    start: int
+    end: int
+    terms: frozenset[str]
+    negated: bool
+
+
+def _clauses(statement: Statement) -> list[_Clause]:
+    """The clauses of a sentence with their terms, figures apart."""
+    text, rest = statement.text, _rest(statement)
+    cuts = [0, *(cut for found in _BOUNDARY.finditer(text) for cut in found.span()), len(text)]
+    return [
+        _Clause(
+            start,
+            end,
+            frozenset(t.term for t in statement.tokens if start <= t.start < end) & rest,
+            is_negated(text[start:end]),
+        )
+        for start, end in zip(cuts[::2], cuts[1::2], strict=True)
+    ]
+
+
+def _clause_of(value: Value) -> _Clause:
+    found = _clauses(value.statement)
+    return next((c for c in found if c.start <= value.start < c.end), found[0])
 
 
 def _stance(statement: Statement, other: Statement) -> Value:
@@ -112,10 +180,16 @@ def _stance(statement: Statement, other: Statement) -> Value:
     return Value(statement, "polarity", "denied" if statement.is_negated else "stated", 0)
 
 
-def _figures(statement: Statement) -> list[Value]:
+def _values(statement: Statement) -> list[Value]:
+    """The dates and amounts of a sentence, and the names that "by" stands before."""
     return [
         *(Value(statement, "date", m.text, m.start, moment=m) for m in statement.moments),
         *(Value(statement, "number", q.text, q.start, amount=q) for q in statement.amounts),
+        *(
+            Value(statement, "name", name.text, name.start, name=name.key)
+            for name in statement.names
+            if _BY.search(statement.text[: name.start])
+        ),
     ]
 
 
@@ -123,8 +197,9 @@ def _same(a: Value, b: Value) -> bool:
     return comparable(a, b) and same_value(a, b)
 
 
-def _rest(statement: Statement, values: Sequence[Value]) -> frozenset[str]:
-    """The terms of a sentence outside its figures."""
+def _rest(statement: Statement) -> frozenset[str]:
+    """The terms of a sentence outside its values."""
+    values = _values(statement)
     return frozenset(
         token.term
         for token in statement.tokens
@@ -132,12 +207,15 @@ def _rest(statement: Statement, values: Sequence[Value]) -> frozenset[str]:
     )
 
 
-def _opposed(a: Statement, b: Statement, mine: frozenset[str], theirs: frozenset[str]) -> bool:
+def _opposed(a: _Clause, b: _Clause) -> bool:
+    """Whether one clause denies what the other says, and says hardly more."""
     swapped = [
         pair
         for pair in _OPPOSITES
-        if len(pair & mine - theirs) == 1 and len(pair & theirs - mine) == 1
+        if len(pair & a.terms - b.terms) == 1 and len(pair & b.terms - a.terms) == 1
     ]
     words = frozenset[str]().union(*swapped)
-    odd = (a.is_negated != b.is_negated) != (len(swapped) % 2 == 1)
-    return odd and alike(mine - words, theirs - words) >= _ALIKE
+    short, long = sorted((a.terms - words, b.terms - words), key=len)
+    if (a.negated != b.negated) == (len(swapped) % 2 == 1) or not short <= long:
+        return False
+    return len(short) + len(swapped) >= _CLAUSE and len(long - short) <= _MORE
