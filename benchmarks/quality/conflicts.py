@@ -7,15 +7,15 @@ after case and punctuation are folded.
 
     preserved    share of the questions with several distinct answers (of documents labelled correct
                  or misinfo) for which *every* distinct answer is kept distinct: it stands in the
-                 value of a side of a candidate, or verbatim in the quotes of a claim of a document
+                 value of a side of a contradiction, or in the quotes of a claim of a document
                  with that answer, which no group of agreement joins with a claim of a document with
                  another. The second arm makes this a measure of loss, not of detection
     parted       the harder one: share of the same questions for which *every* pair of distinct
-                 answers stands on different sides of some candidate
+                 answers stands on different sides of some contradiction
     pairs found  share of pairs of documents with different answers that stand on different sides
     precision    share of pairs of documents on different sides that really have different answers,
                  by kind; a pair with a document labelled noise counts as wrong
-    false flags  share of the questions with one distinct answer that get any candidate at all
+    false flags  share of the questions with one distinct answer that get any contradiction at all
 
 Each file is counted by its halves and as a whole. Of `ramdocs-dev`, the first half was used for
 tuning; no document of the second was read, but its totals were printed, so it is held out from
@@ -32,7 +32,8 @@ from contextlib import asynccontextmanager
 from itertools import combinations
 from typing import Any
 
-from activities.evidence.conflicts import Candidate, candidates, groups_of_agreement
+from activities.evidence.conflicts.agreement import groups_of_agreement
+from activities.evidence.conflicts.finder import Candidate, candidates
 from benchmarks.quality.extraction import claims_of
 from benchmarks.quality.intervals import Pair
 from benchmarks.quality.sets import Case, Measure, Options, Outcome, Run, absent, drawn
@@ -83,7 +84,11 @@ class Conflicts:
 def measured(question: str, documents: Sequence[dict[str, Any]]) -> Outcome:
     """One question's counts."""
     claims = claims_of(question, [d["text"] for d in documents])
-    found = candidates(claims, questions={"facet": question})
+    found = [
+        candidate
+        for candidate in candidates(claims, questions={"facet": question})
+        if candidate.relation == "contradicts"
+    ]
     truth = [None if d["type"] == "noise" else folded(d["answer"]) for d in documents]
     distinct = list(dict.fromkeys(answer for answer in truth if answer))
     apart, measures = _pairs(found, truth)

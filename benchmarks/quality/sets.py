@@ -140,6 +140,7 @@ def registry() -> dict[str, type[QualitySet]]:
     """All sets in the order they run: the quick ones first."""
     # Here, because the sets' modules need this one.
     from benchmarks.quality.conflicts import Conflicts
+    from benchmarks.quality.contradictions import Contradictions
     from benchmarks.quality.decomposition import Decomposition
     from benchmarks.quality.enterprise import Enterprise
     from benchmarks.quality.jobs import Jobs
@@ -147,6 +148,6 @@ def registry() -> dict[str, type[QualitySet]]:
     from benchmarks.quality.scale import Scale
 
     kinds: tuple[type[QualitySet], ...] = (
-        Conflicts, Retrieval, Decomposition, Jobs, Enterprise, Scale,
+        Conflicts, Contradictions, Retrieval, Decomposition, Jobs, Enterprise, Scale,
     )  # fmt: skip
     return {kind.name: kind for kind in kinds}

@@ -86,7 +86,9 @@ def _read(claims: Sequence[Claim]) -> list[_Reading]:
             place,
             claim.text,
             fold(claim.text).lower(),
-            frozenset(token.term for token in locate_terms(claim.text, language)),
+            frozenset(
+                t.term for t in locate_terms(claim.text, language) if not t.term[0].isdigit()
+            ),
             frozenset[str]().union(*(name.key for name in names(claim.text))),
             frozenset(fold(quote.text).lower() for quote in claim.quotes),
             is_negated(claim.text),

@@ -41,6 +41,8 @@ _OPENING = 12
 """A date this near to the beginning dates the whole sentence: "In 2019, …"."""
 _KEYS = 4
 _CROWD = 24
+_DEFINING = frozenset(map(term, ("include", "exclude", "net", "gross", "nominal")))
+"""What tells a definition, not a subject."""
 _OPPOSITES = [
     frozenset(map(term, pair))
     for pair in (
@@ -135,12 +137,11 @@ def _same_place(x: Value, y: Value) -> bool:
 
 def _repeats(clause: frozenset[str], other: frozenset[str], whole: Statement) -> bool:
     """Whether a sentence says all of a clause, and beside its own value hardly more than that."""
-    names = {term(word) for name in whole.names for word in name.key}
     return (
         len(clause) >= _CLAUSE
-        and clause <= whole.terms
-        and bool(clause & names)
-        and bool((other & clause) - names)
+        and clause <= whole.terms | whole.title
+        and bool(clause & whole.subject)
+        and bool((other & clause) - whole.subject)
         and len(other - clause) <= _MORE
     )
 
@@ -157,11 +158,13 @@ def _clauses(statement: Statement) -> list[_Clause]:
     """The clauses of a sentence with their terms, figures apart."""
     text, rest = statement.text, _rest(statement)
     cuts = [0, *(cut for found in _BOUNDARY.finditer(text) for cut in found.span()), len(text)]
+    spoken = [(t.term, t.start) for t in statement.tokens]
+    spoken += [(term, 0) for term in statement.title if term not in statement.terms]
     return [
         _Clause(
             start,
             end,
-            frozenset(t.term for t in statement.tokens if start <= t.start < end) & rest,
+            frozenset(term for term, place in spoken if start <= place < end and term in rest),
             is_negated(text[start:end]),
         )
         for start, end in zip(cuts[::2], cuts[1::2], strict=True)
@@ -198,13 +201,15 @@ def _same(a: Value, b: Value) -> bool:
 
 
 def _rest(statement: Statement) -> frozenset[str]:
-    """The terms of a sentence outside its values."""
+    """The terms of a sentence outside its values; the title's where it points back to it."""
     values = _values(statement)
-    return frozenset(
+    outside = {
         token.term
         for token in statement.tokens
         if not any(v.start < token.end and token.start < v.end for v in values)
-    )
+    }
+    points_back = _POINTS_BACK.match(statement.text) is not None
+    return frozenset(outside - _DEFINING | (statement.title if points_back else set()))
 
 
 def _opposed(a: _Clause, b: _Clause) -> bool:

@@ -144,7 +144,7 @@ def _values(question: Question, statement: Statement) -> list[Value]:
         ]
     if question.expected in ("number", "measure"):
         return [
-            Value(statement, "number", q.text, q.start, amount=q)
+            Value(statement, "number", q.text, q.start, amount=q, counted=bool(question.counted))
             for q in statement.amounts
             if _measures(question, q, statement.text)
         ]

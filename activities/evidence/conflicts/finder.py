@@ -27,7 +27,6 @@ from activities.evidence.conflicts.statements import (
     read_claims,
     same_value,
 )
-from activities.evidence.quantities.units import is_hard
 from workflows.evidence import Claim, Position, Record, Relation
 
 _MOST_SIDES = 6
@@ -190,10 +189,10 @@ def _relation(one: Sequence[Value], other: Sequence[Value]) -> Relation | None:
 
 def _linked(a: Value, b: Value) -> bool:
     """Two counts need more in common than what they count: "directed 9 films, acted in 4 films"."""
-    if a.amount is None or b.amount is None or is_hard(a.amount.unit):
+    if not (a.counted and a.amount and b.amount):
         return True
     counted = {a.amount.unit, b.amount.unit}
-    shared = (a.statement.terms & b.statement.terms) - a.statement.title - counted
+    shared = (a.statement.terms & b.statement.terms) - a.statement.subject - counted
     return any(not term.isdecimal() for term in shared)
 
 

@@ -82,6 +82,12 @@ class Statement:
         return tuple(names(self.text))
 
     @cached_property
+    def subject(self) -> frozenset[str]:
+        """The terms of its names and of its documents' titles."""
+        found = (term(word, self.language) for name in self.names for word in name.key)
+        return self.title.union(found)
+
+    @cached_property
     def moments(self) -> tuple[Moment, ...]:
         return tuple(m for m in read(self.text)[0] if m.precision != "yearless")
 
@@ -110,6 +116,8 @@ class Value:
     amount: Quantity | None = None
     moment: Moment | None = None
     name: frozenset[str] = frozenset()
+    counted: bool = False
+    """It answers how many there are of something."""
 
     @property
     def end(self) -> int:
