@@ -37,6 +37,7 @@ _CLAUSE = 3
 """Terms a clause must have to be compared."""
 _MORE = 1
 """Terms that the longer of two clauses may have beyond the shorter."""
+_NUMERAL = re.compile(r"[ivx]+|\d+")
 _OPENING = 12
 """A date this near to the beginning dates the whole sentence: "In 2019, …"."""
 _KEYS = 4
@@ -96,7 +97,11 @@ def _share_subject(a: Statement, b: Statement) -> bool:
         return True
     if _POINTS_BACK.match(a.text) or _POINTS_BACK.match(b.text):
         return False
-    return bool(a.names and b.names and a.names[0].key & b.names[0].key)
+    if not a.names or not b.names:
+        return False
+    short, long = sorted((a.names[0].key, b.names[0].key), key=len)
+    # "Bernhard IV" is not "Bernhard V", and a sequel is not its first part.
+    return bool(short) and short <= long and not any(map(_NUMERAL.fullmatch, long - short))
 
 
 def _difference(a: Statement, b: Statement) -> Iterator[Pair]:

@@ -27,6 +27,7 @@ _CALLS_ITSELF_OLD = re.compile(
     r"\bsuperseded by\b|\bno longer (?:valid|current|in force|maintained)\b",
     re.IGNORECASE,
 )
+_QUALIFIED = re.compile(r"(.+?)(?:,| \() ?([^(),]+)\)?")
 _VERSION = re.compile(r"\d+(?:\.\d+)+|(?<!\d)(?:19|20)\d\d(?!\d)(?:[-_]\d\d)*|(?<=\bv)\d+")
 
 
@@ -49,7 +50,9 @@ def relate(a: Value, b: Value) -> Relation:
         return editions
     if a.kind != "date" and _other_period(_scope(a), _scope(b)):
         return "other_period"
-    if _other_title(a.statement, b.statement):
+    if _is_in_title(a) and _is_in_title(b):
+        return "other_period"
+    if _other_entry(a.statement, b.statement):
         return "other_entity"
     if a.kind == "number" and _other_definition(a.statement.text, b.statement.text):
         return "other_definition"
@@ -74,15 +77,22 @@ def _scope(value: Value) -> list[Moment]:
     return [m for m in value.statement.moments if m.end <= value.start or m.start >= value.end]
 
 
+def _is_in_title(value: Value) -> bool:
+    """Whether the documents are titled by the value: "Films of 1998", "Films of 1999"."""
+    return any(value.text in title for title in value.statement.titles)
+
+
 def _other_period(a: Sequence[Moment], b: Sequence[Moment]) -> bool:
     return bool(a and b) and all(apart(x, y) for x in a for y in b)
 
 
-def _other_title(a: Statement, b: Statement) -> bool:
-    """Whether each title has a word of its own: "Springfield (Ohio)" and "Springfield (Texas)"."""
-    if not a.title & b.title:
-        return False
-    return bool(a.title - b.title - b.terms) and bool(b.title - a.title - a.terms)
+def _other_entry(a: Statement, b: Statement) -> bool:
+    """Whether the titles tell two things of one name apart: "Moss (Ohio)" and "Moss, Norway"."""
+    ours, theirs = (
+        {found.groups() for title in side.titles if (found := _QUALIFIED.fullmatch(title))}
+        for side in (a, b)
+    )
+    return any(x[0] == y[0] and x[1] != y[1] for x in ours for y in theirs)
 
 
 def _other_definition(a: str, b: str) -> bool:

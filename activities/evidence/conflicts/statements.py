@@ -64,6 +64,7 @@ class Statement:
     context: frozenset[str]
     """Terms of all claims of the same documents and of the documents' titles."""
     title: frozenset[str]
+    titles: frozenset[str]
     origins: frozenset[str]
     language: str
     editions: frozenset[tuple[str, str]]
@@ -144,6 +145,7 @@ def read_claims(
             text=claim.text,
             context=frozenset[str]().union(*(context[source] for source in sources)),
             title=frozenset[str]().union(*(titles[source] for source in sources)),
+            titles=frozenset(known[source].title for source in sources),
             origins=frozenset(known[source].origin or source for source in sources),
             language=language,
             editions=frozenset(known[source].edition for source in sources),
