@@ -11,7 +11,6 @@ import re
 from datetime import date
 from typing import Literal
 
-from activities.evidence.quantities.amounts import read
 from activities.evidence.quantities.dates import apart, moments
 from activities.evidence.text.sentences import sentences
 from workflows.evidence import Record
@@ -84,8 +83,6 @@ def explain(
     b_date: str | None = None,
 ) -> Explanation:
     """The likeliest reason, from the words on both sides, why they give different values."""
-    if kind == "number" and (slip := _slip(a_value, b_value)):
-        return Explanation(cause="error", text=slip)
     a, b = _beside(a_context, a_value), _beside(b_context, b_value)
     best: tuple[int, Explanation] | None = None
     for cause, opening, cues in _COMPILED:
@@ -135,12 +132,11 @@ def _cue(cues: re.Pattern[str], text: str) -> str:
 
 
 def _excerpt(text: str, cue: str) -> str:
-    """The words about a cue, so many that a reader takes them in at a glance."""
+    """The sentence a cue stands in, cut to what a reader takes in at a glance."""
     if not cue:
         return ""
     sentence = next((part for part in sentences(text) if cue in part), text)
-    words = sentence.split()
-    before = len(sentence[: sentence.index(cue)].split()) if cue in sentence else 0
+    before, words = len(sentence.partition(cue)[0].split()), sentence.split()
     start = max(0, before - _LONGEST // 2) if len(words) > _LONGEST else 0
     return " ".join(words[start : start + _LONGEST]).strip(" ,;:.")
 
@@ -150,18 +146,6 @@ def _both(ours: str, theirs: str) -> str:
         return f"the first source says “{ours}”, the second “{theirs}”"
     which, other = ("first", "second") if ours else ("second", "first")
     return f"the {which} source says “{ours or theirs}”, the {other} says nothing of the kind"
-
-
-def _slip(a: str, b: str) -> str:
-    """Two numbers that differ as a hand slips: two neighbouring digits exchanged."""
-    ours, theirs = read(a)[1], read(b)[1]
-    if len(ours) != 1 or len(theirs) != 1 or ours[0].unit != theirs[0].unit:
-        return ""
-    x, y = ("".join(re.findall(r"\d", amount.text)) for amount in (ours[0], theirs[0]))
-    swapped = [n for n in range(min(len(x), len(y))) if x[n] != y[n]]
-    if len(x) == len(y) and sorted(x) == sorted(y) and len(swapped) == 2:
-        return "The two figures have the same digits in another order; one may be a slip."
-    return ""
 
 
 def _day(text: str | None) -> int:

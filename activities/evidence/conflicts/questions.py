@@ -22,7 +22,7 @@ _DATE = re.compile(
 )
 _COUNT = re.compile(r"\bhow many (?P<counted>(?:[\w-]+ ){0,2}?[\w-]+s|people|[\w-]+)\b", re.I)
 _EXTENT = re.compile(
-    r"\bhow (?P<extent>much|long|far|large|big|tall|high|deep|wide|old|heavy|fast)\b", re.I
+    r"\bhow (?:much|long|far|large|big|tall|high|deep|wide|old|heavy|fast)\b", re.I
 )
 _NAME = re.compile(r"(?:^|, )(?:who|whom|where|wer|wo)\b", re.I)
 _PLACE = re.compile(r"(?:^|, )(?:where|wo)\b", re.I)
@@ -40,20 +40,6 @@ _ASKING = re.compile(
     r"there|considered|(?:type|kind) of)\b",
     re.I,
 )
-_EXTENTS = {
-    "long": "m s month",
-    "far": "m",
-    "large": "m2 m l MB",
-    "big": "m2 m l MB",
-    "tall": "m",
-    "high": "m",
-    "deep": "m",
-    "wide": "m",
-    "old": "month",
-    "heavy": "kg",
-    "fast": "km/h",
-}
-"""The units an answer to "how long", "how far" … may have."""
 _MEASURES = {
     "popul": "people inhabitant resident",
     "length": "m",
@@ -110,17 +96,14 @@ def parse_question(text: str) -> Question | None:
     rest = {token.term for token in locate_terms(_ASKING.sub(" ", question), language)}
     moments, _ = read(question)
     rest -= {t.term for m in moments for t in locate_terms(m.text, language)}
-    extent = _EXTENT.search(question)
-    units = _EXTENTS.get(extent["extent"].lower(), "") if extent else ""
-    for measure in sorted(rest & _MEASURES.keys()):
-        units = " ".join(term(unit) for unit in _MEASURES[measure].split())
+    units = {term(u) for measure in rest & _MEASURES.keys() for u in _MEASURES[measure].split()}
     return Question(
         question,
         expected,
         frozenset(subject),
         frozenset(rest - subject - counted),
         frozenset(counted),
-        frozenset(units.split()),
+        frozenset(units),
         moments,
         _PLACE.search(question) is not None,
         _RULING.match(question) is not None,
