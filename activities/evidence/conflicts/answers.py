@@ -14,11 +14,10 @@ from activities.evidence.quantities.units import HARD, is_hard
 from activities.evidence.text.terms import words
 
 # Shares of a question's terms that a sentence must hold: those of the subject; of the attribute,
-# where a date or an amount answers, a name, yes or no, and where the title names the subject.
+# where a date or an amount answers, a name, and where the title names the subject.
 _SUBJECT = 0.75
 _ATTRIBUTE = 0.5
 _NAMED = 0.6
-_RULED = 0.75
 _TITLED = 0.2
 _TITLE = 0.75
 """The share of a title's terms that a question about its subject holds."""
@@ -103,8 +102,6 @@ def _speaks_of_subject(question: Question, statement: Statement) -> bool:
 
 def _least(question: Question, titled: bool) -> float:
     """The share of the attribute's terms that must stand in the sentence."""
-    if question.expected == "ruling":
-        return _RULED
     if question.expected == "name":
         return _NAMED
     return _TITLED if titled else _ATTRIBUTE
@@ -150,7 +147,7 @@ def _values(question: Question, statement: Statement) -> list[Value]:
         ]
     if question.expected == "name":
         return _named(question, statement) if question.subject else []
-    return [] if question.expected != "ruling" else [_ruling(question, statement)]
+    return []
 
 
 def _lived(question: Question, statement: Statement) -> tuple[int, Value] | None:
@@ -180,11 +177,6 @@ def _named(question: Question, statement: Statement) -> list[Value]:
         if not name.key & asked
         and (_IN.search(statement.text[: name.start]) if question.asks_place else len(name.key) > 1)
     ]
-
-
-def _ruling(question: Question, statement: Statement) -> Value:
-    """Whether a sentence that says all the question asks affirms or denies it."""
-    return Value(statement, "polarity", "no" if statement.is_negated else "yes", 0)
 
 
 def _measures(question: Question, amount: Quantity, text: str) -> bool:
@@ -217,8 +209,6 @@ def _nearest(
 
 def _distance(value: Value, anchor: Token, text: str) -> int:
     """Characters between a value and an anchor; a clause that begins in between counts more."""
-    if value.kind == "polarity":
-        return 0
     first, second = sorted(((value.start, value.end), (anchor.start, anchor.end)))
     between = text[first[1] : second[0]]
     return len(between) + _BREAK_COST * len(_BREAK.findall(between))

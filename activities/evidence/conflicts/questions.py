@@ -14,7 +14,7 @@ from activities.evidence.text.sentences import sentences
 from activities.evidence.text.stopwords import detect_language
 from activities.evidence.text.terms import term
 
-Expected = Literal["date", "number", "name", "measure", "ruling", ""]
+Expected = Literal["date", "number", "name", "measure", ""]
 
 _DATE = re.compile(
     r"\bwhen\b|\b(?:what|which)(?: \w+){0,4} (?:year|date|day|month|decade|century)\b|\bwann\b",
@@ -29,7 +29,7 @@ _PLACE = re.compile(r"(?:^|, )(?:where|wo)\b", re.I)
 _MEASURE = re.compile(
     r"\bwhat (?:is|are|was|were) (?:the (?:[\w-]+ ){1,4}(?:of|in|at|for)\b|[\w ]+['’]s? )", re.I
 )
-_RULING = re.compile(
+_WHETHER = re.compile(
     r"^(?:is|are|was|were|do|does|did|has|have|had|can|could|may|must|should|will|would)\b", re.I
 )
 _MANY = re.compile(r"^(?:who|where|what|which) (?:are|were|have)\b|\bwhich of\b", re.I)
@@ -78,7 +78,7 @@ class Question:
 
 
 def parse_question(text: str) -> Question | None:
-    """The last question of a text, or None where it asks for no single value or ruling."""
+    """The last question of a text, or None where it asks for no single value."""
     asked = [part for part in sentences(text) if part.endswith("?")] or [text]
     question = asked[-1]
     expected = _expected(question)
@@ -106,19 +106,14 @@ def parse_question(text: str) -> Question | None:
         frozenset(units),
         moments,
         _PLACE.search(question) is not None,
-        _RULING.match(question) is not None,
+        _WHETHER.match(question) is not None,
     )
 
 
 def _expected(question: str) -> Expected:
-    if _RULING.match(question):
-        # "Did it open in 1951?" is answered by a date, "Has it 40 rooms?" by a number.
-        moments, amounts = read(question)
-        if moments:
-            return "date"
-        if any(not amount.label for amount in amounts):
-            return "number"
-        return "ruling" if " or " not in question else ""
+    if _WHETHER.match(question):
+        # "Did it open in 1951?" is answered by a date.
+        return "date" if read(question)[0] else ""
     if _DATE.search(question):
         return "date"
     if _COUNT.search(question) or _EXTENT.search(question):

@@ -29,7 +29,7 @@ _NO_NEGATION = re.compile(
     r"no\.\s?\d|not to be confused|whether or not|if not|why not|no matter|no doubt)\b",
     re.IGNORECASE,
 )
-_CODE = re.compile(r"[=<>{}\[\]_#@\\`|]|\(\)|::")
+_CODE = re.compile(r"[=<>{}\[\]_#@\\`|]|\(\)|::|:[\w-]+:")
 
 
 @dataclass(frozen=True, slots=True)
