@@ -97,11 +97,17 @@ def _share_subject(a: Statement, b: Statement) -> bool:
         return True
     if _POINTS_BACK.match(a.text) or _POINTS_BACK.match(b.text):
         return False
-    if not a.names or not b.names:
+    if not a.names or not b.names or (_opens_entry(a) and _opens_entry(b)):
         return False
     short, long = sorted((a.names[0].key, b.names[0].key), key=len)
     # "Bernhard IV" is not "Bernhard V", and a sequel is not its first part.
     return bool(short) and short <= long and not any(map(_NUMERAL.fullmatch, long - short))
+
+
+def _opens_entry(statement: Statement) -> bool:
+    """Whether the sentence begins with its document's title, as an encyclopedia's entry does."""
+    heads = (title.partition(" (")[0] for title in statement.titles)
+    return any(head and statement.text.startswith(head) for head in heads)
 
 
 def _difference(a: Statement, b: Statement) -> Iterator[Pair]:

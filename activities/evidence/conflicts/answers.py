@@ -175,8 +175,13 @@ def _named(question: Question, statement: Statement) -> list[Value]:
         Value(statement, "name", name.text, name.start, name=name.key)
         for name in statement.names
         if not name.key & asked
-        and (_IN.search(statement.text[: name.start]) if question.asks_place else len(name.key) > 1)
+        and (_is_place(statement.text, name.start) if question.asks_place else len(name.key) > 1)
     ]
+
+
+def _is_place(text: str, start: int) -> bool:
+    """Whether "in", "at" or "near" stands before the name; "In Oslo, …" opens a topic."""
+    return start > _OPENING and _IN.search(text[:start]) is not None
 
 
 def _measures(question: Question, amount: Quantity, text: str) -> bool:
