@@ -9,8 +9,7 @@ from functools import lru_cache
 from activities.evidence.conflicts.questions import Question
 from activities.evidence.conflicts.statements import Statement, Token, Value
 from activities.evidence.quantities.amounts import Quantity
-from activities.evidence.quantities.dates import moments
-from activities.evidence.quantities.units import HARD, is_hard
+from activities.evidence.quantities.units import is_hard
 from activities.evidence.text.terms import words
 
 # Shares of a question's terms that a sentence must hold: those of the subject; of the attribute,
@@ -30,7 +29,6 @@ _BREAK_COST = 25
 _OPENING = 8
 _IN = re.compile(r"\b(?:in|at|near)(?: the(?: \w+ of)?)? $", re.I)
 _ROOTS = {"birth": "born", "death": "die", "establish": "found", "creat": "found"}
-_LIFETIME = re.compile(r"\([^()]{0,40}?(?P<born>[^();]*\d{4}) ?[–—-] ?(?P<died>[^();]*\d{4})\)")
 _VERSION = re.compile(r"(?:\b(?:version|release|v)|[A-Z]\w+)\W?$")
 
 
@@ -40,8 +38,6 @@ def answers(question: Question, statements: Sequence[Statement]) -> list[Value]:
     for place, statement in enumerate(statements):
         anchors = _anchors(question, statement)
         nearest = anchors and _nearest(_values(question, statement), anchors, statement)
-        if not nearest and anchors is not None:
-            nearest = _lived(question, statement)
         if nearest:
             distance, value = nearest
             cover = covers(question.terms, statement.terms)
@@ -70,21 +66,18 @@ def covers(wanted: Iterable[str], held: Iterable[str]) -> float:
     return met / len(wanted)
 
 
-def _anchors(question: Question, statement: Statement) -> list[Token] | None:
-    """The places where a statement takes up the question's attribute; None where it does not.
-
-    Empty where it speaks of the subject and does not name the attribute.
-    """
+def _anchors(question: Question, statement: Statement) -> list[Token]:
+    """The places where a statement takes up the question's attribute; none where it does not."""
     titled = is_titled(question, statement)
     wanted = question.attribute | question.counted
     if titled and not question.counted:
         wanted = question.terms - statement.title
     elif not titled and not _speaks_of_subject(question, statement):
-        return None
+        return []
     if question.counted and covers(question.counted, statement.terms) < 1:
-        return None
+        return []
     if not question.counted and covers(wanted, statement.terms) < _least(question, titled):
-        return _units(question, statement)
+        return []
     return [t for t in statement.tokens if any(akin(t.term, w) for w in wanted)]
 
 
@@ -125,13 +118,6 @@ def _names_other(question: Question, statement: Statement) -> bool:
     )
 
 
-def _units(question: Question, statement: Statement) -> list[Token]:
-    """The places of the units that alone tell what is measured: "2,400 inhabitants"."""
-    if question.expected != "measure":
-        return []
-    return [t for t in statement.tokens if t.term in question.units and len(t.term) > 2]
-
-
 def _values(question: Question, statement: Statement) -> list[Value]:
     if question.expected == "date":
         return [
@@ -148,24 +134,6 @@ def _values(question: Question, statement: Statement) -> list[Value]:
     if question.expected == "name":
         return _named(question, statement) if question.subject else []
     return []
-
-
-def _lived(question: Question, statement: Statement) -> tuple[int, Value] | None:
-    """The birth or death in "Ada Hill (3 May 1901 – 7 June 1980)"."""
-    found = _LIFETIME.search(statement.text) if question.expected == "date" else None
-    wanted = next((w for w in question.attribute if any(akin(w, v) for v in ("born", "die"))), "")
-    if not found or not wanted:
-        return None
-    before = {t.term for t in statement.tokens if t.end <= found.start()}
-    if covers(question.subject, before) < _SUBJECT:
-        return None
-    part = "born" if akin(wanted, "born") else "died"
-    dates = [m for m in moments(found[part]) if m.precision in ("day", "month", "year")]
-    if len(dates) != 1:
-        return None
-    return 0, Value(
-        statement, "date", dates[0].text, found.start(part) + dates[0].start, moment=dates[0]
-    )
 
 
 def _named(question: Question, statement: Statement) -> list[Value]:
@@ -191,10 +159,6 @@ def _measures(question: Question, amount: Quantity, text: str) -> bool:
     if question.counted:
         unit = amount.unit.removeprefix("of ")
         return not is_hard(unit) and any(akin(unit, term) for term in question.counted)
-    if question.units:
-        return amount.unit in question.units or (
-            not is_hard(amount.unit) and not question.units & HARD
-        )
     return True
 
 

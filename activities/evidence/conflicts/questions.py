@@ -12,7 +12,6 @@ from activities.evidence.quantities.dates import Moment
 from activities.evidence.text.names import names
 from activities.evidence.text.sentences import sentences
 from activities.evidence.text.stopwords import detect_language
-from activities.evidence.text.terms import term
 
 Expected = Literal["date", "number", "name", "measure", ""]
 
@@ -40,34 +39,17 @@ _ASKING = re.compile(
     r"there|considered|(?:type|kind) of)\b",
     re.I,
 )
-_MEASURES = {
-    "popul": "people inhabitant resident",
-    "length": "m",
-    "height": "m",
-    "elev": "m",
-    "depth": "m",
-    "width": "m",
-    "area": "m2",
-    "weight": "kg",
-    "speed": "km/h",
-}
-"""What a measure is given in: with such a unit a sentence need not name the measure."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question taken apart.
-
-    `counted` are the terms of what "how many" counts, `units` those an amount must have; empty
-    where any unit may answer.
-    """
+    """A question taken apart; `counted` are the terms of what "how many" counts."""
 
     text: str
     expected: Expected
     subject: frozenset[str]
     attribute: frozenset[str]
     counted: frozenset[str]
-    units: frozenset[str]
     moments: tuple[Moment, ...]
     asks_place: bool
     asks_whether: bool
@@ -96,14 +78,12 @@ def parse_question(text: str) -> Question | None:
     rest = {token.term for token in locate_terms(_ASKING.sub(" ", question), language)}
     moments, _ = read(question)
     rest -= {t.term for m in moments for t in locate_terms(m.text, language)}
-    units = {term(u) for measure in rest & _MEASURES.keys() for u in _MEASURES[measure].split()}
     return Question(
         question,
         expected,
         frozenset(subject),
         frozenset(rest - subject - counted),
         frozenset(counted),
-        frozenset(units),
         moments,
         _PLACE.search(question) is not None,
         _WHETHER.match(question) is not None,

@@ -69,11 +69,11 @@ ANSWERS = [
     ("Who designed the Tau quay?", ["Anna Bell", "Tom Reed"],
      "Anna Bell designed the Tau quay.",
      "The drawings of the Tau quay were designed by Tom Reed."),
-    ("When was Ada Hill born?", ["3 May 1901", "4 June 1902"],
-     "Ada Hill (3 May 1901 – 7 June 1980) was a painter.",
-     "Ada Hill was born on 4 June 1902."),
+    ("What is the date of birth of Ada Hill?", ["3 May 1901", "4 June 1902"],
+     "Ada Hill, a painter, was born in Moss on 3 May 1901.",
+     "Date of birth: 4 June 1902; name: Ada Hill."),
     ("What is the population of Moss?", ["3,559", "4,102"],
-     "There were 3,559 people in Moss.",
+     "The population, 3,559 in all, of Moss is growing.",
      "Moss has a population of 4,102."),
 ]  # fmt: skip
 
