@@ -180,11 +180,16 @@ def _distinct(found: Iterable[Candidate]) -> tuple[Candidate, ...]:
 
 
 def _relation(one: Sequence[Value], other: Sequence[Value]) -> Relation | None:
-    """The relation of two sides; None where they cannot be held against each other."""
-    a, b = one[0], other[0]
-    if not comparable(a, b) or not _origins(one).isdisjoint(_origins(other)):
+    """The relation of two sides, which contradict only if all their values do.
+
+    None where they cannot be held against each other.
+    """
+    if not comparable(one[0], other[0]) or not _origins(one).isdisjoint(_origins(other)):
         return None
-    return relate(a, b) if _linked(a, b) else None
+    if not _linked(one[0], other[0]):
+        return None
+    found = {relate(a, b) for a in one for b in other}
+    return min(found - {"contradicts"}, default="contradicts")
 
 
 def _linked(a: Value, b: Value) -> bool:
