@@ -49,15 +49,11 @@ def groups_of_agreement(claims: Sequence[Claim]) -> list[list[int]]:
     chain of near neighbours.
     """
     readings = _read(claims)
+    order = sorted(range(len(claims)), key=lambda place: (claims[place].id, claims[place].text))
+    rank = {place: n for n, place in enumerate(order)}
     home = {place: [place] for place in range(len(claims))}
-    met = sorted(
-        (
-            sorted((x, y), key=lambda place: (claims[place].id, claims[place].text))
-            for x, y in _meeting(readings)
-        ),
-        key=lambda pair: [(claims[place].id, claims[place].text) for place in pair],
-    )
-    for x, y in met:
+    met = [sorted(pair, key=rank.__getitem__) for pair in _meeting(readings)]
+    for x, y in sorted(met, key=lambda pair: (rank[pair[0]], rank[pair[1]])):
         one, other = home[x], home[y]
         if one is not other and all(_agree(readings[m], readings[n]) for m in one for n in other):
             one.extend(other)

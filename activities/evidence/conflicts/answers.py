@@ -24,8 +24,6 @@ _FEWEST = 3
 """Terms a question without a name must have for its answers to be comparable."""
 _NEAR = 60
 """Characters between a value and the words it answers."""
-_BREAK = re.compile(r"[;:•|]| and | but | while | which | who ")
-_BREAK_COST = 25
 _OPENING = 8
 _IN = re.compile(r"\b(?:in|at|near)(?: the(?: \w+ of)?)? $", re.I)
 _ROOTS = {"birth": "born", "death": "die", "establish": "found", "creat": "found"}
@@ -37,7 +35,7 @@ def answers(question: Question, statements: Sequence[Statement]) -> list[Value]:
     best: dict[frozenset[str], tuple[float, int, Value]] = {}
     for place, statement in enumerate(statements):
         anchors = _anchors(question, statement)
-        nearest = anchors and _nearest(_values(question, statement), anchors, statement)
+        nearest = anchors and _nearest(_values(question, statement), anchors)
         if nearest:
             distance, value = nearest
             cover = covers(question.terms, statement.terms)
@@ -162,22 +160,8 @@ def _measures(question: Question, amount: Quantity, text: str) -> bool:
     return True
 
 
-def _nearest(
-    values: Sequence[Value], anchors: Sequence[Token], statement: Statement
-) -> tuple[int, Value] | None:
-    """The value nearest to an anchor, with its distance."""
-    found = [
-        (min(_distance(value, anchor, statement.text) for anchor in anchors), value)
-        for value in values
-    ]
+def _nearest(values: Sequence[Value], anchors: Sequence[Token]) -> tuple[int, Value] | None:
+    """The value nearest to an anchor, with the number of characters between them."""
+    found = [(min(max(v.start - t.end, t.start - v.end) for t in anchors), v) for v in values]
     best = min(found, default=None, key=lambda pair: (pair[0], pair[1].start))
-    if best is None or best[0] > _NEAR:
-        return None
-    return best
-
-
-def _distance(value: Value, anchor: Token, text: str) -> int:
-    """Characters between a value and an anchor; a clause that begins in between counts more."""
-    first, second = sorted(((value.start, value.end), (anchor.start, anchor.end)))
-    between = text[first[1] : second[0]]
-    return len(between) + _BREAK_COST * len(_BREAK.findall(between))
+    return best if best and best[0] <= _NEAR else None
