@@ -20,11 +20,14 @@ from activities.evidence.quotes import StoredText
 from activities.heartbeat import beating
 from activities.reconciling import reconciled, stored_texts
 from activities.workshop import Workshop
-from workflows.briefs import ReconcileBrief, Reconciled, Verified, VerifyBrief
+from workflows.briefs import Group, ReconcileBrief, Reconciled, Verified, VerifyBrief
 from workflows.evidence import (
     Claim,
     Contradiction,
+    Difference,
     Findings,
+    Position,
+    Relation,
     Ruling,
     Rulings,
     Side,
@@ -65,7 +68,10 @@ class Verifying:
                 {
                     "question": job.question,
                     "groups": [
-                        {"kind": group.kind, "about": group.about} | _shown(claims, sources, texts)
+                        group.model_dump(
+                            mode="json", include={"kind", "about", "relation", "sides"}
+                        )
+                        | _shown(claims, sources, texts)
                         for group, claims in zip(brief.batch.groups, groups, strict=True)
                     ],
                 },
@@ -73,7 +79,7 @@ class Verifying:
             )
             reason = spoken.detail if isinstance(spoken, Unanswered) else ""
             judged = [] if isinstance(spoken, Unanswered) else spoken.answer.groups
-            key = await store.save("rulings", _rulings(groups, judged, reason, ledger))
+            key = await store.save("rulings", _rulings(brief.batch.groups, judged, reason, ledger))
         return Verified(rulings=key, spend=subagent.spend)
 
 
@@ -109,53 +115,58 @@ def _shown(
 
 
 def _rulings(
-    groups: Sequence[Sequence[Claim]],
+    groups: Sequence[Group],
     judged: Sequence[GroupAnswer],
     reason: str,
     ledger: Ledger,
 ) -> Rulings:
-    """The verifier's word on each group; a group it is silent on keeps its conflict, unverified."""
+    """The verifier's word on each group.
+
+    A group it is silent on keeps the relation that code found, and its claims stay unverified.
+    """
     rulings: list[Ruling] = []
     contradictions: list[Contradiction] = []
+    differences: list[Difference] = []
     for group in groups:
-        ids = {claim.id for claim in group}
+        ids = {ledger.claim(cid).id for cid in group.claim_ids}
         answer = next((a for a in judged if set(a.claim_ids) & ids), None)
         sides = _sides(answer, ids, ledger) if answer else ()
-        if answer is None or (answer.relation == "contradiction" and len(sides) < 2):
+        if answer is None or (answer.difference and len(sides) < 2):
             why = reason or "the verifier gave no usable answer"
-            contradictions.append(_unjudged(group, why))
-            rulings += [
-                Ruling(
-                    claim_id=claim.id,
-                    verdict=Verdict.UNVERIFIED,
-                    confidence=claim.confidence,
-                    notes=f"could not be checked: {why}",
-                )
-                for claim in group
-            ]
-            continue
-        if answer.relation == "contradiction":
-            contradictions.append(
-                Contradiction(
-                    id=_contradiction_id(ids),
-                    about=answer.about or group[0].text,
-                    sides=sides,
-                    cause=answer.cause,
-                    explanation=answer.explanation or "the sources give no reason",
-                )
+            found: Contradiction = _unjudged(group, why, ledger)
+            relation: Relation | None = group.relation
+            rulings += [_unchecked(ledger.claim(cid), why) for cid in sorted(ids)]
+        else:
+            rulings += [Ruling(**r.model_dump()) for r in answer.rulings if r.claim_id in ids]
+            relation = answer.difference
+            if relation is None:
+                continue
+            found = Contradiction(
+                id=_contradiction_id(ids),
+                about=answer.about or group.about,
+                sides=sides,
+                cause=answer.cause,
+                explanation=answer.explanation or "the sources give no reason",
             )
-        rulings += [
-            Ruling(
-                claim_id=ruling.claim_id,
-                verdict=ruling.verdict,
-                confidence=ruling.confidence,
-                notes=ruling.notes,
-            )
-            for ruling in answer.rulings
-            if ruling.claim_id in ids
-        ]
-    settled = tuple(tuple(sorted(claim.id for claim in group)) for group in groups)
-    return Rulings(rulings=tuple(rulings), contradictions=tuple(contradictions), settled=settled)
+        if relation == "contradicts":
+            contradictions.append(found)
+        elif relation:
+            differences.append(Difference(**found.model_dump(), relation=relation))
+    return Rulings(
+        rulings=tuple(rulings),
+        contradictions=tuple(contradictions),
+        differences=tuple(differences),
+        settled=tuple(tuple(sorted(group.claim_ids)) for group in groups),
+    )
+
+
+def _unchecked(claim: Claim, why: str) -> Ruling:
+    return Ruling(
+        claim_id=claim.id,
+        verdict=Verdict.UNVERIFIED,
+        confidence=claim.confidence,
+        notes=f"could not be checked: {why}",
+    )
 
 
 def _sides(answer: GroupAnswer, ids: set[str], ledger: Ledger) -> tuple[Side, ...]:
@@ -180,13 +191,20 @@ def _side(answer: SideAnswer, claims: Sequence[Claim]) -> Side:
     )
 
 
-def _unjudged(group: Sequence[Claim], why: str) -> Contradiction:
+def _unjudged(group: Group, why: str, ledger: Ledger) -> Contradiction:
+    """The difference as code found it: a side per value, or per claim where it has no values."""
+    found = group.sides or [Position(claim_ids=(cid,), value="") for cid in group.claim_ids]
     return Contradiction(
-        id=_contradiction_id({claim.id for claim in group}),
-        about=group[0].text,
+        id=_contradiction_id({ledger.claim(cid).id for cid in group.claim_ids}),
+        about=group.about,
         sides=tuple(
-            Side(text=claim.text, claim_ids=(claim.id,), source_ids=claim.source_ids)
-            for claim in group
+            _side(
+                SideAnswer(
+                    text="", claim_ids=list(side.claim_ids), value=side.value, date=side.date
+                ),
+                [ledger.claim(cid) for cid in side.claim_ids],
+            )
+            for side in found
         ),
         explanation=f"these seem to differ, and it could not be checked why: {why}",
     )

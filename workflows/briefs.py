@@ -21,7 +21,7 @@ from workflows.contracts import (
     UnreadableFile,
     Web,
 )
-from workflows.evidence import Record
+from workflows.evidence import Position, Record, Relation
 from workflows.gaps import Gap
 from workflows.outcomes import Retry, SubagentOutcome
 from workflows.plan import Effort, Facet, Plan
@@ -114,6 +114,9 @@ class Group(Record):
     claim_ids: tuple[str, ...]
     kind: str
     about: str
+    relation: Relation = "contradicts"
+    """How code takes the difference; the verifier rules on it."""
+    sides: tuple[Position, ...] = ()
 
 
 class Batch(Record):

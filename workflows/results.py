@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 
 from workflows.budget import Spend
 from workflows.changes import Changes
-from workflows.evidence import Contradiction, Cycle, Quote, Record, Verdict
+from workflows.evidence import Contradiction, Cycle, Difference, Quote, Record, Verdict
 from workflows.gaps import Gap, StopReason
 from workflows.milestones import Blocked, Parent, Phase, UnreadableFile
 from workflows.timeline import Span
@@ -168,6 +168,8 @@ class ResearchResult(Record):
     sources: tuple[SourceOut, ...] = ()
     claims: tuple[ClaimOut, ...] = ()
     contradictions: tuple[Contradiction, ...] = ()
+    differences: tuple[Difference, ...] = ()
+    """Claims that differ and can all be right: of other periods, entities or definitions."""
     gaps: tuple[Gap, ...] = ()
     passes: tuple[PassOut, ...] = ()
     unreadable: tuple[UnreadableFile, ...] = ()

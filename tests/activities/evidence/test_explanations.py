@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from activities.evidence.conflicts import explain
+from activities.evidence.conflicts.explanations import explain
 
 
 def test_explain_quotes_the_cues_of_each_side() -> None:
@@ -101,18 +101,6 @@ def test_words_far_from_the_value_weigh_less_than_those_beside_it() -> None:
         "number", "82", "71",
     )  # fmt: skip
     assert found.cause == "method"
-
-
-@pytest.mark.parametrize(
-    ("a", "b"), [("47 days", "74 days"), ("4.3 MWh", "43 MWh"), ("EUR 1,286", "EUR 1,268")]
-)
-def test_digits_that_changed_place_may_be_a_slip(a: str, b: str) -> None:
-    assert explain(f"It is {a}.", f"It is {b}.", "number", a, b).cause == "error"
-
-
-def test_round_numbers_are_no_slip() -> None:
-    found = explain("It is 10 days.", "It is 100 days.", "number", "10 days", "100 days")
-    assert found.cause == "unexplained"
 
 
 def test_hearsay_is_told_from_a_finding() -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from activities.evidence.conflicts import agree, groups_of_agreement
-from tests.test_conflicts import claim, claims
+from activities.evidence.conflicts.agreement import agree, groups_of_agreement
+from tests.activities.evidence.test_conflicts import claim, claims
 
 
 def test_one_quote_can_carry_two_statements() -> None:
@@ -26,4 +26,19 @@ def test_agreement_needs_the_same_numbers() -> None:
 
 def test_denial_is_not_agreement() -> None:
     one, two = claims("The quay in Tau has been built.", "The quay in Tau has not been built.")
+    assert not agree(one, two)
+
+
+def test_an_edited_copy_is_no_second_witness() -> None:
+    one, two = claims(
+        "The Tau harbour board decided that monthly reports are sent out.",
+        "The Tau harbour board decided that weekly bulletins are sent out.",
+    )
+    assert not agree(one, two)
+
+
+def test_a_claim_about_another_place_is_not_joined() -> None:
+    one, two = claims(
+        "The ferry carried 400 passengers.", "The ferry carried 400 passengers from Tau."
+    )
     assert not agree(one, two)

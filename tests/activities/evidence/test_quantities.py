@@ -37,7 +37,7 @@ def only(text: str) -> Quantity:
         ("a share of 12.5 per cent", 12.5, "%"),
         ("two-thirds of commuters agreed", 200 / 3, "%"),
         ("nine routes are planned", 9, "rout"),
-        ("twenty-five ferries", 25, "ferr"),
+        ("twenty-five ferries", 25, "ferri"),
         ("one hundred and twenty jobs", 120, "job"),
         ("a battery of 4.2 MWh", 4200, "kWh"),
         ("it is 120 m long", 120, "m"),

@@ -49,7 +49,7 @@ def test_different_values_are_a_contradiction_with_both_sides() -> None:
         kind="number",
         about="Orla bridge cost",
     )
-    assert group.relation == "contradiction"
+    assert group.relation == "contradicts"
     assert [side.claim_ids for side in group.sides] == [["a"], ["b"]]
     assert ["41" in group.sides[0].value, "58" in group.sides[1].value] == [True, True]
     assert group.about == "Orla bridge cost"
@@ -98,7 +98,7 @@ def test_a_common_word_on_one_side_explains_nothing() -> None:
               "People took the old ferry instead."),
         kind="number",
     )  # fmt: skip
-    assert group.relation == "contradiction"
+    assert group.relation == "contradicts"
     assert group.cause == "unexplained"
     assert "no reason" in group.explanation
 
@@ -124,14 +124,14 @@ def test_claims_that_say_the_same_are_supported() -> None:
     assert set(verdicts(group).values()) == {"supported"}
 
 
-def test_different_things_are_no_contradiction() -> None:
+def test_what_cannot_be_compared_is_unclear() -> None:
     group = judge(
         claim("a", "The Orla bridge cost EUR 41 million."),
         claim("b", "The Orla bridge carries 9,000 cars a day."),
         kind="number",
     )
-    assert group.relation == "different_things"
-    assert set(verdicts(group).values()) == {"supported"}
+    assert group.relation == "unclear"
+    assert set(verdicts(group).values()) == {"unverified"}
     assert group.sides == []
 
 
@@ -142,7 +142,8 @@ def test_a_group_without_kind_and_subject_is_judged_by_the_question() -> None:
         question="Who drew the Orla bridge?",
     )
     assert {ruling.claim_id for ruling in group.rulings} == {"a", "b"}
-    assert group.relation in {"contradiction", "unclear", "different_things"}
+    assert group.relation == "contradicts"
+    assert [side.value for side in group.sides] == ["Nils Berg", "Ida Moe"]
 
 
 def test_every_claim_gets_a_ruling_and_the_answer_is_stable() -> None:
@@ -153,3 +154,31 @@ def test_every_claim_gets_a_ruling_and_the_answer_is_stable() -> None:
     one, other = judge(*claims, kind="polarity"), judge(*claims, kind="polarity")
     assert one == other
     assert set(verdicts(one)) == {"a", "b"}
+
+
+def test_the_relation_and_the_sides_of_the_finder_are_answered() -> None:
+    group = judge(
+        claim("a", "Orla exported 41 tonnes in 2022."),
+        claim("b", "Orla exported 58 tonnes in 2023."),
+        kind="number",
+        about="Orla exports",
+        relation="other_period",
+        sides=[
+            {"claim_ids": ["a"], "value": "41 tonnes", "date": ""},
+            {"claim_ids": ["b"], "value": "58 tonnes", "date": "2023-05-01"},
+        ],
+    )
+    assert group.relation == "other_period"
+    assert [side.value for side in group.sides] == ["41 tonnes", "58 tonnes"]
+    assert [side.date for side in group.sides] == ["2022", "2023-05-01"]
+    assert set(verdicts(group).values()) == {"qualified"}
+
+
+def test_a_claim_without_a_side_is_supported() -> None:
+    group = judge(
+        claim("a", "The Orla bridge cost EUR 41 million."),
+        claim("b", "The Orla bridge cost EUR 58 million."),
+        claim("c", "The Orla bridge is green."),
+        kind="number",
+    )
+    assert verdicts(group)["c"] == "supported"
