@@ -187,8 +187,10 @@ class _Reader:
         caption = table.css_first("caption")
         if caption is not None and (text := plain_text(caption)):
             self._blocks.append(Block("text", text))
-        rows = (_row(row) for row in table.css("tr"))
-        self._blocks.extend(Block("row", line) for line in table_lines(rows) if line)
+        rows = table.css("tr")
+        headed = bool(rows) and len(rows[0].css("th")) > 1
+        lines = table_lines((_row(row) for row in rows), headed=headed)
+        self._blocks.extend(Block("row", line) for line in lines if line)
 
 
 def _classes(node: LexborNode | None) -> list[str]:
