@@ -22,7 +22,19 @@ from workflows.roles import EFFORTS, ROLES
 from workflows.settings import Settings
 
 READABLE = frozenset(
-    {".csv", ".docm", ".docx", ".eml", ".htm", ".html", ".json", ".jsonl", ".log", ".markdown"}
+    {
+        ".csv",
+        ".docm",
+        ".docx",
+        ".eml",
+        ".htm",
+        ".html",
+        ".json",
+        ".jsonl",
+        ".log",
+        ".markdown",
+        ".mbox",
+    }
     | {".md", ".mdown", ".mkd", ".ndjson", ".pdf", ".pptm", ".pptx", ".rest", ".rst", ".tab"}
     | {".text", ".tsv", ".txt", ".xhtml", ".xlsm", ".xlsx"}
 )
