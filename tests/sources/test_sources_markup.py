@@ -121,8 +121,8 @@ def test_headings_of_unexpected_level_stay(folder: Path) -> None:
 
 
 def test_text_files_written_in_restructured_text_are_read_as_such(folder: Path) -> None:
-    source = "Title\n=====\n\nSee :setting:`A`, :setting:`B`.\n\n.. note::\n\n    Mind it.\n"
-    assert read_text(folder, "a.txt", source).text == "# Title\n\nSee A, B.\n\nMind it."
+    source = "Title\n=====\n\nSee :doc:`the guide </guide>`.\n"
+    assert read_text(folder, "a.txt", source).text == "# Title\n\nSee the guide."
 
 
 CODE = "first = 1\n\n# not a heading\nif first:\n    second = 2. Yes"
