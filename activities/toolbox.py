@@ -336,9 +336,9 @@ def _blocks(text: str) -> list[str]:
     found = []
     for unit in units(text):
         line = text.rfind("\n", 0, unit.start) + 1
-        if block := text[line : unit.end].strip("\n"):
-            found.append(block)
-    return found
+        block = text[line : unit.end].strip("\n")
+        found.append(block if unit.kind == "code" else " ".join(block.split()))
+    return [block for block in found if block]
 
 
 def _error(message: str) -> JsonObject:

@@ -1,7 +1,8 @@
 """Gaps, and when a job may stop.
 
-A gap is specific enough to be commissioned. It ends closed (something was found), absent (searched,
-and the sources hold nothing) or failed (it could not be searched); until then it is open.
+A gap is specific enough to be commissioned. It ends closed (something was found), partly (the
+sources hold related passages only), absent (searched, and the sources hold nothing) or failed (it
+could not be searched); until then it is open.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from workflows.plan import Facet, Plan
 GapKind = Literal["missing", "thin", "unexplained", "adjacent", "failed", "left_out", "asked"]
 LATE: Literal["late"] = "late"
 """A facet that was not back when the report was begun. Nobody judges it so: it is a fact."""
-GapStatus = Literal["open", "closed", "absent", "failed"]
+GapStatus = Literal["open", "closed", "partly", "absent", "failed"]
 
 
 class Gap(Record):
@@ -145,7 +146,8 @@ def after_follow_up(gap: Gap, outcome: SubagentOutcome, claims: int, n: int) -> 
         return gap.model_copy(update={"status": "closed", "closed_in": n})
     match outcome:
         case NoResults() as nothing:
-            return gap.model_copy(update={"status": "absent", "reason": nothing.reason})
+            ended: GapStatus = "partly" if gap.kind == "thin" else "absent"
+            return gap.model_copy(update={"status": ended, "reason": nothing.reason})
         case TimedOut() | RateLimited() | Refused() | Failed() as failure:
             return gap.model_copy(update={"status": "failed", "reason": failure.reason})
         case _:

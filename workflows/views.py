@@ -10,7 +10,7 @@ from workflows.gaps import open_gaps
 from workflows.outcomes import FindingsRef, SubagentOutcome
 
 _MARKS = {"waiting": "·", "running": "▸", "found": "✓", "partial": "◐"}
-_GAPS = {"open": "○", "closed": "✓", "absent": "∅", "failed": "✗"}
+_GAPS = {"open": "○", "closed": "✓", "partly": "◐", "absent": "∅", "failed": "✗"}
 _MOST = 30
 """Gaps shown in the Temporal UI."""
 _SUMMARY = 160

@@ -24,7 +24,7 @@ def evaluate(conversation: Conversation) -> Reply:
     thin = [
         facet
         for facet, judged in zip(facets, judgements, strict=True)
-        if judged["depth"] == "thin" and facet["id"] not in asked
+        if judged["depth"] == "thin" and facet["id"] not in asked and not brief.get("pass")
     ]
     return Reply({"judgements": judgements, "gaps": [_gap(facet) for facet in thin[:_MOST]]})
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal, get_args
 
-Family = Literal["answer_types", "sections", "links", "proximity", "light_words", "parts", "spread"]
+Family = Literal[
+    "answer_types", "figures", "light_words", "links", "parts", "proximity", "sections", "spread"
+]
 FAMILIES: tuple[Family, ...] = get_args(Family)
 
 _disabled: set[str] = set()

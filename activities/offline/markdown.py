@@ -50,7 +50,7 @@ def passage(parts: Sequence[str], numbers: Sequence[int], lead: str) -> str:
     *before, last = parts
     if "\n" in last:
         said = cited(plain(" ".join(before)), numbers) if before else marks(numbers)
-        return f"{label}{said}\n\n{_fenced(last)}"
+        return f"{label}{said}\n\n{fenced(last)}"
     if len(parts) > 1:
         head = cited(plain(parts[0]), numbers)
         return "\n".join(
@@ -59,7 +59,8 @@ def passage(parts: Sequence[str], numbers: Sequence[int], lead: str) -> str:
     return f"{label}{cited(plain(last), numbers)}"
 
 
-def _fenced(code: str) -> str:
+def fenced(code: str) -> str:
+    """A code block without the indentation all its lines share."""
     lines = [line for line in code.splitlines() if not line.lstrip().startswith(("```", "~~~"))]
     indent = min((len(li) - len(li.lstrip()) for li in lines if li.strip()), default=0)
     return "\n".join(["```", *(line[indent:].rstrip() for line in lines), "```"])

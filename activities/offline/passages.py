@@ -21,8 +21,9 @@ ROW = re.compile(r"[^:;|]{1,80}: .*?; [^:;]{1,80}: |.* \| ")
 _LEANS = re.compile(
     r"(?:this|that|these|those|it|its|they|their|them|he|she|his|her|such|here|there|both|either"
     r"|however|therefore|thus|hence|also|but|and|or|so|then|instead|otherwise|nevertheless|moreover"
-    r"|furthermore|additionally|similarly|likewise|conversely|meanwhile|consequently|in (?:this|that"
-    r"|these|those|both|either|addition|contrast)|for (?:this|that|these|example|instance)"
+    r"|furthermore|additionally|similarly|likewise|conversely|meanwhile|consequently"
+    r"|in (?:this|that|these|those|both|either|addition|contrast)"
+    r"|for (?:this|that|these|example|instance)"
     r"|as a result|on the other hand|er|sie|es|dies\w*|daher|deshalb|jedoch|außerdem)\b",
     re.IGNORECASE,
 )
@@ -53,7 +54,14 @@ class Passage:
 
     @property
     def text(self) -> str:
-        return "\n".join(self.parts) if self.form == "code" else " ".join(self.parts)
+        """The parts as one text: code on lines of its own, items set apart by semicolons."""
+        if "\n" in self.parts[-1]:
+            return "\n".join(self.parts)
+        first, *items = self.parts
+        if not items:
+            return first
+        listed = "; ".join(item.rstrip(" ;,.") for item in items)
+        return f"{first} {listed}" if first.endswith(":") else f"{first.rstrip(' ;,.')}; {listed}"
 
 
 def cut_passages(hits: Iterable[Hit]) -> Iterator[Passage]:
@@ -109,29 +117,44 @@ class _Cutter:
                 )
 
     def _cut(self, place: int, block: _Block) -> Iterator[tuple[list[str], str]]:
+        """Each passage of a block: its parts and its core. The longer ones come first."""
         if block.kind == "prose":
-            yield from _windows(sentences(block.text))
+            given = sentences(block.text)
+            for window, core in _windows(given):
+                led = self._led(place) if window.endswith(":") else []
+                yield [window, *led], core
+                if window != core:
+                    yield [core], core
         elif block.kind == "item":
             lead = self._lead(place)
             rest = _following(self._blocks, place + 1, _WORDS - _length([*lead, block.text]))
-            yield [*lead, block.text, *rest], block.text
+            if rest:
+                yield [*lead, block.text, *rest], block.text
+            yield [*lead, block.text], block.text
         elif block.kind == "row":
             yield [block.text], block.text
         else:
-            lines = block.text.splitlines()[:_CODE_LINES]
-            yield [*self._lead(place), "\n".join(lines)], block.text
+            yield [*self._lead(place), _shortened(block.text)], block.text
+
+    def _led(self, place: int) -> list[str]:
+        """What a line that ends in a colon leads to: a code block, or the items of a list."""
+        following = self._blocks[place + 1 : place + 2]
+        if following and following[0].kind == "code":
+            return [_shortened(following[0].text)]
+        return _following(self._blocks, place + 1, _WORDS)
 
     def _lead(self, place: int) -> list[str]:
-        """The sentence before a list or a code block, which says what it is."""
+        """The line before a list that ends in a colon, or the sentence before a code block."""
+        is_code = self._blocks[place].kind == "code"
         for block in reversed(self._blocks[:place]):
             if block.kind == "prose":
-                return sentences(block.text)[-1:]
-            if block.kind != "item":
+                return sentences(block.text)[-1:] if is_code or block.text.endswith(":") else []
+            if block.kind != "item" or is_code:
                 return []
         return []
 
 
-def _windows(given: Sequence[str]) -> Iterator[tuple[list[str], str]]:
+def _windows(given: Sequence[str]) -> Iterator[tuple[str, str]]:
     """For each sentence the stretch around it that can be read alone."""
     for at, core in enumerate(given):
         if len(core.split()) < _SHORT and len(given) > 1:
@@ -145,7 +168,7 @@ def _windows(given: Sequence[str]) -> Iterator[tuple[list[str], str]]:
             first -= 1
         while last + 1 < len(given) and _length(given[first : last + 2]) <= _WORDS:
             last += 1
-        yield [" ".join(given[first : last + 1])], core
+        yield " ".join(given[first : last + 1]), core
 
 
 def _following(blocks: Sequence[_Block], start: int, room: int) -> list[str]:
@@ -157,6 +180,10 @@ def _following(blocks: Sequence[_Block], start: int, room: int) -> list[str]:
             break
         found.append(block.text)
     return found
+
+
+def _shortened(code: str) -> str:
+    return "\n".join(code.splitlines()[:_CODE_LINES])
 
 
 def _length(parts: Sequence[str]) -> int:

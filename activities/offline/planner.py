@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from activities.offline.conversation import Conversation, Hit
-from activities.offline.parts import Part, compared_things, split_question
+from activities.offline.parts import Part, compared_things, criteria, split_question
 from activities.offline.question import Question
 from activities.offline.transport import Reply, UseTools
 from workflows.plan import Facet, QuestionKind
@@ -45,9 +45,13 @@ def facets_of_question(question: str) -> list[Facet]:
     """The facets the question itself names: one for each part or thing compared."""
     things = compared_things(question)
     if len(things) > 1:
-        subject = question.rstrip("?. ")
+        asked = criteria(question, things)
         parts = [
-            Part(f"{thing[:1].upper()}{thing[1:]}", f"{thing}: {subject}?") for thing in things
+            Part(
+                f"{thing[:1].upper()}{thing[1:]}",
+                f"{thing}: {asked}?" if asked else f"What is {thing}?",
+            )
+            for thing in things
         ]
         reason = "One of the things the question compares."
     else:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+from itertools import pairwise
 
 from activities.evidence.text.names import names
 from activities.evidence.text.stopwords import STOP_WORDS, detect_language
-from activities.evidence.text.terms import term, words
+from activities.evidence.text.terms import is_word, term, words
 from activities.offline.families import is_on
 from workflows.plan import QuestionKind
 
@@ -28,48 +29,71 @@ class Wants(StrEnum):
     ANYTHING = "anything"
 
 
-_OPENINGS = tuple(
-    (wants, re.compile(pattern, re.IGNORECASE))
-    for wants, pattern in (
-        (Wants.DATE, r"when\b|(?:in |on |since |by )?(?:what|which) (?:\w+ )?(?:year|date|day|month"
-                     r"|century|decade|time)\b|what (?:is|was|are|were) the (?:date|year|day|birthday)\b|wann\b|in welchem jahr\b|seit wann\b"),
-        (Wants.NUMBER, r"how (?:many|much|long|old|far|big|tall|high|large|often|fast|deep|wide|hot)\b"
-                       r"|(?:what|which) (?:\w+ )?(?:percentage|percent|share|number|amount|cost|price"
-                       r"|fee|rate|ratio|size|length|height|width|depth|weight|population|age|budget"
-                       r"|deposit|limit|speed|distance|duration|temperature|capacity|revenue|salary"
-                       r"|interest|total|average|maximum|minimum|default value|timeout)s?\b"
-                       r"|what (?:is|are|was|were) (?:the |our |its |their )?(?:\w+ ){0,2}(?:percentage"
-                       r"|share|number|amount|cost|price|fee|rate|budget|deposit|population|size|length"
-                       r"|height|limit|speed|distance|duration|capacity|revenue|total|average|salary)s?\b"
-                       r"|wie ?viele?\b|wie (?:hoch|lange|alt|weit|groß|teuer|oft)\b|was kostet"),
-        (Wants.PERSON, r"who(?:m|se)?\b|(?:by|with|to) whom\b|(?:what|which) (?:\w+ )?(?:person|man|woman"
-                       r"|actor|actress|author|writer|director|singer|president|player|king|queen"
-                       r"|founder|leader|artist|musician|footballer)\b|wer\b|wem\b|wen\b"),
-        (Wants.PLACE, r"where\b|(?:in |at |from |of )?(?:what|which) (?:\w+ )?(?:country|city|town|place"
-                      r"|state|county|province|river|region|village|continent|location|island"
-                      r"|district)\b|what (?:is|was) the (?:place|birthplace|location)\b|wo(?:hin|her)?\b|in welche[rms]? (?:stadt|land|ort)\b"),
-        (Wants.REASON, r"why\b|how come\b|what (?:is|are|was|were) the (?:\w+ )?(?:reasons?|causes?)\b"
-                       r"|what (?:caused|causes|led to|makes?)\b|warum\b|weshalb\b|wieso\b"),
-        (Wants.INSTRUCTION, r"how (?:do|does|can|could|should|would|to|must|may|might)\b"
-                            r"|what (?:should|must|do) (?:i|we|you|one|they)\b|what steps\b"
-                            r"|wie (?:kann|können|soll|sollte|muss|macht|\w+e ich|\w+en wir|\w+t man)\b"),
-        (Wants.RULE, r"(?:is|are|was|were|do|does|did|can|could|may|must|should|shall|will|would|has"
-                     r"|have|had)\b|(?:ist|sind|war|darf|dürfen|kann|können|muss|müssen|soll|hat|haben"
-                     r"|gibt es|wird|werden)\b"),
-        (Wants.DEFINITION, r"what (?:is|are|was|were|does) (?:an? |the )?[\w\s'’“”\"`.-]{2,60}"
-                           r"(?: mean)?\??$|define\b|was (?:ist|sind|bedeutet)\b"),
-    )
-)  # fmt: skip
+# How questions open that want each kind of answer, in English and German.
+_OPENERS = {
+    Wants.DATE: "when|since when|wann|seit wann",
+    Wants.NUMBER: "how (?:many|much|long|old|far|big|tall|high|large|often|fast|deep|wide|hot)"
+    "|wie ?viele?|wie (?:hoch|lange|alt|weit|groß|teuer|oft)|was kostet|what (?:it|they) costs?",
+    Wants.PERSON: "who|whom|whose|(?:by|with|to) whom|wer|wem|wen",
+    Wants.PLACE: "where|wo|wohin|woher",
+    Wants.REASON: "why|how come|what (?:caused|causes|led to|makes?)|warum|weshalb|wieso",
+    Wants.INSTRUCTION: "how (?:do|does|can|could|should|would|to|must|may|might)"
+    "|what (?:should|must|do) (?:i|we|you|one|they)|what steps"
+    r"|wie (?:kann|können|soll|sollte|muss|macht|\w+e ich|\w+en wir|\w+t man)",
+    Wants.RULE: "is|are|was|were|do|does|did|can|could|may|must|should|shall|will|would|has|have"
+    "|had|ist|sind|war|darf|dürfen|kann|können|muss|müssen|soll|hat|haben|gibt es|wird|werden",
+}
+# What a "what …" or "which …" names, where that tells the kind of answer.
+_NAMED = {
+    Wants.DATE: "year date day month century decade time birthday jahr datum",
+    Wants.NUMBER: """percentage percent share number amount cost price fee rate ratio size length
+        height width depth weight population age budget deposit limit speed distance duration
+        temperature capacity revenue salary interest total average maximum minimum timeout""",
+    Wants.PERSON: """person man woman actor actress author writer director singer president player
+        king queen founder leader artist musician footballer""",
+    Wants.PLACE: """country city town place birthplace state county province river region village
+        continent location island district stadt land ort""",
+    Wants.REASON: "reason cause grund ursache",
+}
+_DEFINITION = re.compile(
+    r"what (?:is|are|was|were|does) (?:an? |the )?[\w\s'’“”\"`.-]{2,60}(?: mean)?\??$"
+    r"|define\b|was (?:ist|sind|bedeutet)\b",
+    re.IGNORECASE,
+)
+
+
+def _openings() -> list[tuple[Wants, re.Pattern[str]]]:
+    """One pattern for each kind of answer; the first that matches tells it."""
+    found = []
+    for wants, openers in _OPENERS.items():
+        pattern = rf"(?:{openers})\b"
+        if nouns := "|".join(_NAMED.get(wants, "").split()):
+            asked = r"(?:(?:in|on|at|by|from|of|since) )?(?:what|which|welche\w*)"
+            linked = r"(?:(?:is|are|was|were) (?:(?:the|our|its|their) )?)?"
+            pattern = rf"{asked} {linked}(?:\w+ ){{0,2}}(?:{nouns})s?\b|{pattern}"
+        found.append((wants, re.compile(pattern, re.IGNORECASE)))
+    return [*found, (Wants.DEFINITION, _DEFINITION)]
+
+
+_OPENINGS = _openings()
 # What may stand before a question's own opening: "In 2024, …", "According to the report, …".
 _PREAMBLE = re.compile(
     r"^(?:[^?]{0,160}?,\s+(?:and\s+)?)(?=(?:who|what|when|where|why|how|which)\b)", re.I
 )
 
+# "How can we …", "How could Acme …" asks for a strategy, not for instructions.
+_STRATEGY = re.compile(
+    r"how (?:can|could|should|might|would) (?:we|our|the|(?-i:[A-Z]\w+))\b", re.I
+)
+
 # Words that carry the form of a question or of any sentence, rather than its subject.
-_LIGHT = frozenset(
-    ["use", "make", "get", "find", "work", "happen", "know", "tell", "need", "want", "way", "thing", "kind", "type", "name", "number", "year", "date", "time", "example", "different", "difference", "main", "major", "important", "good", "well", "possible", "explain", "describe", "people", "person", "place", "give", "take", "go", "come", "do", "have", "be", "say", "see", "show", "mean", "call", "include", "provide", "recommend"]
-)  # fmt: skip
+_LIGHT = """use make get find work happen know tell need want way thing kind type name number year
+    date time example different difference main major important good well possible explain describe
+    people person place give take go come do have be say see show mean call include provide
+    recommend"""
 _LIGHT_WEIGHT = 0.35
+_CONTEXT, _MOST_CONTEXT = 0.25, 0.5
+"""What a term around the question counts, and all of them together against its own."""
 
 _KINDS = (
     (QuestionKind.COMPARISON, re.compile(
@@ -80,7 +104,8 @@ _KINDS = (
         r"|development of .{1,60} (?:since|over time)|how (?:has|have|did) .{1,80}"
         r"(?:develop|change|evolve)\w*)\b", re.I)),
     (QuestionKind.DECISION, re.compile(
-        r"^(?:[^?]{0,160}, )?(?:should (?:we|i|they|our)\b|what should (?:we|they|\w+ ){1,4}(?:do|choose)"
+        r"^(?:[^?]{0,160}, )?(?:should (?:we|i|they|our)\b"
+        r"|what should (?:we|they|\w+ ){1,4}(?:do|choose)"
         r"|(?:which|what) .{1,60} (?:should|could|can) .{1,60}\b|how (?:can|could|should) (?:we|our"
         r"|(?-i:[A-Z]\w+))\b)", re.I)),
     (QuestionKind.CAUSE, re.compile(
@@ -94,6 +119,8 @@ _BROAD = re.compile(
     r"|key (?:aspects|topics|areas|themes|concepts)|überblick|what (?:are|is) the situation)\b",
     re.I,
 )
+_MANY_TERMS = 10
+_OPEN_KINDS = frozenset({QuestionKind.DECISION, QuestionKind.CAUSE, QuestionKind.TIMELINE})
 _FACTUAL = frozenset(
     {Wants.PERSON, Wants.PLACE, Wants.DATE, Wants.NUMBER, Wants.RULE, Wants.DEFINITION}
 )
@@ -105,39 +132,52 @@ class Question:
 
     text: str
     context: str = ""
-    """The whole question around a part: its terms count a little."""
-    language: str = field(default="", compare=False)
+    """What the question stands in: its terms count a little."""
+    form: str = ""
+    """The wording that tells what is wanted, where the text alone does not."""
 
     @cached_property
     def _language(self) -> str:
-        return self.language or detect_language(f"{self.text} {self.context}")
+        return detect_language(f"{self.text} {self.context}")
 
     @cached_property
     def wants(self) -> Wants:
         if not is_on("answer_types"):
             return Wants.ANYTHING
-        opening = _PREAMBLE.sub("", self.text.strip(" \"“'"))
+        opening = _PREAMBLE.sub("", (self.form or self.text).strip(" \"“'"))
+        if _STRATEGY.match(opening):
+            return Wants.ANYTHING
         return next((w for w, pattern in _OPENINGS if pattern.match(opening)), Wants.ANYTHING)
 
     @cached_property
     def terms(self) -> dict[str, float]:
         """The terms asked about, each with the weight its word has in the question."""
+        own = self._weighed(self.text)
+        around = {t: w for t, w in self._weighed(self.context).items() if t not in own}
+        share = min(_CONTEXT, _MOST_CONTEXT * sum(own.values()) / max(1.0, sum(around.values())))
+        return own | {t: w * share for t, w in around.items()}
+
+    def _weighed(self, text: str) -> dict[str, float]:
         found: dict[str, float] = {}
-        for text, weight in ((self.text, 1.0), (self.context, 0.25)):
-            for word in content_words(text, self._language):
-                own = term(word, self._language)
-                light = is_on("light_words") and own in _LIGHT_TERMS
-                found.setdefault(own, weight * (_LIGHT_WEIGHT if light else 1.0))
+        text = _BROAD.sub(" ", text)
+        for joined, (one, other) in self._compounds.items():
+            text = re.sub(rf"\b{one} {other}\b", joined, text, flags=re.I)
+        for word in content_words(text, self._language):
+            own = term(word, self._language)
+            light = is_on("light_words") and own in _LIGHT_TERMS
+            found.setdefault(own, _LIGHT_WEIGHT if light else 1.0)
         return found
 
     @cached_property
     def surface(self) -> dict[str, str]:
         """Each term as the question writes it."""
-        return {
+        found = {
             term(word, self._language): word
             for text in (self.context, self.text)
             for word in content_words(text, self._language)
         }
+        pairs = self._compounds.items()
+        return found | {term(joined, self._language): " ".join(pair) for joined, pair in pairs}
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -145,12 +185,33 @@ class Question:
         return frozenset(word for name in names(self.text) for word in name.key)
 
     def terms_of(self, text: str) -> frozenset[str]:
-        """The terms of any text, read in the language of the question."""
-        return frozenset(term(word, self._language) for word in words(text))
+        """The terms of any text, read as the question is: `shut down` may be `shutdown`."""
+        found = words(text)
+        joined = (a + b for a, b in pairwise(found) if a + b in self._joined)
+        return frozenset(term(word, self._language) for word in (*found, *joined))
+
+    @cached_property
+    def _compounds(self) -> dict[str, tuple[str, str]]:
+        """Neighbouring words that are also written as one: `shut down` as `shutdown`."""
+        return {
+            one + other: (one, other)
+            for one, other in pairwise(words(f"{self.text} {self.context}"))
+            if one.isalpha() and other.isalpha() and is_word(one + other, self._language)
+        }
+
+    @cached_property
+    def _joined(self) -> frozenset[str]:
+        return frozenset((*words(f"{self.text} {self.context}"), *self._compounds))
 
     @property
     def is_broad(self) -> bool:
         return _BROAD.search(self.text) is not None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether many passages of many documents serve it together, as for a strategy."""
+        asks_much = self.wants is Wants.ANYTHING and len(self.terms) >= _MANY_TERMS
+        return self.is_broad or self.kind in _OPEN_KINDS or asks_much
 
     @property
     def kind(self) -> QuestionKind:
@@ -169,4 +230,4 @@ def content_words(text: str, language: str = "en") -> list[str]:
     return [word for word in dict.fromkeys(words(text)) if word not in stop]
 
 
-_LIGHT_TERMS = frozenset(term(word) for word in _LIGHT)
+_LIGHT_TERMS = frozenset(term(word) for word in _LIGHT.split())

@@ -11,10 +11,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from activities.offline.conversation import Conversation, JsonObject
+from activities.offline.conversation import Conversation, JsonObject, ToolCall
 from activities.offline.families import is_on
 from activities.offline.passages import cut_passages
-from activities.offline.question import Question, Wants
+from activities.offline.question import Question
 from activities.offline.scoring import Scored, Scorer
 from activities.offline.selection import select
 from activities.offline.transport import Reply, UseTools
@@ -25,7 +25,6 @@ _ANSWERED = 0.6
 _RELATED = 0.34
 """Below this share, where most of the question's words stand nowhere, nothing was found."""
 _NARROW = 8
-_BROAD_KINDS = frozenset({Wants.ANYTHING, Wants.INSTRUCTION, Wants.REASON})
 _FOLLOWED = "names that the first hits lead to"
 # Complaints about an answer's form, as against a further question.
 _FAULT = re.compile(r"does not stand in|copy it exactly|validation error|schema", re.I)
@@ -57,9 +56,7 @@ class _Search:
     def __init__(self, conversation: Conversation) -> None:
         self._conversation = conversation
         self._brief = conversation.brief
-        asked = str(self._brief["ask"])
-        whole = str(self._brief["question"])
-        self.question = Question(asked, "" if asked == whole else whole)
+        self.question = _question(self._brief)
         frequency: dict[str, int] = {}
         documents = 0
         for call in conversation.searches():
@@ -76,19 +73,27 @@ class _Search:
         ]
         if "search" not in self._conversation.tools or any(call.error for call in done):
             return None
-        asked = self.question.text
         if not done:
             return {"query": self._first_query(), "aim": "the question in its own words"}
         left = min(int(call.report.get("cycles_left", 0)) for call in done)
-        if left < 1 or self._is_enough() or any(c.input.get("aim") == _FOLLOWED for c in done):
+        if (
+            left < 1
+            or self._is_enough()
+            or self._has_seen_all(done)
+            or any(c.input.get("aim") == _FOLLOWED for c in done)
+        ):
             return None
         useless = [sid for sid, entry in self._sources.items() if entry["score"] < USELESS]
         return {
-            "query": asked,
+            "query": str(self._brief["ask"]),
             "aim": _FOLLOWED,
             "exclude": useless,
             "scores": [{"source_id": sid, **entry} for sid, entry in self._sources.items()],
         }
+
+    def _has_seen_all(self, done: Sequence[ToolCall]) -> bool:
+        documents = max(int(call.report.get("documents", 0)) for call in done)
+        return len({hit.source_id for hit in self._conversation.hits}) >= documents
 
     def answer(self) -> JsonObject:
         chosen = self._chosen()
@@ -109,11 +114,10 @@ class _Search:
     def _first_query(self) -> str:
         """The ask; broader or narrower where an earlier attempt brought too little or too much."""
         approach = self._brief.get("approach", "first")
+        asked = str(self._brief["ask"])
         if approach == "broader":
-            return f"{self.question.text} {self._brief['question']}"
-        if approach == "narrower":
-            return " ".join(self.question.surface[own] for own in list(self.question.terms)[:4])
-        return self.question.text
+            return f"{asked} {self._brief['question']}"
+        return self.question.text if approach == "narrower" else asked
 
     def _is_enough(self) -> bool:
         good = sum(entry["score"] >= GOOD for entry in self._sources.values())
@@ -123,9 +127,12 @@ class _Search:
         if not self._ranked or self._is_off_topic():
             return []
         most = int(self._brief.get("max_claims", 16))
-        broad = self.question.wants in _BROAD_KINDS and is_on("spread")
+        broad = self.question.is_open and is_on("spread")
         known = frozenset(map(_folded, self._brief.get("known_claims", ())))
         fresh = [own for own in self._ranked if _folded(own.passage.text) not in known]
+        if known:
+            # Asked once more, only an answer is news: other related passages close no gap.
+            fresh = [own for own in fresh if own.answers and own.coverage >= _ANSWERED]
         return select(fresh, most if broad else min(most, _NARROW), spread=broad)
 
     def _is_off_topic(self) -> bool:
@@ -155,6 +162,18 @@ class _Search:
             "uncertain": "",
             "not_to_overstate": "",
         }
+
+
+def _question(brief: JsonObject) -> Question:
+    """What is asked now. A part of a larger question leads with its own words: those of the
+    subject it was given count as context."""
+    asked, facet = str(brief["ask"]), brief["facet"]
+    own = str(facet["title"]) if asked == facet["question"] else asked
+    whole = str(brief["question"])
+    part = Question(own)
+    if own != asked and part.terms and set(part.terms) <= set(Question(asked).terms):
+        return Question(own, asked, form=asked)
+    return Question(asked, "" if asked == whole else whole)
 
 
 def _scores(ranked: Sequence[Scored], conversation: Conversation) -> dict[str, JsonObject]:

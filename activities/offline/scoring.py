@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from activities.evidence.quantities import quantities
 from activities.evidence.text.names import names
 from activities.evidence.text.terms import words
 from activities.offline.answer_types import holds_answer
@@ -24,10 +25,14 @@ from activities.offline.question import Question, content_words
 
 _IN_TEXT, _IN_SECTION, _IN_TITLE, _AROUND = 0.85, 0.6, 0.5, 0.3
 _ANSWERS, _ANSWERS_NEARBY = 0.25, 0.1
+_TOPIC = 0.2
+_FIGURES = 0.2
 _TOGETHER = 0.15
 _NEAR = 4
-_FIRST_HIT = 0.12
+_FIRST_HIT = 0.18
 _ASKS = 0.5
+_PER_WORD = 0.0005
+"""What each word costs: of two passages that cover the same, the shorter is better."""
 _LINKED = 0.85
 _LINKS_FROM = 12
 _PARENTHESIS = re.compile(r"\s*\([^)]*\)")
@@ -86,12 +91,18 @@ class Scorer:
         core_answers = holds_answer(passage.core, self.question)
         answers = core_answers or holds_answer(passage.text, self.question)
         score = coverage + _FIRST_HIT / (1 + 0.25 * passage.rank)
+        if is_on("sections"):
+            headings = self.question.terms_of(f"{passage.title} {passage.section}")
+            score += _TOPIC * self._covered(dict.fromkeys(headings & self.weights.keys(), 1.0))
         if is_on("answer_types"):
             score += _ANSWERS if core_answers else _ANSWERS_NEARBY if answers else 0.0
+        if is_on("figures") and self.question.is_open and quantities(passage.text):
+            score += _FIGURES
         if is_on("proximity"):
             score += _TOGETHER * self._together(passage.core)
         if passage.core.endswith("?"):
             score *= _ASKS
+        score -= _PER_WORD * len(passage.text.split())
         return Scored(passage, score, coverage, answers, frozenset(shares))
 
     def _shares(self, passage: Passage) -> dict[str, float]:

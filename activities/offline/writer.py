@@ -12,15 +12,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from activities.evidence.text.sentences import sentences
+from activities.evidence.text.terms import words
 from activities.offline.answer_types import holds_answer
 from activities.offline.conversation import Conversation, JsonObject
-from activities.offline.markdown import bare, cited, marks, passage, plain, remark
+from activities.offline.markdown import bare, cited, fenced, marks, passage, plain, remark
 from activities.offline.question import Question
 from activities.offline.transport import Reply
 
 SUMMARY_WORDS = 120
 _SENTENCE_WORDS = 45
+_WORTH = 0.6
+"""The share of the best claim's relevance from which on a claim may stand in the summary."""
 _SHORT = 10
+_CODE_LINES = 10
 _ANSWERED = frozenset({"answered", "contested", "found", "partial"})
 _ABSENT = frozenset({"absent", "no_results"})
 _DIRECT = "a direct answer to"
@@ -85,7 +89,8 @@ class _Writer:
             own = self._of(facet)
             question = Question(str(facet["question"]))
             several = len(self._facets) > 1
-            for claim in own[: 1 if several else 8]:
+            worth = [claim for claim in own if claim.relevance >= _WORTH]
+            for claim in worth[: 1 if several else 8]:
                 leads.append((str(facet["title"]) if several else "", claim, _key(claim, question)))
         lines: list[str] = []
         room = SUMMARY_WORDS
@@ -97,8 +102,10 @@ class _Writer:
             label = f"**{bare(title)}:** " if title else ""
             bullet = "- " if lines or label else ""
             lines.append(f"{bullet}{label}{cited(plain(sentence), claim.cite)}")
-        if len(lines) > 1 and not lines[0].startswith("- "):
-            return "\n".join([lines[0], "", *lines[1:]])
+        if lines and not lines[0].startswith("- "):
+            best = leads[0][1].parts[-1]
+            code = ["", fenced(best)] if "\n" in best and best.count("\n") <= _CODE_LINES else []
+            return "\n".join([lines[0], *code, "", *lines[1:]]).rstrip()
         return "\n".join(lines)
 
     def section(self, facet: JsonObject) -> str:
@@ -110,7 +117,7 @@ class _Writer:
         for number in dict.fromkeys(claim.cite[0] for claim in claims):
             told = ""
             for claim in sorted((c for c in claims if c.cite[0] == number), key=lambda c: c.order):
-                place = " › ".join(filter(None, (self._titles.get(number, ""), claim.sections[0])))
+                place = _place(self._titles.get(number, ""), claim.sections[0])
                 blocks.append(passage(claim.parts, claim.cite, place if place != told else ""))
                 told = place
         return "\n\n".join(blocks)
@@ -120,13 +127,21 @@ class _Writer:
         return sorted(own, key=lambda claim: (-claim.relevance, claim.order))
 
 
+def _place(title: str, section: str) -> str:
+    """Document and headings; a first heading that repeats the title is told once."""
+    path = [part for part in section.split(" › ") if part]
+    if path and path[0].casefold() == title.casefold():
+        path = path[1:]
+    return " › ".join([title, *path])
+
+
 def _read_claim(claim: JsonObject, order: int) -> _Claim:
     """A claim with its parts: its quotes where it is made of them, else its text."""
     quotes = [
         " ".join(text.split()) if "\n" not in text.strip() else text for text in claim["quotes"]
     ]
     whole = " ".join(claim["text"].split())
-    parts = quotes if " ".join(" ".join(quotes).split()) == whole else [whole]
+    parts = quotes if words(" ".join(quotes)) == words(whole) else [whole]
     return _Claim(
         facet_id=claim["facet_id"],
         parts=tuple(parts),
@@ -144,7 +159,8 @@ def _key(claim: _Claim, question: Question) -> str:
     def worth(sentence: str) -> tuple[bool, float]:
         held = question.terms_of(sentence)
         covered = sum(weight for own, weight in question.terms.items() if own in held)
-        return len(sentence.split()) <= _SENTENCE_WORDS, covered + holds_answer(sentence, question)
+        reads_well = len(sentence.split()) <= _SENTENCE_WORDS and not sentence.endswith(":")
+        return reads_well, covered + holds_answer(sentence, question)
 
     best = max(range(len(given)), key=lambda i: (worth(given[i]), -i))
     sentence = given[best]
@@ -190,7 +206,7 @@ def _contradiction(contradiction: JsonObject) -> str:
 
 def _gaps(brief: JsonObject) -> str:
     """What stays open, absent or failed, each in its own words."""
-    labels = {"absent": "Searched and absent", "failed": "Failed"}
+    labels = {"absent": "Searched and absent", "partly": "Answered in part", "failed": "Failed"}
     lines = []
     for gap in brief["gaps"]:
         label = "Left out" if gap["kind"] == "left_out" else labels.get(gap["status"], "Open")
@@ -213,5 +229,5 @@ def _without(markdown: str, refused: Sequence[str]) -> str:
 
 
 def _title(question: str) -> str:
-    words = " ".join(question.split()).rstrip("?. ")
-    return words if len(words) <= 140 else words[:140].rpartition(" ")[0] + " …"
+    title = " ".join(question.split()).rstrip("?. ")
+    return title if len(title) <= 140 else title[:140].rpartition(" ")[0] + " …"

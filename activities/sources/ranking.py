@@ -14,6 +14,7 @@ import sqlite3
 import threading
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from activities.evidence.text.stopwords import STOP_WORDS, detect_language
 from activities.evidence.text.terms import lemma, stem, term, words
@@ -155,9 +156,7 @@ class Ranking:
 
     def _compounds(self, connection: sqlite3.Connection, found: Sequence[str]) -> list[str]:
         """Neighbours in the query that the corpus writes as one word: `set up` as `setup`."""
-        pairs = [
-            a + b for a, b in zip(found, found[1:], strict=False) if a.isalpha() and b.isalpha()
-        ]
+        pairs = [a + b for a, b in pairwise(found) if a.isalpha() and b.isalpha()]
         held = self.frequencies(connection, [stem(pair) for pair in pairs])
         return [pair for pair in pairs if held[stem(pair)]]
 

@@ -50,6 +50,13 @@ def lemma(word: str, language: str = "en") -> str:
     return found.lower()
 
 
+def is_word(word: str, language: str = "en") -> bool:
+    """Whether the dictionary knows the word."""
+    from simplemma import is_known
+
+    return is_known(word, lang=language)
+
+
 def inner_words(word: str) -> list[str]:
     """The words inside a name such as `maxRetries` or `HTTPServer`; empty for a plain word."""
     parts = _CAMEL.split(word)

@@ -1,10 +1,12 @@
-"""Where sets run whole jobs: an embedded server, a worker, a store, gone again afterwards.
+"""Runs whole jobs for a set: an embedded server, a worker and a store, removed afterwards.
 
-Every finished job is checked mechanically and, where a model is to judge, by the rubric.
+Every finished job is checked mechanically and, where a model is to judge, by the rubric. A job that
+waits for an operator will not end, so it is ended here and counts as blocked.
 """
 
 from __future__ import annotations
 
+import asyncio
 import os
 import tempfile
 from collections.abc import AsyncIterator, Mapping
@@ -14,10 +16,11 @@ from pathlib import Path
 from uuid import uuid4
 
 import httpx2
-from temporalio.client import Client
+from temporalio.client import Client, WorkflowHandle
+from temporalio.service import RPCError
 
 from activities.workshop import Workshop
-from benchmarks.quality.checks import checked
+from benchmarks.quality.checks import check_report
 from benchmarks.quality.rubric import Judge
 from benchmarks.quality.sets import JsonObject, Options, Outcome
 from console.connection import connect
@@ -27,10 +30,16 @@ from workflows.contracts import TASK_QUEUE, ResearchRequest, ResearchResult
 from workflows.coordinator import ResearchWorkflow
 from workflows.settings import Settings
 
+_LOOK_SECONDS = 5.0
+
+
+class JobBlocked(Exception):
+    """The job waits for an operator; the message is its reason."""
+
 
 @dataclass
-class Office:
-    """Jobs with the settings of a run."""
+class JobRunner:
+    """Runs jobs with the settings of a run and measures their reports."""
 
     client: Client
     workshop: Workshop
@@ -40,21 +49,28 @@ class Office:
     async def research(
         self, question: str, corpus: str, request: Mapping[str, object] | None = None
     ) -> ResearchResult:
+        """Run one job to its end; raises `JobBlocked`."""
         fields = {"model": self.options.model, **(request or {}), **self.options.request}
-        result: ResearchResult = await self.client.execute_workflow(
+        job = await self.client.start_workflow(
             ResearchWorkflow.run,
             ResearchRequest.model_validate({"question": question, "corpus": corpus, **fields}),
             id=f"quality-{uuid4().hex[:12]}",
             task_queue=TASK_QUEUE,
         )
-        return result
+        ending = asyncio.ensure_future(job.result())
+        while not (await asyncio.wait({ending}, timeout=_LOOK_SECONDS))[0]:
+            if reason := await _find_block(job):
+                ending.cancel()
+                await job.terminate("blocked")
+                raise JobBlocked(reason)
+        return ending.result()
 
-    async def outcome(self, result: ResearchResult) -> Outcome:
+    async def measure(self, result: ResearchResult) -> Outcome:
         """What can be said of any report."""
         store = self.workshop.store
         hashes = {source.sha256 for source in result.sources}
         texts = {one: await store.text(one) or "" for one in sorted(hashes)}
-        measures = checked(result, texts)
+        measures = check_report(result, texts)
         notes: JsonObject = {
             "question": result.question,
             "status": result.status,
@@ -64,16 +80,24 @@ class Office:
         if self.judge is None:
             notes["rubric"] = "not judged: no model"
         else:
-            scores, notes["rubric"] = await self.judge.scored(result)
+            scores, notes["rubric"] = await self.judge.score(result)
             measures |= scores
         return Outcome(measures, notes)
 
 
+async def _find_block(job: WorkflowHandle[ResearchWorkflow, ResearchResult]) -> str:
+    try:
+        status = await job.query(ResearchWorkflow.status)
+    except RPCError:
+        return ""  # a busy worker answers the next time
+    return f"{status.blocked.step}: {status.blocked.reason}" if status.blocked else ""
+
+
 @asynccontextmanager
-async def office(
+async def start_runner(
     options: Options, transport: httpx2.AsyncBaseTransport | None = None
-) -> AsyncIterator[Office]:
-    """An office at work; `transport` stands in for the models' network."""
+) -> AsyncIterator[JobRunner]:
+    """Start a server and a worker for jobs; `transport` stands in for the models' network."""
     with tempfile.TemporaryDirectory() as home, server(Path(home)) as running:
         # The environment names the provider; the place is ours alone.
         chosen = {name: value for name, value in os.environ.items() if name != "RESEARCH_STORE"}
@@ -82,5 +106,5 @@ async def office(
         workshop = build_workshop(settings, transport)
         judge = Judge(workshop.models, options.judge) if options.judge else None
         async with build_worker(client, settings, workshop):
-            yield Office(client, workshop, options, judge)
+            yield JobRunner(client, workshop, options, judge)
         await workshop.close()
