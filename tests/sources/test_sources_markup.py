@@ -108,6 +108,8 @@ def test_markdown_of_documentation_generators(folder: Path, source: str, text: s
         ('.. csv-table::\n   :header: Item, Size\n\n   Box, "4 m"', "Item: Box; Size: 4 m."),
         ("- one\n\n  more\n\n  - inner\n\n- two", "- one\n  more\n  - inner\n- two"),
         ("3. third\n4. fourth", "3. third\n4. fourth"),
+        (".. parsed-literal::\n\n   pip install x==\\ |release|\\ -1",
+         "```text\npip install x==release-1\n```"),
         (".. unknown:thing::\n   :opt: 1\n\n   Text stays.", "Text stays."),
     ],
 )  # fmt: skip
