@@ -90,8 +90,9 @@ _STRATEGY = re.compile(
 _LIGHT = """use make get find work happen know tell need want way thing kind type name number year
     date time example different difference main major important good well possible explain describe
     people person place give take go come do have be say see show mean call include provide
-    recommend"""
+    recommend set put let try"""
 _LIGHT_WEIGHT = 0.35
+_PARTICLES = frozenset(["back", "down", "in", "off", "on", "out", "over", "up"])
 _CONTEXT, _MOST_CONTEXT = 0.25, 0.5
 """What a term around the question counts, and all of them together against its own."""
 
@@ -196,7 +197,10 @@ class Question:
         return {
             one + other: (one, other)
             for one, other in pairwise(words(f"{self.text} {self.context}"))
-            if one.isalpha() and other.isalpha() and is_word(one + other, self._language)
+            if one.isalpha()
+            and one not in STOP_WORDS[self._language]
+            and (other in _PARTICLES or other not in STOP_WORDS[self._language])
+            and is_word(one + other, self._language)
         }
 
     @cached_property
@@ -210,7 +214,7 @@ class Question:
     @property
     def is_open(self) -> bool:
         """Whether many passages of many documents serve it together, as for a strategy."""
-        asks_much = self.wants is Wants.ANYTHING and len(self.terms) >= _MANY_TERMS
+        asks_much = self.wants is Wants.ANYTHING and len(self._weighed(self.text)) >= _MANY_TERMS
         return self.is_broad or self.kind in _OPEN_KINDS or asks_much
 
     @property

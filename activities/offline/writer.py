@@ -24,6 +24,7 @@ _SENTENCE_WORDS = 45
 _WORTH = 0.6
 """The share of the best claim's relevance from which on a claim may stand in the summary."""
 _SHORT = 10
+_FEWEST = 5
 _CODE_LINES = 10
 _ANSWERED = frozenset({"answered", "contested", "found", "partial"})
 _ABSENT = frozenset({"absent", "no_results"})
@@ -96,7 +97,8 @@ class _Writer:
         room = SUMMARY_WORDS
         for title, claim, sentence in leads:
             size = len(sentence.split())
-            if size > room and lines:
+            reads_alone = _FEWEST <= size <= room and not sentence.endswith(":")
+            if lines and not reads_alone:
                 continue
             room -= size
             label = f"**{bare(title)}:** " if title else ""
