@@ -129,8 +129,8 @@ def _code_unit(lines: list[_Line]) -> Iterator[Unit]:
     filled = [line for line in lines if line.text.strip()]
     if any(character.isalnum() for line in filled for character in line.text):
         first, last = filled[0], filled[-1]
-        indent = len(first.text) - len(first.text.lstrip(" "))
-        yield Unit(first.start + indent, last.start + len(last.text.rstrip(" ")), "code")
+        indent = len(first.text) - len(first.text.lstrip())
+        yield Unit(first.start + indent, last.start + len(last.text.rstrip()), "code")
 
 
 def _groups(lines: list[_Line], width: int) -> Iterator[list[_Line]]:
