@@ -24,7 +24,7 @@ from workflows.settings import Settings
 READABLE = frozenset(
     {".csv", ".docm", ".docx", ".eml", ".htm", ".html", ".json", ".jsonl", ".log", ".markdown"}
     | {".md", ".mdown", ".mkd", ".ndjson", ".pdf", ".pptm", ".pptx", ".rest", ".rst", ".tab"}
-    | {".text", ".tsv", ".txt", ".xhtml", ".xlsm", ".xlsx"}
+    | {".mbox", ".text", ".tsv", ".txt", ".xhtml", ".xlsm", ".xlsx"}
 )
 # The embedded server's file, the store and the indexes of a small job take a few megabytes.
 MIN_FREE_BYTES = 50_000_000
