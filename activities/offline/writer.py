@@ -7,6 +7,7 @@ found. Sent back by the gate, it leaves out what the gate names.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -88,11 +89,11 @@ class _Writer:
         leads: list[tuple[str, _Claim, str]] = []
         for facet in self._facets:
             own = self._of(facet)
-            question = Question(str(facet["question"]))
+            key = _KeySentence(Question(str(facet["question"])), self._claims)
             several = len(self._facets) > 1
             worth = [claim for claim in own if claim.relevance >= _WORTH]
             for claim in worth[: 1 if several else 8]:
-                leads.append((str(facet["title"]) if several else "", claim, _key(claim, question)))
+                leads.append((str(facet["title"]) if several else "", claim, key.of(claim)))
         lines: list[str] = []
         room = SUMMARY_WORDS
         for title, claim, sentence in leads:
@@ -154,21 +155,33 @@ def _read_claim(claim: JsonObject, order: int) -> _Claim:
     )
 
 
-def _key(claim: _Claim, question: Question) -> str:
-    """The sentence of a claim that says most on a question, with the next where it is short."""
-    given = [s for part in claim.parts if "\n" not in part for s in sentences(part)] or [claim.text]
+class _KeySentence:
+    """Finds the sentence of a claim that says most on a question; rare terms count for more."""
 
-    def worth(sentence: str) -> tuple[bool, float]:
-        held = question.terms_of(sentence)
-        covered = sum(weight for own, weight in question.terms.items() if own in held)
+    def __init__(self, question: Question, claims: Sequence[_Claim]) -> None:
+        self._question = question
+        held = [question.terms_of(claim.text) for claim in claims]
+        self._weights = {
+            own: weight * math.log(1 + len(held) / (1 + sum(own in terms for terms in held)))
+            for own, weight in question.terms.items()
+        }
+        self._answer = max(self._weights.values(), default=1.0)
+
+    def of(self, claim: _Claim) -> str:
+        """The sentence, with the next one where it is short."""
+        prose = [part for part in claim.parts if "\n" not in part]
+        given = [s for part in prose for s in sentences(part)] or [claim.text]
+        best = max(range(len(given)), key=lambda i: (self._worth(given[i]), -i))
+        sentence = given[best]
+        if (len(sentence.split()) < _SHORT or sentence.endswith(":")) and best + 1 < len(given):
+            sentence = f"{sentence} {given[best + 1]}"
+        return sentence
+
+    def _worth(self, sentence: str) -> tuple[bool, float]:
+        held = self._question.terms_of(sentence)
+        covered = sum(weight for own, weight in self._weights.items() if own in held)
         reads_well = len(sentence.split()) <= _SENTENCE_WORDS and not sentence.endswith((":", "?"))
-        return reads_well, covered + holds_answer(sentence, question)
-
-    best = max(range(len(given)), key=lambda i: (worth(given[i]), -i))
-    sentence = given[best]
-    if (len(sentence.split()) < _SHORT or sentence.endswith(":")) and best + 1 < len(given):
-        sentence = f"{sentence} {given[best + 1]}"
-    return sentence
+        return reads_well, covered + self._answer * holds_answer(sentence, self._question)
 
 
 def _shortfall(facet: JsonObject) -> str:
