@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from console.commands import app
-from console.faults import leave
+from console.cli.app import app
+from console.errors import leave
 
 if __name__ == "__main__":
     try:

@@ -48,13 +48,13 @@ from activities.telemetry import Counting, jobs_counted
 from activities.verifying import Verifying
 from activities.workshop import Workshop
 from activities.writing import Writing
-from console.attributes import FRESH_SECONDS, register
-from console.census import census
-from console.confidential import keyring
-from console.connection import connect
-from console.faults import leave
-from console.health import answering
-from console.logs import keep_log
+from console.errors import leave
+from console.runtime.codec import keyring
+from console.runtime.connection import connect
+from console.runtime.health import answering
+from console.runtime.job_counts import census
+from console.runtime.logs import keep_log
+from console.runtime.search_attributes import FRESH_SECONDS, register
 from workflows.contracts import TASK_QUEUE
 from workflows.coordinator import ResearchWorkflow
 from workflows.policies import STICKY, SUBAGENT_QUEUE

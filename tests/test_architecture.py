@@ -11,7 +11,7 @@ import pytest
 
 from activities.roles import ROLES
 from activities.sources.formats.parsing import SUFFIXES
-from console.checks import READABLE
+from console.client.validation import READABLE
 
 ROOT = Path(__file__).parent.parent
 SUBAGENTS = {"planning", "researching", "verifying", "writing", "evaluating"}

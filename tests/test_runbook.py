@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 import typer.main
 
-from console.commands import app
-from console.embedded import binary
-from console.restarts import changes_from
+from console.cli.app import app
+from console.cli.restart import changes_from
+from console.devserver.server import binary
 from tests.job.conftest import (
     NO_GAPS,
     PASSENGERS,

@@ -17,7 +17,7 @@ from temporalio.client import Client, WorkflowHandle
 
 from benchmarks.engines.engine import Traces
 from benchmarks.engines.processes import Process, folder_bytes, until
-from console import ports
+from console.devserver import ports
 
 T = TypeVar("T")
 _LIMIT = 300.0

@@ -11,10 +11,10 @@ from temporalio.client import Client, WorkflowHandle
 from benchmarks.engines import stub, topology
 from benchmarks.engines.on_temporal import OnTemporal
 from benchmarks.engines.processes import Process, python
-from console import embedded
-from console.attributes import FRESH_SECONDS, register
-from console.connection import connect
-from console.workers import environment
+from console.devserver import server
+from console.devserver.worker_process import environment
+from console.runtime.connection import connect
+from console.runtime.search_attributes import FRESH_SECONDS, register
 from workflows.contracts import TASK_QUEUE, ResearchRequest
 from workflows.coordinator import ResearchWorkflow
 from workflows.policies import WORKFLOW_TASK
@@ -35,7 +35,7 @@ class Ours(OnTemporal):
         return Settings.read({"RESEARCH_HOME": str(self._kept)})
 
     def _serving(self, port: int, web: int) -> list[str]:
-        order = embedded._order(self._kept, embedded.binary(), port, web)
+        order = server.build_order(self._kept, server.binary(), port, web)
         return [str(word) for word in order["command"]]
 
     def _working(self) -> Process:

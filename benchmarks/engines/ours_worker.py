@@ -13,7 +13,7 @@ from pathlib import Path
 import worker
 from benchmarks.engines.stub import Stub
 from benchmarks.engines.topology import TurnLog
-from console.faults import leave
+from console.errors import leave
 
 if __name__ == "__main__":
     stub = Stub(TurnLog(Path(sys.argv[1])))

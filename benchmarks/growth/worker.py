@@ -10,7 +10,7 @@ import functools
 
 import worker
 from benchmarks.growth.library import Library
-from console.faults import leave
+from console.errors import leave
 
 if __name__ == "__main__":
     worker.build_workshop = functools.partial(worker.build_workshop, transport=Library())

@@ -23,7 +23,7 @@ from pathlib import Path
 import worker
 from benchmarks.engines.stub import Stub
 from benchmarks.engines.topology import TurnLog
-from console.faults import leave
+from console.errors import leave
 
 Own = dict[tuple[str, str], float]
 """Seconds in a function itself, by its file and its name."""

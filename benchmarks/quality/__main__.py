@@ -40,7 +40,7 @@ from benchmarks.quality.rubric import judge_of
 from benchmarks.quality.running import run
 from benchmarks.quality.sets import Absent, Options, data_folder, registry
 from benchmarks.quality.tables import side_by_side, table
-from console.faults import leave
+from console.errors import leave
 
 LATEST = "latest"
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from html import escape
 
-from console.report.backing import Backing, Entry
-from console.report.markup import details, fold, link, tag
+from console.report.html import details, fold, link, tag
+from console.report.quote_links import Backing, Entry
 from workflows.results import ClaimOut, ResearchResult, SourceOut
 
 MOST_AROUND = 1_400_000

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from html import escape
 
-from console.report.backing import Backing
-from console.report.markup import capital, tag
-from console.report.prose import citation
+from console.report.html import capital, tag
+from console.report.markdown import citation
+from console.report.quote_links import Backing
 from workflows.evidence import Contradiction, Side
 from workflows.results import ResearchResult, SourceOut
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from console.report.markup import count, lasted, table, usd
+from console.report.html import count, lasted, table, usd
 from workflows.gaps import StopReason
 from workflows.models import PRICES_AS_OF, card
 from workflows.results import ResearchResult

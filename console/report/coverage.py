@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
-from console.report.markup import capital, count, details, link, table, tag, usd
+from console.report.html import capital, count, details, link, table, tag, usd
 from workflows.gaps import Gap
 from workflows.results import Coverage, ResearchResult
 

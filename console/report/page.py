@@ -13,15 +13,15 @@ from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 
-from console.report.backing import Backing
 from console.report.citations import sources
 from console.report.contradictions import contradictions
 from console.report.cost import cost
 from console.report.coverage import coverage, gaps
-from console.report.head import head
-from console.report.manuscript import Chapter, Manuscript, manuscript
-from console.report.markup import details, fold, tag
-from console.report.prose import Prose
+from console.report.header import head
+from console.report.html import details, fold, tag
+from console.report.markdown import Prose
+from console.report.quote_links import Backing
+from console.report.sections import Chapter, Manuscript, manuscript
 from console.report.timeline import timeline
 from workflows.results import DISAGREE, MISSING, SUMMARY, Coverage, ResearchResult
 

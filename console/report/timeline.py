@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from itertools import pairwise
 
-from console.report.markup import lasted
+from console.report.html import lasted
 from workflows.results import ResearchResult
 from workflows.timeline import Span
 

@@ -13,18 +13,18 @@ from pydantic import ValidationError
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from console import checks, jobs, runs
-from console.desk import new_id
-from console.faults import BadInputError, ConsoleError
-from console.jobs import Job, RefusedError
-from console.restarts import changes_from
+from console.cli.restart import changes_from
+from console.cli.run import new_id
+from console.client import jobs, runs, validation
+from console.client.jobs import Job, RefusedError
+from console.errors import BadInputError, ConsoleError
 from console.web import forms
+from console.web.auth import Keys
 from console.web.forms import Typed, in_words
-from console.web.guard import Keys
-from console.web.job import JobPage
-from console.web.pages import Pages
-from console.web.rooms import Notice, Rooms
-from console.web.standing import standing
+from console.web.job_page import JobPage
+from console.web.job_snapshot import standing
+from console.web.rendering import Pages
+from console.web.state import Notice, Rooms
 from workflows.commands import (
     AddFacet,
     AddNote,
@@ -151,11 +151,11 @@ class Actions:
         return await self._fork_page(request, Typed({"from": request.query_params.get("from", "")}))
 
     async def fork(self, request: Request) -> Response:
-        rooms, job_id = self._rooms, checks.job_id(request.path_params["job_id"])
+        rooms, job_id = self._rooms, validation.job_id(request.path_params["job_id"])
         typed = Typed(await forms.sent(request, self._keys))
         try:
             new = typed["id"].strip()
-            new = checks.job_id(new) if new else new_id(f"{job_id[:150]}-fork")
+            new = validation.job_id(new) if new else new_id(f"{job_id[:150]}-fork")
             wanted = [f"{key}={typed[key].strip()}" for key in SETTINGS if typed[key].strip()]
             _, origin, limit = await runs.fork_from(
                 rooms.client,
@@ -197,7 +197,7 @@ class Actions:
 
     async def _done(self, request: Request, do: Callable[[Job, Typed], Awaitable[str]]) -> Response:
         """Do it and show the job; or show the job with why not, and what was typed."""
-        job_id = checks.job_id(request.path_params["job_id"])
+        job_id = validation.job_id(request.path_params["job_id"])
         typed = Typed(await forms.sent(request, self._keys))
         try:
             if request.url.path.endswith("/restart"):

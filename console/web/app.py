@@ -15,16 +15,16 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 from temporalio.service import RPCError
 
-from console.faults import BadInputError, ConsoleError
-from console.jobs import NoJobError
+from console.client.jobs import NoJobError
+from console.errors import BadInputError, ConsoleError
 from console.web.actions import TOLD, Actions
+from console.web.auth import Guard, Keys
+from console.web.downloads import Papers
 from console.web.forms import in_words
-from console.web.front import Front
-from console.web.guard import Guard, Keys
-from console.web.job import JobPage
-from console.web.pages import HERE, Pages
-from console.web.papers import Papers
-from console.web.rooms import Rooms
+from console.web.home import Front
+from console.web.job_page import JobPage
+from console.web.rendering import HERE, Pages
+from console.web.state import Rooms
 
 _PALETTE = Path(__file__).parent.parent / "palette.css"
 # Guessing the token one by one is made slow; nobody who mistypes it notices.

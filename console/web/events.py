@@ -14,8 +14,8 @@ from collections.abc import AsyncIterator
 
 from starlette.responses import StreamingResponse
 
-from console.faults import ConsoleError
-from console.web.rooms import Rooms
+from console.errors import ConsoleError
+from console.web.state import Rooms
 
 MEDIA_TYPE = "text/event-stream"
 RETRY_MILLISECONDS = 2000

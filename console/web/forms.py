@@ -15,10 +15,10 @@ from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from console import checks, wishes
-from console.faults import BadInputError
-from console.web.guard import Keys
-from console.wishes import Wish
+from console.client import job_options, validation
+from console.client.job_options import Wish
+from console.errors import BadInputError
+from console.web.auth import Keys
 from workflows.plan import Facet, Plan, faults
 from workflows.settings import Settings
 
@@ -93,12 +93,12 @@ def asked(typed: Typed, settings: Settings) -> Wish | None:
     if "\0" in typed["corpus"]:
         typed.faults["corpus"] = "This is not a path."
         return None
-    found = {name: in_words(text) for name, text in wishes.faults(wish, settings).items()}
+    found = {name: in_words(text) for name, text in job_options.faults(wish, settings).items()}
     # What could not be read at all is said rather than what follows from its absence.
     typed.faults = found | typed.faults
     if name := typed["id"].strip():
         try:
-            checks.job_id(name)
+            validation.job_id(name)
         except BadInputError as error:
             typed.faults["id"] = str(error)
     return None if typed.faults else wish
@@ -107,8 +107,8 @@ def asked(typed: Typed, settings: Settings) -> Wish | None:
 def amounts(typed: Typed) -> tuple[float | None, int | None]:
     """A budget in dollars and tokens; what is empty is left as it is."""
     usd, tokens = _amount(typed, "budget_usd"), _whole(typed, "budget_tokens")
-    for name, check in (("budget_usd", lambda: checks.budget(usd)),
-                        ("budget_tokens", lambda: checks.tokens(tokens))):  # fmt: skip
+    for name, check in (("budget_usd", lambda: validation.budget(usd)),
+                        ("budget_tokens", lambda: validation.tokens(tokens))):  # fmt: skip
         try:
             check()
         except BadInputError as error:

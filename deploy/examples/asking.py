@@ -13,11 +13,11 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 from uuid import uuid4
 
+from console.connection import connect
+from console.faults import leave
 from temporalio.client import Client
 from temporalio.worker import Worker
 
-from console.connection import connect
-from console.faults import leave
 from workflows.settings import Settings
 
 TEAM = "newsroom"

@@ -13,10 +13,10 @@ import threading
 
 from rich.console import Console as Terminal
 
-from console import jobs
-from console.connection import connect
-from console.live_table import TableView
-from console.progress import Look, Progress
+from console.client import jobs
+from console.client.progress import Look, Progress
+from console.live.table import TableView
+from console.runtime.connection import connect
 from workflows.settings import Settings
 
 from .serving import Console

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from console import confidential
-from console.confidential import keyring
+from console.runtime import codec
+from console.runtime.codec import keyring
 from workflows.cipher import Keyring
 from workflows.settings import Settings
 
@@ -17,7 +17,7 @@ from workflows.settings import Settings
 def keys(tmp_path: Path) -> Path:
     """A keys file with one key."""
     file = tmp_path / "keys.json"
-    confidential.make(file)
+    codec.make(file)
     return file
 
 

@@ -11,11 +11,10 @@ from temporalio.api.failure.v1 import Failure
 from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.exceptions import ApplicationError
 
-from console import confidential
-from console.confidential import ENCODING, KEY_ID, Codec, keyring, main
-from console.connection import data_converter
-from console.faults import BadInputError, ConsoleError
-from console.payloads import THRESHOLD
+from console.errors import BadInputError, ConsoleError
+from console.runtime.codec import ENCODING, KEY_ID, Codec, keyring, main
+from console.runtime.connection import data_converter
+from console.runtime.external_storage import THRESHOLD
 from tests.confidential.conftest import ring_of, without
 from workflows.settings import Settings
 
@@ -86,9 +85,9 @@ async def test_what_was_written_before_there_were_keys_is_read(tmp_path: Path, k
 async def test_rotation_opens_the_old_and_seals_with_the_new(tmp_path: Path, keys: Path) -> None:
     first = ring_of(keys).current
     old = await Codec(ring_of(keys)).encode([Payload(data=b"old")])
-    second = confidential.add(keys)
+    second = add(keys)
     assert ring_of(keys).current == first, "added, not used: others may not have it yet"
-    confidential.use(keys, second)
+    use(keys, second)
 
     codec = Codec(ring_of(keys))
     [new] = await codec.encode([Payload(data=b"new")])
@@ -106,7 +105,7 @@ def test_no_settings_no_keys(tmp_path: Path) -> None:
 
 
 def test_a_keys_file_that_is_not_there_names_the_remedy(tmp_path: Path) -> None:
-    with pytest.raises(BadInputError, match=r"nowhere.json.*RESEARCH_KEYS.*console.confidential"):
+    with pytest.raises(BadInputError, match=r"nowhere.json.*RESEARCH_KEYS.*console.runtime.codec"):
         keyring(settings(tmp_path, tmp_path / "nowhere.json"))
     (tmp_path / "wrong.json").write_text("{}")
     with pytest.raises(BadInputError, match=r"RESEARCH_KEYS: .*wrong.json is no keys file"):

@@ -19,11 +19,11 @@ import pytest
 from google.protobuf import json_format
 from temporalio.api.common.v1 import Payloads
 
-from console.codec_server import CodecServer, main
-from console.connection import connect, data_converter
-from console.embedded import binary, server
-from console.faults import BadInputError
-from console.payloads import THRESHOLD
+from console.devserver.server import binary, run_dev_server
+from console.errors import BadInputError
+from console.runtime.codec_server import CodecServer, main
+from console.runtime.connection import connect, data_converter
+from console.runtime.external_storage import THRESHOLD
 from tests.confidential.conftest import ring_of, without
 from workflows.settings import Settings
 
@@ -163,10 +163,10 @@ def test_the_temporal_cli_shows_a_job_through_it(settings: Settings, tmp_path: P
             "Nobody", WORDS + "." * THRESHOLD, id="job", task_queue="none", static_summary=WORDS
         )
 
-    with server(tmp_path / "server") as temporal:
+    with run_dev_server(tmp_path / "server") as temporal:
         asyncio.run(start(temporal.address))
         codec = subprocess.Popen(
-            [sys.executable, "-m", "console.codec_server", "--port", "0"],
+            [sys.executable, "-m", "console.runtime.codec_server", "--port", "0"],
             cwd=ROOT,
             env=env,
             stdout=subprocess.PIPE,

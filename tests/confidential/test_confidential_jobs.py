@@ -21,15 +21,15 @@ from temporalio.api.workflowservice.v1 import (
 from temporalio.client import Client
 from temporalio.exceptions import ApplicationError
 
-import console.payloads
+import console.runtime.external_storage
 from activities.store import Store
-from console import confidential
-from console.confidential import ENCODING, Codec
-from console.connection import connect
-from console.embedded import server
-from console.faults import ConsoleError
-from console.payloads import claim_of
-from console.store import Checkpoints
+from console.client.checkpoints import Checkpoints
+from console.devserver.server import run_dev_server
+from console.errors import ConsoleError
+from console.runtime import codec
+from console.runtime.codec import ENCODING, Codec
+from console.runtime.connection import connect
+from console.runtime.external_storage import claim_of
 from tests.confidential.conftest import ring_of, without
 from tests.confidential.jobs import BONDS, QUESTION, SECRETS, TOLD, corpus, work
 from tests.console.conftest import call
@@ -78,9 +78,9 @@ def worked(folder: Path, keys: Path | None) -> Iterator[Done]:
     documents = corpus(folder / "documents")
     env = {"RESEARCH_HOME": str(folder / "home")}
     settings = Settings.read(env | ({"RESEARCH_KEYS": str(keys)} if keys else {}))
-    with server(folder / "server") as running, pytest.MonkeyPatch.context() as patch:
+    with run_dev_server(folder / "server") as running, pytest.MonkeyPatch.context() as patch:
         # So low that this small job's payloads go to the store as well as to the server.
-        patch.setattr(console.payloads, "THRESHOLD", 4000)
+        patch.setattr(console.runtime.external_storage, "THRESHOLD", 4000)
 
         async def go() -> tuple[str, ResearchResult, dict[str, Any]]:
             return await work(Office(await connect(settings, running.address), settings, documents))
@@ -91,7 +91,7 @@ def worked(folder: Path, keys: Path | None) -> Iterator[Done]:
 @pytest.fixture(scope="module")
 def done(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Done]:
     folder = tmp_path_factory.mktemp("sealed")
-    confidential.make(folder / "keys.json")
+    codec.make(folder / "keys.json")
     yield from worked(folder, folder / "keys.json")
 
 
@@ -227,7 +227,7 @@ async def test_a_worker_without_the_key_says_so_and_one_with_a_new_key_too_goes_
     done: Done, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     keys = tmp_path / "keys.json"
-    confidential.make(keys)
+    codec.make(keys)
     first = ring_of(keys).current
     settings = Settings.read({"RESEARCH_HOME": str(tmp_path / "home"), "RESEARCH_KEYS": str(keys)})
     folder = Path(done.settings.state_dir).parent / "documents"
@@ -244,7 +244,7 @@ async def test_a_worker_without_the_key_says_so_and_one_with_a_new_key_too_goes_
     assert "RESEARCH_KEYS" in caplog.text
     assert wire.requests == []
 
-    confidential.use(keys, confidential.add(keys))
+    codec.use(keys, codec.add(keys))
     rotated = Office(await connect(settings, done.address), settings, folder)
     async with rotated.working(wire):
         result = await rotated.client.get_workflow_handle_for(

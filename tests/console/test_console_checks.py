@@ -10,9 +10,9 @@ from typing import NamedTuple
 import pytest
 from typer.testing import CliRunner
 
-from console import checks, wishes
-from console.commands import app
-from console.faults import BadInputError, ExitCode
+from console.cli.app import app
+from console.client import job_options, validation
+from console.errors import BadInputError, ExitCode
 from workflows.budget import Budget
 from workflows.contracts import MAX_QUESTION_WORDS, Approval, Web
 from workflows.models import DEFAULT_CLAUDE, MEDIUM, MIXED, OFFLINE
@@ -151,10 +151,10 @@ def test_a_list_of_an_unknown_status_is_refused(place: Path) -> None:
 
 
 def test_good_input_becomes_a_request_with_an_absolute_folder(place: Path) -> None:
-    wish = wishes.Wish(
+    wish = job_options.Wish(
         " why? ok ", Path("docs"), "Deep", max_passes=0, max_facets=3, budget_usd=1.5
     )
-    request = wishes.request(wish, Settings.read({}))
+    request = job_options.request(wish, Settings.read({}))
 
     assert request.question == "why? ok"
     assert request.corpus == str(place / "docs")
@@ -168,54 +168,60 @@ KEY = {"ANTHROPIC_API_KEY": "k"}
 
 def test_a_key_brings_claude_the_web_and_a_limit() -> None:
     for effort, usd in {"quick": 2, "standard": 10, "deep": 40}.items():
-        request = wishes.request(wishes.Wish("q", effort=effort), Settings.read(KEY))
+        request = job_options.request(job_options.Wish("q", effort=effort), Settings.read(KEY))
         assert (request.model, request.web, request.corpus) == (MIXED, Web(), None)
         assert request.budget == Budget(usd=usd)
-    assert wishes.spending(request, by_default=True) == (
+    assert job_options.spending(request, by_default=True) == (
         "Spends at most $40.00 (the limit of deep effort): --budget-usd changes it."
     )
-    request = wishes.request(wishes.Wish("q", budget_usd=3, budget_tokens=9), Settings.read(KEY))
+    request = job_options.request(
+        job_options.Wish("q", budget_usd=3, budget_tokens=9), Settings.read(KEY)
+    )
     assert request.budget == Budget(usd=3, tokens=9)
-    assert wishes.spending(request, by_default=False) == "Spends at most $3.00."
+    assert job_options.spending(request, by_default=False) == "Spends at most $3.00."
 
 
 def test_the_web_is_bounded_or_off(place: Path) -> None:
-    asked = wishes.Wish("q", allow_domains=("Example.org", "b.org/c"), code=True, economy=True)
-    request = wishes.request(asked, Settings.read(KEY))
+    asked = job_options.Wish("q", allow_domains=("Example.org", "b.org/c"), code=True, economy=True)
+    request = job_options.request(asked, Settings.read(KEY))
     assert request.web == Web(allowed_domains=("example.org", "b.org/c"))
     assert (request.code, request.economy) == (True, True)
     with pytest.raises(BadInputError, match="without https://"):
-        wishes.request(wishes.Wish("q", block_domains=("https://a.org",)), Settings.read(KEY))
+        job_options.request(
+            job_options.Wish("q", block_domains=("https://a.org",)), Settings.read(KEY)
+        )
     with pytest.raises(BadInputError, match="--corpus DIR, or let it search the web with --web"):
-        wishes.request(wishes.Wish("q", web=False), Settings.read(KEY))
-    offline = wishes.request(wishes.Wish("q", Path("docs"), model=OFFLINE), Settings.read(KEY))
+        job_options.request(job_options.Wish("q", web=False), Settings.read(KEY))
+    offline = job_options.request(
+        job_options.Wish("q", Path("docs"), model=OFFLINE), Settings.read(KEY)
+    )
     assert (offline.web, offline.budget) == (None, Budget())
 
 
 def test_the_web_is_left_off_where_the_model_or_the_cloud_has_none(place: Path) -> None:
     own = Settings.read({"ANTHROPIC_BASE_URL": "http://localhost:1"})
-    assert wishes.request(wishes.Wish("q", Path("docs"), model="mine"), own).web is None
+    assert job_options.request(job_options.Wish("q", Path("docs"), model="mine"), own).web is None
     cloud = Settings.read({"RESEARCH_PROVIDER": "bedrock"})
-    assert wishes.request(wishes.Wish("q", Path("docs")), cloud).web is None
-    assert wishes.request(wishes.Wish("q", web=True), cloud).web == Web()
+    assert job_options.request(job_options.Wish("q", Path("docs")), cloud).web is None
+    assert job_options.request(job_options.Wish("q", web=True), cloud).web == Web()
 
 
 @pytest.mark.parametrize(
     ("text", "seconds"), [("2h", 7200), ("30m", 1800), ("90s", 90), ("1h30m", 5400), ("1d", 86400)]
 )
 def test_a_time_is_read(text: str, seconds: float) -> None:
-    assert wishes.approval(True, text, None) == Approval(seconds=seconds)
-    assert wishes.approval(False, None, "Reject") == Approval(default="reject")
-    assert wishes.approval(False, None, None) is None
+    assert job_options.approval(True, text, None) == Approval(seconds=seconds)
+    assert job_options.approval(False, None, "Reject") == Approval(default="reject")
+    assert job_options.approval(False, None, None) is None
 
 
 def test_settings_for_single_roles_go_into_the_request() -> None:
     env = {**KEY, "RESEARCH_MODEL_WRITER": MEDIUM, "RESEARCH_EFFORT_PLANNER": "max"}
-    request = wishes.request(wishes.Wish("q"), Settings.read(env))
+    request = job_options.request(job_options.Wish("q"), Settings.read(env))
     assert (request.models, request.efforts) == ({"writer": MEDIUM}, {"planner": "max"})
     odd = Settings.read({**KEY, "RESEARCH_MODEL_WRITER": "gpt-9"})
     with pytest.raises(BadInputError, match="'gpt-9' is not known"):
-        wishes.request(wishes.Wish("q"), odd)
+        job_options.request(job_options.Wish("q"), odd)
 
 
 @pytest.mark.parametrize(
@@ -237,17 +243,17 @@ def test_a_setting_for_no_role_is_refused(
 
 
 def test_the_longest_question_is_taken() -> None:
-    assert checks.question("word " * MAX_QUESTION_WORDS)
+    assert validation.question("word " * MAX_QUESTION_WORDS)
 
 
 def test_any_model_is_taken_where_an_endpoint_is_set() -> None:
     settings = Settings.read({"ANTHROPIC_BASE_URL": "http://localhost:1"})
-    assert checks.model("my-own-model", settings) == "my-own-model"
-    assert checks.model(None, settings) == DEFAULT_CLAUDE
+    assert validation.model("my-own-model", settings) == "my-own-model"
+    assert validation.model(None, settings) == DEFAULT_CLAUDE
 
 
 def test_hidden_folders_are_no_documents(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     (tmp_path / ".git" / "notes.md").write_text("x")
     with pytest.raises(BadInputError):
-        checks.corpus(tmp_path)
+        validation.corpus(tmp_path)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from console.embedded import Server
+from console.devserver.server import DevServer
 
 from .conftest import ROOT, Place, call, eventually, processes
 
@@ -18,7 +18,7 @@ GOOD = ("--corpus", "docs")
 COMMANDS = ("run", "start", "watch", "status", "plan", "result", "list", "roles", "approve",
             "steer", "pause", "resume", "finish", "cancel", "checkpoints", "restart",
             "fork", "gaps", "serve", "schedule")  # fmt: skip
-Served = tuple[Place, Server]
+Served = tuple[Place, DevServer]
 
 
 def wait_for(process: subprocess.Popen[str], words: str) -> str:
@@ -161,8 +161,8 @@ def test_a_configured_server_is_used_and_its_missing_worker_noticed(
 ) -> None:
     _, server = served
     monkeypatch.setenv("TEMPORAL_ADDRESS", server.address)
-    monkeypatch.setattr("console.jobs.TASK_QUEUE", "elsewhere")
-    monkeypatch.setattr("console.runs.TASK_QUEUE", "elsewhere")
+    monkeypatch.setattr("console.client.jobs.TASK_QUEUE", "elsewhere")
+    monkeypatch.setattr("console.client.runs.TASK_QUEUE", "elsewhere")
     code, said, _ = call("start", "away", *GOOD, "--id", "away")
     assert code == 0
     assert "No worker is there yet" in said

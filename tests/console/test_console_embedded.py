@@ -14,16 +14,16 @@ from pathlib import Path
 
 import pytest
 
-from console import embedded
-from console.faults import ConsoleError
+from console.devserver import server
+from console.errors import ConsoleError
 
 from .conftest import ROOT, eventually, processes
 
 USER = """
 import sys
 from pathlib import Path
-from console.embedded import server
-with server(Path(sys.argv[1])) as running:
+from console.devserver.server import run_dev_server
+with run_dev_server(Path(sys.argv[1])) as running:
     print(running.address, running.fresh, flush=True)
     sys.stdin.read()
 """
@@ -73,7 +73,7 @@ def test_a_server_starts_answers_and_is_gone_afterwards(place: Path) -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    with embedded.server(place, port) as running:
+    with server.run_dev_server(place, port) as running:
         assert answers(running.address)
         assert running.address == f"127.0.0.1:{port}"
         assert running.fresh
@@ -93,12 +93,12 @@ def test_the_address_is_told_before_the_server_answers_and_told_anew_where_the_p
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         chosen = iter([(port, port + 1)])
-        choose = embedded._chosen
-        monkeypatch.setattr(embedded, "_chosen", lambda given: next(chosen, None) or choose(given))
-        with embedded.server(place, expected=expected) as running:
+        choose = server._chosen
+        monkeypatch.setattr(server, "_chosen", lambda given: next(chosen, None) or choose(given))
+        with server.run_dev_server(place, expected=expected) as running:
             assert [address for address, _ in told] == [f"127.0.0.1:{port}", running.address]
             assert told[-1] == (running.address, False)
-            with embedded.server(place, expected=expected) as joined:
+            with server.run_dev_server(place, expected=expected) as joined:
                 assert told[2:] == [(joined.address, True)]
                 assert joined.address == running.address
 
@@ -148,7 +148,7 @@ def test_a_server_that_is_killed_under_its_users_comes_back(place: Path) -> None
 def test_a_server_that_cannot_start_shows_the_end_of_its_log(place: Path) -> None:
     (place / "temporal.sqlite").mkdir(parents=True)
     refused = pytest.raises(ConsoleError, match="did not start; its log")
-    with refused as raised, embedded.server(place):
+    with refused as raised, server.run_dev_server(place):
         pass
     assert "temporal.log" in str(raised.value)
     assert "to begin anew" in str(raised.value)

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from console import live_words as words
-from console.live import summary, view
-from console.live_lines import LinesView
-from console.live_table import TableView, picture
-from console.progress import Progress, needs
-from console.waiting import Waiting, about, by_facet, named
+from console.client.pending import Waiting, about, by_facet, named
+from console.client.progress import Progress, needs
+from console.live import format as words
+from console.live.lines import LinesView
+from console.live.table import TableView, picture
+from console.live.view import summary, view
 from workflows.contracts import FacetStatus, Phase, Status
 from workflows.gaps import Gap, GapStatus
 

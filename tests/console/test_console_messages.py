@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from console.embedded import Server
-from console.messages import facet_from
+from console.cli.control import facet_from
+from console.devserver.server import DevServer
 from workflows.commands import AddFacet, SetBudget, Steer
 from workflows.plan import Plan
 
 from .conftest import Place, call, eventually
 from .test_console_commands import GOOD, wait_for
 
-Served = tuple[Place, Server]
+Served = tuple[Place, DevServer]
 
 
 @pytest.fixture
@@ -161,8 +161,8 @@ def test_a_facet_is_made_of_a_title_and_a_question() -> None:
 def test_a_configured_server_without_a_worker_is_not_waited_for_forever(
     configured: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("console.runs.TASK_QUEUE", "deserted")
-    monkeypatch.setattr("console.session._HEARING_SECONDS", 0.5)
+    monkeypatch.setattr("console.client.runs.TASK_QUEUE", "deserted")
+    monkeypatch.setattr("console.client.session._HEARING_SECONDS", 0.5)
     started("alone")
     for command in (("pause",), ("finish",), ("steer", "--budget-usd", "3"), ("cancel",)):
         code, _, complained = call(command[0], "alone", *command[1:])

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from console.faults import ConsoleError
-from console.outputs import write
+from console.errors import ConsoleError
 from console.report import page
-from console.report.backing import Backing
-from console.report.markup import lasted, usd
-from console.report.prose import Prose
+from console.report.files import write
+from console.report.html import lasted, usd
+from console.report.markdown import Prose
+from console.report.quote_links import Backing
 from console.report.timeline import Axis
 from workflows.contracts import ResearchResult
 from workflows.timeline import Span

@@ -9,8 +9,8 @@ import pytest
 from temporalio.api.common.v1 import Payload
 from temporalio.converter import StorageDriverRetrieveContext, StorageDriverStoreContext
 
-from console.connection import data_converter
-from console.payloads import THRESHOLD, StoreDriver
+from console.runtime.connection import data_converter
+from console.runtime.external_storage import THRESHOLD, StoreDriver
 from workflows.settings import Settings
 
 PUT, GET = StorageDriverStoreContext(), StorageDriverRetrieveContext()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from console import embedded, ports
+from console.devserver import ports, server
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def test_a_port_taken_in_the_last_moment_is_given_up_for_another(
     choices = [[stranger, *ports.choose(1)], ports.choose(2)]
     last = choices[-1][0]
     monkeypatch.setattr(ports, "choose", lambda _: choices.pop(0))
-    with embedded.server(tmp_path) as running:
+    with server.run_dev_server(tmp_path) as running:
         assert running.address == f"{ports.HOST}:{last}"
         assert ports.speaks_http2(last)
     assert not choices

@@ -8,26 +8,26 @@ from datetime import UTC, datetime
 
 import pytest
 
-from console import jobs
-from console.connection import connect
-from console.embedded import Server
-from console.progress import Look, Progress, progress
+from console.client import jobs
+from console.client.progress import Look, Progress, progress
+from console.devserver.server import DevServer
+from console.runtime.connection import connect
 from workflows.contracts import Phase
 from workflows.settings import Settings
 
 from .conftest import Place, call, eventually
 from .test_console_commands import GOOD
 
-Served = tuple[Place, Server]
+Served = tuple[Place, DevServer]
 
 
 @pytest.fixture
-def configured(served: Served, monkeypatch: pytest.MonkeyPatch) -> Server:
+def configured(served: Served, monkeypatch: pytest.MonkeyPatch) -> DevServer:
     monkeypatch.setenv("TEMPORAL_ADDRESS", served[1].address)
     return served[1]
 
 
-def looked(server: Server, job_id: str) -> Progress:
+def looked(server: DevServer, job_id: str) -> Progress:
     async def look() -> Progress:
         client = await connect(Settings.read({}), server.address)
         job, _ = await jobs.find(client, job_id)
@@ -36,7 +36,7 @@ def looked(server: Server, job_id: str) -> Progress:
     return asyncio.run(look())
 
 
-def test_a_subagent_that_is_tried_again_is_named_with_its_failure(configured: Server) -> None:
+def test_a_subagent_that_is_tried_again_is_named_with_its_failure(configured: DevServer) -> None:
     call("start", "a struggle", *GOOD, "--id", "hard")
 
     def failed() -> bool:
@@ -60,13 +60,13 @@ def test_a_subagent_that_is_tried_again_is_named_with_its_failure(configured: Se
     assert call("cancel", "hard")[0] == 0
 
 
-def test_a_pass_that_works_is_the_phase(configured: Server) -> None:
+def test_a_pass_that_works_is_the_phase(configured: DevServer) -> None:
     call("start", "hold in a pass", *GOOD, "--id", "passing")
     assert eventually(lambda: looked(configured, "passing").status.phase is Phase.REFINING)
     assert call("cancel", "passing")[0] == 0
 
 
-def test_looking_costs_two_calls_a_second(configured: Server) -> None:
+def test_looking_costs_two_calls_a_second(configured: DevServer) -> None:
     call("start", "hold on", *GOOD, "--id", "seen")
 
     async def look() -> list[float]:

@@ -11,17 +11,17 @@ from typing import Any
 import pytest
 from temporalio.client import Client, WorkflowExecutionStatus
 
-from console import jobs, runs
-from console.connection import connect
-from console.embedded import Server
-from console.store import Checkpoints
+from console.client import jobs, runs
+from console.client.checkpoints import Checkpoints
+from console.devserver.server import DevServer
+from console.runtime.connection import connect
 from workflows.contracts import ResearchRequest, ResearchState
 from workflows.settings import Settings
 
 from .conftest import Place, call, eventually
 from .test_console_commands import GOOD
 
-Served = tuple[Place, Server]
+Served = tuple[Place, DevServer]
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def configured(served: Served, monkeypatch: pytest.MonkeyPatch) -> Iterator[Plac
     (place.state / "go").unlink(missing_ok=True)
 
 
-def at(server: Server, place: Place, do: Callable[[Client], Awaitable[Any]]) -> Any:
+def at(server: DevServer, place: Place, do: Callable[[Client], Awaitable[Any]]) -> Any:
     async def go() -> Any:
         settings = Settings.read({"RESEARCH_HOME": str(place.state)})
         return await do(await connect(settings, server.address))
@@ -189,7 +189,7 @@ def test_a_job_without_a_checkpoint_begins_with_what_it_was_given(
 ) -> None:
     _, server = served
     with monkeypatch.context() as patch:
-        patch.setattr("console.runs.TASK_QUEUE", "deserted")
+        patch.setattr("console.client.runs.TASK_QUEUE", "deserted")
         assert call("start", "early", *GOOD, "--id", "early", "--max-passes", "7")[0] == 0
     code, _, complained = call("fork", "early")
     assert (code, "has no checkpoint yet" in complained) == (2, True)
@@ -269,7 +269,7 @@ def test_a_restarted_run_that_fails_at_once_is_taken_up_where_it_began(
     """Not where an older run of the job had got to: it was told to go back."""
     _, server = served
     failed("back")
-    monkeypatch.setattr("console.runs.TASK_QUEUE", "deserted")
+    monkeypatch.setattr("console.client.runs.TASK_QUEUE", "deserted")
     assert call("restart", "back")[0] == 0
 
     async def origin(client: Client) -> runs.Origin:

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from console.embedded import Server
-from console.telemetry import metrics_url
+from console.devserver.server import DevServer
+from console.runtime.telemetry import metrics_url
 from workflows.settings import Settings
 
 from .conftest import ROOT, Place
@@ -21,8 +21,8 @@ from .conftest import ROOT, Place
 # The core sends its metrics once a second.
 TRACED = """
 import asyncio, os
-from console.connection import connect
-from console.faults import leave
+from console.runtime.connection import connect
+from console.errors import leave
 from workflows.settings import Settings
 
 async def main():
@@ -66,7 +66,7 @@ def collector() -> Iterator[Collector]:
 
 
 def test_a_started_job_is_traced_and_measured(
-    running: tuple[Place, Server], collector: Collector
+    running: tuple[Place, DevServer], collector: Collector
 ) -> None:
     place, server = running
     env = place.env() | {
@@ -99,7 +99,7 @@ def test_metrics_go_where_the_environment_says(env: dict[str, str], url: str | N
 def test_without_a_collector_nothing_is_loaded(tmp_path: Path) -> None:
     assert not Settings.read({}).telemetry
     told = subprocess.run(
-        [sys.executable, "-c", "import sys, console.connection; print(*sys.modules)"],
+        [sys.executable, "-c", "import sys, console.runtime.connection; print(*sys.modules)"],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from console.faults import ConsoleError
-from console.workers import Worker, environment
+from console.devserver.worker_process import Worker, environment
+from console.errors import ConsoleError
 from workflows.settings import Settings
 
 from .conftest import eventually, processes
@@ -59,7 +59,7 @@ def test_a_worker_that_ends_while_it_starts_is_not_tried_again(tmp_path: Path) -
 def test_a_worker_that_will_not_drain_is_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("console.workers._GRACE", 0.3)
+    monkeypatch.setattr("console.devserver.worker_process._GRACE", 0.3)
     deaf = script(tmp_path, "import signal; signal.signal(15, signal.SIG_IGN)\n" + PATIENT
                   + "time.sleep(60)")  # fmt: skip
     with Worker(settings(tmp_path), "host:1", deaf) as worker:

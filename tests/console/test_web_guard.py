@@ -11,9 +11,9 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from console.faults import BadInputError
-from console.web.guard import LARGEST_BODY, Guard, Keys, is_loopback
-from console.web.serving import serve
+from console.errors import BadInputError
+from console.web.auth import LARGEST_BODY, Guard, Keys, is_loopback
+from console.web.serve import serve
 
 TOKEN = "a token that is long"
 KEYS = Keys(TOKEN, 8484)

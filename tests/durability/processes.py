@@ -14,8 +14,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
-from console import embedded, ports
-from console.workers import environment
+from console.devserver import ports, server
+from console.devserver.worker_process import environment
 from workflows.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -98,7 +98,7 @@ class Process:
 
 def server_command(folder: Path, port: int, web_port: int) -> list[str]:
     """The embedded server exactly as the product starts it, without its keeper."""
-    order = embedded._order(folder, embedded.binary(), port, web_port)
+    order = server.build_order(folder, server.binary(), port, web_port)
     return [str(word) for word in order["command"]]
 
 

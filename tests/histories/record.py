@@ -22,8 +22,8 @@ from typing import Any
 from temporalio.client import Client, WorkflowExecutionStatus, WorkflowHistory
 from temporalio.testing import WorkflowEnvironment
 
-from console.connection import data_converter
-from console.embedded import SEARCH_ATTRIBUTES, binary
+from console.devserver.server import SEARCH_ATTRIBUTES, binary
+from console.runtime.connection import data_converter
 from tests.histories.jobs import KINDS, LONG, Recorded
 from tests.histories.scrubbing import clean
 from tests.job.conftest import Office, documents

@@ -16,8 +16,8 @@ from temporalio.common import RawValue
 from temporalio.testing import WorkflowEnvironment
 
 from activities.store import Store
-from console.connection import data_converter
-from console.embedded import SEARCH_ATTRIBUTES, binary
+from console.devserver.server import SEARCH_ATTRIBUTES, binary
+from console.runtime.connection import data_converter
 from tests.job.conftest import (
     NO_GAPS,
     PASSENGERS,

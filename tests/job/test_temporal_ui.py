@@ -9,8 +9,8 @@ from temporalio.api.enums.v1 import EventType
 from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import WorkflowHandle
 
-from console.jobs import Found, Job
-from console.progress import Progress, progress
+from console.client.jobs import Found, Job
+from console.client.progress import Progress, progress
 from tests.job.conftest import (
     NO_GAPS,
     PASSENGERS,

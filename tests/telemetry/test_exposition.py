@@ -5,7 +5,7 @@ from __future__ import annotations
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 
-from console.exposition import rendered
+from console.runtime.prometheus import rendered
 
 
 def test_counters_gauges_and_histograms_are_named_and_escaped() -> None:

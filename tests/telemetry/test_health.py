@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from console.faults import BadInputError
-from console.health import answering, endpoint
+from console.errors import BadInputError
+from console.runtime.health import answering, endpoint
 
 from .conftest import HANGING, QUESTION, Place, eventually, get
 

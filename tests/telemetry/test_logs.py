@@ -9,7 +9,7 @@ from opentelemetry.trace import NonRecordingSpan, SpanContext
 from temporalio import activity
 from temporalio.testing import ActivityEnvironment
 
-from console.logs import FORMAT, placed
+from console.runtime.logs import FORMAT, placed
 
 
 def line() -> str:

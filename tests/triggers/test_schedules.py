@@ -23,8 +23,9 @@ from temporalio.testing import ActivityEnvironment
 from typer.testing import CliRunner
 
 from activities.comparing import Comparing
-from console import payloads, scheduling
-from console.commands import _Front
+from console.cli import scheduling
+from console.cli.app import _Front
+from console.runtime import external_storage
 from tests.job.conftest import (
     DOCUMENTS,
     NO_GAPS,
@@ -85,7 +86,7 @@ def change(corpus: Path) -> None:
 async def test_a_run_reports_what_changed_since_the_last_also_where_results_lie_in_the_store(
     office: Office, temporal: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(payloads, "THRESHOLD", 1024)
+    monkeypatch.setattr(external_storage, "THRESHOLD", 1024)
     office = await reconnected(office, temporal, office.settings)
     schedule = await scheduled(office)
     async with office.working(wire()):

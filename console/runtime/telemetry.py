@@ -1,0 +1,126 @@
+"""OpenTelemetry, when `OTEL_*` names a collector: traces and metrics from the SDK and from us.
+
+Endpoint, headers, protocol details and resource attributes are read from the standard variables by
+OpenTelemetry itself. Without an endpoint, and without anybody to ask for metrics, nothing here is
+imported and nothing is sent.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
+from opentelemetry.sdk.resources import OTELResourceDetector, Resource
+from temporalio.contrib.opentelemetry import create_tracer_provider
+from temporalio.runtime import OpenTelemetryConfig, Runtime, TelemetryConfig
+
+from console.runtime.tracing import Ids, Tracing
+
+SERVICE = "durable-research"
+# What a process that is killed had not sent is lost, so both are sent sooner than usual.
+_SPANS_EVERY = ("OTEL_BSP_SCHEDULE_DELAY", 1_000)
+_METRICS_EVERY = ("OTEL_METRIC_EXPORT_INTERVAL", 10_000)
+
+
+@dataclass(frozen=True)
+class Telemetry:
+    """What a client takes to be traced and measured; its workers inherit it."""
+
+    plugin: Tracing
+    runtime: Runtime
+
+
+@cache
+def telemetry() -> Telemetry:
+    """Set the process's tracer and meter providers, once. They flush when the process exits."""
+    import opentelemetry.trace
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
+    tracers = create_tracer_provider(resource=resource(), id_generator=Ids())
+    tracers.add_span_processor(
+        BatchSpanProcessor(OTLPSpanExporter(), schedule_delay_millis=_millis(_SPANS_EVERY))
+    )
+    opentelemetry.trace.set_tracer_provider(tracers)
+    if metrics_url(os.environ) is not None:
+        meters()
+    return Telemetry(
+        plugin=Tracing(),
+        runtime=Runtime(
+            telemetry=TelemetryConfig(
+                metrics=_sdk_metrics(os.environ),
+                attach_service_name=False,
+                global_tags={
+                    name: str(resource().attributes[name])
+                    for name in ("service.name", "service.instance.id")
+                },
+            )
+        ),
+    )
+
+
+@cache
+def meters() -> InMemoryMetricReader:
+    """Set the meter provider, once. What was measured is sent where the environment says, and can
+    be read from what this returns."""
+    import opentelemetry.metrics
+    from opentelemetry.sdk.metrics import MeterProvider
+    from opentelemetry.sdk.metrics.export import MetricReader, PeriodicExportingMetricReader
+
+    asked = InMemoryMetricReader()
+    readers: list[MetricReader] = [asked]
+    if metrics_url(os.environ) is not None:
+        from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
+
+        every = _millis(_METRICS_EVERY)
+        readers.append(
+            PeriodicExportingMetricReader(OTLPMetricExporter(), export_interval_millis=every)
+        )
+    provider = MeterProvider(resource=resource(), metric_readers=readers)
+    opentelemetry.metrics.set_meter_provider(provider)
+    return asked
+
+
+@cache
+def resource() -> Resource:
+    """Who sends: what OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES say comes first."""
+    named = OTELResourceDetector().detect().attributes
+    ours = {
+        "service.name": SERVICE,
+        "service.instance.id": f"{socket.gethostname()}-{os.getpid()}",
+    }
+    return Resource.create({name: value for name, value in ours.items() if name not in named})
+
+
+def _sdk_metrics(env: Mapping[str, str]) -> OpenTelemetryConfig | None:
+    """The Rust core exports its own metrics; it reads none of the variables, so it is told."""
+    url = metrics_url(env)
+    if url is None:
+        return None
+    headers = env.get("OTEL_EXPORTER_OTLP_METRICS_HEADERS") or env.get("OTEL_EXPORTER_OTLP_HEADERS")
+    return OpenTelemetryConfig(url=url, http=True, headers=_headers(headers or ""))
+
+
+def metrics_url(env: Mapping[str, str]) -> str | None:
+    """Where metrics go; None where only traces were asked for."""
+    if own := env.get("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT"):
+        return own
+    base = env.get("OTEL_EXPORTER_OTLP_ENDPOINT")
+    return f"{base.rstrip('/')}/v1/metrics" if base else None
+
+
+def _millis(setting: tuple[str, int]) -> int | None:
+    """None where the variable is set: OpenTelemetry reads it."""
+    name, usual = setting
+    return None if os.environ.get(name) else usual
+
+
+def _headers(text: str) -> dict[str, str]:
+    from urllib.parse import unquote
+
+    pairs = (pair.partition("=") for pair in text.split(",") if "=" in pair)
+    return {name.strip(): unquote(value.strip()) for name, _, value in pairs}
