@@ -1,9 +1,9 @@
-"""What the front desk says when it cannot go on, and exit codes a script can rely on.
+"""Errors a person can fix, and the exit codes of the commands.
 
-    ConsoleError        the job failed, is blocked, or its server or worker cannot be reached
-      BadInputError     something about the command must change; nothing was started or spent
+    ConsoleError        the job failed or is blocked, or a server or worker does not answer
+      BadInputError     the command or a setting must change; nothing was started or spent
 
-Every message is one sentence that names the remedy.
+Each message is one sentence that names the remedy.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from enum import IntEnum
 from pathlib import Path
 from typing import NoReturn
 
-COMMAND = "python starter.py"
-"""How a remedy begins that is a command."""
+PROGRAM = "durable-research"
+COMMAND = PROGRAM if Path(sys.argv[0]).name == PROGRAM else "python starter.py"
+"""How this program is called, for the commands that messages name."""
 
 
 class ExitCode(IntEnum):
@@ -36,22 +37,11 @@ class BadInputError(ConsoleError):
     code = ExitCode.BAD_INPUT
 
 
-def last_lines(log: Path, count: int = 12, start: int = 0) -> str:
-    """The end of a log file, indented to stand under a message; nothing where there is none."""
-    try:
-        with log.open("rb") as file:
-            file.seek(start)
-            lines = file.read().decode("utf-8", "replace").splitlines()
-    except OSError:
-        return ""
-    return "".join(f"\n    {line}" for line in lines[-count:])
+def exit_process(code: int) -> NoReturn:
+    """Run the exit handlers, then end the process with this code.
 
-
-def leave(code: int) -> NoReturn:
-    """End the process with exactly this code, after what was registered for its end has run.
-
-    Python's own way out now and then aborts with code 134, when a thread of Temporal's core wants
-    the interpreter that is being taken down (temporalio/sdk-python#300).
+    A normal interpreter exit sometimes aborts with code 134, when a thread of Temporal's Rust core
+    needs the interpreter during finalization (temporalio/sdk-python#300).
     """
     atexit._run_exitfuncs()
     sys.stdout.flush()

@@ -1,108 +1,93 @@
-"""What the commands do that only look: status, plan, gaps, result.
+"""The commands that only read: status, plan, gaps, result, list.
 
-No worker is started for them. Where none is there to answer, the server's own record and the
-checkpoints in the store do.
+They start no worker. If none answers a query, the server's records and the last checkpoint do.
 """
 
 from __future__ import annotations
 
 import json
-import sys
+import shutil
+from collections.abc import Iterator
 from dataclasses import asdict, replace
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from console.cli.run import finished
-from console.client import validation
-from console.client.job_list import blocked_of, row_of
-from console.client.session import Session, visit
+import typer
+
+from console.cli.options import INSPECT, FailOnGaps, JobId, Json, Out, examples
+from console.cli.output import NO_BREAK, message_stream, say
+from console.cli.run import finish_job
 from console.errors import COMMAND, ConsoleError, ExitCode
-from console.live.format import NO_BREAK, gap_line, plain, say
-from console.live.view import summary
-from workflows.contracts import Phase, ResearchState, Status
-from workflows.plan import Plan
 
 if TYPE_CHECKING:
     from temporalio.client import Client, WorkflowExecutionDescription
 
     from console.client.jobs import Job
     from console.client.progress import Progress
+    from console.client.session import Action, Session
+    from workflows.contracts import ResearchState, Status
+    from workflows.plan import Plan
+
+app = typer.Typer()
 
 
-def status(job_id: str, *, as_json: bool = False) -> ExitCode:
-    """Where a job stands: its own word where a worker can give it, else its last checkpoint's."""
+@app.command(
+    rich_help_panel=INSPECT, epilog=examples("status x1", "status x1 --json | jq .waiting")
+)
+def status(job_id: JobId, as_json: Json = False) -> ExitCode:
+    """Show the state of a job."""
+    from console.client import jobs
+    from console.client.job_list import JobRecord, read_blocked
+    from console.live.view import summarize
 
-    async def go(client: Client, desk: Session) -> ExitCode:
-        from console.client import jobs
-
-        job, about = await jobs.find(client, validation.job_id(job_id))
-        row, blocked = row_of(about), await blocked_of(about)
-        seen, since = await _standing(job, about, desk)
+    async def action(client: Client, session: Session) -> ExitCode:
+        job, description = await jobs.find(client, job_id)
+        record, blocked = JobRecord.of(description), await read_blocked(description)
+        progress, as_of = await _read_progress(job, description, session)
         if as_json:
-            shown = {**row, "blocked": blocked.model_dump() if blocked else None, "as_of": since}
-            print(json.dumps({**shown, **_told(seen)}, indent=2))
+            block = blocked.model_dump() if blocked else None
+            fields = {**record.as_dict(), "blocked": block, "as_of": as_of}
+            print(json.dumps({**fields, **_progress_as_dict(progress)}, indent=2))
             return ExitCode.REPORT
-        facts = (f"{name}: {value}" for name, value in row.items() if value)
-        # A fact stays on one line.
+        facts = (f"{name}: {value}" for name, value in record.as_dict().items() if value)
+        # A fact is not broken over two lines.
         say("  ".join(fact.replace(" ", NO_BREAK) for fact in facts))
-        if seen is not None:
-            if since and row["state"] != "completed":
-                print(f"as of its checkpoint {since}:")
-            _print_picture(replace(seen, needs="") if blocked else seen)
-            _print_remarks(seen.status)
-        unattended = job.found is jobs.Found.RUNNING and (seen is None or bool(since))
+        if progress is not None:
+            if as_of and record.state != "completed":
+                print(f"as of its checkpoint {as_of}:")
+            _print_progress(replace(progress, needs="") if blocked else progress)
+            _print_notes(progress.status)
+        unattended = job.found is jobs.StartState.RUNNING and (progress is None or bool(as_of))
         if blocked is not None:
             say(f"blocked at {blocked.step}: {blocked.reason}")
             say(blocked.remedy)
             print(f"Then: `{COMMAND} resume {job_id}`.")
         elif unattended:
-            here = f"`{COMMAND} resume {job_id}` takes it up"
-            there = "start a worker with `python worker.py`"
-            say(f"Nobody is working on it: {here if desk.server else there}.")
-        elif row["state"] == "completed":
-            print(summary(await jobs.result(job)))
-        # What needs a word says itself which.
-        for line in () if seen and seen.needs else _next(row["state"], job_id):
+            here = f"`{COMMAND} resume {job_id}` continues it"
+            there = "start one with `python worker.py`"
+            say(f"No worker runs it: {here if session.server else there}.")
+        elif record.state == "completed":
+            print(summarize(await jobs.wait_for_result(job)))
+        # `needs` names the command itself.
+        for line in () if progress and progress.needs else _next_commands(record.state, job_id):
             print(line)
         return ExitCode.REPORT
 
-    return visit(go)
+    return _run(job_id, action)
 
 
-def gaps(job_id: str, *, as_json: bool = False) -> ExitCode:
-    """What the report lacks so far, and how each gap ended."""
+@app.command(rich_help_panel=INSPECT, epilog=examples("plan x1", "plan x1 --json > plan.json"))
+def plan(job_id: JobId, as_json: Json = False) -> ExitCode:
+    """Show a job's plan; with --json as a file that can be edited for `approve --plan`."""
+    from console.client import jobs
 
-    async def go(client: Client, desk: Session) -> ExitCode:
-        from console.client import jobs
-
-        job, _ = await jobs.find(client, validation.job_id(job_id))
-        state = await _state(job, desk)
-        found = state.gaps if state else ()
-        if as_json:
-            print(json.dumps([gap.model_dump(mode="json") for gap in found], indent=2))
-            return ExitCode.REPORT
-        for gap in found:
-            say(gap_line(gap, 600), "", "  ")
-            if gap.reason:
-                say(plain(gap.reason), "    ")
-        if not found:
-            print("No gaps so far.")
-        return ExitCode.REPORT
-
-    return visit(go)
-
-
-def plan(job_id: str, *, as_json: bool = False) -> ExitCode:
-    """The plan as it is now, to be read, or as JSON to be edited and given to `approve --plan`."""
-
-    async def go(client: Client, desk: Session) -> ExitCode:
-        from console.client import jobs
-
-        job, _ = await jobs.find(client, validation.job_id(job_id))
-        state = await _state(job, desk)
+    async def action(client: Client, session: Session) -> ExitCode:
+        job, _ = await jobs.find(client, job_id)
+        state = await _read_state(job, session)
         if state is None or state.plan is None:
             raise ConsoleError(
-                f"The job {job_id} has no plan yet: `status {job_id}` says where it stands."
+                f"The job {job_id} has no plan yet: `status {job_id}` shows its state."
             )
         if as_json:
             print(state.plan.model_dump_json(indent=2))
@@ -110,127 +95,204 @@ def plan(job_id: str, *, as_json: bool = False) -> ExitCode:
             _print_plan(state.plan)
         return ExitCode.REPORT
 
-    return visit(go)
+    return _run(job_id, action)
 
 
+@app.command(rich_help_panel=INSPECT, epilog=examples("gaps x1 --json"))
+def gaps(job_id: JobId, as_json: Json = False) -> ExitCode:
+    """Show what the report lacks so far, and how each gap ended."""
+    from console.client import jobs
+    from console.live.format import gap_line
+    from console.text import plain
+
+    async def action(client: Client, session: Session) -> ExitCode:
+        job, _ = await jobs.find(client, job_id)
+        state = await _read_state(job, session)
+        found = state.gaps if state else ()
+        if as_json:
+            print(json.dumps([gap.model_dump(mode="json") for gap in found], indent=2))
+            return ExitCode.REPORT
+        for gap in found:
+            say(gap_line(gap, 600), then="  ")
+            if gap.reason:
+                say(plain(gap.reason), first="    ", then="    ")
+        if not found:
+            print("No gaps so far.")
+        return ExitCode.REPORT
+
+    return _run(job_id, action)
+
+
+@app.command(rich_help_panel=INSPECT, epilog=examples("result x1 --out x1"))
 def result(
-    job_id: str, out: Path, *, fail_on_gaps: bool = False, as_json: bool = False
+    job_id: JobId,
+    out: Out = Path("out"),
+    fail_on_gaps: FailOnGaps = False,
+    as_json: Json = False,
 ) -> ExitCode:
-    """Write the report of a job that has one."""
-    stream = sys.stderr if as_json else sys.stdout
+    """Write the report of a finished job."""
+    from console.client import jobs, validation
 
-    async def go(client: Client, _desk: Session) -> ExitCode:
-        from console.client import jobs
-
-        job, _ = await jobs.find(client, validation.job_id(job_id))
-        if job.found is jobs.Found.RUNNING:
+    async def action(client: Client, _session: Session) -> ExitCode:
+        job, _ = await jobs.find(client, job_id)
+        if job.found is jobs.StartState.RUNNING:
             raise ConsoleError(
                 f"The job {job_id} has no report yet: `{COMMAND} watch {job_id}` shows it, and"
-                " works on it where no other worker does."
+                " continues it if no other worker does."
             )
-        found, folder = await jobs.result(job), validation.writable(out, "--out")
-        return finished(found, folder, stream, fail_on_gaps=fail_on_gaps, as_json=as_json)
+        found, folder = await jobs.wait_for_result(job), validation.check_writable(out, "--out")
+        stream = message_stream(as_json)
+        return finish_job(found, folder, stream, fail_on_gaps=fail_on_gaps, as_json=as_json)
 
-    return visit(go)
+    return _run(job_id, action)
 
 
-async def _standing(
-    job: Job, about: WorkflowExecutionDescription, desk: Session
+@app.command(
+    name="list",
+    rich_help_panel=INSPECT,
+    epilog=examples("list", "list --status blocked", "list --json | jq -r '.[].id'"),
+)
+def list_jobs(
+    state: Annotated[
+        str | None,
+        typer.Option(
+            "--status",
+            metavar="S",
+            help="running, blocked, paused, awaiting_approval, completed, failed, cancelled,"
+            " terminated or timed_out.",
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> ExitCode:
+    """List the jobs, newest first."""
+    from console.client.job_list import JobRecord, list_last_runs, read_blocked, read_question
+    from console.client.session import run_with_client
+
+    async def action(client: Client, _session: Session) -> ExitCode:
+        rows: list[dict[str, Any]] = []
+        for run in await list_last_runs(client, state):
+            record, blocked = JobRecord.of(run), await read_blocked(run)
+            if state in (None, record.state) or (state == "running" and not record.closed):
+                block = blocked.model_dump() if blocked else None
+                question = await read_question(run)
+                rows.append({**record.as_dict(), "question": question, "blocked": block})
+        if as_json:
+            print(json.dumps(rows, indent=2))
+            return ExitCode.REPORT
+        for line in _format_rows(rows, shutil.get_terminal_size((160, 24)).columns):
+            print(line)
+        return ExitCode.REPORT
+
+    return run_with_client(action)
+
+
+def _run(job_id: str, action: Action) -> ExitCode:
+    from console.client import validation
+    from console.client.session import run_with_client
+
+    validation.check_job_id(job_id)
+    return run_with_client(action)
+
+
+async def _read_progress(
+    job: Job, description: WorkflowExecutionDescription, session: Session
 ) -> tuple[Progress | None, str]:
-    """How the job is, and the checkpoint this is known from where nobody was there to say."""
+    """The job's progress, and the checkpoint it comes from if no worker answered."""
     from console.client import jobs
-    from console.client.progress import Progress, needs, progress
-    from workflows.views import status as standing
+    from console.client.checkpoints import CheckpointStore
+    from console.client.job_list import JobRecord
+    from console.client.progress import Progress, describe_needs, read_progress
+    from workflows.contracts import Phase
+    from workflows.views import status as status_of
 
     # A fresh embedded server has no worker that could answer a query.
-    asleep = desk.server is not None and desk.server.fresh
-    if job.found is jobs.Found.RUNNING and not asleep:
-        seen = await progress(job)
-        if seen.answered:
-            return seen, ""
-    kept = await _last(job.id, desk)
-    if kept is None:
+    fresh = session.server is not None and session.server.fresh
+    if job.found is jobs.StartState.RUNNING and not fresh:
+        progress = await read_progress(job)
+        if progress.answered:
+            return progress, ""
+    last = await CheckpointStore.open(session.settings).load_last(job.id)
+    if last is None:
         return None, ""
-    now = standing(kept[1])
-    if row_of(about)["state"] == "completed":
-        # What came after its last checkpoint was the report.
-        now = now.model_copy(update={"phase": Phase.FINISHED})
-    # A question for a person is the running job's; one that ended asks nothing any more.
-    asks = needs(now) if about.close_time is None else ""
-    seen = Progress(
-        now, gaps=kept[1].gaps, needs=asks, since=about.start_time, ended=about.close_time
+    checkpoint, state = last
+    status = status_of(state)
+    if JobRecord.of(description).state == "completed":
+        # Only the report followed the last checkpoint.
+        status = status.model_copy(update={"phase": Phase.FINISHED})
+    progress = Progress(
+        status,
+        gaps=state.gaps,
+        # Only a running job waits for a person.
+        needs=describe_needs(status) if description.close_time is None else "",
+        since=description.start_time,
+        ended=description.close_time,
     )
-    return seen, kept[0]
+    return progress, checkpoint.name
 
 
-def _told(seen: Progress | None) -> dict[str, Any]:
-    """Progress for a program: `detail` is the job's status."""
-    if seen is None:
+async def _read_state(job: Job, session: Session) -> ResearchState | None:
+    from console.client import jobs
+    from console.client.checkpoints import CheckpointStore
+
+    fresh = session.server is not None and session.server.fresh
+    if job.found is jobs.StartState.RUNNING and not fresh:
+        state = await jobs.query_state(job)
+        if state is not None:
+            return state
+    last = await CheckpointStore.open(session.settings).load_last(job.id)
+    return last[1] if last else None
+
+
+def _progress_as_dict(progress: Progress | None) -> dict[str, Any]:
+    if progress is None:
         return {"detail": None, "needs": "", "waiting": [], "gaps": []}
-    moments = {"since", "retry_at"}
-    waiting = [
+    times = {"since", "retry_at"}
+    pending = [
         {
-            name: value.isoformat() if name in moments and value else value
-            for name, value in asdict(one).items()
+            name: value.isoformat() if name in times and value else value
+            for name, value in asdict(step).items()
         }
-        for one in seen.waiting
+        for step in progress.pending
     ]
     return {
-        "detail": seen.status.model_dump(mode="json"),
-        "needs": seen.needs,
-        "waiting": waiting,
-        "gaps": [gap.model_dump(mode="json") for gap in seen.gaps],
+        "detail": progress.status.model_dump(mode="json"),
+        "needs": progress.needs,
+        "waiting": pending,
+        "gaps": [gap.model_dump(mode="json") for gap in progress.gaps],
     }
 
 
-def _print_picture(seen: Progress) -> None:
+def _print_progress(progress: Progress) -> None:
     from rich.console import Console
 
-    from console.live.table import picture
+    from console.live.table import render
 
     console = Console(highlight=False)
-    console.print(picture(seen, console.width, seen.gaps))
+    console.print(render(progress, console.width, progress.gaps))
 
 
-def _next(state: str, job_id: str) -> list[str]:
-    """What one would type now."""
-    offers = {
-        "running": (("watch", "shows it work"), ("finish", "ends it with what there is")),
-        "awaiting_approval": (("plan", "shows the plan"), ("approve", "takes it")),
-        "paused": (("resume", "sends it on"),),
-        "completed": (("result", "writes the report"), ("fork", "goes on from a checkpoint")),
+def _next_commands(state: str, job_id: str) -> list[str]:
+    commands = {
+        "running": (("watch", "shows it run"), ("finish", "ends it with what was found")),
+        "awaiting_approval": (("plan", "shows the plan"), ("approve", "approves it")),
+        "paused": (("resume", "continues it"),),
+        "completed": (("result", "writes the report"), ("fork", "continues from a checkpoint")),
         "blocked": (),
     }
-    restart = (("checkpoints", "lists what is kept"), ("restart", "takes it up again"))
-    return [f"`{COMMAND} {name} {job_id}` {does}." for name, does in offers.get(state, restart)]
+    ended = (("checkpoints", "lists its checkpoints"), ("restart", "restarts it from the last"))
+    return [f"`{COMMAND} {name} {job_id}` {does}." for name, does in commands.get(state, ended)]
 
 
-async def _state(job: Job, desk: Session) -> ResearchState | None:
-    from console.client import jobs
+def _print_notes(status: Status) -> None:
+    from console.text import plain
 
-    asleep = desk.server is not None and desk.server.fresh
-    if job.found is jobs.Found.RUNNING and not asleep and (now := await jobs.state(job)):
-        return now
-    kept = await _last(job.id, desk)
-    return kept[1] if kept else None
-
-
-async def _last(job_id: str, desk: Session) -> tuple[str, ResearchState] | None:
-    from console.client.checkpoints import Checkpoints
-
-    kept = Checkpoints.open(desk.settings)
-    found = await kept.of(job_id)
-    return (found[-1].name, await kept.load(found[-1])) if found else None
-
-
-def _print_remarks(now: Status) -> None:
-    if now.parent is not None:
-        how = "restarted" if now.parent.how == "restart" else "forked"
-        print(f"  {how} from {now.parent.id} at {now.parent.checkpoint}")
-    if now.budget_tokens is not None:
-        print(f"  at most {now.budget_tokens:,} tokens")
-    for note in now.notes:
-        say(plain(note), "  note: ", "    ")
+    if status.parent is not None:
+        how = "restarted" if status.parent.how == "restart" else "forked"
+        print(f"  {how} from {status.parent.id} at {status.parent.checkpoint}")
+    if status.budget_tokens is not None:
+        print(f"  at most {status.budget_tokens:,} tokens")
+    for note in status.notes:
+        say(plain(note), first="  note: ", then="    ")
 
 
 def _print_plan(plan: Plan) -> None:
@@ -243,10 +305,38 @@ def _print_plan(plan: Plan) -> None:
             ("prefers", facet.prefer),
             ("because", facet.reason),
         ):
-            say(text, f"  {name}: ", "    ")
+            say(text, first=f"  {name}: ", then="    ")
         if facet.depends_on:
             print(f"  after: {', '.join(facet.depends_on)}")
     for facet in plan.left_out:
         print(f"\nleft out: {facet.title}")
     for change in plan.changes:
         print(f"\nchanged: {change}")
+
+
+def _format_rows(rows: list[dict[str, Any]], width: int) -> Iterator[str]:
+    """Aligned columns; the question takes the rest of the line."""
+    from console.client.job_list import TIME_FORMAT
+    from console.text import age, cut, plain
+
+    if not rows:
+        yield f"No jobs: `{COMMAND} run QUESTION --corpus DIR` starts one."
+        return
+    now = datetime.now(UTC)
+    table = [("job", "state", "phase", "age", "question")]
+    for row in rows:
+        started = datetime.strptime(row["started"], TIME_FORMAT).replace(tzinfo=UTC)
+        since = age((now - started).total_seconds())
+        table.append((row["id"], row["state"], row["phase"], since, plain(row["question"])))
+    widths = [max(len(line[column]) for line in table) for column in range(4)]
+    for number, line in enumerate(table):
+        cells = [f"{text:<{size}}" for text, size in zip(line[:3], widths[:3], strict=True)]
+        start = "  ".join([*cells, f"{line[3]:>{widths[3]}}"])
+        yield f"{start}  {cut(line[4], max(20, width - len(start) - 2))}".rstrip()
+        if number and (block := rows[number - 1]["blocked"]):
+            reason, remedy = f"at {block['step']}: {plain(block['reason'])}", plain(block["remedy"])
+            whole = f"    {reason}; {remedy}"
+            if len(whole) <= width:
+                yield whole
+            else:
+                yield from (f"    {cut(text, width - 4)}" for text in (reason, remedy))

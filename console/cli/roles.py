@@ -1,97 +1,92 @@
-"""The staff: which model each role works with, how hard, with which tools, at what price, and why.
-
-What is shown is what the next job gets: the table of roles with the settings' overrides applied.
-"""
+"""The `roles` command: model, effort, tools and price of each role, as the next job gets them."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+import typer
 
-from console.errors import BadInputError, ExitCode
-from workflows.models import MIXED, OFFLINE, PRICES_AS_OF, ModelCard, card
-from workflows.roles import EFFORTS, ROLES, Role, effort_for, model_for
-from workflows.settings import Settings
+from console.cli.options import INSPECT, Json, examples
+from console.cli.output import say
+from console.errors import ExitCode
+
+if TYPE_CHECKING:
+    from workflows.models import ModelCard
+    from workflows.roles import Role
+    from workflows.settings import Settings
+
+app = typer.Typer()
 
 
-def roles(settings: Settings, console: Console | None = None, *, as_json: bool = False) -> ExitCode:
-    """Prints the table of roles as the settings have it."""
-    console = console or Console()
-    models = _overrides(settings.models, "RESEARCH_MODEL_")
-    efforts = _overrides(settings.efforts, "RESEARCH_EFFORT_")
-    # Without a key every role is played by the offline engine, unless it is given another model.
-    request_model = settings.default_model
+@app.command(rich_help_panel=INSPECT, epilog=examples("roles", "roles --json"))
+def roles(as_json: Json = False) -> ExitCode:
+    """Show the model, effort and tools of each role."""
+    from console.client.session import read_settings
+
+    settings = read_settings()
+    rows = describe_roles(settings)
     if as_json:
-        rows = [
-            _told(role, model_for(role, request_model, models), efforts) for role in ROLES.values()
-        ]
         print(json.dumps(rows, indent=2))
-        return ExitCode.REPORT
+    else:
+        _print_table(rows, settings)
+    return ExitCode.REPORT
+
+
+def describe_roles(settings: Settings) -> list[dict[str, Any]]:
+    """One row per role, with the overrides of the settings applied."""
+    from workflows.models import card
+    from workflows.roles import ROLES, effort_for, model_for
+
+    rows = []
+    for role in ROLES.values():
+        model = card(model_for(role, settings.default_model, settings.models))
+        prices = {"input": model.input, "output": model.output}
+        rows.append(
+            {
+                "role": role.name,
+                "model": model.name,
+                "effort": effort_for(role, settings.efforts),
+                "thinking": _thinking(role, model),
+                "max_turns": role.max_turns,
+                "max_tokens": role.max_tokens,
+                "usd_per_million": prices if model.priced else None,
+                "tools": list(role.tools),
+                "reason": role.reason,
+            }
+        )
+    return rows
+
+
+def _print_table(rows: list[dict[str, Any]], settings: Settings) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("role", "model", "effort", "thinking"):
         table.add_column(heading, no_wrap=True)
     for heading in ("turns", "tokens", "$ in / out"):
         table.add_column(heading, justify="right", no_wrap=True)
-    for role in ROLES.values():
-        name = model_for(role, request_model, models)
+    for row in rows:
         table.add_row(
-            Text(role.name),
-            Text(name + _star(role, models)),
-            Text(_effort(role, efforts) + _star(role, efforts)),
-            Text(_thinking(role, card(name))),
-            f"{role.max_turns}",
-            f"{role.max_tokens:,}",
-            _price(card(name)),
+            Text(row["role"]),
+            Text(row["model"] + _star(row["role"], settings.models)),
+            Text(row["effort"] + _star(row["role"], settings.efforts)),
+            Text(row["thinking"]),
+            f"{row['max_turns']}",
+            f"{row['max_tokens']:,}",
+            _format_price(row),
         )
+    console = Console()
     console.print(table)
     console.print()
-    for role in ROLES.values():
-        # As text: what a reason says is not markup.
-        tools = ", ".join(role.tools) or "no tools"
-        console.print(Text(f"{role.name} ({tools}): {role.reason}."))
+    for row in rows:
+        say(f"{row['role']} ({', '.join(row['tools']) or 'no tools'}): {row['reason']}.")
     console.print()
-    for line in _footnotes(request_model, {**models, **efforts}):
-        console.print(Text(line))
-    return ExitCode.REPORT
-
-
-def _told(role: Role, name: str, efforts: Mapping[str, str]) -> dict[str, Any]:
-    model = card(name)
-    return {
-        "role": role.name,
-        "model": name,
-        "effort": _effort(role, efforts),
-        "thinking": _thinking(role, model),
-        "max_turns": role.max_turns,
-        "max_tokens": role.max_tokens,
-        "usd_per_million": {"input": model.input, "output": model.output} if model.priced else None,
-        "tools": list(role.tools),
-        "reason": role.reason,
-    }
-
-
-def _overrides(given: Mapping[str, str], variable: str) -> dict[str, str]:
-    unknown = sorted(set(given) - set(ROLES))
-    if unknown:
-        raise BadInputError(
-            f"There is no role {unknown[0]!r}: {variable}<ROLE> takes one of {', '.join(ROLES)}."
-        )
-    return dict(given)
-
-
-def _effort(role: Role, efforts: Mapping[str, str]) -> str:
-    try:
-        return effort_for(role, efforts)
-    except ValueError:
-        raise BadInputError(
-            f"The effort {efforts[role.name]!r} of the {role.name} is not known: set"
-            f" RESEARCH_EFFORT_{role.name.upper()} to one of {', '.join(EFFORTS)}."
-        ) from None
+    for line in _footnotes(settings):
+        say(line)
 
 
 def _thinking(role: Role, model: ModelCard) -> str:
@@ -100,27 +95,32 @@ def _thinking(role: Role, model: ModelCard) -> str:
     return role.thinking if role.thinking in model.thinking else model.thinking[0]
 
 
-def _price(model: ModelCard) -> str:
-    if model.name == OFFLINE:
+def _format_price(row: Mapping[str, Any]) -> str:
+    from workflows.models import OFFLINE
+
+    if row["model"] == OFFLINE:
         return "free"
-    return f"{model.input:.2f} / {model.output:.2f}" if model.priced else "none known"
+    prices = row["usd_per_million"]
+    return f"{prices['input']:.2f} / {prices['output']:.2f}" if prices else "none known"
 
 
-def _star(role: Role, overrides: Mapping[str, str]) -> str:
-    return "*" if role.name in overrides else ""
+def _star(role: str, overrides: Mapping[str, str]) -> str:
+    return "*" if role in overrides else ""
 
 
-def _footnotes(request_model: str, overrides: Mapping[str, str]) -> list[str]:
+def _footnotes(settings: Settings) -> list[str]:
+    from workflows.models import MIXED, PRICES_AS_OF
+
     lines = [
         f"Prices are dollars per million tokens, as published on {PRICES_AS_OF}; turns and tokens"
-        " are the most a subagent may take and the most one answer may hold."
+        " are the maximum per subagent and per answer."
     ]
-    if overrides:
+    if settings.models or settings.efforts:
         lines.append("* set by RESEARCH_MODEL_<ROLE> or RESEARCH_EFFORT_<ROLE>.")
-    if request_model != MIXED:
+    if settings.default_model != MIXED:
         lines.append(
-            f"No key is set, so every role is played by the {request_model} model; with"
-            " ANTHROPIC_API_KEY set, each has its own."
+            f"No key is set, so every role uses the {settings.default_model} model; with"
+            " ANTHROPIC_API_KEY set, each role has its own."
         )
-    lines.append("A job started with --model NAME uses that one model for every role.")
+    lines.append("A job started with --model NAME uses that model for every role.")
     return lines

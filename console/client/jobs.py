@@ -1,6 +1,6 @@
-"""Jobs on a server: found, asked how they are, told what to do, and waited for.
+"""Jobs on a Temporal server: find, query, update, cancel, wait.
 
-A job is named by its workflow id. Everything here talks to Temporal's client; nothing prints.
+A job's id is its workflow id.
 """
 
 from __future__ import annotations
@@ -41,31 +41,40 @@ from workflows.contracts import (
 from workflows.evidence import Record
 
 WORKFLOW = "ResearchWorkflow"
-CLOSED_TO_RESTART = "restarted from a checkpoint"
-# Half a minute: the passes of the old run are closed before the new one starts.
-_SUCCESSION_TRIES = 150
-# How long a server may be gone before following a job is given up.
+CLOSED_FOR_RESTART = "restarted from a checkpoint"
+OPEN_STATUSES = (WorkflowExecutionStatus.RUNNING, WorkflowExecutionStatus.CONTINUED_AS_NEW)
+
+# Half a minute: a restart closes the passes of the old run before it starts the new one.
+_RESTART_TRIES = 150
+# How long an outage of the server may last while a result is awaited.
 _OUTAGE_SECONDS = 30.0
+_WRAPPERS = (FailureError, WorkflowFailureError, WorkflowUpdateFailedError)
+_PERMANENT = (
+    RPCStatusCode.NOT_FOUND,
+    RPCStatusCode.PERMISSION_DENIED,
+    RPCStatusCode.UNAUTHENTICATED,
+    RPCStatusCode.INVALID_ARGUMENT,
+)
 
 Answer = TypeVar("Answer")
 Handle = WorkflowHandle[Any, ResearchResult]
 
 
-class NoJobError(BadInputError):
-    """The server knows no job of this id."""
+class JobNotFoundError(BadInputError):
+    """The server has no job of this id."""
 
 
-class RefusedError(BadInputError):
-    """The job itself says no; `reason` is its word for it."""
+class UpdateRejectedError(BadInputError):
+    """The workflow rejected an update for this reason."""
 
     def __init__(self, job_id: str, reason: str) -> None:
         super().__init__(
-            f"The job {job_id} cannot do that: {reason}; `status {job_id}` says where it stands."
+            f"The job {job_id} rejects that: {reason}; `status {job_id}` shows its state."
         )
         self.reason = reason
 
 
-class Found(StrEnum):
+class StartState(StrEnum):
     NEW = "new"
     RESTARTED = "restarted"
     RUNNING = "running"
@@ -74,10 +83,8 @@ class Found(StrEnum):
 
 @dataclass(frozen=True)
 class Job:
-    """A job by its id, and how it was found."""
-
     handle: Handle
-    found: Found
+    found: StartState
 
     @property
     def id(self) -> str:
@@ -85,189 +92,180 @@ class Job:
 
 
 async def find(client: Client, job_id: str) -> tuple[Job, WorkflowExecutionDescription]:
-    """The job with this id; one that ended without a result included."""
-    about = await describe(client, job_id)
-    if about is None:
-        raise NoJobError(
-            f"There is no job {job_id}: `list` shows the ones there are, and `checkpoints {job_id}`"
-            " what is kept of one the server has forgotten."
+    """The job of this id, open or closed. Raises `JobNotFoundError`."""
+    description = await describe(client, job_id)
+    if description is None:
+        raise JobNotFoundError(
+            f"There is no job {job_id}: `list` shows the existing ones, and `checkpoints {job_id}`"
+            " the checkpoints of a job the server has deleted."
         )
-    going = about.status in GOING
-    return Job(handle(client, job_id), Found.RUNNING if going else Found.FINISHED), about
+    is_open = description.status in OPEN_STATUSES
+    found = StartState.RUNNING if is_open else StartState.FINISHED
+    return Job(get_handle(client, job_id), found), description
 
 
-async def going(client: Client, job_id: str) -> Job:
-    """The job with this id, which must not have ended."""
-    job, about = await find(client, job_id)
-    if about.status in GOING:
+async def find_running(client: Client, job_id: str) -> Job:
+    """The job of this id. Raises `BadInputError` if it has ended."""
+    job, description = await find(client, job_id)
+    if description.status in OPEN_STATUSES:
         return job
-    raise BadInputError(ended(job_id, about.status))
-
-
-def ended(job_id: str, status: WorkflowExecutionStatus | None) -> str:
-    """That a job is over, and what can still be done with it."""
-    if status is WorkflowExecutionStatus.COMPLETED:
-        return (
-            f"The job {job_id} is complete: `result {job_id}` writes its report, `fork {job_id}`"
-            " goes on from one of its checkpoints."
-        )
-    how = status.name.lower().replace("_", " ").replace("canceled", "cancelled") if status else ""
-    return f"The job {job_id} has ended already ({how}): `restart {job_id}` takes it up again."
+    raise BadInputError(_describe_end(job_id, description.status))
 
 
 async def describe(client: Client, job_id: str) -> WorkflowExecutionDescription | None:
     try:
-        about = await client.get_workflow_handle(job_id).describe()
+        description = await client.get_workflow_handle(job_id).describe()
     except RPCError as error:
         if error.status is RPCStatusCode.NOT_FOUND:
             return None
-        raise ConsoleError(
-            f"The server does not answer ({error.message}): try again when it does."
-        ) from error
-    if about.workflow_type != WORKFLOW:
+        raise no_answer(error) from error
+    if description.workflow_type != WORKFLOW:
         raise BadInputError(f"{job_id} is not a research job: choose another id.")
-    return about
+    return description
 
 
-def handle(client: Client, job_id: str) -> Handle:
+def get_handle(client: Client, job_id: str) -> Handle:
     return client.get_workflow_handle(job_id, result_type=ResearchResult)
 
 
-async def given(client: Client, job_id: str) -> tuple[ResearchRequest, ResearchState | None]:
-    """What the last run was started with, from its history: nobody has to be there to answer."""
+async def fetch_start_input(
+    client: Client, job_id: str
+) -> tuple[ResearchRequest, ResearchState | None]:
+    """The input of the last run, from its history; no worker has to answer."""
     events = client.get_workflow_handle(job_id).fetch_history_events(page_size=1)
     async for event in events:
         payloads = event.workflow_execution_started_event_attributes.input.payloads
-        kinds: list[Any] = [ResearchRequest, ResearchState | None]
+        types: list[Any] = [ResearchRequest, ResearchState | None]
         try:
-            values = await client.data_converter.decode(payloads, kinds[: len(payloads)])
+            values = await client.data_converter.decode(payloads, types[: len(payloads)])
         except ValidationError as error:
             raise ConsoleError(
-                f"The job {job_id} was started by another version and cannot be taken up: run its"
+                f"The job {job_id} was started by another version and cannot be continued: run its"
                 f" question under another --id ({error.error_count()} fields differ)."
             ) from error
         return values[0], values[1] if len(values) > 1 else None
     raise ConsoleError(f"The history of {job_id} is empty: start the job again.")
 
 
-async def status(job: Job, seconds: float = 3.0) -> Status | None:
-    """How the job is; None where nobody is there to answer."""
-    return await _asked(job, "status", Status, seconds)
+async def query_status(job: Job, seconds: float = 3.0) -> Status | None:
+    """The job's status; None if no worker answers."""
+    return await _query(job, "status", Status, seconds)
 
 
-async def state(job: Job, seconds: float = 3.0) -> ResearchState | None:
-    """All of the job; None where nobody is there to answer."""
-    return await _asked(job, "state", ResearchState, seconds)
+async def query_state(job: Job, seconds: float = 3.0) -> ResearchState | None:
+    """The job's whole state; None if no worker answers."""
+    return await _query(job, "state", ResearchState, seconds)
 
 
-async def _asked(job: Job, query: str, kind: type[Answer], seconds: float) -> Answer | None:
+async def _query(job: Job, query: str, result_type: type[Answer], seconds: float) -> Answer | None:
     try:
         answer: Answer = await job.handle.query(
-            query, result_type=kind, rpc_timeout=timedelta(seconds=seconds)
+            query, result_type=result_type, rpc_timeout=timedelta(seconds=seconds)
         )
     except (RPCError, WorkflowQueryFailedError, WorkflowQueryRejectedError):
         return None
     return answer
 
 
-async def result(job: Job) -> ResearchResult:
-    """Wait for the result. A server that is gone for a moment is waited for."""
+async def wait_for_result(job: Job) -> ResearchResult:
+    """The job's result. Short outages of the server and restarts of the job are waited out."""
     outage = 0.0
     while True:
         try:
             return await job.handle.result()
         except WorkflowFailureError as error:
-            if await _succeeded(job, error):
+            if await _was_restarted(job, error):
                 continue
             raise ConsoleError(
-                f"The job {job.id} did not finish: {cause(error)}. `restart {job.id}` takes it"
-                f" up from its last checkpoint; what it had bought is kept."
+                f"The job {job.id} did not finish: {root_cause(error)}. `restart {job.id}`"
+                " continues from its last checkpoint; completed work is not paid again."
             ) from error
         except RPCError as error:
-            if outage >= _OUTAGE_SECONDS or error.status in _HOPELESS:
+            if outage >= _OUTAGE_SECONDS or error.status in _PERMANENT:
                 raise ConsoleError(
                     f"The server does not answer any more ({error.message}): when it is back,"
-                    f" `resume {job.id}` takes the job up."
+                    f" `resume {job.id}` continues the job."
                 ) from error
         await asyncio.sleep(1)
         outage += 1
 
 
-async def _succeeded(job: Job, error: WorkflowFailureError) -> bool:
-    """True where the run was closed for a restart, once the next one is there."""
-    for _ in range(_SUCCESSION_TRIES if cause(error) == CLOSED_TO_RESTART else 0):
-        about = await job.handle.describe()
-        if about.status is not WorkflowExecutionStatus.TERMINATED:
+async def _was_restarted(job: Job, error: WorkflowFailureError) -> bool:
+    """True if the run was closed for a restart, after the next run has started."""
+    for _ in range(_RESTART_TRIES if root_cause(error) == CLOSED_FOR_RESTART else 0):
+        description = await job.handle.describe()
+        if description.status is not WorkflowExecutionStatus.TERMINATED:
             return True
         await asyncio.sleep(0.2)
     return False
 
 
-async def tell(job: Job, update: str, message: Record) -> str:
-    """Say something to the job; its answer, or its reason why not."""
+async def fetch_outcome(job: Job) -> ResearchResult | str:
+    """The result of a closed job, or the reason why there is none."""
+    try:
+        return await job.handle.result()
+    except WorkflowFailureError as error:
+        return root_cause(error)
+
+
+async def send_update(job: Job, update: str, message: Record) -> str:
+    """The workflow's answer to an update. Raises `UpdateRejectedError`."""
     while True:
         try:
             answer: str = await job.handle.execute_update(update, message, result_type=str)
             return answer
         except WorkflowUpdateFailedError as error:
-            raise RefusedError(job.id, cause(error)) from error
+            raise UpdateRejectedError(job.id, root_cause(error)) from error
         except RPCError as error:
             if error.status is not RPCStatusCode.NOT_FOUND:
                 raise ConsoleError(
-                    f"The job {job.id} could not be told ({error.message}): is a worker running?"
+                    f"The job {job.id} did not accept the update ({error.message}): is a worker"
+                    " running?"
                 ) from error
-            about = await job.handle.describe()
-            if about.status not in GOING:
-                raise BadInputError(ended(job.id, about.status)) from error
-            # Its run was continued by another one in between.
+            description = await job.handle.describe()
+            if description.status not in OPEN_STATUSES:
+                raise BadInputError(_describe_end(job.id, description.status)) from error
+            # The run continued as new in the meantime.
             await asyncio.sleep(0.2)
 
 
 async def steer(
     job: Job, changes: Sequence[Change], usd: float | None = None, tokens: int | None = None
 ) -> str:
-    """Change the job while it runs; its answer, or its reason why not."""
-    said = tuple(changes)
+    """Send changes, and new budget limits, as one update."""
+    messages = tuple(changes)
     if usd is not None or tokens is not None:
-        # A budget is set as a whole: the limit that was not named must not be lifted by this.
-        now = await state(job)
-        while now is None:
+        # `SetBudget` replaces both limits, so the one that was not given is read first.
+        state = await query_state(job)
+        while state is None:
             await asyncio.sleep(0.2)
-            now = await state(job)
-        old = now.request.budget
+            state = await query_state(job)
+        old = state.request.budget
         budget = Budget(
             usd=usd if usd is not None else old.usd,
             tokens=tokens if tokens is not None else old.tokens,
         )
-        said = (*said, SetBudget(budget=budget))
-    return await tell(job, "steer", Steer(changes=said))
+        messages = (*messages, SetBudget(budget=budget))
+    return await send_update(job, "steer", Steer(changes=messages))
 
 
 async def cancel(job: Job) -> bool:
-    """Ask the job to end, and wait until it has; False where it ended with a report first."""
+    """Cancel the job and wait for its end; False if it completed first."""
     await job.handle.cancel()
     try:
-        await result(job)
+        await wait_for_result(job)
     except ConsoleError:
         return True
     return False
 
 
-async def ending(job: Job) -> ResearchResult | str:
-    """What a job that has ended came to: its result, or why there is none."""
-    try:
-        return await job.handle.result()
-    except WorkflowFailureError as error:
-        return cause(error)
-
-
 async def has_worker(client: Client) -> bool:
-    """True where somebody polls the task queue, or did a minute ago: a poll lasts that long."""
+    """True if a worker polls the task queue, or did so within the length of a poll."""
     from temporalio.api.enums.v1 import TaskQueueType
     from temporalio.api.taskqueue.v1 import TaskQueue
     from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest
 
-    about = await client.workflow_service.describe_task_queue(
+    description = await client.workflow_service.describe_task_queue(
         DescribeTaskQueueRequest(
             namespace=client.namespace,
             task_queue=TaskQueue(name=TASK_QUEUE),
@@ -275,27 +273,30 @@ async def has_worker(client: Client) -> bool:
         )
     )
     recent = datetime.now(UTC) - timedelta(seconds=75)
-    return any(poller.last_access_time.ToDatetime(UTC) > recent for poller in about.pollers)
+    return any(poller.last_access_time.ToDatetime(UTC) > recent for poller in description.pollers)
 
 
-def cause(error: BaseException) -> str:
-    """The innermost message: the outer ones only say that something inside went wrong."""
+def root_cause(error: BaseException) -> str:
+    """The innermost message: Temporal's wrappers only say that something inside failed."""
     while isinstance(error, _WRAPPERS) and error.cause is not None:
         error = error.cause
-    # What a failure is called is for programs; its message is for people.
-    said = error.message if isinstance(error, FailureError) else str(error)
-    return said.rstrip(".") or type(error).__name__
+    message = error.message if isinstance(error, FailureError) else str(error)
+    return message.rstrip(".") or type(error).__name__
 
 
-def keyword(execution: WorkflowExecution, name: str) -> str:
+def no_answer(error: RPCError) -> ConsoleError:
+    return ConsoleError(f"The server does not answer ({error.message}): try again later.")
+
+
+def search_attribute(execution: WorkflowExecution, name: str) -> str:
     return execution.typed_search_attributes.get(SearchAttributeKey.for_keyword(name), "")
 
 
-GOING = (WorkflowExecutionStatus.RUNNING, WorkflowExecutionStatus.CONTINUED_AS_NEW)
-_WRAPPERS = (FailureError, WorkflowFailureError, WorkflowUpdateFailedError)
-_HOPELESS = (
-    RPCStatusCode.NOT_FOUND,
-    RPCStatusCode.PERMISSION_DENIED,
-    RPCStatusCode.UNAUTHENTICATED,
-    RPCStatusCode.INVALID_ARGUMENT,
-)
+def _describe_end(job_id: str, status: WorkflowExecutionStatus | None) -> str:
+    if status is WorkflowExecutionStatus.COMPLETED:
+        return (
+            f"The job {job_id} is complete: `result {job_id}` writes its report, `fork {job_id}`"
+            " continues from one of its checkpoints."
+        )
+    how = status.name.lower().replace("_", " ").replace("canceled", "cancelled") if status else ""
+    return f"The job {job_id} has already ended ({how}): `restart {job_id}` restarts it."

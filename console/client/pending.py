@@ -1,7 +1,7 @@
-"""The steps a job waits for, in words: what is done, and which facets it is about.
+"""The pending activities of a job, in words: what they do and which facets they work on.
 
-A subagent says which facet is its own with its first sign of life, a second after it began; until
-then, and while it is queued, it is known by the facets that are nobody else's.
+A subagent names its facet in its first heartbeat, a second after it starts. Until then, and while
+it is queued, it can only be one of the facets that no other subagent has named.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ if TYPE_CHECKING:
 
 STEPS = {
     "open_corpus": "reading the documents",
-    "plan": "splitting the question",
+    "plan": "planning the facets",
     "review_plan": "reviewing the plan",
     "research": "researching",
     "reconcile": "checking claims against their sources",
-    "verify": "judging what conflicts",
+    "verify": "verifying conflicts",
     "write": "writing the report",
-    "evaluate": "judging the draft",
-    "publish": "putting the report together",
+    "evaluate": "evaluating the draft",
+    "publish": "publishing the report",
     "compare": "comparing with the last run",
 }
-IN_A_PASS = STEPS | {"research": "following up", "write": "revising the report"}
-_UNHEARD = {"researching": "starting on", "following up": "starting to follow up on"}
+PASS_STEPS = STEPS | {"research": "following up", "write": "revising the report"}
+FACET_ACTIVITIES = ("research", "verify")
+_STARTING = {"researching": "starting on", "following up": "starting to follow up on"}
 _UNKNOWN = {"researching": "researching a facet", "following up": "following up on a gap"}
-OF_A_FACET = ("research", "verify")
 
 
 @dataclass(frozen=True)
-class Waiting:
-    """One step that is under way, or waits for its turn or its next try."""
+class PendingStep:
+    """One activity, or several that cannot be told apart yet."""
 
     step: str
     """In words: `researching Costs and funding`."""
@@ -43,70 +43,75 @@ class Waiting:
     verb: str = ""
     """What is done, as it stands before the titles."""
     titles: tuple[str, ...] = ()
-    """The facets it is about; several where subagents have not said yet which is whose."""
+    """The facets; several if the subagents have not named theirs yet."""
     count: int = 1
-    """How many steps this stands for."""
+    """The number of activities."""
     started: bool = True
-    """False where no worker has it: it is queued, or waits for its next try."""
+    """False if it is queued or waits for its next attempt."""
     attempt: int = 1
     turns: int = 0
     sources: int = 0
     last_failure: str = ""
-    """Why the attempt before came to nothing."""
     retry_at: datetime | None = None
-    """When it is tried again, where it waits for that."""
+    """The time of the next attempt, if it waits for one."""
 
 
-def named(waiting: list[Waiting], busy: Sequence[FacetStatus]) -> list[Waiting]:
-    """Subagents that have not been heard of yet, by the facets that are nobody else's.
+def assign_facets(pending: list[PendingStep], busy: Sequence[FacetStatus]) -> list[PendingStep]:
+    """Give subagents without a heartbeat the facets that are left over.
 
-    Where one is left for one, it is its own. Several are told of together: those that only wait for
-    a worker, or those that have just begun among them.
+    One facet left for one subagent is its own. Several subagents become one step with all the
+    titles that are left.
     """
-    known = {one.facet_id for one in waiting}
+    known = {step.facet_id for step in pending}
     left = [facet for facet in busy if facet.id not in known]
-    bare = [one for one in waiting if one.step in _UNHEARD]
-    nameless = [one for one in bare if one.attempt == 1]
-    others = [one for one in waiting if one not in bare]
-    others += [replace(one, step=_UNKNOWN[one.step]) for one in bare if one.attempt > 1]
+    unassigned = [step for step in pending if step.step in _STARTING]
+    nameless = [step for step in unassigned if step.attempt == 1]
+    others = [step for step in pending if step not in unassigned]
+    others += [replace(step, step=_UNKNOWN[step.step]) for step in unassigned if step.attempt > 1]
     if not nameless:
         return others
-    begun = [one for one in nameless if one.started]
-    first = min(begun or nameless, key=lambda one: one.since)
+    started = [step for step in nameless if step.started]
+    first = min(started or nameless, key=lambda step: step.since)
     if not left:
-        told = replace(first, step=_UNKNOWN[first.step])
+        merged = replace(first, step=_UNKNOWN[first.step])
     elif len(left) == len(nameless) == 1:
-        told = about(first, first.step, left[0])
+        merged = name_facet(first, first.step, left[0])
     else:
-        verb = _UNHEARD[first.step] if begun else _verb(first.step)
+        verb = _STARTING[first.step] if started else _verb(first.step)
         titles = tuple(facet.title for facet in left)
-        told = replace(first, step=f"{verb} {listed(titles)}", verb=verb, titles=titles)
-    return [*others, replace(told, started=bool(begun), count=len(nameless))]
+        merged = replace(first, step=f"{verb} {join_titles(titles)}", verb=verb, titles=titles)
+    return [*others, replace(merged, started=bool(started), count=len(nameless))]
 
 
-def about(one: Waiting, step: str, facet: FacetStatus) -> Waiting:
-    """The step as one that is about a facet."""
-    verb, titles = _verb(step), (facet.title,)
-    said = f"{verb} {facet.title}"
-    return replace(one, step=said, verb=verb, titles=titles, facet_id=facet.id)
+def name_facet(pending: PendingStep, step: str, facet: FacetStatus) -> PendingStep:
+    verb = _verb(step)
+    return replace(
+        pending,
+        step=f"{verb} {facet.title}",
+        verb=verb,
+        titles=(facet.title,),
+        facet_id=facet.id,
+    )
 
 
-def by_facet(waiting: Sequence[Waiting], facets: Sequence[FacetStatus]) -> dict[str, Waiting]:
-    """What each facet waits for, where that is known: all of a group that is queued are queued."""
-    queued = {title: one for one in waiting if not one.started for title in one.titles}
+def group_by_facet(
+    pending: Sequence[PendingStep], facets: Sequence[FacetStatus]
+) -> dict[str, PendingStep]:
+    """The pending step of each facet, where it is known; a queued group is queued as a whole."""
+    queued = {title: step for step in pending if not step.started for title in step.titles}
     found = {facet.id: queued[facet.title] for facet in facets if facet.title in queued}
-    return found | {one.facet_id: one for one in waiting if one.facet_id}
+    return found | {step.facet_id: step for step in pending if step.facet_id}
 
 
-def _verb(step: str) -> str:
-    return step if step == STEPS["research"] else f"{step} on"
-
-
-def listed(titles: Sequence[str], most: int = 2) -> str:
-    """Titles in a sentence, in quotation marks where there are several: they have commas too."""
+def join_titles(titles: Sequence[str], most: int = 2) -> str:
+    """Titles in a sentence; several are quoted, because titles contain commas."""
     if len(titles) == 1:
         return titles[0]
     shown = [f"“{title}”" for title in titles[:most]]
     if len(titles) > most:
         return f"{', '.join(shown)} and {len(titles) - most} more"
     return " and ".join(shown)
+
+
+def _verb(step: str) -> str:
+    return step if step == STEPS["research"] else f"{step} on"

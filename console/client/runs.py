@@ -1,14 +1,14 @@
-"""Runs of a job: begun, restarted from a checkpoint, forked. Nothing here prints.
+"""Start, restart and fork jobs.
 
-A run starts from a request alone, or from the state an earlier run had kept. A job that ended well
-is never started again under its own id; one that still runs is closed first, its passes with it.
+A run starts from a request alone, or from the state of a checkpoint. A job that completed is never
+started again under its id; an open run is closed, with its refinement passes, before a restart.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from temporalio.client import Client, WorkflowExecutionDescription, WorkflowExecutionStatus
@@ -16,26 +16,24 @@ from temporalio.common import WorkflowIDReusePolicy
 from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.service import RPCError, RPCStatusCode
 
-from console.client import job_options, jobs, validation
-from console.client.checkpoints import Checkpoints, Kept
-from console.client.jobs import CLOSED_TO_RESTART, GOING, WORKFLOW, Found, Job
+from console.client import jobs, validation
+from console.client.checkpoints import CheckpointStore, StoredCheckpoint
+from console.client.jobs import CLOSED_FOR_RESTART, OPEN_STATUSES, WORKFLOW, Job, StartState
+from console.client.research_request import default_budget_usd
 from console.errors import BadInputError, ConsoleError
 from workflows.contracts import TASK_QUEUE, ResearchRequest, ResearchState
-from workflows.lineage import changed, forked, restarted
+from workflows.lineage import SETTABLE, changed, forked, restarted
 from workflows.policies import WORKFLOW_TASK
 from workflows.settings import Settings
 from workflows.views import introduction
 
 BEGINNING = "the beginning"
-
-"""Of the question, beside the job in the server's record: lists show it, and nobody is asked."""
-
-_CLOSING_SECONDS = 15.0
+_CLOSE_SECONDS = 15.0
 
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a run is taken up: a checkpoint, or the beginning where there is no state."""
+    """Where a run starts: a checkpoint, or the beginning if there is no state."""
 
     request: ResearchRequest
     state: ResearchState | None = None
@@ -44,49 +42,79 @@ class Origin:
 
 
 async def begin(
-    client: Client, kept: Checkpoints, job_id: str, request: ResearchRequest
+    client: Client, checkpoints: CheckpointStore, job_id: str, request: ResearchRequest
 ) -> tuple[Job, Origin]:
-    """Start the job, or find the one that has this id; one that ended badly is restarted."""
-    about = await jobs.describe(client, job_id)
-    if about is None:
+    """Start the job, or find the existing one of this id; restart it if it ended badly."""
+    description = await jobs.describe(client, job_id)
+    if description is None:
         if not await _start(client, job_id, request):
-            return await begin(client, kept, job_id, request)  # somebody else was faster
-        return Job(jobs.handle(client, job_id), Found.NEW), Origin(request)
-    known, _ = await jobs.given(client, job_id)
+            # Another process started it in the meantime.
+            return await begin(client, checkpoints, job_id, request)
+        return Job(jobs.get_handle(client, job_id), StartState.NEW), Origin(request)
+    known, _ = await jobs.fetch_start_input(client, job_id)
     if known.question != request.question:
         raise BadInputError(
             f"The id {job_id} belongs to a job with another question: choose another --id."
         )
-    if about.status is WorkflowExecutionStatus.COMPLETED or about.status in GOING:
-        found = Found.RUNNING if about.status in GOING else Found.FINISHED
-        return Job(jobs.handle(client, job_id), found), Origin(known)
-    return await restart(client, kept, job_id)
+    if description.status in OPEN_STATUSES:
+        return Job(jobs.get_handle(client, job_id), StartState.RUNNING), Origin(known)
+    if description.status is WorkflowExecutionStatus.COMPLETED:
+        return Job(jobs.get_handle(client, job_id), StartState.FINISHED), Origin(known)
+    return await restart(client, checkpoints, job_id)
 
 
 async def restart(
-    client: Client, kept: Checkpoints, job_id: str, name: str | None = None
+    client: Client, checkpoints: CheckpointStore, job_id: str, name: str | None = None
 ) -> tuple[Job, Origin]:
-    """A new run of the job, from its last checkpoint or a named one."""
-    about = await jobs.describe(client, job_id)
-    _not_complete(job_id, about)
-    # Looked for before anything is closed: a name that is not there must change nothing.
-    origin = await origin_of(client, kept, job_id, about, name)
-    if about is not None and about.status in GOING:
+    """Start a new run of the job from its last checkpoint or a named one."""
+    description = await jobs.describe(client, job_id)
+    _check_not_complete(job_id, description)
+    # Before the open run is closed: an unknown checkpoint name must change nothing.
+    origin = await find_origin(client, checkpoints, job_id, description, name)
+    if description is not None and description.status in OPEN_STATUSES:
         await _close(client, job_id)
-        about = await jobs.describe(client, job_id)
-        _not_complete(job_id, about)
-        origin = await origin_of(client, kept, job_id, about, name)
+        description = await jobs.describe(client, job_id)
+        _check_not_complete(job_id, description)
+        origin = await find_origin(client, checkpoints, job_id, description, name)
     state = origin.state
     if state is not None:
         state = restarted(state, run_id=origin.run_id, checkpoint=origin.checkpoint)
     if not await _start(client, job_id, origin.request, state):
-        raise ConsoleError(f"The job {job_id} was started by somebody else just now: `watch` it.")
-    return Job(jobs.handle(client, job_id), Found.RESTARTED), origin
+        raise ConsoleError(f"Another process has just started the job {job_id}: `watch` it.")
+    return Job(jobs.get_handle(client, job_id), StartState.RESTARTED), origin
 
 
-async def fork(client: Client, origin: Origin, new_id: str, changes: Mapping[str, str]) -> Job:
-    """Another job from there, with other settings."""
-    assert origin.state is not None  # noqa: S101
+async def fork(
+    client: Client,
+    checkpoints: CheckpointStore,
+    settings: Settings,
+    job_id: str,
+    *,
+    name: str | None,
+    changes: Mapping[str, str],
+    new_id: str,
+) -> tuple[Job, Origin, float | None]:
+    """Start another job from a checkpoint of this one, with other settings.
+
+    Returns the job, its origin, and the default budget if it got one.
+    """
+    description = await jobs.describe(client, job_id)
+    origin = await find_origin(client, checkpoints, job_id, description, name)
+    if origin.state is None:
+        raise BadInputError(
+            f"The job {job_id} has no checkpoint yet: wait until `checkpoints {job_id}` shows"
+            " one, or run its question again."
+        )
+    try:
+        request = changed(origin.request, changes)
+    except ValueError as error:
+        raise BadInputError(f"--set {error}.") from None
+    validation.check_models(request, settings)
+    limit = None
+    if request.budget.usd is None and "budget_usd" not in changes:
+        limit = default_budget_usd(request.model, request.effort)
+    if limit is not None:
+        changes = {**changes, "budget_usd": str(limit)}
     state = forked(
         origin.state,
         job_id=new_id,
@@ -96,74 +124,53 @@ async def fork(client: Client, origin: Origin, new_id: str, changes: Mapping[str
     )
     reuse = WorkflowIDReusePolicy.REJECT_DUPLICATE
     if not await _start(client, new_id, state.request, state, reuse):
-        raise BadInputError(f"There is a job {new_id} already: choose another --id.")
-    return Job(jobs.handle(client, new_id), Found.NEW)
+        raise BadInputError(f"There is already a job {new_id}: choose another --id.")
+    return Job(jobs.get_handle(client, new_id), StartState.NEW), origin, limit
 
 
-async def fork_from(
+def parse_changes(assignments: Sequence[str]) -> dict[str, str]:
+    """The settings of a fork from `key=value` texts."""
+    changes: dict[str, str] = {}
+    for text in assignments:
+        key, equals, value = (part.strip() for part in text.partition("="))
+        if not equals or not value:
+            raise BadInputError(f"--set {text!r} cannot be read: write it as key=value.")
+        if key not in SETTABLE:
+            raise BadInputError(f"--set {key} is not possible: choose among {', '.join(SETTABLE)}.")
+        changes[key] = value
+    return changes
+
+
+async def find_origin(
     client: Client,
-    kept: Checkpoints,
-    settings: Settings,
+    checkpoints: CheckpointStore,
     job_id: str,
-    *,
-    name: str | None,
-    changes: Mapping[str, str],
-    new_id: str,
-) -> tuple[Job, Origin, float | None]:
-    """Another job from a checkpoint of this one; where it began, and the limit it was given.
-
-    The limit is None where one was named, inherited, or no price is known.
-    """
-    about = await jobs.describe(client, job_id)
-    origin = await origin_of(client, kept, job_id, about, name)
-    if origin.state is None:
-        raise BadInputError(
-            f"The job {job_id} has no checkpoint yet: wait until `checkpoints {job_id}` shows"
-            " one, or run its question anew."
-        )
-    try:
-        request = changed(origin.request, changes)
-    except ValueError as error:
-        raise BadInputError(f"--set {error}.") from None
-    validation.affordable(request, settings)
-    limit = None
-    if request.budget.usd is None and "budget_usd" not in changes:
-        limit = job_options.default_limit(request.model, request.effort)
-    if limit is not None:
-        changes = {**changes, "budget_usd": str(limit)}
-    return await fork(client, origin, new_id, changes), origin, limit
-
-
-async def origin_of(
-    client: Client,
-    kept: Checkpoints,
-    job_id: str,
-    about: WorkflowExecutionDescription | None,
+    description: WorkflowExecutionDescription | None,
     name: str | None,
 ) -> Origin:
-    """The named checkpoint of the job, or its last run's last; else where that run began."""
-    known = await kept.of(job_id)
-    if about is None and not known:
-        raise BadInputError(f"There is no job {job_id}: `list` shows the ones there are.")
+    """The named checkpoint, or the last one of the last run, or that run's input."""
+    known = await checkpoints.find(job_id)
+    if description is None and not known:
+        raise BadInputError(f"There is no job {job_id}: `list` shows the existing ones.")
     if name is not None:
-        named = [item for item in known if item.name == name]
+        named = [checkpoint for checkpoint in known if checkpoint.name == name]
         if not named:
             names = ", ".join(dict.fromkeys(item.name for item in known)) or "none yet"
             raise BadInputError(f"The job {job_id} has no checkpoint {name!r}: it has {names}.")
-        return await _from(kept, named[-1])
-    own = [item for item in known if about is None or item.run_id == about.run_id]
+        return await _load_origin(checkpoints, named[-1])
+    own = [item for item in known if description is None or item.run_id == description.run_id]
     if own:
-        return await _from(kept, own[-1])
-    assert about is not None  # noqa: S101
-    request, state = await jobs.given(client, job_id)
+        return await _load_origin(checkpoints, own[-1])
+    assert description is not None  # noqa: S101
+    request, state = await jobs.fetch_start_input(client, job_id)
     if state is None:
-        return Origin(request, run_id=about.run_id)
-    point = state.checkpoints[-1].name if state.checkpoints else BEGINNING
-    return Origin(state.request, state, about.run_id, point)
+        return Origin(request, run_id=description.run_id)
+    checkpoint = state.checkpoints[-1].name if state.checkpoints else BEGINNING
+    return Origin(state.request, state, description.run_id, checkpoint)
 
 
-async def matching(client: Client, query: str) -> dict[str, set[str]]:
-    """The runs a visibility query finds, by the id of their job; each id once."""
+async def find_runs(client: Client, query: str) -> dict[str, set[str]]:
+    """The run ids that a visibility query finds, by job id."""
     found: dict[str, set[str]] = {}
     try:
         async for run in client.list_workflows(f'WorkflowType="{WORKFLOW}" AND ({query})'):
@@ -178,9 +185,9 @@ async def matching(client: Client, query: str) -> dict[str, set[str]]:
     return found
 
 
-async def _from(kept: Checkpoints, item: Kept) -> Origin:
-    state = await kept.load(item)
-    return Origin(state.request, state, item.run_id, item.name)
+async def _load_origin(checkpoints: CheckpointStore, checkpoint: StoredCheckpoint) -> Origin:
+    state = await checkpoints.load(checkpoint)
+    return Origin(state.request, state, checkpoint.run_id, checkpoint.name)
 
 
 async def _start(
@@ -190,7 +197,7 @@ async def _start(
     state: ResearchState | None = None,
     reuse: WorkflowIDReusePolicy = WorkflowIDReusePolicy.ALLOW_DUPLICATE_FAILED_ONLY,
 ) -> bool:
-    """False where a job with this id runs or was completed."""
+    """False if a job of this id is open or completed."""
     try:
         await client.start_workflow(
             WORKFLOW,
@@ -206,25 +213,25 @@ async def _start(
     return True
 
 
-def _not_complete(job_id: str, about: WorkflowExecutionDescription | None) -> None:
-    if about is not None and about.status is WorkflowExecutionStatus.COMPLETED:
+def _check_not_complete(job_id: str, description: WorkflowExecutionDescription | None) -> None:
+    if description is not None and description.status is WorkflowExecutionStatus.COMPLETED:
         raise BadInputError(
-            f"The job {job_id} is complete, there is nothing to restart: `fork {job_id}` goes on"
+            f"The job {job_id} is complete, there is nothing to restart: `fork {job_id}` continues"
             " from one of its checkpoints as another job."
         )
 
 
 async def _close(client: Client, job_id: str) -> None:
-    """End the run, and see that its pass is over: two must not work on one job.
+    """Terminate the run and wait until its passes have ended: no two runs work on one job.
 
-    The pass is asked to cancel when its job is gone; one that nobody runs cannot answer and is
-    ended here.
+    Temporal cancels a pass when its parent closes. A pass that no worker runs cannot react to that
+    and is terminated here.
     """
-    passes = await _open_passes(client, job_id)
-    with contextlib.suppress(RPCError):  # it ended by itself in between
-        await client.get_workflow_handle(job_id).terminate(reason=CLOSED_TO_RESTART)
-    passes |= await _open_passes(client, job_id)
-    deadline = asyncio.get_running_loop().time() + _CLOSING_SECONDS
+    passes = await _find_open_passes(client, job_id)
+    with contextlib.suppress(RPCError):  # the run ended in the meantime
+        await client.get_workflow_handle(job_id).terminate(reason=CLOSED_FOR_RESTART)
+    passes |= await _find_open_passes(client, job_id)
+    deadline = asyncio.get_running_loop().time() + _CLOSE_SECONDS
     for child_id in sorted(passes):
         child = client.get_workflow_handle(child_id)
         while (await child.describe()).status is WorkflowExecutionStatus.RUNNING:
@@ -234,7 +241,7 @@ async def _close(client: Client, job_id: str) -> None:
             await asyncio.sleep(0.1)
 
 
-async def _open_passes(client: Client, job_id: str) -> set[str]:
-    about = await jobs.describe(client, job_id)
-    children = about.raw_description.pending_children if about else []
+async def _find_open_passes(client: Client, job_id: str) -> set[str]:
+    description = await jobs.describe(client, job_id)
+    children = description.raw_description.pending_children if description else []
     return {child.workflow_id for child in children}

@@ -1,7 +1,7 @@
-"""What a command works with while it runs: a server to talk to, and a worker where it needs one.
+"""The server and the worker of one command.
 
-Where Temporal's own settings name a server, that one is used and its workers are somebody else's.
-Otherwise the folder's embedded server is joined or started, with a worker of our own beside it.
+If Temporal's settings name a server, the command uses it, and its workers run elsewhere. Otherwise
+the command joins or starts the embedded server of the state folder, with a worker beside it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pydantic import ValidationError
 
 from console.client import validation
 from console.devserver.server import DevServer, read_port, run_dev_server
-from console.devserver.worker_process import Worker
+from console.devserver.worker_process import WorkerProcess
 from console.errors import BadInputError, ConsoleError, ExitCode
 from workflows.settings import Settings
 
@@ -29,143 +29,148 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer")
 
-# How long a worker that is said to be there has to answer.
-_HEARING_SECONDS = 10.0
-# The same on the embedded server, where a worker can be hired when nobody answers.
-_ASKING_SECONDS = 8.0
-_HIRED_SECONDS = 60.0
+# How long a running worker has to answer an update.
+_ANSWER_SECONDS = 10.0
+# The same on the embedded server, where a worker can be started if none answers.
+_PROBE_SECONDS = 8.0
+_NEW_WORKER_SECONDS = 60.0
 
 
 @dataclass(frozen=True)
 class Session:
     settings: Settings
     server: DevServer | None = None
-    """The embedded server; None where another one is configured."""
-    worker: Worker | None = None
+    """The embedded server; None if Temporal's settings name another one."""
+    worker: WorkerProcess | None = None
 
     async def connect(self) -> Client:
-        # Imported late: the server and the worker start while this takes its time.
+        # Imported late: the server and the worker start while this import runs.
         from console.runtime.connection import connect
-        from console.runtime.search_attributes import FRESH_SECONDS, missing
+        from console.runtime.search_attributes import FRESH_SERVER_SECONDS, find_missing
 
         if self.server is None:
             return await connect(self.settings, patience=1.0)
         client = await connect(self.settings, self.server.address)
         if self.server.fresh:
-            await missing(client, FRESH_SECONDS)
+            await find_missing(client, FRESH_SERVER_SECONDS)
         return client
 
-    async def heard(self, asked: Awaitable[Answer], job_id: str) -> tuple[Answer, bool]:
-        """What a worker answers, and whether one had to be hired for it.
+    async def wait_for_worker(self, call: Awaitable[Answer], job_id: str) -> tuple[Answer, bool]:
+        """The result of a call that a worker must answer, and whether one was started for it.
 
-        On the embedded server one that only answers is hired where no other does: it runs the
-        job's workflow and none of its research.
+        If no worker answers on the embedded server, one is started that runs the job's workflow and
+        no subagents.
         """
-        answer = asyncio.ensure_future(asked)
+        answer = asyncio.ensure_future(call)
         try:
             if self.server is None or self.worker is not None:
-                return await self._waited(answer, job_id, _HEARING_SECONDS), False
+                return await self._wait(answer, job_id, _ANSWER_SECONDS), False
             if not self.server.fresh:
-                done, _ = await asyncio.wait({answer}, timeout=_ASKING_SECONDS)
+                done, _ = await asyncio.wait({answer}, timeout=_PROBE_SECONDS)
                 if done:
                     return answer.result(), False
-            worker = Worker(self.settings, self.server.address, answers_only=True)
+            worker = WorkerProcess(self.settings, self.server.address, subagents=False)
             try:
-                return await self._waited(answer, job_id, _HIRED_SECONDS, worker), True
+                return await self._wait(answer, job_id, _NEW_WORKER_SECONDS, worker), True
             finally:
                 await asyncio.to_thread(worker.stop)
         finally:
             answer.cancel()
             await asyncio.gather(answer, return_exceptions=True)
 
-    async def _waited(
+    async def _wait(
         self,
         answer: asyncio.Future[Answer],
         job_id: str,
         seconds: float,
-        worker: Worker | None = None,
+        worker: WorkerProcess | None = None,
     ) -> Answer:
         deadline = asyncio.get_running_loop().time() + seconds
         while not (await asyncio.wait({answer}, timeout=0.2))[0]:
             if worker is not None:
-                worker.look()
+                worker.replace_if_dead()
             if asyncio.get_running_loop().time() > deadline:
                 raise ConsoleError(
-                    f"Nobody answered for the job {job_id} within {seconds:.0f} seconds: start a"
-                    " worker with `python worker.py` and the same TEMPORAL_* settings, then say it"
-                    " again."
+                    f"No worker answered for the job {job_id} within {seconds:.0f} seconds: start"
+                    " one with `python worker.py` and the same TEMPORAL_* settings, then repeat the"
+                    " command."
                 )
         return answer.result()
 
 
-Go = Callable[["Client", Session], Coroutine[Any, Any, ExitCode]]
+Action = Callable[["Client", Session], Coroutine[Any, Any, ExitCode]]
 
 
-def visit(
-    go: Go, *, settings: Settings | None = None, work: bool = False, left: Callable[[], str] = str
+def run_with_client(
+    action: Action,
+    *,
+    settings: Settings | None = None,
+    with_worker: bool = False,
+    on_interrupt: Callable[[], str] = str,
 ) -> ExitCode:
-    """Do something on the server, and say what `left` says when it was interrupted."""
-    settings = settings or validation.local_settings(current_settings())
+    """Run an action with a connected client; print what `on_interrupt` returns after Ctrl-C."""
+    settings = settings or validation.prepare_folders(read_settings())
 
-    async def connected(desk: Session) -> ExitCode:
-        return await go(await desk.connect(), desk)
+    async def connect_and_run(session: Session) -> ExitCode:
+        return await action(await session.connect(), session)
 
-    with session(settings, work=work) as desk:
+    with open_session(settings, with_worker=with_worker) as session:
         try:
-            return asyncio.run(connected(desk))
+            return asyncio.run(connect_and_run(session))
         except KeyboardInterrupt:
-            print(left(), flush=True)
+            print(on_interrupt(), flush=True)
             return ExitCode.INTERRUPTED
 
 
-def current_settings() -> Settings:
-    validation.role_variables(os.environ)
+def read_settings() -> Settings:
+    """The settings of the environment. Raises `BadInputError` for an invalid variable."""
+    validation.check_role_variables(os.environ)
     try:
         return Settings.read(os.environ)
     except (ValidationError, ValueError) as error:
         reason = str(error).splitlines()[0]
         if isinstance(error, ValidationError):
-            fault = error.errors()[0]
-            reason = f"{'.'.join(str(part) for part in fault['loc'])}: {fault['msg']}"
+            first = error.errors()[0]
+            reason = f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"
         raise BadInputError(
-            f"A setting in the environment cannot be used: correct the RESEARCH_* variables"
-            f" ({reason})."
+            f"A setting in the environment is invalid: correct the RESEARCH_* variables ({reason})."
         ) from None
 
 
 @contextlib.contextmanager
-def session(settings: Settings, *, work: bool) -> Iterator[Session]:
-    """A server, and with `work` somebody who does the work; all of it ended on the way out.
+def open_session(settings: Settings, *, with_worker: bool) -> Iterator[Session]:
+    """A server and, if wanted, a worker; both are stopped at the end.
 
-    SIGTERM and a closed terminal are met as Ctrl-C is: with a KeyboardInterrupt, so that whatever
-    was started is stopped.
+    SIGTERM and SIGHUP raise KeyboardInterrupt, as Ctrl-C does, so that all child processes are
+    stopped.
     """
-    with _interruptible():
+    with _interrupt_on_signals():
         if settings.has_server:
             yield Session(settings)
             return
-        hired = contextlib.ExitStack()
-        workers: list[Worker] = []
+        stack = contextlib.ExitStack()
+        workers: list[WorkerProcess] = []
 
-        def hire(address: str) -> None:
-            # A worker takes longer to start than the server: they start side by side. One that was
-            # sent to a port the server did not get is called back before it has arrived.
-            hired.close()
-            if work:
-                workers.append(hired.enter_context(Worker(settings, address)))
+        def start_worker(address: str) -> None:
+            # A worker takes longer to start than the server, so both start at the same time. If
+            # the server moves to another port, the worker is stopped and started again.
+            stack.close()
+            if with_worker:
+                workers.append(stack.enter_context(WorkerProcess(settings, address)))
 
         state_dir, port = Path(settings.state_dir), read_port(os.environ)
-        # Left twice: where the server does not start, and before it is stopped.
-        with hired, run_dev_server(state_dir, port, hire) as server, hired:
+        # The stack is entered twice: it closes if the server does not start, and before the server
+        # is stopped.
+        with stack, run_dev_server(state_dir, port, start_worker) as server, stack:
             yield Session(settings, server, workers[-1] if workers else None)
 
 
 @contextlib.contextmanager
-def _interruptible() -> Iterator[None]:
+def _interrupt_on_signals() -> Iterator[None]:
     def interrupt(_number: int, _frame: FrameType | None) -> None:
         signal.raise_signal(signal.SIGINT)
 
-    # A script's background command is started with SIGINT ignored; it must still be stoppable.
+    # A shell starts background commands with SIGINT ignored; they must still be stoppable.
     before = {signal.SIGINT: signal.signal(signal.SIGINT, signal.default_int_handler)}
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:

@@ -33,7 +33,7 @@ _JOB_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,199}")
 _DOMAIN = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)+(/[^\s]*)?")
 
 
-def tokens(count: int | None) -> int | None:
+def check_tokens(count: int | None) -> int | None:
     if count is not None and count <= 0:
         raise BadInputError(
             f"A budget of {count} tokens is not possible: give --budget-tokens a number above 0, or"
@@ -42,7 +42,7 @@ def tokens(count: int | None) -> int | None:
     return count
 
 
-def question(text: str) -> str:
+def check_question(text: str) -> str:
     text = text.strip()
     if not re.search(r"\w", text):
         raise BadInputError("The question is empty: put it in quotes after the command.")
@@ -61,7 +61,7 @@ def question(text: str) -> str:
     return text
 
 
-def corpus(path: Path | None) -> Path | None:
+def check_corpus(path: Path | None) -> Path | None:
     """The folder, absolute: a worker may have another working directory."""
     if path is None:
         return None
@@ -82,7 +82,7 @@ def corpus(path: Path | None) -> Path | None:
     return folder
 
 
-def model(name: str | None, settings: Settings) -> str:
+def check_model(name: str | None, settings: Settings) -> str:
     """A model that is known and can be paid for; any name where an endpoint of one's own is set."""
     name = settings.default_model if name is None else name.strip()
     own = settings.base_url is not None or settings.provider != "anthropic"
@@ -101,13 +101,13 @@ def model(name: str | None, settings: Settings) -> str:
     return name
 
 
-def affordable(request: ResearchRequest, settings: Settings) -> None:
+def check_models(request: ResearchRequest, settings: Settings) -> None:
     """Every model the request names is known and can be paid for."""
     for name in (request.model, *request.models.values()):
-        model(name, settings)
+        check_model(name, settings)
 
 
-def role_variables(env: Mapping[str, str]) -> None:
+def check_role_variables(env: Mapping[str, str]) -> None:
     """A setting for a role that does not exist would be ignored in silence."""
     for prefix in ("RESEARCH_MODEL_", "RESEARCH_EFFORT_"):
         for name in env:
@@ -122,7 +122,7 @@ def role_variables(env: Mapping[str, str]) -> None:
                 )
 
 
-def effort(name: str) -> Effort:
+def check_effort(name: str) -> Effort:
     try:
         return Effort(name.strip().lower())
     except ValueError:
@@ -130,7 +130,7 @@ def effort(name: str) -> Effort:
         raise BadInputError(f"The effort {name!r} is not known: choose one of {known}.") from None
 
 
-def budget(usd: float | None) -> float | None:
+def check_budget_usd(usd: float | None) -> float | None:
     if usd is not None and (not math.isfinite(usd) or usd <= 0):
         raise BadInputError(
             f"A budget of {usd:g} dollars is not possible: give --budget-usd an amount above 0, or"
@@ -139,7 +139,7 @@ def budget(usd: float | None) -> float | None:
     return usd
 
 
-def job_id(text: str) -> str:
+def check_job_id(text: str) -> str:
     """An id that is safe in a command line, a file name and a web address."""
     if not _JOB_ID.fullmatch(text):
         raise BadInputError(
@@ -149,7 +149,7 @@ def job_id(text: str) -> str:
     return text
 
 
-def writable(folder: Path, option: str) -> Path:
+def check_writable(folder: Path, option: str) -> Path:
     """The folder, absolute and made, with room to write in it."""
     folder = folder.expanduser().resolve()
     try:
@@ -174,21 +174,21 @@ def writable(folder: Path, option: str) -> Path:
     return folder
 
 
-def role_models(settings: Settings) -> dict[str, str]:
+def check_role_models(settings: Settings) -> dict[str, str]:
     """The models set for single roles, each one known and paid for."""
-    return {role: model(name, settings) for role, name in settings.models.items()}
+    return {role: check_model(name, settings) for role, name in settings.models.items()}
 
 
-def local_settings(settings: Settings) -> Settings:
+def prepare_folders(settings: Settings) -> Settings:
     """The settings with absolute folders that are there and can be written to."""
-    state = writable(Path(settings.state_dir), "RESEARCH_HOME")
+    state = check_writable(Path(settings.state_dir), "RESEARCH_HOME")
     store = settings.store
     if "://" not in store:
-        store = str(writable(Path(store), "RESEARCH_STORE"))
+        store = str(check_writable(Path(store), "RESEARCH_STORE"))
     return settings.model_copy(update={"state_dir": str(state), "store": store})
 
 
-def domain(text: str) -> str:
+def check_domain(text: str) -> str:
     text = text.strip().lower()
     if not _DOMAIN.fullmatch(text):
         raise BadInputError(
@@ -197,7 +197,7 @@ def domain(text: str) -> str:
     return text
 
 
-def within(option: str, value: int | None, low: int, high: int) -> int | None:
+def check_range(option: str, value: int | None, low: int, high: int) -> int | None:
     if value is not None and not low <= value <= high:
         raise BadInputError(
             f"{option} {value} is not possible: give a number from {low} to {high}."

@@ -1,72 +1,81 @@
-"""Following a job to its end, or to where it needs somebody."""
+"""Follow a job to its end, or to a block."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+from typing import Protocol
 
 from console.client import jobs
 from console.client.jobs import Job
-from console.client.progress import Look, Progress
-from console.devserver.worker_process import Worker
+from console.client.progress import Progress, ProgressPoller
+from console.devserver.worker_process import WorkerProcess
 from console.errors import BadInputError, ConsoleError
-from console.live.view import View
 from workflows.commands import Resume
 from workflows.contracts import ResearchResult, Status
 
 _TICK_SECONDS = 0.4
 
 
-async def follow(
-    job: Job, view: View, worker: Worker | None = None, *, unblock: bool = False
-) -> ResearchResult | Status:
-    """Show the job until it ends; its result, or its status where it is blocked.
+class ProgressSink(Protocol):
+    def show(self, progress: Progress) -> None: ...
 
-    With `unblock` a job that was found blocked or paused is sent on, once.
+    def say(self, text: str) -> None: ...
+
+
+async def follow(
+    job: Job, view: ProgressSink, worker: WorkerProcess | None = None, *, unblock: bool = False
+) -> ResearchResult | Status:
+    """Show the job until it ends; its result, or its status if it is blocked.
+
+    With `unblock`, a job that is already blocked or paused is resumed once.
     """
-    look = Look(job)
-    ending = asyncio.ensure_future(jobs.result(job))
-    looking = asyncio.ensure_future(_seen(look))
-    sent_on, blocked = False, None
+    poller = ProgressPoller(job)
+    ending = asyncio.ensure_future(jobs.wait_for_result(job))
+    polling = asyncio.ensure_future(_poll(poller))
+    resumed, old_block = False, None
     try:
         while True:
-            # An answer waits for a worker; the worker is looked after in the meantime.
+            # A query waits for a worker, so the worker process is checked in the meantime.
             await asyncio.wait(
-                {ending, looking}, timeout=_TICK_SECONDS, return_when="FIRST_COMPLETED"
+                {ending, polling}, timeout=_TICK_SECONDS, return_when="FIRST_COMPLETED"
             )
             if ending.done():
-                ended = ending.result()
-                if last := await _seen(look, seconds=1.0):
+                result = ending.result()
+                if last := await _poll(poller, seconds=1.0):
                     view.show(last)
-                return ended
-            if worker is not None and (note := worker.look()):
+                return result
+            if worker is not None and (note := worker.replace_if_dead()):
                 view.say(note)
-            if not looking.done():
+            if not polling.done():
                 continue
-            seen, looking = looking.result(), asyncio.ensure_future(_seen(look, after=look.pause))
-            if seen is None:
+            progress = polling.result()
+            polling = asyncio.ensure_future(_poll(poller, after=poller.interval))
+            if progress is None:
                 continue
-            view.show(seen)
-            now = seen.status
-            if unblock and not sent_on and (now.blocked or now.paused):
-                # The same block may still be shown for a moment after it was lifted.
-                sent_on, blocked = True, now.blocked
-                was = f"blocked ({blocked.reason})" if blocked else "paused"
-                view.say(f"It was {was} and goes on now.")
+            view.show(progress)
+            status = progress.status
+            if unblock and not resumed and (status.blocked or status.paused):
+                # The status may show the same block for a moment after the update.
+                resumed, old_block = True, status.blocked
+                state = f"blocked ({old_block.reason})" if old_block else "paused"
+                view.say(f"It was {state} and continues now.")
                 with contextlib.suppress(BadInputError):
-                    await jobs.tell(job, "resume", Resume())
-            elif now.blocked is not None and now.blocked != blocked:
-                return now
+                    await jobs.send_update(job, "resume", Resume())
+            elif status.blocked is not None and status.blocked != old_block:
+                return status
     finally:
-        for task in (ending, looking):
+        for task in (ending, polling):
             task.cancel()
-        await asyncio.gather(ending, looking, return_exceptions=True)
+        await asyncio.gather(ending, polling, return_exceptions=True)
 
 
-async def _seen(look: Look, *, after: float = 0.0, seconds: float = 3.0) -> Progress | None:
-    """None where the server does not answer: whoever waits for the result decides how long."""
+async def _poll(
+    poller: ProgressPoller, *, after: float = 0.0, seconds: float = 3.0
+) -> Progress | None:
+    """None if the server does not answer: `wait_for_result` decides how long to wait."""
     await asyncio.sleep(after)
     try:
-        return await look.now(seconds)
+        return await poller.poll(seconds)
     except ConsoleError:
         return None

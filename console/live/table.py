@@ -1,15 +1,15 @@
-"""A running job on a terminal: one view that stays in place, calm, and as wide as the window.
+"""A running job on a terminal: a table that redraws itself in place.
 
     the question                                                        elapsed
     ✓ plan  ✓ review  ▸ research  · write  · evaluate  · publish
     facets with state, turns, sources, claims
 
-    cost       money against the budget, turns
-    contested  where sources disagree
-    missing    gaps, and the last that opened or closed
-    now        what is waited for, or whose word is needed
+    cost       money spent of the budget, turns
+    contested  the number of contradictions
+    missing    gaps, and the last ones that changed
+    now        pending steps, or what a person has to do
 
-Marks carry the meaning; colour only repeats it. What is said stands above the view.
+The marks carry the meaning; colours only repeat it. Messages are printed above the view.
 """
 
 from __future__ import annotations
@@ -25,11 +25,12 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from console.client.pending import by_facet
-from console.live import format as words
+from console.client.pending import group_by_facet
+from console.live import format
+from console.text import clock, count, cut, plain
 
 if TYPE_CHECKING:
-    from console.client.pending import Waiting
+    from console.client.pending import PendingStep
     from console.client.progress import Progress
     from workflows.contracts import FacetStatus
     from workflows.gaps import Gap
@@ -49,11 +50,11 @@ _NARROW = 72
 _STATE = 12
 _NUMBERS = ("turns", "sources", "claims")
 _GAPS = 3
-"""Changes of gaps that are shown at once."""
-_LEFT = 8
-"""Gaps that are named at the end."""
-_AROUND = 13
-"""Lines the view needs besides its facets."""
+"""How many changed gaps are shown at once."""
+_FINAL_GAPS = 8
+"""How many open gaps are listed at the end."""
+_OTHER_LINES = 13
+"""Lines of the view besides its facets."""
 
 
 class TableView:
@@ -72,59 +73,61 @@ class TableView:
     def __exit__(self, *_: object) -> None:
         self._live.stop()
         if self._last is not None:
-            # The view itself goes; how the facets ended stays readable in the scroll-back.
+            # The live view disappears; this last picture stays in the scroll-back.
             left = [gap for gap in self._last.gaps if gap.status != "closed"]
-            self._console.print(picture(self._last, self._console.width, left[:_LEFT]))
+            self._console.print(render(self._last, self._console.width, left[:_FINAL_GAPS]))
 
     def say(self, text: str) -> None:
         self._console.print(escape(text))
 
-    def show(self, seen: Progress) -> None:
-        self._gaps += words.changed(self._last.gaps if self._last else (), seen.gaps)
-        self._last = seen
+    def show(self, progress: Progress) -> None:
+        self._gaps += format.changed_gaps(self._last.gaps if self._last else (), progress.gaps)
+        self._last = progress
 
     def _draw(self) -> RenderableType:
         if self._last is None:
-            age = words.clock((datetime.now(UTC) - self._began).total_seconds())
+            age = clock((datetime.now(UTC) - self._began).total_seconds())
             return Text(f"starting … {age}", "dim")
-        room = max(3, self._console.height - _AROUND)
-        return picture(self._last, self._console.width, self._gaps[-_GAPS:], room)
+        room = max(3, self._console.height - _OTHER_LINES)
+        return render(self._last, self._console.width, self._gaps[-_GAPS:], room)
 
 
-def picture(
-    seen: Progress, width: int, gaps: Sequence[Gap] = (), room: int | None = None
+def render(
+    progress: Progress, width: int, gaps: Sequence[Gap] = (), room: int | None = None
 ) -> RenderableType:
-    """The view as it is now; with `room`, in no more than so many lines of facets."""
+    """The view; with `room`, at most that many lines of facets."""
     now = datetime.now(UTC)
-    parts: list[RenderableType] = [_title(seen, width, now), _rail(seen)]
-    if seen.status.facets:
-        parts += [Text(), _facets(seen, width, room, now)]
-    parts += [Text(), _told(seen, gaps, max(20, width - _LABEL - 2), now)]
+    parts: list[RenderableType] = [_title(progress, width, now), _stage_line(progress)]
+    if progress.status.facets:
+        parts += [Text(), _facets(progress, width, room, now)]
+    parts += [Text(), _summary(progress, gaps, max(20, width - _LABEL - 2), now)]
     return Group(*parts)
 
 
-def _told(seen: Progress, gaps: Sequence[Gap], width: int, now: datetime) -> Table:
-    """What it costs, what is contested, what is missing, what it does: each under its name."""
+def _summary(progress: Progress, gaps: Sequence[Gap], width: int, now: datetime) -> Table:
+    """Cost, contradictions, gaps and pending steps, each with its label."""
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(width=_LABEL, style="dim", no_wrap=True)
     table.add_column()
-    if seen.status.turns or seen.status.budget_usd:
-        table.add_row("cost", _spent(seen))
-    if seen.status.contradictions:
-        table.add_row("contested", words.count(seen.status.contradictions, "point"))
-    if missing := words.missing(seen.status, seen.gaps):
+    if progress.status.turns or progress.status.budget_usd:
+        table.add_row("cost", _cost(progress))
+    if progress.status.contradictions:
+        table.add_row("contested", count(progress.status.contradictions, "point"))
+    if missing := format.missing(progress.status, progress.gaps):
         table.add_row("missing", missing)
     for gap in gaps:
-        line = f"{words.GAP_MARKS[gap.status]} {gap.status}: {words.plain(gap.text)}"
-        table.add_row("", Text(words.cut(line, width), _GAP_STYLES[gap.status]))
-    for label, text in zip(chain(("now",), repeat("")), _awaited(seen, width, now), strict=False):
+        line = f"{format.GAP_MARKS[gap.status]} {gap.status}: {plain(gap.text)}"
+        table.add_row("", Text(cut(line, width), _GAP_STYLES[gap.status]))
+    for label, text in zip(
+        chain(("now",), repeat("")), _activity_lines(progress, width, now), strict=False
+    ):
         table.add_row(label, text)
     return table
 
 
-def _title(seen: Progress, width: int, now: datetime) -> RenderableType:
-    age = words.elapsed(seen, now)
-    question = words.cut(seen.status.question or seen.status.id, max(10, width - len(age) - 2))
+def _title(progress: Progress, width: int, now: datetime) -> RenderableType:
+    age = format.elapsed(progress, now)
+    question = cut(progress.status.question or progress.status.id, max(10, width - len(age) - 2))
     line = Table.grid(expand=True)
     line.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
     line.add_column(justify="right", no_wrap=True)
@@ -132,22 +135,22 @@ def _title(seen: Progress, width: int, now: datetime) -> RenderableType:
     return line
 
 
-def _rail(seen: Progress) -> Text:
-    over = seen.ended is not None and seen.status.phase == "finished"
+def _stage_line(progress: Progress) -> Text:
+    finished = progress.ended is not None and progress.status.phase == "finished"
     text = Text()
-    for name, mark in words.rail(seen.status, over):
-        # A stage and its mark stay together where the line is broken.
+    for name, mark in format.stages(progress.status, finished):
+        # A stage and its mark stay on one line.
         text.append("  " if text else "")
         text.append(f"{mark}\N{NO-BREAK SPACE}{name.replace(' ', chr(0xA0))}", _STAGES[mark])
     return text
 
 
-def _facets(seen: Progress, width: int, room: int | None, now: datetime) -> Table:
-    doing = by_facet(seen.waiting, seen.status.facets)
-    shown, rest = _fitting(seen.status.facets, doing, room)
-    rows = [_row(facet, doing.get(facet.id), now) for facet in shown]
+def _facets(progress: Progress, width: int, room: int | None, now: datetime) -> Table:
+    pending_by_facet = group_by_facet(progress.pending, progress.status.facets)
+    shown, rest = _choose_facets(progress.status.facets, pending_by_facet, room)
+    rows = [_row(facet, pending_by_facet.get(facet.id), now) for facet in shown]
     gap = 1 if width < _NARROW else 2
-    # As wide as it gets, so that nothing moves when a subagent comes home.
+    # A fixed width, so that the columns do not move when a subagent ends.
     state = max([_STATE, *(len(row[2]) for row in rows)])
     taken = 1 + state + sum(map(len, _NUMBERS)) + 5 * gap
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, gap, 0, 0))
@@ -159,53 +162,53 @@ def _facets(seen: Progress, width: int, room: int | None, now: datetime) -> Tabl
     for row in rows:
         table.add_row(*row)
     if rest:
-        states = [words.word(facet) for facet in rest]
+        states = [format.state(facet) for facet in rest]
         tally = ", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states))
         table.add_row("", Text(f"and {len(rest)} more: {tally}", "dim"))
     return table
 
 
-def _fitting(
-    facets: Sequence[FacetStatus], doing: dict[str, Waiting], room: int | None
+def _choose_facets(
+    facets: Sequence[FacetStatus], pending_by_facet: dict[str, PendingStep], room: int | None
 ) -> tuple[list[FacetStatus], list[FacetStatus]]:
-    """Facets that fit, those at work first, and those that do not."""
+    """The facets that fit, running ones first, and the rest."""
     if room is None or len(facets) <= room:
         return list(facets), []
-    busy = [f for f in facets if f.id in doing or f.status == "running"]
+    busy = [f for f in facets if f.id in pending_by_facet or f.status == "running"]
     order = [*busy, *(f for f in facets if f not in busy)]
     kept = {f.id for f in order[: room - 1]}
     return [f for f in facets if f.id in kept], [f for f in facets if f.id not in kept]
 
 
-def _row(facet: FacetStatus, doing: Waiting | None, now: datetime) -> list[Text]:
-    state, mark, style = words.word(facet), words.mark(facet), _STYLES.get(facet.status, "red")
+def _row(facet: FacetStatus, step: PendingStep | None, now: datetime) -> list[Text]:
+    state, mark, style = format.state(facet), format.mark(facet), _STYLES.get(facet.status, "red")
     turns, sources = facet.turns, facet.sources
-    if doing is not None:
-        state = _doing(doing, now)
-        mark, style = ("▸", "bold") if doing.started or doing.attempt > 1 else ("·", "dim")
-        turns, sources = max(turns, doing.turns), max(sources, doing.sources)
+    if step is not None:
+        state = _step_state(step, now)
+        mark, style = ("▸", "bold") if step.started or step.attempt > 1 else ("·", "dim")
+        turns, sources = max(turns, step.turns), max(sources, step.sources)
     numbers = (turns, sources, facet.claims)
     return [
         Text(mark, style),
-        Text(words.plain(facet.title), style),
+        Text(plain(facet.title), style),
         Text(state, style),
         *(Text(f"{number:,}" if number else "", style) for number in numbers),
     ]
 
 
-def _doing(one: Waiting, now: datetime) -> str:
-    age = words.clock((now - one.since).total_seconds())
-    if one.attempt == 1:
-        return f"{'running' if one.started else 'queued'} {age}"
-    if one.retry_at is None:
-        return f"try {one.attempt} {age}"
-    left = words.clock((one.retry_at - now).total_seconds())
-    return f"try {one.attempt} in {left}"
+def _step_state(step: PendingStep, now: datetime) -> str:
+    age = clock((now - step.since).total_seconds())
+    if step.attempt == 1:
+        return f"{'running' if step.started else 'queued'} {age}"
+    if step.retry_at is None:
+        return f"attempt {step.attempt} {age}"
+    left = clock((step.retry_at - now).total_seconds())
+    return f"retry {step.attempt} in {left}"
 
 
-def _spent(seen: Progress) -> Text:
-    status = seen.status
-    text = Text(words.money(status))
+def _cost(progress: Progress) -> Text:
+    status = progress.status
+    text = Text(format.money(status))
     if status.budget_usd:
         share = min(1.0, status.usd / status.budget_usd)
         full = round(share * _BAR)
@@ -213,21 +216,23 @@ def _spent(seen: Progress) -> Text:
         text.append("█" * full, "red" if share > 0.9 else "green")
         text.append("░" * (_BAR - full), "dim")
         text.append(f" {share:.0%}")
-    return text.append(f" · {words.count(status.turns, 'turn')}")
+    return text.append(f" · {count(status.turns, 'turn')}")
 
 
-def _awaited(seen: Progress, width: int, now: datetime) -> Iterator[Text]:
-    """Whose word is needed, failures that are tried again, then all the rest in a line."""
-    if seen.needs:
-        yield Text(words.plain(seen.needs), "bold yellow")
-    if not seen.answered:
+def _activity_lines(progress: Progress, width: int, now: datetime) -> Iterator[Text]:
+    """What a person has to do, then failed attempts, then all other steps in one line."""
+    if progress.needs:
+        yield Text(plain(progress.needs), "bold yellow")
+    if not progress.answered:
         yield Text("no worker answers at the moment", "yellow")
-    for one in [one for one in seen.waiting if one.last_failure][:3]:
-        yield Text(f"! {words.waiting_line(one, now)}", "yellow")
-    calm = [one for one in seen.waiting if not one.last_failure]
-    if len(calm) == 1 and calm[0].count == 1:
-        yield Text(words.cut(words.waiting_line(calm[0], now), width))
-    elif calm:
-        yield Text(words.plain(words.doing(calm)))
-    elif seen.answered and not (seen.needs or seen.waiting or seen.ended or seen.status.blocked):
-        yield Text(words.doing((), seen.status))
+    for step in [step for step in progress.pending if step.last_failure][:3]:
+        yield Text(f"! {format.pending_line(step, now)}", "yellow")
+    quiet = [step for step in progress.pending if not step.last_failure]
+    if len(quiet) == 1 and quiet[0].count == 1:
+        yield Text(cut(format.pending_line(quiet[0], now), width))
+    elif quiet:
+        yield Text(plain(format.current_work(quiet)))
+    elif progress.answered and not (
+        progress.needs or progress.pending or progress.ended or progress.status.blocked
+    ):
+        yield Text(format.current_work((), progress.status))

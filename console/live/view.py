@@ -1,69 +1,45 @@
-"""A job while it runs: a view that redraws itself on a terminal, one line per change elsewhere.
-
-Both say the same things: where it is, each facet as it runs, gaps as they open and close,
-contradictions, money, and what is waited for.
-"""
+"""Choose a view of a running job: a table that redraws itself on a terminal, else plain lines."""
 
 from __future__ import annotations
 
 import contextlib
 import io
-from types import TracebackType
-from typing import TYPE_CHECKING, Protocol, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from rich.console import Console
 
-from console.live.format import count
 from console.live.lines import LinesView
 from console.live.table import TableView
+from console.text import count
 
 if TYPE_CHECKING:
-    from console.client.progress import Progress
     from workflows.contracts import ResearchResult
 
 
-class View(Protocol):
-    """Where progress is shown."""
-
-    def show(self, seen: Progress) -> None: ...
-
-    def say(self, text: str) -> None: ...
-
-    def __enter__(self) -> View: ...
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None: ...
-
-
-def view(stream: TextIO) -> View:
-    """The table on a terminal that can redraw, plain lines into anything else."""
+def open_view(stream: TextIO) -> TableView | LinesView:
     if isinstance(stream, io.TextIOWrapper):
-        # A terminal or a file that cannot write a mark is no reason to stop.
+        # A terminal whose encoding lacks a mark shows a replacement character instead of failing.
         with contextlib.suppress(OSError):
             stream.reconfigure(errors="replace")
     redraws = stream.isatty() and not Console(file=stream).is_dumb_terminal
     return TableView(stream) if redraws else LinesView(stream)
 
 
-def summary(result: ResearchResult) -> str:
-    """The job in two lines: what is in the report, and what it took."""
-    numbers = result.telemetry
+def summarize(result: ResearchResult) -> str:
+    """The result in two lines: what the report holds, and what it took."""
+    telemetry = result.telemetry
     open_gaps = sum(gap.status != "closed" for gap in result.gaps)
     passes = sum(item.n > 0 for item in result.passes)
-    holds = (
+    content = (
         count(len(result.claims), "claim"),
         count(sum(source.n is not None for source in result.sources), "source") + " cited",
         count(len(result.contradictions), "contradiction"),
         f"{count(open_gaps, 'gap')} not closed",
     )
-    took = (
-        f"${numbers.usd:.2f}",
-        count(numbers.turns, "turn"),
+    cost = (
+        f"${telemetry.usd:.2f}",
+        count(telemetry.turns, "turn"),
         count(passes, "refinement pass", "refinement passes"),
-        f"{numbers.seconds:.1f} s",
+        f"{telemetry.seconds:.1f} s",
     )
-    return f"{' · '.join(holds)}\n{' · '.join(took)}"
+    return f"{' · '.join(content)}\n{' · '.join(cost)}"

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from html import escape
 
-from console.report.html import details, fold, link, tag
-from console.report.quote_links import Backing, Entry
+from console.report.html import collapse_spaces, details, link, tag
+from console.report.quote_links import Entry, QuoteLinks
 from workflows.results import ClaimOut, ResearchResult, SourceOut
 
 MOST_AROUND = 1_400_000
@@ -18,14 +18,16 @@ MOST_UNCITED = 300
 _REACH = 220
 
 
-def sources(result: ResearchResult, backing: Backing, facets: dict[str, tuple[str, str]]) -> str:
+def sources(
+    result: ResearchResult, quote_links: QuoteLinks, facets: dict[str, tuple[str, str]]
+) -> str:
     """`facets` gives a facet's id its place on the page and its title."""
     cited = sorted((s for s in result.sources if s.n is not None), key=lambda s: s.n or 0)
     kin = _kin(cited)
-    entries = sum(len(found) for found in backing.entries.values())
+    entries = sum(len(found) for found in quote_links.entries.values())
     reach = min(_REACH, MOST_AROUND // (2 * max(1, entries)))
     items = "\n".join(
-        _source(source, backing, kin.get(source.id, ()), reach, facets) for source in cited
+        _source(source, quote_links, kin.get(source.id, ()), reach, facets) for source in cited
     )
     listed = f'<ol class="sources">\n{items}\n</ol>' if items else ""
     return listed + _uncited([s for s in result.sources if s.n is None])
@@ -33,7 +35,7 @@ def sources(result: ResearchResult, backing: Backing, facets: dict[str, tuple[st
 
 def _source(
     source: SourceOut,
-    backing: Backing,
+    quote_links: QuoteLinks,
     kin: tuple[int, ...],
     reach: int,
     facets: dict[str, tuple[str, str]],
@@ -44,7 +46,9 @@ def _source(
         f"Authority {source.authority:.2f} · stored copy <code>{escape(source.sha256[:16])}</code>"
         + (f" · of one origin with {same}" if same else "")
     )
-    quotes = "\n".join(_entry(e, backing, reach, facets) for e in backing.entries[source.n or 0])
+    quotes = "\n".join(
+        _entry(e, quote_links, reach, facets) for e in quote_links.entries[source.n or 0]
+    )
     return (
         f'<li class="source" id="source-{source.n}"><h3 dir="auto"><span class="n">{source.n}'
         f"</span> {escape(source.title)}</h3>"
@@ -53,14 +57,16 @@ def _source(
     )
 
 
-def _entry(entry: Entry, backing: Backing, reach: int, facets: dict[str, tuple[str, str]]) -> str:
+def _entry(
+    entry: Entry, quote_links: QuoteLinks, reach: int, facets: dict[str, tuple[str, str]]
+) -> str:
     quote = entry.quote
     # In attributes: thousands of elements that nobody looks at would make a large page slow.
     near = _near("before", _tail(quote.before, reach)) + _near("after", _start(quote.after, reach))
-    claims = "".join(_claim(claim, entry, backing, facets) for claim in entry.claims)
+    claims = "".join(_claim(claim, entry, quote_links, facets) for claim in entry.claims)
     return (
         f'<li class="quote" id="{entry.id}"><blockquote dir="auto"{near}>'
-        f"{escape(fold(quote.text))}</blockquote>{claims}</li>"
+        f"{escape(collapse_spaces(quote.text))}</blockquote>{claims}</li>"
     )
 
 
@@ -69,7 +75,7 @@ def _near(where: str, text: str) -> str:
 
 
 def _claim(
-    claim: ClaimOut, entry: Entry, backing: Backing, facets: dict[str, tuple[str, str]]
+    claim: ClaimOut, entry: Entry, quote_links: QuoteLinks, facets: dict[str, tuple[str, str]]
 ) -> str:
     sure = f"confidence {claim.confidence:.0%}"
     if claim.origins > 1:
@@ -80,7 +86,7 @@ def _claim(
         facts.append(f'<a href="#{place}">{escape(title)}</a>')
     facts += [
         f'<a class="dispute" href="#dispute-{place}">contested</a>'
-        for place in backing.disputes.get(claim.id, ())
+        for place in quote_links.disputes.get(claim.id, ())
     ]
     notes = "".join(
         f'<p class="note" dir="auto"><b>{name}</b> {escape(text)}</p>'
@@ -92,7 +98,7 @@ def _claim(
         if text
     )
     # What the quote says already is not said again.
-    same = fold(claim.text).rstrip(".") == fold(entry.quote.text).rstrip(".")
+    same = collapse_spaces(claim.text).rstrip(".") == collapse_spaces(entry.quote.text).rstrip(".")
     text = "" if same else f'<p class="claim" dir="auto">{escape(claim.text)}</p>'
     return f'{text}<p class="meta verdict line">{" ".join(facts)}</p>{notes}'
 

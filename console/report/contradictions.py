@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from html import escape
 
-from console.report.html import capital, tag
+from console.report.html import tag
 from console.report.markdown import citation
-from console.report.quote_links import Backing
+from console.report.quote_links import QuoteLinks
+from console.text import capitalize
 from workflows.evidence import Contradiction, Side
 from workflows.results import ResearchResult, SourceOut
 
@@ -14,12 +15,12 @@ _CONTEXT = {"definition": "As defined", "population": "Of whom or what"}
 
 
 def contradictions(
-    result: ResearchResult, backing: Backing, met: dict[int, list[tuple[str, str]]]
+    result: ResearchResult, quote_links: QuoteLinks, met: dict[int, list[tuple[str, str]]]
 ) -> str:
     """`met` says where in the report each is met."""
     sources = {source.id: source for source in result.sources}
     return "\n".join(
-        _contradiction(place, item, backing, sources, met.get(place, []))
+        _contradiction(place, item, quote_links, sources, met.get(place, []))
         for place, item in enumerate(result.contradictions, 1)
     )
 
@@ -27,27 +28,27 @@ def contradictions(
 def _contradiction(
     place: int,
     item: Contradiction,
-    backing: Backing,
+    quote_links: QuoteLinks,
     sources: dict[str, SourceOut],
     met: list[tuple[str, str]],
 ) -> str:
-    sides = "".join(_side(side, backing, sources) for side in item.sides)
+    sides = "".join(_side(side, quote_links, sources) for side in item.sides)
     back = f'<p class="meta">In the report: {_back(met)}</p>' if met else ""
     cause = tag(item.cause) if item.cause else ""
     return (
         f'<article class="dispute-card" id="dispute-{place}">'
-        f'<h3 dir="auto">{escape(capital(item.about))}</h3>'
+        f'<h3 dir="auto">{escape(capitalize(item.about))}</h3>'
         f'<div class="sides">{sides}</div>'
         f'<p class="why" dir="auto"><b>Why they may differ</b> {cause} '
         f"{escape(item.explanation)}</p>{back}</article>"
     )
 
 
-def _side(side: Side, backing: Backing, sources: dict[str, SourceOut]) -> str:
+def _side(side: Side, quote_links: QuoteLinks, sources: dict[str, SourceOut]) -> str:
     context = side.context
     value = f'<p class="value" dir="auto">{escape(context.value)}</p>' if context.value else ""
     holders = "".join(
-        f"<li>{_holder(sources[sid], side, backing)}</li>"
+        f"<li>{_holder(sources[sid], side, quote_links)}</li>"
         for sid in side.source_ids
         if sid in sources
     )
@@ -65,10 +66,10 @@ def _side(side: Side, backing: Backing, sources: dict[str, SourceOut]) -> str:
     )
 
 
-def _holder(source: SourceOut, side: Side, backing: Backing) -> str:
+def _holder(source: SourceOut, side: Side, quote_links: QuoteLinks) -> str:
     cite = ""
     if source.n is not None:
-        cite = " " + citation(source.n, backing.quotes_of(source.n, side.claim_ids))
+        cite = " " + citation(source.n, quote_links.quotes_of(source.n, side.claim_ids))
     facts = escape(", ".join(x for x in (source.kind, source.date) if x))
     return f'<span dir="auto">{escape(source.title)}</span>{cite} <small>{facts}</small>'
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from html import escape
 
-from console.report.html import count, lasted, table, usd
+from console.report.html import table
+from console.text import count, duration, usd
 from workflows.gaps import StopReason
 from workflows.models import PRICES_AS_OF, card
 from workflows.results import ResearchResult
@@ -34,7 +35,7 @@ def _total(result: ResearchResult) -> str:
         f"<p><b>{usd(total.usd)}</b> for {count(total.turns, 'turn')};"
         f" {bought}. {total.input_tokens:,} tokens in, {total.output_tokens:,} out."
         f" {count(total.spawned, 'subagent')}, at most {total.parallel_max} at once,"
-        f" in {lasted(total.seconds)}. Model: {escape(result.model)}.{prices}</p>"
+        f" in {duration(total.seconds)}. Model: {escape(result.model)}.{prices}</p>"
     )
 
 
@@ -71,7 +72,7 @@ def _by_pass(result: ResearchResult) -> str:
             usd(item.usd),
             f"{item.gaps_closed} of {item.gaps_in}" if item.n else "–",
             f"{item.turns:,}",
-            lasted(item.seconds),
+            duration(item.seconds),
             _STOPPED[item.stop_reason] if item.stop_reason else "–",
         )
         for item in result.passes

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
-from console.report.html import capital, count, details, link, table, tag, usd
+from console.report.html import details, link, table, tag
+from console.text import capitalize, count, usd
 from workflows.gaps import Gap
 from workflows.results import Coverage, ResearchResult
 
@@ -47,7 +48,7 @@ def _tile(item: Coverage, place: tuple[str, str] | None) -> str:
     if not item.claims:
         listed = f"<li>{figures[-1]}</li>" if item.turns else ""
     why = _short(item.reason.partition(";")[0])
-    reason = f'<p class="reason" dir="auto">{escape(capital(why))}</p>' if why else ""
+    reason = f'<p class="reason" dir="auto">{escape(capitalize(why))}</p>' if why else ""
     return (
         f'<li class="tile {item.status}"><h3 dir="auto"><span class="shape" aria-hidden="true">'
         f"{_SHAPES[item.status]}</span> {name}</h3>{tag(item.status, _WORDS[item.status])}"
@@ -92,7 +93,7 @@ def _gap(gap: Gap, queries: list[str], places: dict[str, tuple[str, str]]) -> st
     facts.append(f"open since {when}" if gap.status == "open" else f"seen in {when}")
     rows = [("Asked for", escape(gap.question))]
     if gap.reason:
-        rows.append(("What came of it", escape(capital(gap.reason))))
+        rows.append(("What came of it", escape(capitalize(gap.reason))))
     if queries and gap.kind != "left_out":
         rows.append(("Searched for", " · ".join(f"<q>{escape(q)}</q>" for q in queries)))
     listed = "".join(f'<div><dt>{name}</dt><dd dir="auto">{text}</dd></div>' for name, text in rows)

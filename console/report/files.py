@@ -1,7 +1,7 @@
-"""The three files of a finished job: `report.md`, `report.html`, `report.json`.
+"""Write `report.md`, `report.html` and `report.json`.
 
-Each appears whole or not at all: it is written beside its place and then moved there, so a reader
-never sees half a report and a full disk leaves the old one.
+Each file is written under a temporary name and then renamed, so that a reader never sees half a
+report, and a full disk leaves the old one.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from console.errors import ConsoleError
-from console.report import page
+from console.report.page import render_page
 from workflows.results import ResearchResult
 
 
 @dataclass(frozen=True)
-class Files:
+class ReportFiles:
     markdown: Path
     html: Path
     json: Path
@@ -26,18 +26,18 @@ class Files:
         yield from (self.markdown, self.html, self.json)
 
 
-def write(result: ResearchResult, folder: Path) -> Files:
-    """Write the report in its three forms, over whatever report was there."""
-    files = Files(*(folder / f"report.{suffix}" for suffix in ("md", "html", "json")))
+def write_report(result: ResearchResult, folder: Path) -> ReportFiles:
+    """Write the report in its three formats, over an old one."""
+    files = ReportFiles(*(folder / f"report.{suffix}" for suffix in ("md", "html", "json")))
     try:
         folder.mkdir(parents=True, exist_ok=True)
         _replace(files.markdown, result.report_markdown.rstrip() + "\n")
-        _replace(files.html, page(result))
+        _replace(files.html, render_page(result))
         _replace(files.json, result.model_dump_json(indent=2) + "\n")
     except OSError as error:
         raise ConsoleError(
-            f"The report could not be written to {folder} ({error.strerror}): the job is finished"
-            f" and kept; `result {result.id} --out DIR` writes it elsewhere."
+            f"The report could not be written to {folder} ({error.strerror}): the job is finished;"
+            f" `result {result.id} --out DIR` writes it to another folder."
         ) from error
     return files
 

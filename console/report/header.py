@@ -5,7 +5,8 @@ from __future__ import annotations
 from html import escape
 
 from console.report.coverage import answered
-from console.report.html import count, details, lasted, tag, usd
+from console.report.html import details, tag
+from console.text import count, duration, usd
 from workflows.models import card
 from workflows.results import ResearchResult
 
@@ -55,7 +56,12 @@ def _figures(result: ResearchResult) -> list[tuple[str, str, str, str]]:
         ),
         ("Sources", "sources" * bool(result.sources), str(cited), searched),
         ("Cost", "cost", usd(total.usd), count(total.turns, "turn")),
-        ("Time", "timeline" if result.timeline else "cost", lasted(total.seconds), _passes(result)),
+        (
+            "Time",
+            "timeline" if result.timeline else "cost",
+            duration(total.seconds),
+            _passes(result),
+        ),
     ]
 
 

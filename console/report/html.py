@@ -1,4 +1,4 @@
-"""Small pieces of HTML that several parts of the page use. What is text is escaped here."""
+"""HTML elements that several parts of the page use. Text is escaped here."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from html import escape
 
 _WEB = re.compile(r"https?://", re.IGNORECASE)
 
-# What a word for a state is painted with; the word itself is always there to be read.
 _TONES = {
     "good": ("answered", "closed", "supported", "complete"),
     "warn": ("contested", "contradicted", "qualified", "absent", "open", "complete_with_gaps"),
@@ -17,8 +16,8 @@ _TONES = {
 _TONE = {word: tone for tone, words in _TONES.items() for word in words}
 
 
-def fold(text: str) -> str:
-    """Runs of white space as one blank."""
+def collapse_spaces(text: str) -> str:
+    """White space collapsed to single spaces."""
     return " ".join(text.split())
 
 
@@ -27,22 +26,22 @@ def tag(word: str, shown: str = "") -> str:
     return f'<span class="tag{tone}">{escape(shown or word.replace("_", " "))}</span>'
 
 
-def is_web(uri: str) -> bool:
+def is_web_url(uri: str) -> bool:
     return bool(_WEB.match(uri.strip()))
 
 
 def link(uri: str) -> str:
-    """An address as a link if it is one on the web; else as plain text."""
+    """A link for a web address; plain text for any other."""
     shown = escape(uri)
-    if not is_web(uri):
+    if not is_web_url(uri):
         return f"<code>{shown}</code>"
     return f'<a href="{shown}" rel="noopener noreferrer nofollow">{shown}</a>'
 
 
 def table(caption: str, head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """Cells are HTML already, the first of a row is its heading; nothing where there are no rows.
+    """A table; empty without rows. Cells are HTML, and the first of each row is its heading.
 
-    A name in `head` that begins with # is of a column of numbers.
+    A name in `head` that begins with # marks a column of numbers.
     """
     names = list(head)
     numeric = [name.startswith("#") for name in names]
@@ -73,38 +72,6 @@ def _cells(row: Iterable[str], numeric: list[bool]) -> str:
 
 
 def details(summary: str, body: str, kind: str = "") -> str:
-    """Folded away; `summary` is text, `body` HTML."""
+    """A disclosure element; `summary` is text, `body` is HTML."""
     name = f' class="{kind}"' if kind else ""
     return f"<details{name}><summary>{escape(summary)}</summary>{body}</details>"
-
-
-def usd(amount: float) -> str:
-    """Cents, and less than that where there is less."""
-    return f"${amount:,.2f}" if amount == 0 or amount >= 0.1 else f"${amount:.4f}"
-
-
-def lasted(seconds: float) -> str:
-    """A time in the two largest units it has."""
-    if seconds < 0.05:
-        return "0 s"
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    whole = round(seconds)
-    for size, unit, small, rest in (
-        (86_400, "d", 3_600, "h"),
-        (3_600, "h", 60, "min"),
-        (60, "min", 1, "s"),
-    ):
-        if whole >= size:
-            left = whole % size // small
-            return f"{whole // size} {unit}" + (f" {left} {rest}" if left else "")
-    return f"{whole} s"
-
-
-def capital(text: str) -> str:
-    """As a sentence begins: workers and models say their reasons without."""
-    return text[:1].upper() + text[1:]
-
-
-def count(number: int, one: str, many: str = "") -> str:
-    return f"{number:,} {one if number == 1 else many or one + 's'}"

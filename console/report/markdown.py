@@ -17,8 +17,8 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
-from console.report.html import is_web
-from console.report.quote_links import Backing
+from console.report.html import is_web_url
+from console.report.quote_links import QuoteLinks
 
 _SIGN = re.compile(
     r"(?P<cites>(?:\[\d{1,5}\])+)"
@@ -38,16 +38,16 @@ _CONTENTS = 3
 """Headings within a part are of this level or lower."""
 
 
-class Prose:
+class MarkdownRenderer:
     """Renders the chapters of one report, and remembers which sentences are contested."""
 
-    def __init__(self, backing: Backing) -> None:
-        self._backing = backing
+    def __init__(self, quote_links: QuoteLinks) -> None:
+        self._quote_links = quote_links
         self.contested: dict[int, list[tuple[str, str]]] = {}
         """By a contradiction's place: where it is met in the report, as id and chapter."""
 
     def to_html(self, markdown: str, chapter: str = "", mark_contested: bool = True) -> str:
-        links = _Links(self, self._backing, chapter, mark_contested)
+        links = _Links(self, self._quote_links, chapter, mark_contested)
         return str(_parser().render(markdown, {"links": links}))
 
 
@@ -59,9 +59,11 @@ def citation(n: int, quotes: Sequence[str] = ()) -> str:
 class _Links:
     """The citations of one chapter."""
 
-    def __init__(self, prose: Prose, backing: Backing, chapter: str, mark: bool) -> None:
-        self.prose = prose
-        self.backing = backing
+    def __init__(
+        self, renderer: MarkdownRenderer, quote_links: QuoteLinks, chapter: str, mark: bool
+    ) -> None:
+        self.renderer = renderer
+        self.quote_links = quote_links
         self.chapter = chapter
         self.mark = mark
 
@@ -84,7 +86,7 @@ class _Block:
 
     def __init__(self, links: _Links) -> None:
         self._links = links
-        self._backing = links.backing
+        self._quote_links = links.quote_links
         self.sentence = ""
         """What was read since the last citation."""
         self._cited: tuple[list[int], str] = ([], "")
@@ -132,7 +134,7 @@ class _Block:
         yield _token("text", text[:-1] + _NARROW if held else text)
 
     def _citations(self, numbers: list[int]) -> Iterator[Token]:
-        known = [n for n in numbers if n in self._backing.entries]
+        known = [n for n in numbers if n in self._quote_links.entries]
         for place, n in enumerate(numbers):
             if place % _TOGETHER:
                 yield _token("text", "\N{WORD JOINER}")
@@ -142,22 +144,22 @@ class _Block:
             else:
                 yield _token("text", f"[{n}]")
         if self._links.mark and not self._remarked:
-            found = self._backing.disputes_of(known, self.sentence)
+            found = self._quote_links.disputes_of(known, self.sentence)
             self._owed += [place for place in found if place not in self._owed]
         self._cited, self.sentence = (known, self.sentence), ""
 
     def _quotes(self, n: int) -> list[str]:
-        found = self._backing.quotes_for(n, f"{self._remarked} {self.sentence}")
+        found = self._quote_links.quotes_for(n, f"{self._remarked} {self.sentence}")
         if found or self._against is None:
             return found
         # “though others say 4 million” has few words of its own; the contradiction has its claims.
-        return self._backing.quotes_of(n, self._backing.dispute(self._against).claim_ids)
+        return self._quote_links.quotes_of(n, self._quote_links.dispute(self._against).claim_ids)
 
     def _remark(self, word: str, remark: str) -> Iterator[Token]:
         numbers, self._remarked = self._cited
         if self._links.mark and not self._owed:
             others = [int(n) for n in _NUMBER.findall(remark)]
-            self._owed = self._backing.disputes_between(numbers, others)
+            self._owed = self._quote_links.disputes_between(numbers, others)
         yield _token("text", "(")
         yield self._words(word)
 
@@ -169,10 +171,10 @@ class _Block:
 
     def _contested(self, place: int, words: str, kind: str) -> Token:
         self._told.add(place)
-        met = self._links.prose.contested.setdefault(place, [])
+        met = self._links.renderer.contested.setdefault(place, [])
         name = f"met-{place}-{len(met) + 1}"
         met.append((name, self._links.chapter))
-        about = escape(self._backing.dispute(place).about)
+        about = escape(self._quote_links.dispute(place).about)
         # A mark is read out with what it is about; words of the sentence stay the sentence's.
         more = f'<span class="hidden">: {about}</span>' if kind == "dispute" else ""
         return _token(
@@ -194,7 +196,7 @@ def _parser() -> MarkdownIt:
 
 class _Parser(MarkdownIt):
     def validateLink(self, url: str) -> bool:  # noqa: N802
-        return is_web(url) or url.startswith("#")
+        return is_web_url(url) or url.startswith("#")
 
 
 def _link_citations(state: StateCore) -> None:

@@ -18,10 +18,10 @@ from console.report.contradictions import contradictions
 from console.report.cost import cost
 from console.report.coverage import coverage, gaps
 from console.report.header import head
-from console.report.html import details, fold, tag
-from console.report.markdown import Prose
-from console.report.quote_links import Backing
-from console.report.sections import Chapter, Manuscript, manuscript
+from console.report.html import collapse_spaces, details, tag
+from console.report.markdown import MarkdownRenderer
+from console.report.quote_links import QuoteLinks
+from console.report.sections import Chapter, SplitReport, split_report
 from console.report.timeline import timeline
 from workflows.results import DISAGREE, MISSING, SUMMARY, Coverage, ResearchResult
 
@@ -54,9 +54,9 @@ class Section:
     """What the table of contents lists below it, as id and title."""
 
 
-def page(result: ResearchResult) -> str:
+def render_page(result: ResearchResult) -> str:
     """The whole page."""
-    written = manuscript(result)
+    written = split_report(result)
     sections = _sections(result, written)
     body = "\n".join(
         f'<section id="{part.id}" aria-labelledby="{part.id}-h">'
@@ -100,10 +100,10 @@ def page(result: ResearchResult) -> str:
 """
 
 
-def _sections(result: ResearchResult, written: Manuscript) -> list[Section]:
+def _sections(result: ResearchResult, written: SplitReport) -> list[Section]:
     """What the writer wrote in its order, and what the page adds to it."""
-    backing = Backing(result)
-    prose = Prose(backing)
+    quote_links = QuoteLinks(result)
+    renderer = MarkdownRenderer(quote_links)
     chapters = list(written.chapters)
     places = _places(result, chapters)
     by_title = {title: (place, key) for key, (place, title) in places.items()}
@@ -112,13 +112,13 @@ def _sections(result: ResearchResult, written: Manuscript) -> list[Section]:
     found: list[Section] = []
     told: dict[str, str] = {}
     if written.lead:
-        found.append(Section("lead", "In short", prose.to_html(written.lead, "In short")))
+        found.append(Section("lead", "In short", renderer.to_html(written.lead, "In short")))
     for n, chapter in enumerate(chapters, 1):
-        name = fold(chapter.title)
+        name = collapse_spaces(chapter.title)
         if name in (DISAGREE, MISSING):
-            told[name] = prose.to_html(chapter.markdown, name, mark_contested=False)
+            told[name] = renderer.to_html(chapter.markdown, name, mark_contested=False)
             continue
-        text = prose.to_html(chapter.markdown, chapter.title)
+        text = renderer.to_html(chapter.markdown, chapter.title)
         if name in by_title:
             # Taken once: a second chapter of the same name is another.
             place, key = by_title.pop(name)
@@ -129,24 +129,24 @@ def _sections(result: ResearchResult, written: Manuscript) -> list[Section]:
     tiles = Section("coverage", "The facets at a glance", coverage(result, places))
     first = next((i for i, part in enumerate(found) if part.id.startswith("facet-")), len(found))
     found.insert(first, tiles)
-    disputes = contradictions(result, backing, prose.contested)
+    disputes = contradictions(result, quote_links, renderer.contested)
     missing = gaps(result, places)
     found += [
         Section("disputes", DISAGREE, _beside(disputes, told.get(DISAGREE, ""))),
         Section("missing", MISSING, _beside(missing, told.get(MISSING, ""))),
         _made(result),
-        Section("sources", "Sources and quotes", sources(result, backing, places)),
+        Section("sources", "Sources and quotes", sources(result, quote_links, places)),
     ]
     return found
 
 
 def _places(result: ResearchResult, chapters: list[Chapter]) -> dict[str, tuple[str, str]]:
     """The place and title of the section of each facet that has one."""
-    written = {fold(chapter.title) for chapter in chapters}
+    written = {collapse_spaces(chapter.title) for chapter in chapters}
     return {
-        item.facet_id: (f"facet-{n}", fold(item.title))
+        item.facet_id: (f"facet-{n}", collapse_spaces(item.title))
         for n, item in enumerate(result.coverage, 1)
-        if fold(item.title) in written - {DISAGREE, MISSING, SUMMARY}
+        if collapse_spaces(item.title) in written - {DISAGREE, MISSING, SUMMARY}
     }
 
 

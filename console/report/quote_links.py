@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from console.report.html import fold
+from console.report.html import collapse_spaces
 from workflows.evidence import Contradiction, Side, Verdict
 from workflows.results import ClaimOut, QuoteOut, ResearchResult
 
@@ -60,7 +60,7 @@ class Entry:
         return max((terms.told_by(sentence) for terms in self.terms), default=0.0)
 
 
-class Backing:
+class QuoteLinks:
     """All quotes by the number they are cited by, and all contradictions by their place."""
 
     def __init__(self, result: ResearchResult) -> None:
@@ -83,7 +83,7 @@ class Backing:
                 n = self.numbers.get(quote.source_id)
                 if n is None:
                     continue
-                key = n, fold(quote.text)
+                key = n, collapse_spaces(quote.text)
                 entry = known.get(key)
                 if entry is None:
                     entry = known[key] = Entry(f"q-{n}-{len(self.entries[n]) + 1}", quote)

@@ -19,14 +19,14 @@ class Chapter:
 
 
 @dataclass(frozen=True)
-class Manuscript:
+class SplitReport:
     title: str
     lead: str
     """What stands before the first heading."""
     chapters: tuple[Chapter, ...]
 
 
-def manuscript(result: ResearchResult) -> Manuscript:
+def split_report(result: ResearchResult) -> SplitReport:
     """The parts a writer wrote. How it was researched, and the sources, the page tells itself."""
     text, title = result.report_markdown, result.question
     if found := _TITLE.match(text):
@@ -51,4 +51,4 @@ def manuscript(result: ResearchResult) -> Manuscript:
         # The page has the same in its head.
         if not (statement and block.startswith(f"_{statement}"))
     ]
-    return Manuscript(title.strip() or result.question, "\n\n".join(blocks), tuple(chapters))
+    return SplitReport(title.strip() or result.question, "\n\n".join(blocks), tuple(chapters))

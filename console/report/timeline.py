@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from itertools import pairwise
 
-from console.report.html import lasted
+from console.text import duration
 from workflows.results import ResearchResult
 from workflows.timeline import Span
 
@@ -110,7 +110,7 @@ def _row(label: str, spans: Sequence[Span], axis: Axis, kind: str = "", whole: s
         f'<tr{kind}><th scope="row" dir="auto">{escape(label)}</th><td class="bars">'
         f'<svg viewBox="0 0 {_WIDTH} 14" preserveAspectRatio="none" aria-hidden="true">'
         f'{pauses}{bars}</svg></td><td class="number">{_clock(began)}</td>'
-        f'<td class="number">{lasted(ended - began)}</td></tr>'
+        f'<td class="number">{duration(ended - began)}</td></tr>'
     )
 
 
@@ -136,7 +136,7 @@ def _legend(axis: Axis, spans: Sequence[Span]) -> str:
         )
     )
     waits = "".join(
-        f"<li>Nothing ran for {lasted(end - begin)} after {_clock(begin)}.</li>"
+        f"<li>Nothing ran for {duration(end - begin)} after {_clock(begin)}.</li>"
         for begin, end in axis.pauses
     )
     return f'<ul class="legend">{keys}</ul>' + (f'<ul class="plain">{waits}</ul>' if waits else "")
@@ -147,4 +147,4 @@ def _label(step: str) -> str:
 
 
 def _clock(second: float) -> str:
-    return lasted(max(0.0, second))
+    return duration(max(0.0, second))

@@ -1,7 +1,7 @@
-"""The one way to a Temporal server, for the console and for workers alike.
+"""Connect to a Temporal server: shared by the console and the workers.
 
-Both ends must agree on how data is written, so both come through here: pydantic JSON, sealed where
-there are keys, large payloads in the store, traces when a collector is configured.
+Both need the same data converter: pydantic JSON, encrypted if keys are set, large payloads in the
+store. Traces are sent if a collector is configured.
 """
 
 from __future__ import annotations
@@ -22,16 +22,14 @@ from temporalio.envconfig import ClientConfig, ClientConnectConfig
 from temporalio.service import GrpcCompression
 
 from console.errors import ConsoleError
-from console.runtime.codec import Codec, keyring
+from console.runtime.codec import EncryptionCodec, load_keyring
 from console.runtime.external_storage import external_storage
 from workflows.settings import Settings
 
 
 class SharedConverter(PydanticPayloadConverter):
-    """One for all payloads.
-
-    Temporal makes a converter for every payload that may go to the store, and each would have to
-    learn every type anew.
+    """A singleton, because Temporal creates a converter for every payload that may go to the store,
+    and each new one would build the pydantic adapters of all types again.
     """
 
     _one: ClassVar[SharedConverter | None] = None
@@ -49,16 +47,17 @@ class SharedConverter(PydanticPayloadConverter):
 async def connect(
     settings: Settings, address: str | None = None, *, patience: float = 15.0
 ) -> Client:
-    """A client of the server at `address`, or of the one Temporal's own variables and profile name.
+    """A client of the server at `address`, or of the one in Temporal's environment or profile.
 
-    A server that is still starting gets `patience` seconds to answer.
+    A server that is still starting has `patience` seconds to answer.
     """
-    target = ClientConnectConfig(target_host=address) if address else _configured()
+    target = ClientConnectConfig(target_host=address) if address else _load_profile()
     plugins, runtime = [], None
     if settings.telemetry:
-        from console.runtime.telemetry import telemetry
+        from console.runtime.telemetry import set_up_telemetry
 
-        plugins, runtime = [telemetry().plugin], telemetry().runtime
+        telemetry = set_up_telemetry()
+        plugins, runtime = [telemetry.plugin], telemetry.runtime
     deadline = time.monotonic() + patience
     while True:
         try:
@@ -67,28 +66,28 @@ async def connect(
                 data_converter=data_converter(settings),
                 plugins=plugins,
                 runtime=runtime,
-                grpc_compression=_packing(target.get("target_host", "")),
+                grpc_compression=_choose_compression(target.get("target_host", "")),
             )
         except RuntimeError as error:
             if time.monotonic() > deadline:
                 host = target.get("target_host")
                 raise ConsoleError(
                     f"No Temporal server answers at {host}: start it, correct TEMPORAL_ADDRESS, or"
-                    f" unset it to use the embedded one ({_cause(error)})."
+                    f" unset it to use the embedded one ({_first_line(error)})."
                 ) from error
         await asyncio.sleep(0.05)
 
 
 def data_converter(settings: Settings) -> DataConverter:
-    """How payloads are written: the same for clients, workers and replay.
+    """The data converter of clients, workers and replay.
 
-    With keys, a failure's message and trace are payloads too, and are sealed with the rest.
+    With keys, the messages and traces of failures are encrypted too.
     """
-    keys = keyring(settings)
+    keys = load_keyring(settings)
     return dataclasses.replace(
         pydantic_data_converter,
         payload_converter_class=SharedConverter,
-        payload_codec=Codec(keys),
+        payload_codec=EncryptionCodec(keys),
         failure_converter_class=(
             DefaultFailureConverterWithEncodedAttributes if keys else DefaultFailureConverter
         ),
@@ -96,21 +95,21 @@ def data_converter(settings: Settings) -> DataConverter:
     )
 
 
-def _packing(host: str) -> GrpcCompression:
-    """Within one machine packing costs more than it spares."""
+def _choose_compression(host: str) -> GrpcCompression:
+    """On one machine, compression costs more than it saves."""
     here = host.rpartition(":")[0] in ("127.0.0.1", "localhost", "[::1]")
     return GrpcCompression.NONE if here else GrpcCompression.GZIP
 
 
-def _configured() -> ClientConnectConfig:
+def _load_profile() -> ClientConnectConfig:
     try:
         return ClientConfig.load_client_connect_config()
     except RuntimeError as error:
         raise ConsoleError(
             f"Temporal's settings cannot be read: correct TEMPORAL_CONFIG_FILE or TEMPORAL_PROFILE"
-            f" ({_cause(error)})."
+            f" ({_first_line(error)})."
         ) from error
 
 
-def _cause(error: RuntimeError) -> str:
+def _first_line(error: RuntimeError) -> str:
     return str(error).splitlines()[0][:200]

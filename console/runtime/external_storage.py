@@ -1,10 +1,8 @@
-"""Where large payloads live: in the store, under their hash, while history keeps a reference.
+"""Temporal's external storage: large payloads live in the store, histories keep a reference.
 
-What lies in the store is never changed, so two workers that put the same payload at once put the
-same thing. Whoever reads a history needs the same store: workers, the console, replay in tests.
-
-A payload comes here as the codec leaves it: where there are keys, sealed, and its name is the hash
-of what is sealed.
+A payload is stored under the hash of its content and never changed, so two workers that store the
+same payload write the same object. Every reader of a history needs the same store: workers, the
+console, and replay in tests. The codec runs first: with encryption keys, payloads arrive encrypted.
 """
 
 from __future__ import annotations
@@ -13,10 +11,12 @@ import asyncio
 import contextlib
 import hashlib
 from collections.abc import Sequence
+from pathlib import Path
 
 import obstore
 from google.protobuf import json_format
 from obstore.exceptions import AlreadyExistsError
+from obstore.store import LocalStore, ObjectStore, from_url
 from temporalio.api.common.v1 import Payload
 from temporalio.api.sdk.v1.external_storage_pb2 import ExternalStorageReference
 from temporalio.converter import (
@@ -27,8 +27,6 @@ from temporalio.converter import (
     StorageDriverStoreContext,
 )
 
-from console.client.checkpoints import open_store
-
 THRESHOLD = 64 * 1024
 DRIVER = "research-store"
 
@@ -38,8 +36,17 @@ def external_storage(store: str) -> ExternalStorage:
     return ExternalStorage(drivers=[StoreDriver(store)], payload_size_threshold=THRESHOLD)
 
 
-def claim_of(payload: Payload) -> StorageDriverClaim | None:
-    """Where the payload lies that this one refers to; None where it stands for itself."""
+def open_store(location: str) -> ObjectStore:
+    """A folder, created if it is missing, or a URL (s3://, gs://, az://, file://)."""
+    if "://" not in location:
+        return LocalStore(Path(location).resolve(), mkdir=True)
+    if location.startswith("file://"):
+        return LocalStore.from_url(location, mkdir=True)
+    return from_url(location)
+
+
+def read_claim(payload: Payload) -> StorageDriverClaim | None:
+    """The claim of a payload that is a reference; None for any other payload."""
     kind = ExternalStorageReference.DESCRIPTOR.full_name.encode()
     if payload.metadata.get("messageType") != kind:
         return None
@@ -49,11 +56,11 @@ def claim_of(payload: Payload) -> StorageDriverClaim | None:
 
 
 class StoreDriver(StorageDriver):
-    """Puts payloads into an object store by content and gets them back unharmed."""
+    """Stores payloads in an object store by hash, and verifies the hash when it reads them."""
 
-    def __init__(self, store: str) -> None:
-        self._place = store
-        self._store = open_store(store)
+    def __init__(self, location: str) -> None:
+        self._location = location
+        self._store = open_store(location)
 
     def name(self) -> str:
         return DRIVER
@@ -69,7 +76,7 @@ class StoreDriver(StorageDriver):
         return list(await asyncio.gather(*(self._get(claim) for claim in claims)))
 
     async def _put(self, payload: Payload) -> StorageDriverClaim:
-        # Deterministic: metadata is a map, and one payload must not get two names.
+        # Deterministic: metadata is a map, and its order must not change the hash.
         content = payload.SerializeToString(deterministic=True)
         digest = hashlib.sha256(content).hexdigest()
         with contextlib.suppress(AlreadyExistsError):
@@ -82,14 +89,14 @@ class StoreDriver(StorageDriver):
             found = await obstore.get_async(self._store, _key(digest))
         except FileNotFoundError as error:
             raise RuntimeError(
-                f"A payload of this job is not in the store {self._place}: set RESEARCH_STORE to"
+                f"A payload of this job is not in the store {self._location}: set RESEARCH_STORE to"
                 f" the store the job was started with (missing: {_key(digest)})."
             ) from error
         content = bytes(await found.bytes_async())
         if hashlib.sha256(content).hexdigest() != digest:
             raise RuntimeError(
-                f"The stored payload {_key(digest)} in {self._place} was changed: restore it from"
-                " a backup of the store."
+                f"The stored payload {_key(digest)} in {self._location} was changed: restore it"
+                " from a backup of the store."
             )
         return Payload.FromString(content)
 

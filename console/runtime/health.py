@@ -1,11 +1,11 @@
-"""A worker answers for its health, where RESEARCH_HEALTH says and nowhere else.
+"""The health endpoints of a worker, at the address RESEARCH_HEALTH names.
 
     /healthz   200 while the process lives
-    /readyz    200 while it is at work and the Temporal server answers; 503 and why, otherwise
-    /metrics   what it counted, for Prometheus
+    /readyz    200 while it polls for work and the Temporal server answers; else 503 with a reason
+    /metrics   its metrics, in Prometheus text format
 
-It only tells how the worker is, so there is no sign-in; an address beyond this machine has to be
-written out.
+The endpoints show no job data, so there is no authentication. An address without a host, which
+would listen on all interfaces, is rejected.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ Reply = tuple[HTTPStatus, str, str]
 
 
 class Health:
-    """How this worker is."""
+    """Whether this worker is ready."""
 
     def __init__(self) -> None:
         self._client: Client | None = None
         self._why_not = "starting"
 
     def ready(self, client: Client) -> None:
-        """It polls for work."""
+        """The worker polls for work."""
         self._client, self._why_not = client, ""
 
     def drain(self) -> None:
-        """It takes nothing new and finishes what it has."""
+        """The worker accepts no new work and finishes its current work."""
         self._why_not = "draining"
 
-    async def unready(self) -> str:
-        """Why no work should be expected of it; empty where there is no reason."""
+    async def find_problem(self) -> str:
+        """Why the worker is not ready; empty if it is."""
         if self._why_not or self._client is None:
             return self._why_not
         try:
@@ -55,13 +55,13 @@ class Health:
 
 
 @asynccontextmanager
-async def answering(address: str | None) -> AsyncIterator[Health]:
-    """Answers while the body runs; at no address, nothing listens."""
+async def serve_health(address: str | None) -> AsyncIterator[Health]:
+    """Serve the endpoints while the body runs; without an address, nothing listens."""
     health = Health()
     if address is None:
         yield health
         return
-    host, port = endpoint(address)
+    host, port = parse_address(address)
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(OSError, TimeoutError, ValueError, asyncio.IncompleteReadError):
@@ -75,21 +75,20 @@ async def answering(address: str | None) -> AsyncIterator[Health]:
         server = await asyncio.start_server(serve, host, port, limit=16 * 1024)
     except OSError as error:
         raise BadInputError(
-            f"RESEARCH_HEALTH names {address}, where nothing can listen ({error.strerror}): choose"
-            " another port, or unset it."
+            f"RESEARCH_HEALTH={address} cannot be used ({error.strerror}): choose another port, or"
+            " unset it."
         ) from error
-    from console.runtime.telemetry import meters
+    from console.runtime.telemetry import set_meter_provider
 
-    # From now on there is something to count with.
-    meters()
+    set_meter_provider()
     try:
         yield health
     finally:
         server.close()
 
 
-def endpoint(address: str) -> tuple[str, int]:
-    """Host and port. An address without a host would listen everywhere, so it is refused."""
+def parse_address(address: str) -> tuple[str, int]:
+    """Host and port. Raises `BadInputError` for an address without a host."""
     host, colon, port = address.rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
     if not (colon and host and port.isascii() and port.isdigit() and int(port) < 65536):
@@ -107,15 +106,19 @@ async def _reply(head: bytes, health: Health) -> Reply:
         case "/healthz":
             return HTTPStatus.OK, _TEXT, "alive\n"
         case "/readyz":
-            why_not = await health.unready()
+            why_not = await health.find_problem()
             if why_not:
                 return HTTPStatus.SERVICE_UNAVAILABLE, _TEXT, f"{why_not}\n"
             return HTTPStatus.OK, _TEXT, "ready\n"
         case "/metrics":
-            from console.runtime.prometheus import CONTENT_TYPE, rendered
-            from console.runtime.telemetry import meters
+            from console.runtime.prometheus import CONTENT_TYPE, render_metrics
+            from console.runtime.telemetry import set_meter_provider
 
-            return HTTPStatus.OK, CONTENT_TYPE, rendered(meters().get_metrics_data())
+            return (
+                HTTPStatus.OK,
+                CONTENT_TYPE,
+                render_metrics(set_meter_provider().get_metrics_data()),
+            )
         case _:
             return HTTPStatus.NOT_FOUND, _TEXT, "use /healthz, /readyz or /metrics\n"
 

@@ -1,6 +1,7 @@
-"""How many jobs are in which status, asked of the server now and then.
+"""Count the jobs by status, for the metrics.
 
-Every worker that runs jobs asks for itself, so what they say is the same: take the largest.
+Every worker that runs workflows counts for itself, so all report the same numbers: alert rules take
+the maximum.
 """
 
 from __future__ import annotations
@@ -14,17 +15,17 @@ from temporalio.client import Client
 from temporalio.service import RPCError
 
 STATUSES = ("running", "blocked", "paused", "awaiting_approval")
-EVERY_SECONDS = 30.0
+INTERVAL_SECONDS = 30.0
 
 log = logging.getLogger(__name__)
 
 
 @asynccontextmanager
-async def census(
-    client: Client, counted: Callable[[str, int], None], every: float = EVERY_SECONDS
+async def count_jobs(
+    client: Client, record: Callable[[str, int], None], interval: float = INTERVAL_SECONDS
 ) -> AsyncIterator[None]:
-    """Tells `counted` each status and its number, while the body runs."""
-    task = asyncio.create_task(_go_on(client, counted, every))
+    """Call `record` with each status and its number of jobs, while the body runs."""
+    task = asyncio.create_task(_count_repeatedly(client, record, interval))
     try:
         yield
     finally:
@@ -33,7 +34,9 @@ async def census(
             await task
 
 
-async def _go_on(client: Client, counted: Callable[[str, int], None], every: float) -> None:
+async def _count_repeatedly(
+    client: Client, record: Callable[[str, int], None], interval: float
+) -> None:
     while True:
         try:
             for status in STATUSES:
@@ -41,7 +44,7 @@ async def _go_on(client: Client, counted: Callable[[str, int], None], every: flo
                     'WorkflowType="ResearchWorkflow" AND ExecutionStatus="Running"'
                     f' AND ResearchStatus="{status}"'
                 )
-                counted(status, found.count)
+                record(status, found.count)
         except RPCError as error:
             log.warning("the jobs could not be counted: %s", error.message)
-        await asyncio.sleep(every)
+        await asyncio.sleep(interval)

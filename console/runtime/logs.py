@@ -1,4 +1,4 @@
-"""A worker's log: each line says which job, trace and span it belongs to, where it has any."""
+"""A worker's log: each line ends with its job, trace and span ids, if it has any."""
 
 from __future__ import annotations
 
@@ -11,46 +11,46 @@ from temporalio import activity, workflow
 FORMAT = "%(asctime)s %(levelname)s %(name)s %(message)s%(place)s"
 
 
-class Discreet(logging.Formatter):
-    """Log lines without secrets: what crashes may quote all that it was given."""
+class RedactingFormatter(logging.Formatter):
+    """Removes secrets: the message of an exception may quote its arguments."""
 
-    def __init__(self, redacted: Callable[[str], str]) -> None:
+    def __init__(self, redact: Callable[[str], str]) -> None:
         super().__init__(FORMAT)
-        self._redacted = redacted
+        self._redact = redact
 
     def format(self, record: logging.LogRecord) -> str:
-        return self._redacted(super().format(record))
+        return self._redact(super().format(record))
 
 
-def keep_log(redacted: Callable[[str], str], level: int = logging.INFO) -> None:
-    """Log to standard error, each line as `redacted` leaves it."""
+def set_up_logging(redact: Callable[[str], str], level: int = logging.INFO) -> None:
+    """Log to standard error, each line passed through `redact`."""
     handler = logging.StreamHandler()
-    handler.setFormatter(Discreet(redacted))
-    handler.addFilter(placed)
+    handler.setFormatter(RedactingFormatter(redact))
+    handler.addFilter(add_ids)
     logging.basicConfig(level=level, handlers=[handler])
-    # At lower levels the libraries log the address they call, with what stands in it.
+    # At lower levels these libraries log URLs with their query parameters.
     logging.getLogger("httpx2").setLevel(logging.WARNING)
     logging.getLogger("anthropic").setLevel(logging.INFO)
 
 
-def placed(record: logging.LogRecord) -> bool:
-    """Adds where a record comes from; every record passes."""
-    known = {"job_id": _job()}
+def add_ids(record: logging.LogRecord) -> bool:
+    """A logging filter that adds the ids and passes every record."""
+    ids = {"job_id": _job_id()}
     context = trace.get_current_span().get_span_context()
     if context.is_valid:
-        known["trace_id"] = f"{context.trace_id:032x}"
-        known["span_id"] = f"{context.span_id:016x}"
-    said = " ".join(f"{name}={value}" for name, value in known.items() if value)
-    record.__dict__.update(known)
-    record.place = f" [{said}]" if said else ""
+        ids["trace_id"] = f"{context.trace_id:032x}"
+        ids["span_id"] = f"{context.span_id:016x}"
+    text = " ".join(f"{name}={value}" for name, value in ids.items() if value)
+    record.__dict__.update(ids)
+    record.place = f" [{text}]" if text else ""
     return True
 
 
-def _job() -> str:
+def _job_id() -> str:
     found = None
     if workflow.in_workflow():
         found = workflow.info().workflow_id
     elif activity.in_activity():
         found = activity.info().workflow_id
-    # A pass belongs to its job.
+    # The workflow id of a pass begins with that of its job.
     return (found or "").partition("/pass-")[0]

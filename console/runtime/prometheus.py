@@ -1,6 +1,6 @@
-"""Metrics as Prometheus reads them: the text format, with the names a collector would give them.
+"""Render OpenTelemetry metrics in the Prometheus text format, named as a collector names them.
 
-Dots become underscores, a unit of seconds is named, a counter ends in `_total`.
+Dots become underscores, the unit is a suffix, and a counter ends in `_total`.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from opentelemetry.sdk.metrics.export import (
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _UNITS = {"s": "_seconds", "By": "_bytes"}
-_NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_:]")
+_INVALID_IN_NAMES = re.compile(r"[^a-zA-Z0-9_:]")
 
 
-def rendered(data: MetricsData | None) -> str:
+def render_metrics(data: MetricsData | None) -> str:
     lines = [
         line
         for resource in (data.resource_metrics if data else ())
@@ -35,37 +35,39 @@ def rendered(data: MetricsData | None) -> str:
 
 def _lines(metric: Metric) -> Iterator[str]:
     counter = isinstance(metric.data, Sum) and metric.data.is_monotonic
-    name = _NOT_IN_NAMES.sub("_", metric.name) + _UNITS.get(metric.unit or "", "")
+    name = _INVALID_IN_NAMES.sub("_", metric.name) + _UNITS.get(metric.unit or "", "")
     name += "_total" if counter else ""
     histogram = isinstance(metric.data, Histogram)
     if metric.description:
-        yield f"# HELP {name} {_escaped(metric.description)}"
+        yield f"# HELP {name} {_escape(metric.description)}"
     yield f"# TYPE {name} {'counter' if counter else 'histogram' if histogram else 'gauge'}"
     for point in metric.data.data_points:
         if isinstance(point, HistogramDataPoint):
-            yield from _buckets(name, point, point.attributes or {})
+            yield from _bucket_lines(name, point, point.attributes or {})
         elif isinstance(point, NumberDataPoint):
-            yield f"{name}{_labels(point.attributes or {})} {point.value}"
+            yield f"{name}{_format_labels(point.attributes or {})} {point.value}"
 
 
-def _buckets(name: str, point: HistogramDataPoint, labels: Mapping[str, object]) -> Iterator[str]:
+def _bucket_lines(
+    name: str, point: HistogramDataPoint, labels: Mapping[str, object]
+) -> Iterator[str]:
     total = 0
     bounds = [f"{bound:g}" for bound in point.explicit_bounds]
     for bound, count in zip([*bounds, "+Inf"], point.bucket_counts, strict=True):
         total += count
-        yield f"{name}_bucket{_labels({**labels, 'le': bound})} {total}"
-    yield f"{name}_sum{_labels(labels)} {point.sum}"
-    yield f"{name}_count{_labels(labels)} {point.count}"
+        yield f"{name}_bucket{_format_labels({**labels, 'le': bound})} {total}"
+    yield f"{name}_sum{_format_labels(labels)} {point.sum}"
+    yield f"{name}_count{_format_labels(labels)} {point.count}"
 
 
-def _labels(labels: Mapping[str, object]) -> str:
-    said = ",".join(
-        f'{_NOT_IN_NAMES.sub("_", name)}="{_escaped(str(value), quote=True)}"'
+def _format_labels(labels: Mapping[str, object]) -> str:
+    pairs = ",".join(
+        f'{_INVALID_IN_NAMES.sub("_", name)}="{_escape(str(value), quote=True)}"'
         for name, value in sorted(labels.items())
     )
-    return f"{{{said}}}" if said else ""
+    return f"{{{pairs}}}" if pairs else ""
 
 
-def _escaped(text: str, *, quote: bool = False) -> str:
+def _escape(text: str, *, quote: bool = False) -> str:
     text = text.replace("\\", "\\\\").replace("\n", "\\n")
     return text.replace('"', '\\"') if quote else text

@@ -1,7 +1,7 @@
-"""The search attributes jobs are found by, and making sure a server knows them.
+"""Register the custom search attributes of the jobs.
 
-The embedded server is started with them. On any other, a worker adds what is missing when it
-starts: a workflow that sets an attribute its server does not know cannot go on.
+The embedded server is started with them. On any other server, a worker adds the missing ones when
+it starts: a workflow task that sets an unknown attribute fails.
 """
 
 from __future__ import annotations
@@ -19,13 +19,12 @@ from temporalio.service import RPCError, RPCStatusCode
 from console.devserver.server import SEARCH_ATTRIBUTES
 from console.errors import ConsoleError
 
-FRESH_SECONDS = 3.0
-"""How long a fresh embedded server may answer before it knows those it was started with; it is
-milliseconds on a quiet machine."""
+FRESH_SERVER_SECONDS = 3.0
+"""How long a fresh embedded server may take to know its own attributes; usually milliseconds."""
 
 
-async def missing(client: Client, patience: float = 0.0) -> list[str]:
-    """The attributes the server does not have, or does not know of yet after so many seconds."""
+async def find_missing(client: Client, patience: float = 0.0) -> list[str]:
+    """The attributes the server still does not have after `patience` seconds."""
     request = ListSearchAttributesRequest(namespace=client.namespace)
     deadline = asyncio.get_running_loop().time() + patience
     while True:
@@ -37,9 +36,9 @@ async def missing(client: Client, patience: float = 0.0) -> list[str]:
 
 
 async def register(client: Client, patience: float = 0.0) -> None:
-    """Add the attributes the server does not have yet."""
+    """Add the missing attributes to the server."""
     try:
-        if names := await missing(client, patience):
+        if names := await find_missing(client, patience):
             keyword = IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD
             await client.operator_service.add_search_attributes(
                 AddSearchAttributesRequest(
@@ -49,7 +48,7 @@ async def register(client: Client, patience: float = 0.0) -> None:
             )
     except RPCError as error:
         if error.status is RPCStatusCode.ALREADY_EXISTS:
-            return  # another worker, or the embedded server itself, was faster
+            return  # another worker, or the embedded server itself, added them first
         wanted = ", ".join(SEARCH_ATTRIBUTES)
         raise ConsoleError(
             f"The server's search attributes cannot be read or added: ask its operator to add the"

@@ -1,8 +1,7 @@
-"""OpenTelemetry, when `OTEL_*` names a collector: traces and metrics from the SDK and from us.
+"""Set up OpenTelemetry if `OTEL_*` names a collector: traces and metrics, the SDK's included.
 
-Endpoint, headers, protocol details and resource attributes are read from the standard variables by
-OpenTelemetry itself. Without an endpoint, and without anybody to ask for metrics, nothing here is
-imported and nothing is sent.
+OpenTelemetry itself reads endpoint, headers and resource attributes from the standard variables.
+Without a collector and without health endpoints, this module is not imported.
 """
 
 from __future__ import annotations
@@ -18,38 +17,38 @@ from opentelemetry.sdk.resources import OTELResourceDetector, Resource
 from temporalio.contrib.opentelemetry import create_tracer_provider
 from temporalio.runtime import OpenTelemetryConfig, Runtime, TelemetryConfig
 
-from console.runtime.tracing import Ids, Tracing
+from console.runtime.tracing import ActivitySpanIds, TracingPlugin
 
 SERVICE = "durable-research"
-# What a process that is killed had not sent is lost, so both are sent sooner than usual.
+# A killed process loses what it has not sent, so both intervals are shorter than the defaults.
 _SPANS_EVERY = ("OTEL_BSP_SCHEDULE_DELAY", 1_000)
 _METRICS_EVERY = ("OTEL_METRIC_EXPORT_INTERVAL", 10_000)
 
 
 @dataclass(frozen=True)
 class Telemetry:
-    """What a client takes to be traced and measured; its workers inherit it."""
+    """The options of a client; its workers inherit them."""
 
-    plugin: Tracing
+    plugin: TracingPlugin
     runtime: Runtime
 
 
 @cache
-def telemetry() -> Telemetry:
+def set_up_telemetry() -> Telemetry:
     """Set the process's tracer and meter providers, once. They flush when the process exits."""
     import opentelemetry.trace
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
     from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
-    tracers = create_tracer_provider(resource=resource(), id_generator=Ids())
+    tracers = create_tracer_provider(resource=resource(), id_generator=ActivitySpanIds())
     tracers.add_span_processor(
         BatchSpanProcessor(OTLPSpanExporter(), schedule_delay_millis=_millis(_SPANS_EVERY))
     )
     opentelemetry.trace.set_tracer_provider(tracers)
     if metrics_url(os.environ) is not None:
-        meters()
+        set_meter_provider()
     return Telemetry(
-        plugin=Tracing(),
+        plugin=TracingPlugin(),
         runtime=Runtime(
             telemetry=TelemetryConfig(
                 metrics=_sdk_metrics(os.environ),
@@ -64,15 +63,14 @@ def telemetry() -> Telemetry:
 
 
 @cache
-def meters() -> InMemoryMetricReader:
-    """Set the meter provider, once. What was measured is sent where the environment says, and can
-    be read from what this returns."""
+def set_meter_provider() -> InMemoryMetricReader:
+    """Set the meter provider, once; the metrics can be read from the returned reader."""
     import opentelemetry.metrics
     from opentelemetry.sdk.metrics import MeterProvider
     from opentelemetry.sdk.metrics.export import MetricReader, PeriodicExportingMetricReader
 
-    asked = InMemoryMetricReader()
-    readers: list[MetricReader] = [asked]
+    reader = InMemoryMetricReader()
+    readers: list[MetricReader] = [reader]
     if metrics_url(os.environ) is not None:
         from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
 
@@ -82,12 +80,12 @@ def meters() -> InMemoryMetricReader:
         )
     provider = MeterProvider(resource=resource(), metric_readers=readers)
     opentelemetry.metrics.set_meter_provider(provider)
-    return asked
+    return reader
 
 
 @cache
 def resource() -> Resource:
-    """Who sends: what OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES say comes first."""
+    """The resource; OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take precedence."""
     named = OTELResourceDetector().detect().attributes
     ours = {
         "service.name": SERVICE,
@@ -97,7 +95,7 @@ def resource() -> Resource:
 
 
 def _sdk_metrics(env: Mapping[str, str]) -> OpenTelemetryConfig | None:
-    """The Rust core exports its own metrics; it reads none of the variables, so it is told."""
+    """The SDK's Rust core exports its own metrics and reads none of the variables."""
     url = metrics_url(env)
     if url is None:
         return None
@@ -106,7 +104,7 @@ def _sdk_metrics(env: Mapping[str, str]) -> OpenTelemetryConfig | None:
 
 
 def metrics_url(env: Mapping[str, str]) -> str | None:
-    """Where metrics go; None where only traces were asked for."""
+    """The endpoint for metrics; None if only traces are wanted."""
     if own := env.get("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT"):
         return own
     base = env.get("OTEL_EXPORTER_OTLP_ENDPOINT")
@@ -114,9 +112,9 @@ def metrics_url(env: Mapping[str, str]) -> str | None:
 
 
 def _millis(setting: tuple[str, int]) -> int | None:
-    """None where the variable is set: OpenTelemetry reads it."""
-    name, usual = setting
-    return None if os.environ.get(name) else usual
+    """The default interval; None if the variable is set, which OpenTelemetry reads."""
+    name, default = setting
+    return None if os.environ.get(name) else default
 
 
 def _headers(text: str) -> dict[str, str]:

@@ -1,17 +1,18 @@
-"""One trace for a job: from what started it, over its runs and activities, to each model turn.
+"""One trace per job: from its start, over its runs and activities, to each model turn.
 
-    StartWorkflow                 by whoever starts the job
-      RunWorkflow                 one run; of a pass too, below the run that started it
-        RunActivity               one activity over all its tries
+    StartWorkflow                 in the client
+      RunWorkflow                 one run; the run of a pass is below its parent's
+        RunActivity               one activity with all its attempts
           chat …                  a turn (activities/telemetry.py)
-          FailedTry               a try that will be followed by another
+          FailedTry               an attempt that will be retried
 
-A span is sent when it ends, so a process that is killed never sends those it had open, and what
-hung below them would hang in the air. Therefore a run and an activity have ids that follow from
-what they are: whoever takes over ends the same span. A run's comes from the workflow's own random
-numbers, an activity's from its place in the run.
+A span is sent when it ends, so a killed process never sends its open spans, and their children
+would have no parent. Therefore the span ids of runs and activities are deterministic, and the
+worker that continues the work ends the same span. A run's id comes from the workflow's random
+generator, an activity's from a hash of its run id and activity id.
 
-Errors are told by their kind: their words may hold what was asked. Queries are not traced.
+Spans record only the type of an error, because its message may contain the question. Queries are
+not traced.
 """
 
 from __future__ import annotations
@@ -34,54 +35,54 @@ from temporalio.contrib.opentelemetry import OpenTelemetryPlugin
 from temporalio.exceptions import ApplicationError
 
 SCOPE = "durable-research"
-_chosen: ContextVar[int | None] = ContextVar("chosen", default=None)
+_span_id: ContextVar[int | None] = ContextVar("span_id", default=None)
 
 
-class Tracing(OpenTelemetryPlugin):
-    """Temporal's own plugin carries the context from one process to the next; spans are ours."""
+class TracingPlugin(OpenTelemetryPlugin):
+    """Temporal's plugin carries the context between processes; the spans are made here."""
 
     def __init__(self) -> None:
         super().__init__()
-        # The first is the outermost: a trigger's span is there before the context is sent, and a
-        # run's is made after it was received.
-        self.interceptors = [Triggers(), *(self.interceptors or ()), Runs()]
+        # The first is the outermost: a client span starts before the context is sent, a run's
+        # after it was received.
+        self.interceptors = [ClientTracing(), *(self.interceptors or ()), WorkerTracing()]
 
 
-class Ids(RandomIdGenerator):
-    """Random ids, but for a span whose id was chosen."""
+class ActivitySpanIds(RandomIdGenerator):
+    """Random ids, except for a span whose id is set."""
 
     def generate_span_id(self) -> int:
-        return _chosen.get() or super().generate_span_id()
+        return _span_id.get() or super().generate_span_id()
 
 
-class Triggers(temporalio.client.Interceptor):
-    """Spans of what people and programs ask of a job."""
+class ClientTracing(temporalio.client.Interceptor):
+    """Spans of workflow starts and updates."""
 
     def intercept_client(
         self, next: temporalio.client.OutboundInterceptor
     ) -> temporalio.client.OutboundInterceptor:
-        return _Triggered(next)
+        return _TracedClient(next)
 
 
-class _Triggered(temporalio.client.OutboundInterceptor):
+class _TracedClient(temporalio.client.OutboundInterceptor):
     async def start_workflow(self, input: temporalio.client.StartWorkflowInput) -> Any:
-        with _trigger(f"StartWorkflow:{input.workflow}", input.id):
+        with _client_span(f"StartWorkflow:{input.workflow}", input.id):
             return await super().start_workflow(input)
 
     async def start_workflow_update(self, input: temporalio.client.StartWorkflowUpdateInput) -> Any:
-        with _trigger(f"UpdateWorkflow:{input.update}", input.id):
+        with _client_span(f"UpdateWorkflow:{input.update}", input.id):
             return await super().start_workflow_update(input)
 
     async def start_update_with_start_workflow(
         self, input: temporalio.client.StartWorkflowUpdateWithStartInput
     ) -> Any:
         start = input.start_workflow_input
-        with _trigger(f"StartWorkflow:{start.workflow}", start.id):
+        with _client_span(f"StartWorkflow:{start.workflow}", start.id):
             return await super().start_update_with_start_workflow(input)
 
 
-class Runs(temporalio.worker.Interceptor):
-    """Spans of runs and of activities."""
+class WorkerTracing(temporalio.worker.Interceptor):
+    """Spans of workflow runs and activities."""
 
     def intercept_activity(
         self, next: temporalio.worker.ActivityInboundInterceptor
@@ -102,15 +103,15 @@ class _RunWorkflow(temporalio.worker.WorkflowInboundInterceptor):
             kind=SpanKind.SERVER,
             attributes={"temporalWorkflowID": info.workflow_id, "temporalRunID": info.run_id},
         )
-        with _current(span):
+        with _use_span(span):
             try:
                 result = await super().execute_workflow(input)
             except workflow.ContinueAsNewError:
                 span.end()
                 raise
             except (Exception, asyncio.CancelledError) as error:
-                # Any other error fails a workflow task, which is tried again. A run that only
-                # leaves this worker's memory is cancelled too, and then the end is not sent.
+                # Any other error fails the workflow task, which is retried. A run that is evicted
+                # from the cache is cancelled too; its end is not sent.
                 if workflow.is_failure_exception(error) or isinstance(
                     error, asyncio.CancelledError
                 ):
@@ -126,32 +127,32 @@ class _RunActivity(temporalio.worker.ActivityInboundInterceptor):
         info = activity.info()
         began = time.time_ns()
         first = info.attempt == 1 or info.is_local
-        told: dict[str, str | int] = {
+        attributes: dict[str, str | int] = {
             "temporalWorkflowID": info.workflow_id or "",
             "temporalRunID": info.workflow_run_id or "",
             "temporalActivityID": info.activity_id,
             "temporalActivityAttempt": info.attempt,
         }
-        token = _chosen.set(_own_id(info))
+        token = _span_id.set(_activity_span_id(info))
         try:
             span = _tracer().start_span(
                 f"RunActivity:{info.activity_type}",
                 kind=SpanKind.SERVER,
-                attributes=told,
-                # It holds what earlier tries did.
+                attributes=attributes,
+                # The span covers all attempts.
                 start_time=began if first else int(info.scheduled_time.timestamp() * 1e9),
             )
         finally:
-            _chosen.reset(token)
-        with _current(span):
+            _span_id.reset(token)
+        with _use_span(span):
             try:
                 result = await super().execute_activity(input)
             except (Exception, asyncio.CancelledError) as error:
                 ended = span
-                if _tried_again(info, error):
-                    # The activity is not over: another try ends its span.
+                if _will_be_retried(info, error):
+                    # Another attempt ends the activity's span.
                     ended = _tracer().start_span(
-                        f"FailedTry:{info.activity_type}", attributes=told, start_time=began
+                        f"FailedTry:{info.activity_type}", attributes=attributes, start_time=began
                     )
                 _fail(ended, error)
                 ended.end()
@@ -160,20 +161,20 @@ class _RunActivity(temporalio.worker.ActivityInboundInterceptor):
         return result
 
 
-def _own_id(info: activity.Info) -> int | None:
-    """The same for every try. A local activity is run anew with its workflow task, and may be
-    heard of twice."""
+def _activity_span_id(info: activity.Info) -> int | None:
+    """The same id for every attempt. None for a local activity, which runs again with its workflow
+    task and may send two spans."""
     if info.is_local:
         return None
     place = f"{info.workflow_run_id}/{info.activity_id}".encode()
     return int.from_bytes(hashlib.sha256(place).digest()[:8], "big") or None
 
 
-def _tried_again(info: activity.Info, error: BaseException) -> bool:
-    """Whether Temporal will run this activity once more."""
+def _will_be_retried(info: activity.Info, error: BaseException) -> bool:
+    """Whether Temporal will retry this activity."""
     if isinstance(error, asyncio.CancelledError):
-        why = activity.cancellation_details()
-        return why is not None and (why.worker_shutdown or why.timed_out)
+        details = activity.cancellation_details()
+        return details is not None and (details.worker_shutdown or details.timed_out)
     policy = info.retry_policy
     final = policy.non_retryable_error_types or () if policy else ()
     if isinstance(error, ApplicationError) and (error.non_retryable or error.type in final):
@@ -182,9 +183,9 @@ def _tried_again(info: activity.Info, error: BaseException) -> bool:
 
 
 @contextmanager
-def _trigger(name: str, job: str) -> Iterator[None]:
+def _client_span(name: str, job: str) -> Iterator[None]:
     span = _tracer().start_span(name, kind=SpanKind.CLIENT, attributes={"temporalWorkflowID": job})
-    with _current(span):
+    with _use_span(span):
         try:
             yield
         except Exception as error:
@@ -195,7 +196,7 @@ def _trigger(name: str, job: str) -> Iterator[None]:
 
 
 @contextmanager
-def _current(span: Span) -> Iterator[None]:
+def _use_span(span: Span) -> Iterator[None]:
     with trace.use_span(span, record_exception=False, set_status_on_exception=False):
         yield
 

@@ -1,4 +1,4 @@
-"""The report of a finished job, to be read here or taken away."""
+"""The report of a finished job, as a page or as a download."""
 
 from __future__ import annotations
 
@@ -10,58 +10,52 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from console.client import jobs, validation
-from console.client.jobs import Found
+from console.client.jobs import StartState
 from console.errors import BadInputError
-from console.report import page
-from console.web.job_snapshot import ending_of
-from console.web.state import Rooms
+from console.report.page import render_page
+from console.web.job_snapshot import fetch_outcome
+from console.web.state import AppState
 from workflows.contracts import ResearchResult
 
 _POLICY = re.compile(
     r"<meta\s+http-equiv=\"?Content-Security-Policy\"?\s+content=\"([^\"]*)\"", re.IGNORECASE
 )
-_TYPES = {"md": "text/markdown", "json": "application/json", "html": "text/html"}
+MEDIA_TYPES = {"md": "text/markdown", "json": "application/json", "html": "text/html"}
 
 
-class Papers:
-    KINDS = tuple(_TYPES)
+class ReportDownloads:
+    def __init__(self, state: AppState) -> None:
+        self._state = state
 
-    def __init__(self, rooms: Rooms) -> None:
-        self._rooms = rooms
-
-    async def read(self, request: Request) -> Response:
-        """The page as it is written to report.html, under the policy it carries."""
-        text = await self._page(await self._result(request))
+    async def show(self, request: Request) -> Response:
+        """The content of report.html, under the content security policy it carries."""
+        text = await asyncio.to_thread(render_page, await self._fetch_result(request))
         response = HTMLResponse(text)
         if policy := _POLICY.search(text):
-            # Two policies hold both: the page's own, and that nobody frames it.
+            # The browser enforces both policies: the page's own, and that no site frames it.
             response.headers["Content-Security-Policy"] = html.unescape(policy.group(1))
             response.headers.append("Content-Security-Policy", "frame-ancestors 'none'")
         return response
 
-    async def take(self, request: Request) -> Response:
-        result, kind = await self._result(request), request.url.path.rpartition(".")[2]
-        text = {
+    async def download(self, request: Request) -> Response:
+        result, suffix = await self._fetch_result(request), request.url.path.rpartition(".")[2]
+        render = {
             "md": lambda: result.report_markdown.rstrip() + "\n",
             "json": lambda: result.model_dump_json(indent=2) + "\n",
-        }.get(kind)
-        body = await self._page(result) if text is None else await asyncio.to_thread(text)
-        name = f"{result.id}.{kind}"
+            "html": lambda: render_page(result),
+        }[suffix]
         return Response(
-            body,
-            media_type=f"{_TYPES[kind]}; charset=utf-8",
-            headers={"Content-Disposition": f'attachment; filename="{name}"'},
+            await asyncio.to_thread(render),
+            media_type=f"{MEDIA_TYPES[suffix]}; charset=utf-8",
+            headers={"Content-Disposition": f'attachment; filename="{result.id}.{suffix}"'},
         )
 
-    async def _result(self, request: Request) -> ResearchResult:
-        job_id = validation.job_id(request.path_params["job_id"])
-        job, about = await jobs.find(self._rooms.client, job_id)
-        if job.found is Found.RUNNING:
-            raise BadInputError(f"The job {job_id} has no report yet: its page shows it growing.")
-        ended = await ending_of(self._rooms, job, about.run_id)
-        if isinstance(ended, str):
-            raise BadInputError(f"The job {job_id} ended without a report: {ended}.")
-        return ended
-
-    async def _page(self, result: ResearchResult) -> str:
-        return await asyncio.to_thread(page, result)
+    async def _fetch_result(self, request: Request) -> ResearchResult:
+        job_id = validation.check_job_id(request.path_params["job_id"])
+        job, description = await jobs.find(self._state.client, job_id)
+        if job.found is StartState.RUNNING:
+            raise BadInputError(f"The job {job_id} has no report yet: its page shows its progress.")
+        outcome = await fetch_outcome(self._state, job, description.run_id)
+        if isinstance(outcome, str):
+            raise BadInputError(f"The job {job_id} ended without a report: {outcome}.")
+        return outcome

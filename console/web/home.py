@@ -1,27 +1,28 @@
-"""The first page: a question is asked, and all jobs are listed with what they need."""
+"""The home page: a form for a new job, and the list of jobs."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from console.cli.run import new_id
-from console.client import job_options, jobs, runs
-from console.client.job_list import WAITING, blocked_of, row_of
-from console.client.jobs import WORKFLOW, Found, Job
+from console.client import jobs, runs
+from console.client.job_list import WAITING_STATES, JobRecord, list_last_runs, read_blocked
+from console.client.job_options import new_job_id
+from console.client.jobs import Job, StartState
+from console.client.research_request import DEFAULT_BUDGET_USD, build_request, describe_budget
 from console.errors import BadInputError, ConsoleError
 from console.web import forms
-from console.web.auth import Keys
-from console.web.events import stream
-from console.web.forms import Typed, in_words
-from console.web.job_snapshot import ending_of, question_of, state_of
-from console.web.rendering import Pages
-from console.web.state import Notice, Rooms
+from console.web.auth import Credentials
+from console.web.events import stream_parts
+from console.web.forms import FormValues, name_fields
+from console.web.job_snapshot import fetch_outcome, fetch_request, load_last_state
+from console.web.rendering import Templates
+from console.web.state import AppState, Notice
 from workflows.contracts import Blocked, ResearchResult
 from workflows.models import MIXED, MODELS, OFFLINE
 from workflows.plan import Effort
@@ -37,27 +38,25 @@ FILTERS = {
     "failed": "Failed",
     "completed": "Finished",
 }
-SHOWN_AT_MOST = 60
-_ENDED_BADLY = ("failed", "terminated", "timed_out", "cancelled")
-_LACKS = {"complete_with_gaps": "with gaps", "nothing_found": "nothing found"}
-_AT_ONCE = 12
-# Enough to find the newest; a server may know a hundred thousand.
-_LOOKED_AT = 1000
-# An ended run may have been followed by another one: which is the last is seen among all.
-_QUERIES = {
-    "running": ' AND ExecutionStatus="Running"',
-    "blocked": ' AND ExecutionStatus="Running" AND ResearchStatus="blocked"',
-    "awaiting_approval": ' AND ExecutionStatus="Running" AND ResearchStatus="awaiting_approval"',
+MODEL_NAMES = [OFFLINE, MIXED, *(name for name in MODELS if name != OFFLINE)]
+MAX_ROWS = 60
+_FAILED_STATES = ("failed", "terminated", "timed_out", "cancelled")
+_REPORT_LABELS = {"complete_with_gaps": "with gaps", "nothing_found": "nothing found"}
+_CONCURRENT_ROWS = 12
+# Enough to find the newest; a server may have a hundred thousand runs.
+_MAX_RUNS = 1000
+_POLL_SECONDS = 2.5
+_START_NOTICES = {
+    StartState.RESTARTED: "A job of this name had ended; it is restarted.",
+    StartState.RUNNING: "This job with the same name and question is already running.",
+    StartState.FINISHED: "This job with the same name and question is already finished.",
 }
-_LISTING_SECONDS = 2.5
 
 
 @dataclass(frozen=True)
-class Row:
-    """A job in the list."""
-
+class JobRow:
     id: str
-    word: str
+    state: str
     phase: str
     started: str
     question: str = ""
@@ -65,136 +64,123 @@ class Row:
     budget_usd: float | None = None
     blocked: Blocked | None = None
     reason: str = ""
-    ended: str = ""
-    """What the report lacks, in a word or two."""
+    """Why it ended without a report."""
+    report: str = ""
+    """What the report lacks."""
 
 
-class Front:
-    def __init__(self, rooms: Rooms, pages: Pages, keys: Keys) -> None:
-        self._rooms = rooms
-        self._pages = pages
-        self._keys = keys
-        self._limit = asyncio.Semaphore(_AT_ONCE)
+class HomePage:
+    def __init__(self, state: AppState, templates: Templates, credentials: Credentials) -> None:
+        self._state = state
+        self._templates = templates
+        self._credentials = credentials
+        self._limit = asyncio.Semaphore(_CONCURRENT_ROWS)
 
-    async def home(self, request: Request) -> Response:
-        first = {"effort": Effort.STANDARD.value, "corpus": "", "approve": "yes"}
-        return await self._page(request, Typed(first))
+    async def show(self, request: Request) -> Response:
+        form = FormValues({"effort": Effort.STANDARD.value, "corpus": "", "approve": "yes"})
+        return await self._render(request, form)
 
-    async def ask(self, request: Request) -> Response:
-        rooms, typed = self._rooms, Typed(await forms.sent(request, self._keys))
-        wish = await asyncio.to_thread(forms.asked, typed, rooms.settings)
-        if wish is None:
-            notice = Notice("Nothing was started: see what is said beside the fields.", "bad")
-            return await self._page(request, typed, status=400, notice=notice)
-        asked = await asyncio.to_thread(job_options.request, wish, rooms.settings)
-        job_id = typed["id"].strip() or new_id()
+    async def start_job(self, request: Request) -> Response:
+        state, form = self._state, await forms.read_form(request, self._credentials)
+        options = await asyncio.to_thread(forms.parse_job, form, state.settings)
+        if options is None:
+            notice = Notice("Nothing was started: see the messages beside the fields.", "bad")
+            return await self._render(request, form, status=400, notice=notice)
+        research = await asyncio.to_thread(build_request, options, state.settings)
+        job_id = form["id"].strip() or new_job_id()
         try:
-            job, _ = await runs.begin(rooms.client, rooms.kept, job_id, asked)
+            job, _ = await runs.begin(state.client, state.checkpoints, job_id, research)
         except BadInputError as error:
-            typed.faults["id"] = in_words(str(error))
-            return await self._page(request, typed, status=400)
-        how = {
-            Found.NEW: f"Started. {job_options.spending(asked, by_default=False)}",
-            Found.RESTARTED: "There was a job of this name that had ended; it is taken up again.",
-            Found.RUNNING: "There is a job of this name and question already; this is it.",
-            Found.FINISHED: "There is a finished job of this name and question; this is it.",
-        }[job.found]
-        return RedirectResponse(f"/jobs/{job.id}?said={rooms.leave(Notice(how))}", status_code=303)
+            form.errors["id"] = name_fields(str(error))
+            return await self._render(request, form, status=400)
+        text = _START_NOTICES.get(
+            job.found, f"Started. {describe_budget(research, by_default=False)}"
+        )
+        name = state.put_notice(Notice(text))
+        return RedirectResponse(f"/jobs/{job.id}?notice={name}", status_code=303)
 
-    async def events(self, request: Request) -> Response:
-        only = self._only(request)
+    async def stream(self, request: Request) -> Response:
+        only = _read_filter(request)
 
-        async def parts() -> AsyncIterator[dict[str, str] | None]:
+        async def parts() -> AsyncIterator[dict[str, str]]:
             while True:
-                rows, more = await self.rows(only)
-                shown = self._pages.part("jobs", rows=rows, more=more, only=only)
-                yield {"jobs": shown}
-                await self._rooms.pause(_LISTING_SECONDS)
+                rows, more = await self._load_rows(only)
+                html = self._templates.render_part("jobs", rows=rows, more=more, only=only)
+                yield {"jobs": html}
+                await self._state.sleep(_POLL_SECONDS)
 
-        return stream(self._rooms, parts())
+        return stream_parts(self._state, parts())
 
-    async def _page(
-        self, request: Request, typed: Typed, status: int = 200, notice: Notice | None = None
+    async def _render(
+        self, request: Request, form: FormValues, status: int = 200, notice: Notice | None = None
     ) -> Response:
-        only = self._only(request)
-        rows, more = await self.rows(only)
-        settings = self._rooms.settings
-        known = [OFFLINE, MIXED, *(name for name in MODELS if name != OFFLINE)]
-        return self._pages.answer(
+        only = _read_filter(request)
+        rows, more = await self._load_rows(only)
+        return self._templates.render(
             request,
             "home.html",
             status,
             notice,
-            typed=typed,
+            form=form,
             rows=rows,
             more=more,
             only=only,
             filters=FILTERS,
-            efforts=[(e.value, job_options.DEFAULT_USD[e]) for e in Effort],
-            models=known,
-            default_model=settings.default_model,
-            corpora=settings.corpora,
+            efforts=[(effort.value, DEFAULT_BUDGET_USD[effort]) for effort in Effort],
+            models=MODEL_NAMES,
+            default_model=self._state.settings.default_model,
+            corpora=self._state.settings.corpora,
         )
 
-    def _only(self, request: Request) -> str:
-        only = request.query_params.get("status", "")
-        return only if only in FILTERS else ""
+    async def _load_rows(self, only: str) -> tuple[list[JobRow], int]:
+        """Jobs that wait for a person, then the newest; and how many more there are."""
+        found = await list_last_runs(self._state.client, only or None, _MAX_RUNS)
+        records = [(run, JobRecord.of(run)) for run in found]
+        records.sort(key=lambda pair: pair[1].state not in WAITING_STATES)
+        wanted = [pair for pair in records if _matches(pair[1].state, only)]
+        rows = await asyncio.gather(*(self._load_row(*pair) for pair in wanted[:MAX_ROWS]))
+        return list(rows), max(0, len(wanted) - MAX_ROWS)
 
-    async def rows(self, only: str) -> tuple[list[Row], int]:
-        """Jobs that wait for a person, then the newest, each by its last run; how many more."""
-        last: dict[str, WorkflowExecution] = {}
-        query = f'WorkflowType="{WORKFLOW}"{_QUERIES.get(only, "")}'
-        async for run in self._rooms.client.list_workflows(query, limit=_LOOKED_AT):
-            if run.id not in last or run.start_time > last[run.id].start_time:
-                last[run.id] = run
-        found = sorted(last.values(), key=lambda run: run.start_time, reverse=True)
-        found.sort(key=lambda run: row_of(run)["state"] not in WAITING)
-        wanted = [run for run in found if _fits(row_of(run)["state"], only)]
-        rows = await asyncio.gather(*(self._row(run) for run in wanted[:SHOWN_AT_MOST]))
-        return list(rows), max(0, len(wanted) - SHOWN_AT_MOST)
-
-    async def _row(self, run: WorkflowExecution) -> Row:
-        told = row_of(run)
-        blocked = await blocked_of(run)
-        row = Row(run.id, told["state"], told["phase"], told["started"], blocked=blocked)
+    async def _load_row(self, run: WorkflowExecution, record: JobRecord) -> JobRow:
+        blocked = await read_blocked(run)
+        row = JobRow(run.id, record.state, record.phase, record.started, blocked=blocked)
         async with self._limit:
             try:
-                return await self._filled(run, row)
+                return await self._fill_row(run, row)
             except ConsoleError as error:
-                return Row(**(vars(row) | {"reason": in_words(str(error))}))
+                return replace(row, reason=name_fields(str(error)))
 
-    async def _filled(self, run: WorkflowExecution, row: Row) -> Row:
-        """With the question, the money, and why it ended where it ended badly."""
-        rooms = self._rooms
-        asked = await question_of(rooms, run.id, run.run_id)
-        usd, budget, reason, ended = None, asked.budget.usd, "", ""
+    async def _fill_row(self, run: WorkflowExecution, row: JobRow) -> JobRow:
+        """Add the question, the cost, and why the job ended."""
+        state = self._state
+        request = await fetch_request(state, run.id, run.run_id)
+        row = replace(row, question=request.question, budget_usd=request.budget.usd)
         if run.close_time is None:
-            job = Job(jobs.handle(rooms.client, run.id), Found.RUNNING)
-            if now := await jobs.status(job, seconds=1.5):
-                usd, budget = now.usd, now.budget_usd
-        else:
-            known = await rooms.small.of(("row", run.run_id), lambda: self._ended(run, row))
-            usd, reason, ended = known
-        return Row(
-            **vars(row)
-            | {"question": asked.question, "usd": usd, "budget_usd": budget}
-            | {"reason": reason, "ended": ended}
-        )
+            job = Job(jobs.get_handle(state.client, run.id), StartState.RUNNING)
+            if status := await jobs.query_status(job, seconds=1.5):
+                row = replace(row, usd=status.usd, budget_usd=status.budget_usd)
+            return row
+        return await state.small_cache.get(("row", run.run_id), lambda: self._fill_closed(run, row))
 
-    async def _ended(self, run: WorkflowExecution, row: Row) -> tuple[float | None, str, str]:
-        job = Job(jobs.handle(self._rooms.client, run.id), Found.FINISHED)
-        if row.word not in _ENDED_BADLY:
-            result = await ending_of(self._rooms, job, run.run_id)
-            if isinstance(result, ResearchResult):
-                return result.telemetry.usd, "", _LACKS.get(result.status, "")
-            return None, "", ""
-        ended = await ending_of(self._rooms, job, run.run_id)
-        state = await state_of(self._rooms, run.id, run.run_id)
-        reason = ended if isinstance(ended, str) else ""
-        return (state.spend.usd if state else None), "" if row.word == "cancelled" else reason, ""
+    async def _fill_closed(self, run: WorkflowExecution, row: JobRow) -> JobRow:
+        job = Job(jobs.get_handle(self._state.client, run.id), StartState.FINISHED)
+        outcome = await fetch_outcome(self._state, job, run.run_id)
+        if isinstance(outcome, ResearchResult):
+            label = _REPORT_LABELS.get(outcome.status, "")
+            return replace(row, usd=outcome.telemetry.usd, report=label)
+        if row.state not in _FAILED_STATES:
+            return row
+        last = await load_last_state(self._state, run.id, run.run_id)
+        reason = "" if row.state == "cancelled" else outcome
+        return replace(row, usd=last.spend.usd if last else None, reason=reason)
 
 
-def _fits(state: str, only: str) -> bool:
+def _read_filter(request: Request) -> str:
+    only = request.query_params.get("status", "")
+    return only if only in FILTERS else ""
+
+
+def _matches(state: str, only: str) -> bool:
     if only == "failed":
-        return state in _ENDED_BADLY
+        return state in _FAILED_STATES
     return not only or state == only or (only == "running" and state == "paused")

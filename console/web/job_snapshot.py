@@ -1,201 +1,180 @@
-"""All that is known of a job at one moment, whoever had to be asked for it.
+"""Everything known about a job at one moment.
 
-A job that goes on is asked itself. One that nobody answers for, or that ended without a report, is
-known from its last checkpoint; a finished one from its result.
+A running job answers queries. If no worker answers, or the job ended without a report, the last
+checkpoint is used; a finished job has its result.
 """
 
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from obstore.exceptions import BaseError
 from pydantic import BaseModel, ValidationError
 from temporalio.service import RPCError
 
 from console.client import jobs, validation
-from console.client.checkpoints import Kept, open_store
-from console.client.job_list import blocked_of, row_of
-from console.client.jobs import Found, Job
-from console.client.progress import Progress, progress
+from console.client.checkpoints import StoredCheckpoint, summarize_checkpoint
+from console.client.job_list import JobRecord, read_blocked
+from console.client.jobs import Job, StartState
+from console.client.progress import Progress, read_progress
 from console.errors import ConsoleError
-from console.runtime.codec import keyring
-from console.web.state import Rooms
+from console.runtime.codec import load_keyring
+from console.runtime.external_storage import open_store
+from console.web.state import AppState
 from workflows.cipher import CipherError, opened
 from workflows.contracts import Blocked, ResearchRequest, ResearchResult, ResearchState
 from workflows.evidence import Contradiction
-from workflows.gaps import open_gaps
 
 if TYPE_CHECKING:
     from temporalio.client import WorkflowExecutionDescription
 
-
-@dataclass(frozen=True)
-class Point:
-    """A checkpoint as the table shows it."""
-
-    kept: Kept
-    phase: str
-    usd: float
-    turns: int
-    holds: str
+CheckpointRow = dict[str, Any]
+Checkpoints = tuple[tuple[CheckpointRow, ...], ResearchState | None]
 
 
 @dataclass(frozen=True)
-class Standing:
+class JobSnapshot:
     job: Job
-    about: WorkflowExecutionDescription
-    row: dict[str, str]
+    description: WorkflowExecutionDescription
+    state_name: str
     request: ResearchRequest
     blocked: Blocked | None = None
     progress: Progress | None = None
     state: ResearchState | None = None
     as_of: str = ""
-    """The checkpoint the state is known from, where nobody was there to say."""
+    """The checkpoint the state comes from, if no worker answered."""
     result: ResearchResult | None = None
     failure: str = ""
-    """Why it ended without a report."""
+    """Why the job ended without a report."""
     contradictions: tuple[Contradiction, ...] = ()
-    points: tuple[Point, ...] = field(default=())
+    checkpoints: tuple[CheckpointRow, ...] = ()
 
     @property
-    def going(self) -> bool:
-        return self.job.found is Found.RUNNING
-
-    @property
-    def word(self) -> str:
-        return self.row["state"]
+    def is_open(self) -> bool:
+        return self.job.found is StartState.RUNNING
 
 
-async def standing(rooms: Rooms, job_id: str) -> Standing:
-    """How the job is. Raises BadInputError where there is none, ConsoleError where none answers."""
-    job, about = await jobs.find(rooms.client, validation.job_id(job_id))
-    row, blocked = row_of(about), await blocked_of(about)
-    asked = await question_of(rooms, job_id, about.run_id)
-    if job.found is Found.RUNNING:
-        return await _going(rooms, Standing(job, about, row, asked, blocked))
-    points, last = await _points(rooms, job_id, closed=about.run_id)
-    ended = await ending_of(rooms, job, about.run_id)
-    result = ended if isinstance(ended, ResearchResult) else None
-    return Standing(
+async def load_snapshot(app: AppState, job_id: str) -> JobSnapshot:
+    """Raises `BadInputError` for an unknown job, `ConsoleError` if the server does not answer."""
+    job, description = await jobs.find(app.client, validation.check_job_id(job_id))
+    state_name = JobRecord.of(description).state
+    request = await fetch_request(app, job_id, description.run_id)
+    if job.found is StartState.RUNNING:
+        blocked = await read_blocked(description)
+        return await _load_open(app, JobSnapshot(job, description, state_name, request, blocked))
+    checkpoints, last = await _load_checkpoints(app, job_id, closed_run=description.run_id)
+    outcome = await fetch_outcome(app, job, description.run_id)
+    result = outcome if isinstance(outcome, ResearchResult) else None
+    return JobSnapshot(
         job=job,
-        about=about,
-        row=row,
-        request=last.request if last else asked,
+        description=description,
+        state_name=state_name,
+        request=last.request if last else request,
         state=last,
         as_of=last.checkpoints[-1].name if last and last.checkpoints else "",
         result=result,
-        failure="" if isinstance(ended, ResearchResult) else ended,
-        contradictions=result.contradictions if result else await _contested(rooms, last),
-        points=points,
+        failure="" if isinstance(outcome, ResearchResult) else outcome,
+        contradictions=result.contradictions if result else await _load_contradictions(app, last),
+        checkpoints=checkpoints,
     )
 
 
-async def _going(rooms: Rooms, known: Standing) -> Standing:
-    now = await progress(known.job)
-    # Who did not answer one question is not asked another: that, too, would be waited for.
-    state = await jobs.state(known.job) if now.answered else None
-    marks = tuple(point.name for point in state.checkpoints) if state else ()
-    points, last = await _points(rooms, known.job.id, known.about.run_id, marks)
+async def _load_open(app: AppState, known: JobSnapshot) -> JobSnapshot:
+    progress = await read_progress(known.job)
+    # A second query would wait for its timeout as well.
+    state = await jobs.query_state(known.job) if progress.answered else None
+    names = tuple(checkpoint.name for checkpoint in state.checkpoints) if state else ()
+    checkpoints, last = await _load_checkpoints(app, known.job.id, known.description.run_id, names)
     as_of = ""
     if state is None and last is not None:
         state, as_of = last, last.checkpoints[-1].name if last.checkpoints else "the beginning"
-    return Standing(
+    return JobSnapshot(
         job=known.job,
-        about=known.about,
-        row=known.row,
+        description=known.description,
+        state_name=known.state_name,
         request=state.request if state else known.request,
         blocked=(state.blocked if state and not as_of else None) or known.blocked,
-        progress=now,
+        progress=progress,
         state=state,
         as_of=as_of,
-        contradictions=await _contested(rooms, state),
-        points=points,
+        contradictions=await _load_contradictions(app, state),
+        checkpoints=checkpoints,
     )
 
 
-async def question_of(rooms: Rooms, job_id: str, run_id: str) -> ResearchRequest:
-    """What the run was asked; a run's own beginning does not change."""
+async def fetch_request(app: AppState, job_id: str, run_id: str) -> ResearchRequest:
+    async def load() -> ResearchRequest:
+        return (await jobs.fetch_start_input(app.client, job_id))[0]
 
-    async def ask() -> ResearchRequest:
-        return (await jobs.given(rooms.client, job_id))[0]
-
-    return await rooms.small.of(("asked", run_id), ask)
+    return await app.small_cache.get(("request", run_id), load)
 
 
-async def ending_of(rooms: Rooms, job: Job, run_id: str) -> ResearchResult | str:
+async def fetch_outcome(app: AppState, job: Job, run_id: str) -> ResearchResult | str:
+    """The result of a closed run, or the reason why there is none."""
     try:
-        return await rooms.results.of(run_id, lambda: jobs.ending(job))
+        return await app.result_cache.get(run_id, lambda: jobs.fetch_outcome(job))
     except RPCError as error:
-        raise ConsoleError(
-            f"The server does not answer ({error.message}): try again when it does."
-        ) from error
+        raise jobs.no_answer(error) from error
 
 
-async def state_of(rooms: Rooms, job_id: str, run_id: str) -> ResearchState | None:
-    """The last state that was kept of a job whose run has ended."""
-    return (await _points(rooms, job_id, closed=run_id))[1]
+async def load_last_state(app: AppState, job_id: str, run_id: str) -> ResearchState | None:
+    """The last checkpoint of a job whose run is closed."""
+    return (await _load_checkpoints(app, job_id, closed_run=run_id))[1]
 
 
-async def _points(
-    rooms: Rooms, job_id: str, run_id: str = "", marks: tuple[str, ...] = (), closed: str = ""
-) -> tuple[tuple[Point, ...], ResearchState | None]:
-    """The job's checkpoints, looked for again only when the job says that it kept another."""
+async def _load_checkpoints(
+    app: AppState,
+    job_id: str,
+    run_id: str = "",
+    names: tuple[str, ...] = (),
+    closed_run: str = "",
+) -> Checkpoints:
+    """The checkpoints as rows, and the last state; cached until the job has another checkpoint."""
 
-    async def ask() -> tuple[tuple[Point, ...], ResearchState | None]:
+    async def load() -> Checkpoints:
         with contextlib.suppress(ConsoleError):
-            found = await rooms.kept.of(job_id)
-            points = [await _point(rooms, item) for item in found]
-            last = await rooms.kept.load(found[-1]) if found else None
-            return tuple(points), last
+            found = await app.checkpoints.find(job_id)
+            rows = [await _load_row(app, checkpoint) for checkpoint in found]
+            return tuple(rows), await app.checkpoints.load(found[-1]) if found else None
         return (), None
 
-    if not closed and not marks:
-        return await ask()
-    return await rooms.points.of((job_id, run_id, closed, marks), ask)
+    if not closed_run and not names:
+        return await load()
+    return await app.checkpoint_cache.get((job_id, run_id, closed_run, names), load)
 
 
-async def _point(rooms: Rooms, item: Kept) -> Point:
-    async def ask() -> Point:
-        state = await rooms.kept.load(item)
-        return Point(item, state.phase.value, state.spend.usd, state.spend.turns, _holds(state))
+async def _load_row(app: AppState, checkpoint: StoredCheckpoint) -> CheckpointRow:
+    async def load() -> CheckpointRow:
+        return summarize_checkpoint(checkpoint, await app.checkpoints.load(checkpoint))
 
-    return await rooms.small.of((item.key, item.at), ask)
-
-
-def _holds(state: ResearchState) -> str:
-    counts = {
-        "facet": len(state.plan.facets) if state.plan else 0,
-        "outcome": len(state.outcomes),
-        "claim": sum(o.findings.claims for o in state.outcomes.values() if o.findings),
-        "open gap": len(open_gaps(state.gaps)),
-    }
-    words = [f"{n} {name}{'' if n == 1 else 's'}" for name, n in counts.items() if n]
-    return ", ".join([*words, *(["a draft"] if state.draft else [])])
+    return await app.small_cache.get((checkpoint.key, checkpoint.at), load)
 
 
 class _Ledger(BaseModel):
-    """As much of a ledger as is shown of a job that is not finished."""
+    """The part of a ledger that the page of an unfinished job shows."""
 
     contradictions: tuple[Contradiction, ...] = ()
 
 
-async def _contested(rooms: Rooms, state: ResearchState | None) -> tuple[Contradiction, ...]:
-    """Where sources disagree, out of the ledger in the store; a count must do where it is away."""
+async def _load_contradictions(
+    app: AppState, state: ResearchState | None
+) -> tuple[Contradiction, ...]:
+    """The contradictions of the ledger in the store; empty if it cannot be read."""
     if state is None or state.ledger is None or not state.ledger.contradictions:
         return ()
     key = state.ledger.key
 
-    async def ask() -> tuple[Contradiction, ...]:
-        keys = keyring(rooms.settings)
+    async def load() -> tuple[Contradiction, ...]:
+        keyring = load_keyring(app.settings)
         folder, _, _ = key.partition("/")
-        place = f"{folder}/{keys.veil(key)}" if keys else key
-        store = open_store(rooms.settings.store)
-        data = bytes(await (await store.get_async(place)).bytes_async())
-        return _Ledger.model_validate_json(opened(data, keys, key.encode())).contradictions
+        stored_key = f"{folder}/{keyring.veil(key)}" if keyring else key
+        store = open_store(app.settings.store)
+        data = bytes(await (await store.get_async(stored_key)).bytes_async())
+        return _Ledger.model_validate_json(opened(data, keyring, key.encode())).contradictions
 
     try:
-        return await rooms.small.of(("ledger", key), ask)
+        return await app.small_cache.get(("ledger", key), load)
     except (BaseError, OSError, CipherError, ValidationError):
         return ()

@@ -1,7 +1,6 @@
-"""A job as its page shows it: what it does now, what it cost, what is contested, what is missing.
+"""A job as its page shows it, built from a `JobSnapshot`.
 
-Made from a `Standing` alone; which actions are offered follows from the same, so nothing is offered
-that the job would refuse as a matter of course.
+The same snapshot decides which actions are offered, so that no offered action is rejected.
 """
 
 from __future__ import annotations
@@ -10,10 +9,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from console.client.pending import STEPS, Waiting, by_facet
-from console.live import format as words
-from console.web.job_snapshot import Point, Standing
-from console.web.rendering import moment, sentence, when
+from console.client.pending import STEPS, PendingStep, group_by_facet
+from console.live.format import current_work
+from console.text import sentence
+from console.web.job_snapshot import CheckpointRow, JobSnapshot
+from console.web.rendering import format_time, parse_time
 from workflows.contracts import Parent, Phase
 from workflows.evidence import Contradiction
 from workflows.gaps import Gap
@@ -21,7 +21,7 @@ from workflows.milestones import UnreadableFile
 from workflows.plan import Plan
 from workflows.views import status as status_of
 
-_RAIL = (
+_STAGES = (
     ("Plan", (Phase.STARTING, Phase.PLANNING, Phase.REVIEWING)),
     ("Approve", (Phase.APPROVING,)),
     ("Research", (Phase.RESEARCHING,)),
@@ -31,25 +31,22 @@ _RAIL = (
     ("Report", (Phase.FINISHED,)),
 )
 _BEFORE_RESEARCH = (Phase.STARTING, Phase.PLANNING, Phase.REVIEWING, Phase.APPROVING)
-_STOPS = {
+_STOP_REASONS = {
     "sufficient": "It stopped because no gap is left that another pass could close.",
     "no_progress": "It stopped because the last pass closed no gap.",
-    "cap": "It stopped because it had its number of passes.",
+    "cap": "It stopped at the maximum number of passes.",
     "budget": "It stopped because the budget was reached.",
-    "finished": "It stopped because somebody said: finish now.",
+    "finished": "It stopped because an operator chose to finish.",
 }
-_ENDS = {
+_OUTCOMES = {
     "complete": "The report is complete.",
-    "complete_with_gaps": "The report is written; some things are missing.",
-    "nothing_found": "Nothing was found; the report says what was tried.",
-}
-_TONES = {
-    "nothing_found": "warn",
+    "complete_with_gaps": "The report is written; it has gaps.",
+    "nothing_found": "Nothing was found; the report lists what was tried.",
 }
 
 
 @dataclass(frozen=True)
-class Step:
+class Stage:
     name: str
     mark: str
     """done, now, ahead or stopped."""
@@ -65,27 +62,26 @@ class FacetRow:
     sources: int
     turns: int
     usd: float
-    doing: Waiting | None = None
+    pending: PendingStep | None = None
     reason: str = ""
 
     @property
     def queued(self) -> bool:
-        """Whether no worker has taken it yet."""
-        now = self.doing
-        return now is not None and not now.started and now.attempt == 1
+        step = self.pending
+        return step is not None and not step.started and step.attempt == 1
 
 
 @dataclass(frozen=True)
-class Shown:
+class JobView:
     id: str
     question: str
-    word: str
-    going: bool
+    state: str
+    is_open: bool
     headline: str
     remedy: str
     tone: str
-    rail: tuple[Step, ...]
-    waiting: tuple[Waiting, ...]
+    stages: tuple[Stage, ...]
+    pending: tuple[PendingStep, ...]
     facets: tuple[FacetRow, ...]
     gaps: tuple[Gap, ...]
     contradictions: tuple[Contradiction, ...]
@@ -97,7 +93,7 @@ class Shown:
     turns: int
     claims: int
     passes: int
-    began: datetime | None
+    started: datetime | None
     ended: datetime | None
     as_of: str
     notes: tuple[str, ...]
@@ -105,19 +101,19 @@ class Shown:
     plan_changes: tuple[str, ...]
     parent: Parent | None
     settings: tuple[tuple[str, str], ...]
-    points: tuple[Point, ...]
+    checkpoints: tuple[CheckpointRow, ...]
     can: frozenset[str]
-    unreadable: int
-    unread: tuple[UnreadableFile, ...]
-    """Which files, where that is known."""
+    unreadable_count: int
+    unreadable: tuple[UnreadableFile, ...]
+    """The files, if they are known."""
 
     @property
     def open_gaps(self) -> list[Gap]:
         return [gap for gap in self.gaps if gap.status != "closed"]
 
     @property
-    def acts(self) -> bool:
-        """Whether anything can be done with the job itself, beside reading and forking it."""
+    def has_actions(self) -> bool:
+        """Whether there are actions besides reading and forking."""
         return bool(self.can - {"fork", "read"})
 
     @property
@@ -126,166 +122,173 @@ class Shown:
 
     @property
     def seconds(self) -> float:
-        if self.began is None:
+        if self.started is None:
             return 0.0
-        return ((self.ended or datetime.now(UTC)) - self.began).total_seconds()
+        return max(0.0, ((self.ended or datetime.now(UTC)) - self.started).total_seconds())
 
 
-def shown(now: Standing) -> Shown:
-    state, result = now.state, now.result
-    status = now.progress.status if now.progress and now.progress.answered else None
+def build_view(snapshot: JobSnapshot) -> JobView:
+    state, result, progress = snapshot.state, snapshot.result, snapshot.progress
+    status = progress.status if progress and progress.answered else None
     status = status or (status_of(state) if state else None)
-    headline, remedy, tone = _headline(now)
+    headline, remedy, tone = _describe(snapshot)
     spend = state.spend if state else None
-    told = result.telemetry if result else None
-    parent = (result.parent if result else None) or (state.parent if state else None)
+    telemetry = result.telemetry if result else None
+    tokens = telemetry.input_tokens + telemetry.output_tokens if telemetry else 0
     passes = result.passes if result else (state.passes if state else ())
-    return Shown(
-        id=now.job.id,
-        question=now.request.question,
-        word=now.word,
-        going=now.going,
+    return JobView(
+        id=snapshot.job.id,
+        question=snapshot.request.question,
+        state=snapshot.state_name,
+        is_open=snapshot.is_open,
         headline=headline,
         remedy=remedy,
         tone=tone,
-        rail=tuple(_rail(now)),
-        waiting=now.progress.waiting if now.progress else (),
-        facets=tuple(_facets(now)),
+        stages=tuple(_stages(snapshot)),
+        pending=progress.pending if progress else (),
+        facets=tuple(_facet_rows(snapshot)),
         gaps=result.gaps if result else (state.gaps if state else ()),
-        contradictions=now.contradictions,
-        contested=len(now.contradictions) or (status.contradictions if status else 0),
-        usd=told.usd if told else (spend.usd if spend else 0.0),
-        budget_usd=now.request.budget.usd,
-        tokens=told.input_tokens + told.output_tokens if told else (spend.tokens if spend else 0),
-        budget_tokens=now.request.budget.tokens,
-        turns=told.turns if told else (spend.turns if spend else 0),
+        contradictions=snapshot.contradictions,
+        contested=len(snapshot.contradictions) or (status.contradictions if status else 0),
+        usd=telemetry.usd if telemetry else (spend.usd if spend else 0.0),
+        budget_usd=snapshot.request.budget.usd,
+        tokens=tokens or (spend.tokens if spend and not telemetry else 0),
+        budget_tokens=snapshot.request.budget.tokens,
+        turns=telemetry.turns if telemetry else (spend.turns if spend else 0),
         claims=len(result.claims) if result else (status.claims if status else 0),
-        passes=sum(p.n > 0 for p in passes),
-        began=when(state.started_at if state else None) or now.about.start_time,
-        ended=now.about.close_time,
-        as_of=now.as_of if now.going else "",
+        passes=sum(item.n > 0 for item in passes),
+        started=parse_time(state.started_at if state else None) or snapshot.description.start_time,
+        ended=snapshot.description.close_time,
+        as_of=snapshot.as_of if snapshot.is_open else "",
         notes=tuple(note.text for note in state.notes) if state else (),
         plan=state.plan if state else None,
         plan_changes=state.plan.changes if state and state.plan else (),
-        parent=parent,
-        settings=tuple(_settings(now)),
-        points=now.points,
-        can=frozenset(_possible(now)),
-        unreadable=state.corpus.unreadable_count if state else 0,
-        unread=result.unreadable if result else (state.corpus.unreadable if state else ()),
+        parent=(result.parent if result else None) or (state.parent if state else None),
+        settings=tuple(_settings(snapshot)),
+        checkpoints=snapshot.checkpoints,
+        can=frozenset(_possible_actions(snapshot)),
+        unreadable_count=state.corpus.unreadable_count if state else 0,
+        unreadable=result.unreadable if result else (state.corpus.unreadable if state else ()),
     )
 
 
-def _headline(now: Standing) -> tuple[str, str, str]:
-    """What it does now, what would help, and how loudly that is said."""
-    if now.result is not None:
-        why = _STOPS[now.result.stop_reason] if now.result.stop_reason else ""
-        if now.result.status == "nothing_found":
-            why = "Ask more broadly, or give it documents that deal with it."
-        return _ENDS[now.result.status], why, _TONES.get(now.result.status, "good")
-    if not now.going:
-        how = {"cancelled": "It was cancelled", "terminated": "It was terminated"}
-        said = f"{how.get(now.word, 'It did not finish')}: {now.failure.rstrip('.')}."
-        if now.word == "cancelled":
-            said = "It was cancelled."
-        return said, "Restart it from a checkpoint: what it had bought is kept.", "bad"
-    state, progress = now.state, now.progress
-    if now.blocked is not None:
-        step, remedy = now.blocked.step, sentence(now.blocked.remedy)
-        doing = f"while {STEPS[step]}" if step in STEPS else f"at “{step.replace('_', ' ')}”"
+def _describe(snapshot: JobSnapshot) -> tuple[str, str, str]:
+    """The headline, the remedy and the tone."""
+    if not snapshot.is_open:
+        return _describe_closed(snapshot)
+    state, progress = snapshot.state, snapshot.progress
+    if snapshot.blocked is not None:
+        step, remedy = snapshot.blocked.step, sentence(snapshot.blocked.remedy)
+        where = f"while {STEPS[step]}" if step in STEPS else f"at “{step.replace('_', ' ')}”"
         if "resume" not in remedy:
             remedy = f"{remedy.rstrip('.')}, then resume it."
-        return f"Blocked {doing}: {now.blocked.reason.rstrip('.')}.", remedy, "bad"
+        return f"Blocked {where}: {snapshot.blocked.reason.rstrip('.')}.", remedy, "bad"
     if progress is None or not progress.answered:
-        help_ = "Start a worker with `python worker.py` and the same TEMPORAL_* settings."
-        return "Nobody answers for it: no worker is there, or all are busy.", help_, "warn"
+        remedy = "Start a worker with `python worker.py` and the same TEMPORAL_* settings."
+        return "No worker answers: none is running, or all are busy.", remedy, "warn"
     if progress.status.paused:
-        return "Paused: nothing is bought until it is resumed.", "", "warn"
+        return "Paused: nothing is spent until it is resumed.", "", "warn"
     if progress.status.approve_by is not None:
-        until = moment(progress.status.approve_by)
-        return f"The plan waits for your word, until {until}.", "", "warn"
+        until = format_time(progress.status.approve_by)
+        return f"The plan waits for your approval until {until}.", "", "warn"
+    work = current_work(progress.pending, progress.status)
     if state is not None and state.finishing:
-        doing = words.doing(progress.waiting, progress.status)
-        return f"Finishing with what there is: {doing}.", "", "busy"
-    return sentence(words.doing(progress.waiting, progress.status)), "", "busy"
+        return f"Finishing with what was found: {work}.", "", "busy"
+    return sentence(work), "", "busy"
 
 
-def _rail(now: Standing) -> Iterator[Step]:
-    phase = now.state.phase if now.state else Phase.STARTING
-    if now.progress and now.progress.answered:
-        phase = now.progress.status.phase
-    if now.result is not None:
+def _describe_closed(snapshot: JobSnapshot) -> tuple[str, str, str]:
+    result = snapshot.result
+    if result is not None:
+        if result.status == "nothing_found":
+            remedy = "Ask a broader question, or add documents about the subject."
+            return _OUTCOMES[result.status], remedy, "warn"
+        reason = _STOP_REASONS[result.stop_reason] if result.stop_reason else ""
+        return _OUTCOMES[result.status], reason, "good"
+    failure = snapshot.failure.rstrip(".")
+    headline = {
+        "cancelled": "It was cancelled.",
+        "terminated": f"It was terminated: {failure}.",
+    }.get(snapshot.state_name, f"It did not finish: {failure}.")
+    return headline, "Restart it from a checkpoint: completed work is not paid again.", "bad"
+
+
+def _stages(snapshot: JobSnapshot) -> Iterator[Stage]:
+    phase = snapshot.state.phase if snapshot.state else Phase.STARTING
+    if snapshot.progress and snapshot.progress.answered:
+        phase = snapshot.progress.status.phase
+    if snapshot.result is not None:
         phase = Phase.FINISHED
-    asked = now.request.approval is not None
-    names = [(name, phases) for name, phases in _RAIL if name != "Approve" or asked]
+    with_approval = snapshot.request.approval is not None
+    names = [(name, phases) for name, phases in _STAGES if name != "Approve" or with_approval]
     at = next(n for n, (_, phases) in enumerate(names) if phase in phases)
-    refined = bool(now.result and len(now.result.passes) > 1)
+    refined = bool(snapshot.result and len(snapshot.result.passes) > 1)
     for n, (name, _) in enumerate(names):
-        if name == "Refine" and now.result is not None and not refined:
+        if name == "Refine" and snapshot.result is not None and not refined:
             continue
-        mark = "done" if n < at or now.result else ("now" if n == at else "ahead")
-        stopped = mark == "now" and (now.blocked is not None or not now.going)
-        yield Step(name, "stopped" if stopped else mark)
+        mark = "done" if n < at or snapshot.result else ("now" if n == at else "ahead")
+        stopped = mark == "now" and (snapshot.blocked is not None or not snapshot.is_open)
+        yield Stage(name, "stopped" if stopped else mark)
 
 
-def _facets(now: Standing) -> Iterator[FacetRow]:
-    if now.result is not None:
-        questions = {facet.id: facet.question for facet in now.result.plan.facets}
-        for row in now.result.coverage:
+def _facet_rows(snapshot: JobSnapshot) -> Iterator[FacetRow]:
+    state = snapshot.state
+    if snapshot.result is not None:
+        questions = {facet.id: facet.question for facet in snapshot.result.plan.facets}
+        for row in snapshot.result.coverage:
             yield FacetRow(
                 row.facet_id, row.title, questions.get(row.facet_id, ""), row.status, row.claims,
                 row.sources, row.turns, row.usd, reason=row.reason,
             )  # fmt: skip
         return
-    if now.state is None or now.state.plan is None:
+    if state is None or state.plan is None:
         return
-    waiting = now.progress.waiting if now.progress else ()
-    known = status_of(now.state).facets
-    doing = by_facet(waiting, known)
-    for facet, told in zip(now.state.plan.facets, known, strict=True):
-        spend, live = now.state.spend_by_facet.get(facet.id), doing.get(facet.id)
-        outcome = now.state.outcomes.get(facet.id)
+    pending = snapshot.progress.pending if snapshot.progress else ()
+    statuses = status_of(state).facets
+    by_facet = group_by_facet(pending, statuses)
+    for facet, status in zip(state.plan.facets, statuses, strict=True):
+        spend, step = state.spend_by_facet.get(facet.id), by_facet.get(facet.id)
+        outcome = state.outcomes.get(facet.id)
         yield FacetRow(
-            facet.id, facet.title, facet.question, told.status, told.claims,
-            told.sources or (live.sources if live else 0),
-            max(told.turns, live.turns if live else 0),
-            spend.usd if spend else 0.0, live, getattr(outcome, "reason", "") or "",
+            facet.id, facet.title, facet.question, status.status, status.claims,
+            status.sources or (step.sources if step else 0),
+            max(status.turns, step.turns if step else 0),
+            spend.usd if spend else 0.0, step, getattr(outcome, "reason", "") or "",
         )  # fmt: skip
 
 
-def _settings(now: Standing) -> Iterator[tuple[str, str]]:
-    asked = now.request
-    yield "Model", "Claude, each role its own" if asked.model == "claude" else asked.model
-    yield "Effort", asked.effort.value
-    if asked.corpus:
-        yield "Folder", asked.corpus
-    yield "Web", "on" if asked.web else "off"
-    if asked.max_passes is not None:
-        yield "Passes at most", str(asked.max_passes)
-    if asked.max_facets is not None:
-        yield "Facets at most", str(asked.max_facets)
+def _settings(snapshot: JobSnapshot) -> Iterator[tuple[str, str]]:
+    request = snapshot.request
+    yield "Model", "Claude, a model per role" if request.model == "claude" else request.model
+    yield "Effort", request.effort.value
+    if request.corpus:
+        yield "Folder", request.corpus
+    yield "Web", "on" if request.web else "off"
+    if request.max_passes is not None:
+        yield "Maximum passes", str(request.max_passes)
+    if request.max_facets is not None:
+        yield "Maximum facets", str(request.max_facets)
 
 
-def _possible(now: Standing) -> Iterator[str]:
-    """What may be done with the job as it is."""
-    if now.points:
+def _possible_actions(snapshot: JobSnapshot) -> Iterator[str]:
+    if snapshot.checkpoints:
         yield "fork"
-    if now.result is not None:
+    if snapshot.result is not None:
         yield "read"
         return
     yield "restart"
-    if not now.going:
+    if not snapshot.is_open:
         return
     yield "cancel"
-    state = now.state
-    paused = bool(now.progress and now.progress.status.paused)
-    if now.blocked or paused:
+    state = snapshot.state
+    paused = bool(snapshot.progress and snapshot.progress.status.paused)
+    if snapshot.blocked or paused:
         yield "resume"
-    if state is None or now.as_of:
+    if state is None or snapshot.as_of:
         return
     if state.phase is Phase.APPROVING and not state.approved:
         yield "approve"
-    if not paused and not now.blocked:
+    if not paused and not snapshot.blocked:
         yield "pause"
     if state.phase is not Phase.FINISHED:
         yield "steer"

@@ -1,4 +1,4 @@
-"""Templates, and the words and numbers in them. Everything that is put into one is escaped."""
+"""The Jinja templates and their filters. All values are escaped."""
 
 from __future__ import annotations
 
@@ -10,46 +10,28 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
-from console.live.format import cut
-from console.report.html import capital, lasted
-from console.web.auth import Keys
-from console.web.state import Notice, Rooms
+from console.text import capitalize, count, cut, duration, sentence, usd
+from console.web.auth import Credentials
+from console.web.state import AppState, Notice
 
 HERE = Path(__file__).parent
 
 TONES = {
-    "running": "busy",
-    "blocked": "bad",
-    "paused": "warn",
-    "awaiting_approval": "warn",
-    "completed": "good",
-    "failed": "bad",
-    "cancelled": "warn",
-    "terminated": "bad",
-    "timed_out": "bad",
-    "found": "good",
-    "answered": "good",
-    "closed": "good",
-    "partial": "warn",
-    "contested": "warn",
-    "open": "warn",
-    "absent": "warn",
-    "no_results": "warn",
-    "left_out": "warn",
-    "refused": "bad",
-    "rate_limited": "bad",
+    "good": ("completed", "found", "answered", "closed"),
+    "busy": ("running",),
+    "warn": (
+        *("paused", "awaiting_approval", "cancelled", "partial", "contested", "open", "absent"),
+        *("no_results", "left_out"),
+    ),
+    "bad": ("blocked", "failed", "terminated", "timed_out", "refused", "rate_limited"),
 }
-_WORDS = {
-    "awaiting_approval": "waits for approval",
-    "completed": "finished",
-    "timed_out": "timed out",
-    "cancelled": "cancelled",
-}
+_TONE = {status: tone for tone, statuses in TONES.items() for status in statuses}
+_LABELS = {"awaiting_approval": "waits for approval", "completed": "finished"}
 
 
-class Pages:
-    def __init__(self, rooms: Rooms, keys: Keys) -> None:
-        self._rooms = rooms
+class Templates:
+    def __init__(self, state: AppState, credentials: Credentials) -> None:
+        self._state = state
         self._jinja = Environment(
             loader=FileSystemLoader(HERE / "templates"),
             autoescape=True,
@@ -59,60 +41,41 @@ class Pages:
         )
         self._jinja.filters |= {
             "usd": usd,
-            "ago": ago,
-            "lasting": lasting,
-            "moment": moment,
-            "word": word,
-            "tone": tone,
+            "ago": format_age,
+            "running_time": format_running_time,
+            "time": format_time,
+            "label": format_label,
+            "tone": lambda status: _TONE.get(status, ""),
             "count": count,
             "cut": cut,
             "sentence": sentence,
-            "capital": capital,
-            "lasted": lasted,
+            "capitalize": capitalize,
+            "duration": duration,
         }
-        self._jinja.globals |= {"form_word": keys.form_word, "rooms": rooms}
+        self._jinja.globals |= {"csrf_token": credentials.csrf_token, "state": state}
 
-    def answer(
+    def render(
         self,
         request: Request,
         name: str,
         status: int = 200,
         notice: Notice | None = None,
-        **shown: Any,
+        **values: Any,
     ) -> HTMLResponse:
-        notice = notice or self._rooms.left(request.query_params.get("said"))
-        shown |= {"notice": notice, "now": datetime.now(UTC)}
-        return HTMLResponse(self._jinja.get_template(name).render(**shown), status_code=status)
+        notice = notice or self._state.pop_notice(request.query_params.get("notice"))
+        values |= {"notice": notice, "now": datetime.now(UTC)}
+        return HTMLResponse(self._jinja.get_template(name).render(**values), status_code=status)
 
-    def part(self, name: str, **shown: Any) -> str:
-        shown |= {"now": datetime.now(UTC)}
-        return self._jinja.get_template(f"parts/{name}.html").render(**shown)
-
-
-def usd(amount: float) -> str:
-    return f"${amount:,.2f}" if amount >= 0.005 or amount == 0 else f"${amount:.4f}"
+    def render_part(self, name: str, **values: Any) -> str:
+        values |= {"now": datetime.now(UTC)}
+        return self._jinja.get_template(f"parts/{name}.html").render(**values)
 
 
-def word(name: str) -> str:
-    return _WORDS.get(name, name.replace("_", " "))
+def format_label(status: str) -> str:
+    return _LABELS.get(status, status.replace("_", " "))
 
 
-def tone(name: str) -> str:
-    return TONES.get(name, "bad" if name in ("timed_out", "failed") else "")
-
-
-def count(number: int, one: str, many: str = "") -> str:
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
-
-
-def sentence(text: str) -> str:
-    """What workers and failures say, as a sentence."""
-    text = text.strip().rstrip(".")
-    return f"{text[:1].upper()}{text[1:]}{'' if text[-1] in '…?!' else '.'}" if text else ""
-
-
-def when(stamp: str | datetime | None) -> datetime | None:
-    """A time as the server, a state or a row writes it."""
+def parse_time(stamp: str | datetime | None) -> datetime | None:
     if stamp is None or isinstance(stamp, datetime):
         return stamp
     try:
@@ -122,8 +85,8 @@ def when(stamp: str | datetime | None) -> datetime | None:
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
-def ago(stamp: str | datetime | None) -> str:
-    at = when(stamp)
+def format_age(stamp: str | datetime | None) -> str:
+    at = parse_time(stamp)
     if at is None:
         return ""
     seconds = (datetime.now(UTC) - at).total_seconds()
@@ -133,7 +96,8 @@ def ago(stamp: str | datetime | None) -> str:
     return "just now"
 
 
-def lasting(seconds: float) -> str:
+def format_running_time(seconds: float) -> str:
+    """As `clock` in console.js writes it."""
     whole = max(0, int(seconds))
     hours, minutes = whole // 3600, whole % 3600 // 60
     if hours:
@@ -141,6 +105,6 @@ def lasting(seconds: float) -> str:
     return f"{minutes}:{whole % 60:02}" if minutes else f"{whole} s"
 
 
-def moment(stamp: str | datetime | None) -> str:
-    at = when(stamp)
+def format_time(stamp: str | datetime | None) -> str:
+    at = parse_time(stamp)
     return at.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC") if at else ""

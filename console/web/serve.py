@@ -1,7 +1,6 @@
-"""The console's own server: where it listens, who may come in, and how it ends.
+"""Serve the console with uvicorn, beside the embedded Temporal server and its worker if needed.
 
-It works with what any command works with: the folder's server with a worker beside it, or the
-configured server. The port is taken before anything is started, so nothing is started in vain.
+The port is bound before anything else is started, so a port in use fails at once.
 """
 
 from __future__ import annotations
@@ -13,71 +12,78 @@ import secrets
 import signal
 import socket
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from console.client import validation
-from console.client.session import Session, current_settings, visit
+from console.client.session import Session, read_settings, run_with_client
 from console.errors import COMMAND, BadInputError, ConsoleError, ExitCode
-from console.web.auth import SHORTEST_TOKEN, is_loopback
+from console.runtime.loopback import is_loopback
+from console.web.auth import MIN_TOKEN_LENGTH
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
     from temporalio.client import Client
     from uvicorn import Server
 
-    from console.web.state import Rooms
+    from console.web.state import AppState
+    from workflows.settings import Settings
 
 TOKEN_VARIABLE = "RESEARCH_CONSOLE_TOKEN"  # noqa: S105
 PORT = 8484
 
-_FAREWELL_SECONDS = 4
-_LOOK_SECONDS = 1.0
+_SHUTDOWN_SECONDS = 4
+_CHECK_SECONDS = 1.0
 
 
 def serve(host: str = "127.0.0.1", port: int = PORT, token: str | None = None) -> ExitCode:
     """Serve the console until Ctrl-C."""
-    token = _token(host, token or os.environ.get(TOKEN_VARIABLE) or None)
-    settings = validation.local_settings(current_settings())
-    with _listening(host, port) as listener:
-        shown = _address(host, listener.getsockname()[1])
-        farewell = _farewell(settings.has_server)
+    token = _choose_token(host, token or os.environ.get(TOKEN_VARIABLE) or None)
+    settings = validation.prepare_folders(read_settings())
+    with _bind(host, port) as listener:
+        bound_port = listener.getsockname()[1]
+        url = f"http://[{host}]:{bound_port}" if ":" in host else f"http://{host}:{bound_port}"
 
-        async def go(client: Client, desk: Session) -> ExitCode:
-            from console.web.app import application
-            from console.web.state import Rooms
+        async def action(client: Client, session: Session) -> ExitCode:
+            from console.web.app import build_app
+            from console.web.state import AppState
 
-            rooms = Rooms(client, desk)
-            app = application(rooms, token, listener.getsockname()[1], loopback=is_loopback(host))
-            server = _server(app)
-            rooms.closing = lambda: server.should_exit
-            print(f"The console is open: {shown}/?token={quote(token, safe='')}", flush=True)
+            state = AppState(client, session)
+            app = build_app(state, token, bound_port, loopback=is_loopback(host))
+            server = _build_server(app)
+            state.is_closing = lambda: server.should_exit
+            print(f"The console is open: {url}/?token={quote(token, safe='')}", flush=True)
             print("Ctrl-C closes it.", flush=True)
-            await _open_until_closed(server, listener, rooms)
-            print(farewell(), flush=True)
+            await _serve(server, listener, state)
+            print(_closing_message(settings), flush=True)
             return ExitCode.REPORT
 
-        return visit(go, settings=settings, work=True, left=farewell)
+        return run_with_client(
+            action,
+            settings=settings,
+            with_worker=True,
+            on_interrupt=lambda: _closing_message(settings),
+        )
 
 
-def _token(host: str, token: str | None) -> str:
-    """The one that was given, or one made for this time; beyond this machine it must be given."""
+def _choose_token(host: str, token: str | None) -> str:
+    """The given token; on loopback a generated one if none is given."""
     if token is None and is_loopback(host):
         return secrets.token_urlsafe(24)
-    if token is None or len(token) < SHORTEST_TOKEN:
-        why = "The token is too short" if token else "Beyond this machine a token is asked for"
-        way_out = "leave it away to have one made" if is_loopback(host) else "leave --host away"
+    if token is None or len(token) < MIN_TOKEN_LENGTH:
+        problem = "The token is too short" if token else "Beyond loopback a token is required"
+        remedy = "omit it to generate one" if is_loopback(host) else "omit --host"
         raise BadInputError(
-            f"{why}: give one of at least {SHORTEST_TOKEN} characters with --token or"
-            f" {TOKEN_VARIABLE}, or {way_out}."
+            f"{problem}: give one of at least {MIN_TOKEN_LENGTH} characters with --token or"
+            f" {TOKEN_VARIABLE}, or {remedy}."
         )
     if not token.isascii() or not token.isprintable() or " " in token:
-        raise BadInputError("The token cannot be typed into an address: take letters and digits.")
+        raise BadInputError("The token cannot be part of a URL: use letters and digits.")
     return token
 
 
-def _listening(host: str, port: int) -> contextlib.closing[socket.socket]:
+def _bind(host: str, port: int) -> contextlib.closing[socket.socket]:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     try:
@@ -94,43 +100,36 @@ def _listening(host: str, port: int) -> contextlib.closing[socket.socket]:
     return contextlib.closing(listener)
 
 
-def _address(host: str, port: int) -> str:
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+def _closing_message(settings: Settings) -> str:
+    if settings.has_server:
+        return "\nThe console is closed; jobs continue on their server."
+    return (
+        "\nThe console is closed; completed work is kept. Unfinished jobs continue when"
+        f" `{COMMAND} serve` or `{COMMAND} resume ID` runs here again."
+    )
 
 
-def _farewell(elsewhere: bool) -> Callable[[], str]:
-    def text() -> str:
-        if elsewhere:
-            return "\nThe console is closed; jobs go on on their server."
-        return (
-            "\nThe console is closed; what was done is kept. Unfinished jobs go on when"
-            f" `{COMMAND} serve` or `{COMMAND} resume ID` is called here again."
-        )
-
-    return text
-
-
-def _server(app: ASGIApp) -> Server:
+def _build_server(app: ASGIApp) -> Server:
     import uvicorn
 
-    class Quiet(uvicorn.Server):
-        """Ends when it is told to, and takes that as what was wanted: no signal is raised again."""
+    class SignalServer(uvicorn.Server):
+        """Ends on a signal without raising the signal again."""
 
         @contextlib.contextmanager
         def capture_signals(self) -> Iterator[None]:
-            wanted = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-            heard = [number for number in wanted if signal.getsignal(number) != signal.SIG_IGN]
-            before = {number: signal.signal(number, self.handle_exit) for number in heard}
+            signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+            handled = [number for number in signals if signal.getsignal(number) != signal.SIG_IGN]
+            before = {number: signal.signal(number, self.handle_exit) for number in handled}
             try:
                 yield
             finally:
                 for number, handler in before.items():
                     signal.signal(number, handler)
 
-    return Quiet(
+    return SignalServer(
         uvicorn.Config(
             app,
-            # Neither who asked nor what for is written down: an address may hold the token.
+            # No access log: a URL may contain the token.
             access_log=False,
             log_config=None,
             log_level="critical",
@@ -138,13 +137,13 @@ def _server(app: ASGIApp) -> Server:
             proxy_headers=False,
             ws="none",
             lifespan="off",
-            timeout_graceful_shutdown=_FAREWELL_SECONDS,
+            timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
         )
     )
 
 
-async def _open_until_closed(server: Server, listener: socket.socket, rooms: Rooms) -> None:
-    watching = asyncio.ensure_future(_look_after_worker(rooms))
+async def _serve(server: Server, listener: socket.socket, state: AppState) -> None:
+    watching = asyncio.ensure_future(_supervise_worker(state))
     try:
         await server.serve(sockets=[listener])
     finally:
@@ -152,15 +151,15 @@ async def _open_until_closed(server: Server, listener: socket.socket, rooms: Roo
         await asyncio.gather(watching, return_exceptions=True)
 
 
-async def _look_after_worker(rooms: Rooms) -> None:
-    """A worker that died is replaced; one that cannot be is told of, here and on every page."""
-    worker = rooms.desk.worker
+async def _supervise_worker(state: AppState) -> None:
+    """Replace a dead worker; if that is impossible, show the error here and on every page."""
+    worker = state.session.worker
     while worker is not None:
-        await asyncio.sleep(_LOOK_SECONDS)
+        await asyncio.sleep(_CHECK_SECONDS)
         try:
-            if note := worker.look():
+            if note := worker.replace_if_dead():
                 print(note, flush=True)
         except ConsoleError as error:
             print(f"Error: {error}", file=sys.stderr, flush=True)
-            rooms.trouble = str(error)
+            state.worker_error = str(error)
             return

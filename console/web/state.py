@@ -1,7 +1,4 @@
-"""What all pages share: the server they ask, the store they read, and what is remembered.
-
-What cannot change any more, a run that ended or a checkpoint that was kept, is asked for once.
-"""
+"""What all pages share: the client, the checkpoint store, caches and notices."""
 
 from __future__ import annotations
 
@@ -12,84 +9,84 @@ from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from console.client.checkpoints import Checkpoints
+from console.client.checkpoints import CheckpointStore
 from console.client.session import Session
 
 if TYPE_CHECKING:
     from temporalio.client import Client
 
-Thing = TypeVar("Thing")
-_MOMENT = 0.2
+Value = TypeVar("Value")
+_TICK_SECONDS = 0.2
 
 Tone = Literal["good", "warn", "bad", "busy"]
 
 
 @dataclass(frozen=True)
 class Notice:
-    """A word at the top of a page."""
+    """A message at the top of a page."""
 
     text: str
     tone: Tone = "good"
 
 
-class Memory:
-    """The last things that were asked for; the oldest are forgotten."""
+class Cache:
+    """The most recently used values; only for what cannot change, such as a closed run."""
 
-    def __init__(self, room: int) -> None:
-        self._room = room
-        self._known: OrderedDict[Hashable, Any] = OrderedDict()
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._values: OrderedDict[Hashable, Any] = OrderedDict()
 
-    async def of(self, key: Hashable, ask: Callable[[], Awaitable[Thing]]) -> Thing:
-        if key not in self._known:
-            self.put(key, await ask())
-        self._known.move_to_end(key)
-        thing: Thing = self._known[key]
-        return thing
+    async def get(self, key: Hashable, load: Callable[[], Awaitable[Value]]) -> Value:
+        if key not in self._values:
+            self.put(key, await load())
+        self._values.move_to_end(key)
+        value: Value = self._values[key]
+        return value
 
-    def put(self, key: Hashable, thing: object) -> None:
-        self._known[key] = thing
-        while len(self._known) > self._room:
-            self._known.popitem(last=False)
+    def put(self, key: Hashable, value: object) -> None:
+        self._values[key] = value
+        while len(self._values) > self._size:
+            self._values.popitem(last=False)
 
-    def take(self, key: Hashable) -> Any:
-        return self._known.pop(key, None)
+    def pop(self, key: Hashable) -> Any:
+        return self._values.pop(key, None)
 
 
-class Rooms:
-    def __init__(self, client: Client, desk: Session) -> None:
+class AppState:
+    def __init__(self, client: Client, session: Session) -> None:
         self.client = client
-        self.desk = desk
-        self.settings = desk.settings
-        self.kept = Checkpoints.open(desk.settings)
-        self.small = Memory(4000)
-        """Questions, endings, rows of checkpoints."""
-        self.results = Memory(6)
+        self.session = session
+        self.settings = session.settings
+        self.checkpoints = CheckpointStore.open(session.settings)
+        self.small_cache = Cache(4000)
+        """Requests, rows of closed jobs and of checkpoints, contradictions."""
+        self.result_cache = Cache(6)
         """Whole results, which may be large."""
-        self.points = Memory(40)
-        """A job's checkpoints, with its last state."""
-        self.trouble = ""
-        """Why there is no worker, where there should be one."""
-        self.closing: Callable[[], bool] = lambda: False
-        self._notices = Memory(200)
+        self.checkpoint_cache = Cache(40)
+        """The checkpoints of a job, with its last state."""
+        self.worker_error = ""
+        """Why the worker process does not run."""
+        self.is_closing: Callable[[], bool] = lambda: False
+        self._notices = Cache(200)
 
     @property
     def temporal_ui(self) -> str:
-        server = self.desk.server
+        server = self.session.server
         return server.web if server else ""
 
-    async def pause(self, seconds: float) -> None:
-        """Wait, though not beyond the console's own end."""
-        for _ in range(max(1, round(seconds / _MOMENT))):
-            if self.closing():
+    async def sleep(self, seconds: float) -> None:
+        """Sleep, but not beyond the end of the server."""
+        for _ in range(max(1, round(seconds / _TICK_SECONDS))):
+            if self.is_closing():
                 return
-            await asyncio.sleep(_MOMENT)
+            await asyncio.sleep(_TICK_SECONDS)
 
-    def leave(self, notice: Notice) -> str:
-        """Keep a word for the page that is shown next; its name goes into the address."""
+    def put_notice(self, notice: Notice) -> str:
+        """Keep a notice for the next page; the returned name goes into its URL."""
         name = secrets.token_urlsafe(6)
         self._notices.put(name, notice)
         return name
 
-    def left(self, name: str | None) -> Notice | None:
-        found: Notice | None = self._notices.take(name) if name else None
+    def pop_notice(self, name: str | None) -> Notice | None:
+        found: Notice | None = self._notices.pop(name) if name else None
         return found

@@ -14,7 +14,7 @@ import threading
 from rich.console import Console as Terminal
 
 from console.client import jobs
-from console.client.progress import Look, Progress
+from console.client.progress import ProgressPoller, Progress
 from console.live.table import TableView
 from console.runtime.connection import connect
 from workflows.settings import Settings
@@ -62,7 +62,7 @@ class Onlooker(TableView):
         settings = Settings.read({"RESEARCH_HOME": str(self._at.folder / "state")})
         client = await connect(settings, self._at.server)
         job, _ = await jobs.find(client, self._job_id)
-        look = Look(job)
+        look = ProgressPoller(job)
         seen = await look.now()
         while seen.ended is None:
             self.show(seen)

@@ -18,7 +18,7 @@ from obstore.store import AzureStore, GCSStore, S3Store, from_url
 import console.runtime.external_storage
 from activities.objects import Bucket, open_objects
 from activities.store import Store
-from console.client.checkpoints import Checkpoints, open_store
+from console.client.checkpoints import CheckpointStore, open_store
 from console.devserver import ports
 from console.devserver.server import run_dev_server
 from console.runtime import codec
@@ -148,7 +148,7 @@ async def test_a_job_keeps_everything_in_the_bucket_and_sealed(
     everything = b"".join(key.encode() + data for key, data in kept.items()).lower()
     assert [word for word in SECRETS if word.encode() in everything] == []
 
-    checkpoints = Checkpoints(bucket, ring_of(keys))
+    checkpoints = CheckpointStore(bucket, ring_of(keys))
     state = await checkpoints.load((await checkpoints.of(job_id))[-1])
     assert state.request.question == QUESTION
 

@@ -23,7 +23,7 @@ from temporalio.exceptions import ApplicationError
 
 import console.runtime.external_storage
 from activities.store import Store
-from console.client.checkpoints import Checkpoints
+from console.client.checkpoints import CheckpointStore
 from console.devserver.server import run_dev_server
 from console.errors import ConsoleError
 from console.runtime import codec
@@ -197,7 +197,7 @@ async def test_whoever_lacks_the_key_is_told_which(done: Done) -> None:
         with pytest.raises(ConsoleError, match=f"the key '{key_id}': {remedy}"):
             await job.result()
         ring = ring_of(other) if other else None
-        kept = Checkpoints(done.settings.store, ring)
+        kept = CheckpointStore(done.settings.store, ring)
         last = (await kept.of(done.job_id))[-1]
         with pytest.raises(ConsoleError, match=f"the key '{key_id}': {remedy}"):
             await kept.load(last)
@@ -206,7 +206,7 @@ async def test_whoever_lacks_the_key_is_told_which(done: Done) -> None:
 
 
 async def test_checkpoints_are_read_with_the_key(done: Done) -> None:
-    kept = Checkpoints.open(done.settings)
+    kept = CheckpointStore.open(done.settings)
     state = await kept.load((await kept.of(done.job_id))[-1])
     assert state.request.question == QUESTION
 

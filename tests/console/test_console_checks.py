@@ -243,17 +243,17 @@ def test_a_setting_for_no_role_is_refused(
 
 
 def test_the_longest_question_is_taken() -> None:
-    assert validation.question("word " * MAX_QUESTION_WORDS)
+    assert validation.check_question("word " * MAX_QUESTION_WORDS)
 
 
 def test_any_model_is_taken_where_an_endpoint_is_set() -> None:
     settings = Settings.read({"ANTHROPIC_BASE_URL": "http://localhost:1"})
-    assert validation.model("my-own-model", settings) == "my-own-model"
-    assert validation.model(None, settings) == DEFAULT_CLAUDE
+    assert validation.check_model("my-own-model", settings) == "my-own-model"
+    assert validation.check_model(None, settings) == DEFAULT_CLAUDE
 
 
 def test_hidden_folders_are_no_documents(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     (tmp_path / ".git" / "notes.md").write_text("x")
     with pytest.raises(BadInputError):
-        validation.corpus(tmp_path)
+        validation.check_corpus(tmp_path)

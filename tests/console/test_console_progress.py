@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import pytest
 
 from console.client import jobs
-from console.client.progress import Look, Progress, progress
+from console.client.progress import ProgressPoller, Progress, progress
 from console.devserver.server import DevServer
 from console.runtime.connection import connect
 from workflows.contracts import Phase
@@ -72,7 +72,7 @@ def test_looking_costs_two_calls_a_second(configured: DevServer) -> None:
     async def look() -> list[float]:
         client = await connect(Settings.read({}), configured.address)
         job, _ = await jobs.find(client, "seen")
-        look = Look(job)
+        look = ProgressPoller(job)
         await look.now()
         plain = look.pause
         look._calls = 5

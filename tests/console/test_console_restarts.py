@@ -12,7 +12,7 @@ import pytest
 from temporalio.client import Client, WorkflowExecutionStatus
 
 from console.client import jobs, runs
-from console.client.checkpoints import Checkpoints
+from console.client.checkpoints import CheckpointStore
 from console.devserver.server import DevServer
 from console.runtime.connection import connect
 from workflows.contracts import ResearchRequest, ResearchState
@@ -137,9 +137,9 @@ def test_who_follows_a_job_follows_it_through_a_restart(configured: Place, serve
     assert eventually(lambda: "followed " in call("list", "--status", "blocked")[1])
 
     async def follow(client: Client) -> str:
-        job = await jobs.going(client, "followed")
-        ending = asyncio.ensure_future(jobs.result(job))
-        await runs.restart(client, Checkpoints(str(configured.state / "store")), "followed")
+        job = await jobs.find_running(client, "followed")
+        ending = asyncio.ensure_future(jobs.wait_for_result(job))
+        await runs.restart(client, CheckpointStore(str(configured.state / "store")), "followed")
         return (await ending).id
 
     assert at(server, configured, follow) == "followed"
@@ -197,7 +197,7 @@ def test_a_job_without_a_checkpoint_begins_with_what_it_was_given(
     assert (code, "Job early is taken up from the beginning." in said) == (0, True)
 
     async def given(client: Client) -> tuple[ResearchRequest, ResearchState | None]:
-        return await jobs.given(client, "early")
+        return await jobs.fetch_start_input(client, "early")
 
     request, state = at(server, configured, given)
     assert (request.question, request.max_passes, state) == ("early", 7, None)
@@ -218,7 +218,7 @@ def test_a_fork_is_another_job_from_there_with_other_settings(
     assert (told["id"], told["parent"]["how"]) == ("branch", "fork")
 
     async def given(client: Client) -> tuple[ResearchRequest, ResearchState | None]:
-        return await jobs.given(client, "branch")
+        return await jobs.fetch_start_input(client, "branch")
 
     request, state = at(server, configured, given)
     assert (request.max_passes, request.effort, request.efforts) == (4, "deep", {"writer": "max"})
@@ -274,7 +274,7 @@ def test_a_restarted_run_that_fails_at_once_is_taken_up_where_it_began(
 
     async def origin(client: Client) -> runs.Origin:
         about = await jobs.describe(client, "back")
-        kept = Checkpoints(str(configured.state / "store"))
+        kept = CheckpointStore(str(configured.state / "store"))
         return await runs.origin_of(client, kept, "back", about, None)
 
     found = at(server, configured, origin)

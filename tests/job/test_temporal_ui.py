@@ -9,7 +9,7 @@ from temporalio.api.enums.v1 import EventType
 from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import WorkflowHandle
 
-from console.client.jobs import Found, Job
+from console.client.jobs import StartState, Job
 from console.client.progress import Progress, progress
 from tests.job.conftest import (
     NO_GAPS,
@@ -87,7 +87,7 @@ async def test_who_works_on_what_is_seen_while_it_works(office: Office) -> None:
     )
     async with office.working(Wire(planned(PASSENGERS), UNREVIEWED, held, NO_GAPS)):
         handle = await office.start()
-        job = Job(handle, Found.RUNNING)
+        job = Job(handle, StartState.RUNNING)
         seen = await _until(job, lambda now: any(one.turns for one in now.waiting))
         go.set()
         await handle.result()

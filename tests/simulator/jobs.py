@@ -85,7 +85,7 @@ class Office:
 
 @pytest.fixture(scope="session")
 def temporal(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The server's address. Kept with the run: a fixture that is imported is another each time."""
+    """The server's address. StoredCheckpoint with the run: a fixture that is imported is another each time."""
     stash = request.config.stash
     if _started not in stash:
         stack = ExitStack()
