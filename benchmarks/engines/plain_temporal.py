@@ -29,7 +29,7 @@ class PlainTemporal(OnTemporal):
     workflow: ClassVar[type] = PerSubagent
 
     def _serving(self, port: int, web: int) -> list[str]:
-        command = [str(server.binary()), "server", "start-dev", "--ip", ports.HOST]
+        command = [str(server.find_binary()), "server", "start-dev", "--ip", ports.HOST]
         command += ["--port", str(port), "--ui-port", str(web), "--log-level", "warn"]
         command += ["--db-filename", str(self._kept / "temporal.sqlite")]
         for pragma in _PRAGMAS:

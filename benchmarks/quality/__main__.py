@@ -40,7 +40,7 @@ from benchmarks.quality.rubric import judge_of
 from benchmarks.quality.running import run
 from benchmarks.quality.sets import Absent, Options, data_folder, registry
 from benchmarks.quality.tables import side_by_side, table
-from console.errors import leave
+from console.errors import exit_process
 
 LATEST = "latest"
 
@@ -203,4 +203,4 @@ if __name__ == "__main__":
     # A step that a busy machine made Temporal try again is no news here: what fails is counted.
     logging.disable(logging.WARNING)
     # Temporal's core may abort the interpreter at exit (temporalio/sdk-python#300).
-    leave(main())
+    exit_process(main())

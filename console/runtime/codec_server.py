@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import hmac
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Annotated
 
 import typer
@@ -36,6 +36,8 @@ from workflows.settings import Settings
 TOKEN_VARIABLE = "RESEARCH_CODEC_TOKEN"  # noqa: S105
 PORT = 8081
 _MAX_BYTES = 64 * 1024 * 1024
+
+app = typer.Typer()
 
 
 class RequestError(Exception):
@@ -124,6 +126,7 @@ def _check_token(request: Request, token: str | None) -> None:
         raise RequestError(401, f"send the value of {TOKEN_VARIABLE} as a bearer token")
 
 
+@app.command()
 def serve(
     host: Annotated[str, typer.Option(help="The address to listen at.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="0 picks a free port.")] = PORT,
@@ -135,23 +138,26 @@ def serve(
     settings = Settings.read(os.environ)
     if settings.keys is None:
         raise BadInputError("There is nothing to decode without keys: set RESEARCH_KEYS.")
-    app = build_app(settings, host, origin, os.environ.get(TOKEN_VARIABLE) or None)
+    codec_app = build_app(settings, host, origin, os.environ.get(TOKEN_VARIABLE) or None)
     # No access log: neither callers nor requests are recorded.
     config = uvicorn.Config(
-        app, host, port, access_log=False, log_level="critical", lifespan="off", ws="none"
+        codec_app, host, port, access_log=False, log_level="critical", lifespan="off", ws="none"
     )
     listener = config.bind_socket()
     print(f"The codec server listens at http://{host}:{listener.getsockname()[1]}", flush=True)
     uvicorn.Server(config).run(sockets=[listener])
 
 
-if __name__ == "__main__":
-    code = 0
+def main(arguments: Sequence[str] | None = None) -> int:
     try:
-        typer.run(serve)
+        app(arguments)
     except SystemExit as end:
-        code = end.code if isinstance(end.code, int) else 1
-    except ConsoleError as failure:
-        typer.echo(str(failure), err=True)
-        code = failure.code
-    exit_process(code)
+        return end.code if isinstance(end.code, int) else 1
+    except (ConsoleError, OSError) as error:
+        typer.echo(str(error), err=True)
+        return error.code if isinstance(error, ConsoleError) else 1
+    return 0
+
+
+if __name__ == "__main__":
+    exit_process(main())

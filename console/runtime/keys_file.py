@@ -105,9 +105,16 @@ def _new_key() -> str:
     return base64.b64encode(os.urandom(KEY_BYTES)).decode()
 
 
-if __name__ == "__main__":
+def main(arguments: Sequence[str] | None = None) -> int:
     try:
-        app()
-    except (ConsoleError, OSError) as failure:
-        typer.echo(str(failure), err=True)
-        raise SystemExit(BadInputError.code) from None
+        app(arguments)
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else 1
+    except (ConsoleError, OSError) as error:
+        typer.echo(str(error), err=True)
+        return BadInputError.code
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -14,7 +14,7 @@ import threading
 from rich.console import Console as Terminal
 
 from console.client import jobs
-from console.client.progress import ProgressPoller, Progress
+from console.client.progress import Progress, ProgressPoller
 from console.live.table import TableView
 from console.runtime.connection import connect
 from workflows.settings import Settings
@@ -47,7 +47,7 @@ class Onlooker(TableView):
     def show(self, seen: Progress) -> None:
         super().show(seen)
         done = sum(facet.status not in ("waiting", "running") for facet in seen.status.facets)
-        working = sum(one.facet_id is not None for one in seen.waiting)
+        working = sum(one.facet_id is not None for one in seen.pending)
         told = (len(self._gaps), min(done, working))
         if told < self._most or not (done and working):
             return
@@ -63,8 +63,8 @@ class Onlooker(TableView):
         client = await connect(settings, self._at.server)
         job, _ = await jobs.find(client, self._job_id)
         look = ProgressPoller(job)
-        seen = await look.now()
+        seen = await look.poll()
         while seen.ended is None:
             self.show(seen)
             await asyncio.sleep(_LOOK_SECONDS)
-            seen = await look.now()
+            seen = await look.poll()

@@ -75,7 +75,7 @@ class Console:
 
     def temporal(self, *arguments: str) -> None:
         """Somebody else's hand on the server."""
-        command = [str(server.binary()), "workflow", *arguments, "--address", self.server]
+        command = [str(server.find_binary()), "workflow", *arguments, "--address", self.server]
         subprocess.run(command, check=True, timeout=90, stdout=subprocess.DEVNULL)
 
     def start_behind_its_back(self, name: str, **request: str) -> None:

@@ -18,11 +18,12 @@ from obstore.store import AzureStore, GCSStore, S3Store, from_url
 import console.runtime.external_storage
 from activities.objects import Bucket, open_objects
 from activities.store import Store
-from console.client.checkpoints import CheckpointStore, open_store
+from console.client.checkpoints import CheckpointStore
 from console.devserver import ports
 from console.devserver.server import run_dev_server
-from console.runtime import codec
 from console.runtime.connection import connect
+from console.runtime.external_storage import open_store
+from console.runtime.keys_file import create_file
 from tests.confidential.conftest import ring_of
 from tests.confidential.jobs import QUESTION, SECRETS, corpus, work
 from tests.job.conftest import Office
@@ -123,7 +124,7 @@ async def test_a_job_keeps_everything_in_the_bucket_and_sealed(
     bucket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keys = tmp_path / "keys.json"
-    codec.make(keys)
+    create_file(keys)
     settings = Settings.read(
         {
             "RESEARCH_HOME": str(tmp_path / "home"),
@@ -149,7 +150,7 @@ async def test_a_job_keeps_everything_in_the_bucket_and_sealed(
     assert [word for word in SECRETS if word.encode() in everything] == []
 
     checkpoints = CheckpointStore(bucket, ring_of(keys))
-    state = await checkpoints.load((await checkpoints.of(job_id))[-1])
+    state = await checkpoints.load((await checkpoints.find(job_id))[-1])
     assert state.request.question == QUESTION
 
 

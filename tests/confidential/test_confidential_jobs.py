@@ -26,10 +26,10 @@ from activities.store import Store
 from console.client.checkpoints import CheckpointStore
 from console.devserver.server import run_dev_server
 from console.errors import ConsoleError
-from console.runtime import codec
-from console.runtime.codec import ENCODING, Codec
+from console.runtime.codec import ENCODING, EncryptionCodec
 from console.runtime.connection import connect
-from console.runtime.external_storage import claim_of
+from console.runtime.external_storage import read_claim
+from console.runtime.keys_file import add_key, create_file, use_key
 from tests.confidential.conftest import ring_of, without
 from tests.confidential.jobs import BONDS, QUESTION, SECRETS, TOLD, corpus, work
 from tests.console.conftest import call
@@ -91,7 +91,7 @@ def worked(folder: Path, keys: Path | None) -> Iterator[Done]:
 @pytest.fixture(scope="module")
 def done(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Done]:
     folder = tmp_path_factory.mktemp("sealed")
-    codec.make(folder / "keys.json")
+    create_file(folder / "keys.json")
     yield from worked(folder, folder / "keys.json")
 
 
@@ -185,7 +185,7 @@ async def test_what_a_running_job_shows_the_ui_is_sealed(done: Done) -> None:
     async with Office(client, done.settings, Path("nowhere")).working(Wire()):
         answer = await client.workflow_service.query_workflow(asked)
     assert [sealed(p) for p in answer.query_result.payloads] == [True]
-    [opened] = await Codec(ring_of(done.keys)).decode(answer.query_result.payloads)
+    [opened] = await EncryptionCodec(ring_of(done.keys)).decode(answer.query_result.payloads)
     assert b"Zephyrine bonds: found" in opened.data
 
 
@@ -198,7 +198,7 @@ async def test_whoever_lacks_the_key_is_told_which(done: Done) -> None:
             await job.result()
         ring = ring_of(other) if other else None
         kept = CheckpointStore(done.settings.store, ring)
-        last = (await kept.of(done.job_id))[-1]
+        last = (await kept.find(done.job_id))[-1]
         with pytest.raises(ConsoleError, match=f"the key '{key_id}': {remedy}"):
             await kept.load(last)
         with pytest.raises(ApplicationError, match=f"the key '{key_id}': {remedy}"):
@@ -207,7 +207,7 @@ async def test_whoever_lacks_the_key_is_told_which(done: Done) -> None:
 
 async def test_checkpoints_are_read_with_the_key(done: Done) -> None:
     kept = CheckpointStore.open(done.settings)
-    state = await kept.load((await kept.of(done.job_id))[-1])
+    state = await kept.load((await kept.find(done.job_id))[-1])
     assert state.request.question == QUESTION
 
 
@@ -227,7 +227,7 @@ async def test_a_worker_without_the_key_says_so_and_one_with_a_new_key_too_goes_
     done: Done, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     keys = tmp_path / "keys.json"
-    codec.make(keys)
+    create_file(keys)
     first = ring_of(keys).current
     settings = Settings.read({"RESEARCH_HOME": str(tmp_path / "home"), "RESEARCH_KEYS": str(keys)})
     folder = Path(done.settings.state_dir).parent / "documents"
@@ -244,7 +244,7 @@ async def test_a_worker_without_the_key_says_so_and_one_with_a_new_key_too_goes_
     assert "RESEARCH_KEYS" in caplog.text
     assert wire.requests == []
 
-    codec.use(keys, codec.add(keys))
+    use_key(keys, add_key(keys))
     rotated = Office(await connect(settings, done.address), settings, folder)
     async with rotated.working(wire):
         result = await rotated.client.get_workflow_handle_for(
@@ -275,4 +275,4 @@ def payloads(message: Message, where: str = "") -> list[tuple[str, Payload]]:
 
 
 def sealed(payload: Payload) -> bool:
-    return payload.metadata["encoding"] == ENCODING or claim_of(payload) is not None
+    return payload.metadata["encoding"] == ENCODING or read_claim(payload) is not None

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from console.cli.app import app
 from console.devserver.server import DevServer, run_dev_server
-from console.devserver.worker_process import Worker
+from console.devserver.worker_process import WorkerProcess
 from workflows.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -26,11 +26,11 @@ from pathlib import Path
 import console.devserver.worker_process
 console.devserver.worker_process.SCRIPT = Path(sys.argv.pop(1))
 from console.cli.app import app
-from console.errors import leave
+from console.errors import exit_process
 try:
     app()
 except SystemExit as end:
-    leave(end.code)
+    exit_process(end.code)
 """
 
 
@@ -136,7 +136,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Place, D
     settings = Settings.read({"RESEARCH_HOME": str(place.state)})
     with pytest.MonkeyPatch.context() as patch, run_dev_server(place.state) as server:
         patch.setenv("PYTHONPATH", str(ROOT))
-        with Worker(settings, server.address, STAND_IN):
+        with WorkerProcess(settings, server.address, STAND_IN):
             yield place, server
     assert not processes(place.folder)
 

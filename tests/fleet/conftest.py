@@ -161,7 +161,7 @@ def provider(latency: float) -> Iterator[Provider]:
 def temporal() -> Iterator[str]:
     """In memory, fair between tenants."""
     port, *_ = ports.choose(1)
-    command = [str(server.binary()), "server", "start-dev", "--ip", "127.0.0.1", "--headless",
+    command = [str(server.find_binary()), "server", "start-dev", "--ip", "127.0.0.1", "--headless",
                "--port", str(port), "--log-level", "error"]  # fmt: skip
     for name in server.SEARCH_ATTRIBUTES:
         command += ["--search-attribute", f"{name}=Keyword"]

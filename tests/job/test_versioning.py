@@ -11,7 +11,7 @@ import pytest
 from temporalio.api.enums.v1 import VersioningBehavior
 from temporalio.api.workflow.v1 import WorkflowExecutionVersioningInfo
 
-from console.devserver.server import binary, run_dev_server
+from console.devserver.server import find_binary, run_dev_server
 from console.runtime.connection import connect
 from tests.job.conftest import (
     NO_GAPS,
@@ -66,7 +66,7 @@ def version(fleet: Office, build_id: str, wire: Wire) -> AbstractAsyncContextMan
 async def temporal(fleet: Office, *words: str) -> tuple[int, str]:
     address = fleet.client.service_client.config.target_host
     process = await asyncio.create_subprocess_exec(
-        str(binary()), *words, "--address", address,
+        str(find_binary()), *words, "--address", address,
         stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
     )  # fmt: skip
     said, _ = await process.communicate()

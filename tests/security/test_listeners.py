@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from console.devserver import ports, server
-from console.runtime.codec import make
+from console.runtime.keys_file import create_file
 
 ROOT = Path(__file__).resolve().parents[2]
 LISTENING = "0A"
@@ -86,7 +86,7 @@ def test_the_embedded_server_a_worker_and_the_console_listen_on_loopback_only(
         assert record
         assert len(addresses(record["child"])) >= 2, "the server and its web page"
         assert beyond(record["child"]) == set()
-        assert addresses(record["keeper"]) == set()
+        assert addresses(record["supervisor"]) == set()
         env = {
             "TEMPORAL_ADDRESS": running.address,
             "RESEARCH_HOME": str(tmp_path / "home"),
@@ -102,7 +102,7 @@ def test_the_embedded_server_a_worker_and_the_console_listen_on_loopback_only(
 
 def test_the_codec_server_listens_on_loopback_only(tmp_path: Path) -> None:
     [port] = ports.choose(1)
-    make(tmp_path / "keys.json")
+    create_file(tmp_path / "keys.json")
     env = {"RESEARCH_KEYS": str(tmp_path / "keys.json"), "RESEARCH_HOME": str(tmp_path)}
     with started("-m", "console.runtime.codec_server", "--port", str(port), **env) as pid:
         listens_soon(pid, port)

@@ -85,7 +85,7 @@ class Office:
 
 @pytest.fixture(scope="session")
 def temporal(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The server's address. StoredCheckpoint with the run: a fixture that is imported is another each time."""
+    """The server's address. Kept with the run: a fixture that is imported is another each time."""
     stash = request.config.stash
     if _started not in stash:
         stack = ExitStack()
@@ -203,7 +203,7 @@ class Endpoint:
 
 
 @contextmanager
-def endpoint(*options: str) -> Iterator[Endpoint]:
+def parse_address(*options: str) -> Iterator[Endpoint]:
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.simulator.server", "--port", "0", *options],
         stdout=subprocess.PIPE, cwd=ROOT, text=True,

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from temporalio.client import Client, WorkflowExecutionStatus, WorkflowFailureError
 
-from console.client.jobs import cause
+from console.client.jobs import root_cause
 from console.runtime import external_storage
 from console.runtime.connection import data_converter
 from deploy.examples.nexus_caller import Inquiry
@@ -27,7 +27,7 @@ async def say(client: Client, queue: str, word: str, about: str) -> str:
             Meddler.run, args=[word, about], id=unique("meddler"), task_queue=queue
         )
     except WorkflowFailureError as error:
-        return cause(error)
+        return root_cause(error)
 
 
 async def test_a_workflow_in_another_namespace_gets_the_result(

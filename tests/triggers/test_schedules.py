@@ -23,8 +23,8 @@ from temporalio.testing import ActivityEnvironment
 from typer.testing import CliRunner
 
 from activities.comparing import Comparing
-from console.cli import scheduling
-from console.cli.app import _Front
+from console.cli import schedule
+from console.cli.app import CommandGroup
 from console.runtime import external_storage
 from tests.job.conftest import (
     DOCUMENTS,
@@ -159,8 +159,8 @@ def call(
     temporal: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., tuple[int, str]]:
     """A `schedule` command on the server, in this process: its exit code and what it says."""
-    app = typer.Typer(cls=_Front)
-    app.add_typer(scheduling.app, name="schedule")
+    app = typer.Typer(cls=CommandGroup)
+    app.add_typer(schedule.app, name="schedule")
     documents(tmp_path / "documents")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TEMPORAL_ADDRESS", temporal)

@@ -14,15 +14,14 @@ import pytest
 
 from console.devserver.server import DevServer
 from console.runtime.telemetry import metrics_url
+from tests.console.conftest import ROOT, Place
 from workflows.settings import Settings
-
-from .conftest import ROOT, Place
 
 # The core sends its metrics once a second.
 TRACED = """
 import asyncio, os
 from console.runtime.connection import connect
-from console.errors import leave
+from console.errors import exit_process
 from workflows.settings import Settings
 
 async def main():
@@ -31,7 +30,7 @@ async def main():
     await asyncio.sleep(1.3)
 
 asyncio.run(main())
-leave(0)
+exit_process(0)
 """
 
 

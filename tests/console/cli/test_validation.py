@@ -5,13 +5,15 @@ from __future__ import annotations
 import shutil
 import socket
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from typer.testing import CliRunner
 
 from console.cli.app import app
-from console.client import job_options, validation
+from console.client import validation
+from console.client.job_options import JobOptions
+from console.client.research_request import build_request, describe_budget
 from console.errors import BadInputError, ExitCode
 from workflows.budget import Budget
 from workflows.contracts import MAX_QUESTION_WORDS, Approval, Web
@@ -68,15 +70,17 @@ CASES = {
     "empty id": Case([*GOOD, "--id", ""], "1 to 200 letters"),
     "out is a file": Case([*GOOD, "--out", "docs/a.md"], "is a file: choose another folder"),
     "no tokens": Case([*GOOD, "--budget-tokens", "0"], "--budget-tokens a number above 0"),
-    "web offline": Case([*GOOD, "--web"], "offline model uses no network: leave --web out"),
-    "code offline": Case([*GOOD, "--code"], "--code is for a model of the provider's"),
-    "economy offline": Case([*GOOD, "--economy"], "--economy is for a model of the provider's"),
-    "domain, no web": Case([*GOOD, "--allow-domain", "a.org"], "add --web, or leave them out"),
-    "both domains": Case([*GOOD, "--allow-domain", "a.org", "--block-domain", "b.org"], "not both"),
+    "web offline": Case([*GOOD, "--web"], "offline model uses no network: omit --web"),
+    "code offline": Case([*GOOD, "--code"], "--code needs a Claude model"),
+    "economy offline": Case([*GOOD, "--economy"], "--economy needs a Claude model"),
+    "domain, no web": Case([*GOOD, "--allow-domain", "a.org"], "add --web, or omit them"),
+    "both domains": Case(
+        [*GOOD, "--allow-domain", "a.org", "--block-domain", "b.org"], "exclude each other"
+    ),
     "no time": Case([*GOOD, "--approve-within", "soon"], "write it as 2h, 30m or 90s"),
     "no time at all": Case([*GOOD, "--approve-within", ""], "write it as 2h, 30m or 90s"),
-    "too long a time": Case([*GOOD, "--approve-within", "900h"], "30d at most"),
-    "odd default": Case([*GOOD, "--unanswered", "perhaps"], "say approve or reject"),
+    "too long a time": Case([*GOOD, "--approve-within", "900h"], "at most 30d"),
+    "odd default": Case([*GOOD, "--unanswered", "perhaps"], "write approve or reject"),
     "out inside a file": Case(
         [*GOOD, "--out", "docs/a.md/out"], "choose another folder with --out"
     ),
@@ -151,10 +155,15 @@ def test_a_list_of_an_unknown_status_is_refused(place: Path) -> None:
 
 
 def test_good_input_becomes_a_request_with_an_absolute_folder(place: Path) -> None:
-    wish = job_options.Wish(
-        " why? ok ", Path("docs"), "Deep", max_passes=0, max_facets=3, budget_usd=1.5
+    options = JobOptions(
+        question=" why? ok ",
+        corpus=Path("docs"),
+        effort="Deep",
+        max_passes=0,
+        max_facets=3,
+        budget_usd=1.5,
     )
-    request = job_options.request(wish, Settings.read({}))
+    request = build_request(options, Settings.read({}))
 
     assert request.question == "why? ok"
     assert request.corpus == str(place / "docs")
@@ -168,60 +177,66 @@ KEY = {"ANTHROPIC_API_KEY": "k"}
 
 def test_a_key_brings_claude_the_web_and_a_limit() -> None:
     for effort, usd in {"quick": 2, "standard": 10, "deep": 40}.items():
-        request = job_options.request(job_options.Wish("q", effort=effort), Settings.read(KEY))
+        request = build_request(JobOptions(question="q", effort=effort), Settings.read(KEY))
         assert (request.model, request.web, request.corpus) == (MIXED, Web(), None)
         assert request.budget == Budget(usd=usd)
-    assert job_options.spending(request, by_default=True) == (
-        "Spends at most $40.00 (the limit of deep effort): --budget-usd changes it."
+    assert describe_budget(request, by_default=True) == (
+        "Spends at most $40.00 (the default of deep effort): --budget-usd changes it."
     )
-    request = job_options.request(
-        job_options.Wish("q", budget_usd=3, budget_tokens=9), Settings.read(KEY)
+    request = build_request(
+        JobOptions(question="q", budget_usd=3, budget_tokens=9), Settings.read(KEY)
     )
     assert request.budget == Budget(usd=3, tokens=9)
-    assert job_options.spending(request, by_default=False) == "Spends at most $3.00."
+    assert describe_budget(request, by_default=False) == "Spends at most $3.00."
 
 
 def test_the_web_is_bounded_or_off(place: Path) -> None:
-    asked = job_options.Wish("q", allow_domains=("Example.org", "b.org/c"), code=True, economy=True)
-    request = job_options.request(asked, Settings.read(KEY))
+    asked = JobOptions(
+        question="q", allow_domains=["Example.org", "b.org/c"], code=True, economy=True
+    )
+    request = build_request(asked, Settings.read(KEY))
     assert request.web == Web(allowed_domains=("example.org", "b.org/c"))
     assert (request.code, request.economy) == (True, True)
     with pytest.raises(BadInputError, match="without https://"):
-        job_options.request(
-            job_options.Wish("q", block_domains=("https://a.org",)), Settings.read(KEY)
-        )
-    with pytest.raises(BadInputError, match="--corpus DIR, or let it search the web with --web"):
-        job_options.request(job_options.Wish("q", web=False), Settings.read(KEY))
-    offline = job_options.request(
-        job_options.Wish("q", Path("docs"), model=OFFLINE), Settings.read(KEY)
+        build_request(JobOptions(question="q", block_domains=["https://a.org"]), Settings.read(KEY))
+    with pytest.raises(BadInputError, match="--corpus DIR, or search the web with --web"):
+        build_request(JobOptions(question="q", web=False), Settings.read(KEY))
+    offline = build_request(
+        JobOptions(question="q", corpus=Path("docs"), model=OFFLINE), Settings.read(KEY)
     )
     assert (offline.web, offline.budget) == (None, Budget())
 
 
 def test_the_web_is_left_off_where_the_model_or_the_cloud_has_none(place: Path) -> None:
     own = Settings.read({"ANTHROPIC_BASE_URL": "http://localhost:1"})
-    assert job_options.request(job_options.Wish("q", Path("docs"), model="mine"), own).web is None
+    assert (
+        build_request(JobOptions(question="q", corpus=Path("docs"), model="mine"), own).web is None
+    )
     cloud = Settings.read({"RESEARCH_PROVIDER": "bedrock"})
-    assert job_options.request(job_options.Wish("q", Path("docs")), cloud).web is None
-    assert job_options.request(job_options.Wish("q", web=True), cloud).web == Web()
+    assert build_request(JobOptions(question="q", corpus=Path("docs")), cloud).web is None
+    assert build_request(JobOptions(question="q", web=True), cloud).web == Web()
 
 
 @pytest.mark.parametrize(
     ("text", "seconds"), [("2h", 7200), ("30m", 1800), ("90s", 90), ("1h30m", 5400), ("1d", 86400)]
 )
-def test_a_time_is_read(text: str, seconds: float) -> None:
-    assert job_options.approval(True, text, None) == Approval(seconds=seconds)
-    assert job_options.approval(False, None, "Reject") == Approval(default="reject")
-    assert job_options.approval(False, None, None) is None
+def test_a_time_is_read(place: Path, text: str, seconds: float) -> None:
+    def approval(**more: Any) -> Approval | None:
+        options = JobOptions(question="q", corpus=Path("docs"), **more)
+        return build_request(options, Settings.read({})).approval
+
+    assert approval(approve=True, approve_within=text) == Approval(seconds=seconds)
+    assert approval(unanswered="Reject") == Approval(default="reject")
+    assert approval() is None
 
 
 def test_settings_for_single_roles_go_into_the_request() -> None:
     env = {**KEY, "RESEARCH_MODEL_WRITER": MEDIUM, "RESEARCH_EFFORT_PLANNER": "max"}
-    request = job_options.request(job_options.Wish("q"), Settings.read(env))
+    request = build_request(JobOptions(question="q"), Settings.read(env))
     assert (request.models, request.efforts) == ({"writer": MEDIUM}, {"planner": "max"})
     odd = Settings.read({**KEY, "RESEARCH_MODEL_WRITER": "gpt-9"})
     with pytest.raises(BadInputError, match="'gpt-9' is not known"):
-        job_options.request(job_options.Wish("q"), odd)
+        build_request(JobOptions(question="q"), odd)
 
 
 @pytest.mark.parametrize(

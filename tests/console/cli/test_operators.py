@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from .conftest import ROOT, Place, eventually
-from .test_console_commands import wait_for
+from tests.console.cli.test_commands import wait_for
+from tests.console.conftest import ROOT, Place, eventually
 
 NOTES = {
     "harbour.md": "# Harbour\n\nThe harbour at Norre cost 40 million crowns in 2021. "

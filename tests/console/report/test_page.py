@@ -12,16 +12,15 @@ from pathlib import Path
 import pytest
 
 from console.errors import ConsoleError
-from console.report import page
-from console.report.files import write
-from console.report.html import lasted, usd
-from console.report.markdown import Prose
-from console.report.quote_links import Backing
+from console.report.files import write_report
+from console.report.markdown import MarkdownRenderer
+from console.report.page import render_page
+from console.report.quote_links import QuoteLinks
 from console.report.timeline import Axis
+from console.text import duration, usd
+from tests.console.results import ferry, finished
 from workflows.contracts import ResearchResult
 from workflows.timeline import Span
-
-from .results import ferry, finished
 
 HOSTILE = (
     '<script>alert(1)</script><img src=x onerror=alert(2)> " \' onmouseover="x" '
@@ -59,7 +58,7 @@ class Reader(HTMLParser):
 
 
 def html(markdown: str, result: ResearchResult | None = None) -> str:
-    return Prose(Backing(result or ferry())).to_html(markdown, "Cost")
+    return MarkdownRenderer(QuoteLinks(result or ferry())).to_html(markdown, "Cost")
 
 
 def section(text: str, name: str) -> str:
@@ -71,7 +70,7 @@ def section(text: str, name: str) -> str:
 
 
 def test_hostile_text_stays_text_wherever_it_stands() -> None:
-    read = Reader(page(finished(HOSTILE)))
+    read = Reader(render_page(finished(HOSTILE)))
 
     assert not set(read.tags) & FORBIDDEN
     assert read.tags.count("script") == read.tags.count("style") == 1
@@ -83,7 +82,7 @@ def test_hostile_text_stays_text_wherever_it_stands() -> None:
 @pytest.mark.parametrize("kind", ["style", "script"])
 def test_the_policy_allows_the_pages_own_style_and_nothing_else(kind: str) -> None:
     """And its own script, which is named by its hash as the style is."""
-    text = page(finished(HOSTILE))
+    text = render_page(finished(HOSTILE))
     (policy,) = re.findall(r'Content-Security-Policy" content="([^"]*)"', text)
     digest = hashlib.sha256("".join(Reader(text).raw[kind]).encode()).digest()
     assert f"{kind}-src 'sha256-{base64.b64encode(digest).decode()}';" in policy
@@ -93,13 +92,13 @@ def test_the_policy_allows_the_pages_own_style_and_nothing_else(kind: str) -> No
 
 
 def test_nothing_is_fetched_from_anywhere() -> None:
-    text = page(ferry())
+    text = render_page(ferry())
     assert not re.findall(r"@import|url\(|fetch\(|XMLHttpRequest|\bimport\(", text)
 
 
 @pytest.mark.parametrize("result", [ferry(), finished("word"), finished(HOSTILE)])
 def test_every_link_within_the_page_leads_somewhere(result: ResearchResult) -> None:
-    read = Reader(page(result))
+    read = Reader(render_page(result))
     inside = {link[1:] for link in read.links if link.startswith("#")}
     assert inside - set(read.ids) == set()
     assert len(read.ids) == len(set(read.ids))
@@ -109,7 +108,7 @@ def test_every_link_within_the_page_leads_somewhere(result: ResearchResult) -> N
 
 
 def test_every_citation_leads_to_a_source_with_its_quotes() -> None:
-    text = page(finished("word"))
+    text = render_page(finished("word"))
     read = Reader(text)
     cites = [link[1:] for link in read.links if link.startswith("#source-")]
     assert {"source-1", "source-2"} == set(cites)
@@ -136,7 +135,7 @@ def test_a_sentence_that_tells_no_quote_pretends_nothing() -> None:
 def test_a_quote_stands_once_whatever_rests_on_it() -> None:
     result = ferry()
     twin = result.claims[0].model_copy(update={"id": "c9", "text": "It is dear.", "uncertain": "?"})
-    text = page(result.model_copy(update={"claims": (*result.claims, twin)}))
+    text = render_page(result.model_copy(update={"claims": (*result.claims, twin)}))
     assert text.count("What stands before c1") == 1
     assert "It is dear." in text
 
@@ -151,7 +150,7 @@ def test_a_text_cannot_make_a_citation_lead_elsewhere() -> None:
 
 
 def test_both_sides_of_a_contradiction_stand_beside_each_other() -> None:
-    shown = section(page(ferry()), "disputes")
+    shown = section(render_page(ferry()), "disputes")
     (sides,) = re.findall(r'<div class="sides">(.*?)</article>', shown, re.DOTALL)
     assert sides.count('class="side"') == 2
     for piece in ("EUR 214.6 million", "EUR 151.2 million", "vessels only", "2025-06-17",
@@ -161,7 +160,7 @@ def test_both_sides_of_a_contradiction_stand_beside_each_other() -> None:
 
 
 def test_a_contested_sentence_and_its_contradiction_lead_to_each_other() -> None:
-    text = page(ferry())
+    text = render_page(ferry())
     cost, disputes = section(text, "facet-1"), section(text, "disputes")
     assert cost.count('href="#dispute-1"') == 1, "a paragraph says it once"
     assert 'id="met-1-1"' in cost
@@ -209,7 +208,7 @@ def test_a_mark_stands_behind_the_sentence_and_not_within_it() -> None:
 
 
 def test_who_has_only_the_page_can_answer() -> None:
-    text = page(ferry())
+    text = render_page(ferry())
     head = text[text.index("<header>") : text.index("</header>")]
     for piece in ("2 of 3", "$0.73", "13 turns", "1 min 2 s", "2026-03-01", "of 12 documents",
                   "model offline", "complete, with gaps"):  # fmt: skip
@@ -224,14 +223,14 @@ def test_who_has_only_the_page_can_answer() -> None:
 
 
 def test_title_and_heading_are_the_drafts() -> None:
-    text = page(ferry())
+    text = render_page(ferry())
     assert "<title>What the ferries cost</title>" in text
     assert '<h1 dir="auto">What the ferries cost</h1>' in text
     assert "What will the ferries cost, and who insures them?" in text
 
 
 def test_the_map_leads_from_each_facet_to_its_section() -> None:
-    tiles = section(page(ferry()), "coverage")
+    tiles = section(render_page(ferry()), "coverage")
     for n, status in ((1, "answered, contested"), (2, "answered"), (3, "searched, absent")):
         assert f'href="#facet-{n}"' in tiles
         assert f">{status}</span>" in tiles
@@ -239,7 +238,7 @@ def test_the_map_leads_from_each_facet_to_its_section() -> None:
 
 def test_headings_skip_no_level() -> None:
     markdown = "# T\n\n## Cost\n\n# one\n\n##### two\n\n###### three\n\n## Sources\n\n#### four\n"
-    levels = [int(tag[1]) for tag in Reader(page(finished("word", markdown))).tags
+    levels = [int(tag[1]) for tag in Reader(render_page(finished("word", markdown))).tags
               if re.fullmatch(r"h\d", tag)]  # fmt: skip
     assert levels[0] == 1
     assert levels.count(1) == 1
@@ -248,7 +247,7 @@ def test_headings_skip_no_level() -> None:
 
 def test_the_reports_own_list_of_sources_is_not_shown_twice() -> None:
     markdown = "# R\n\nFact. [1]\n\n## Sources\n\n1. the old list\n\n## After\n\nStays.\n"
-    text = page(finished("word", markdown))
+    text = render_page(finished("word", markdown))
     assert "the old list" not in text
     assert "Stays." in text
 
@@ -262,7 +261,7 @@ def test_the_markdown_of_a_report_is_rendered() -> None:
 
 def test_two_chapters_of_one_name_are_two() -> None:
     markdown = "# T\n\n## Cost\n\nOne.\n\n## Cost\n\nTwo.\n"
-    text = page(ferry().model_copy(update={"report_markdown": markdown}))
+    text = render_page(ferry().model_copy(update={"report_markdown": markdown}))
     assert "One." in section(text, "facet-1")
     assert "Two." in section(text, "part-2")
 
@@ -272,7 +271,7 @@ def test_a_report_without_anything_still_makes_a_page() -> None:
         update={"coverage": (), "sources": (), "claims": (), "contradictions": (), "gaps": (),
                 "passes": (), "unreadable": (), "timeline": (), "report_markdown": ""}
     )  # fmt: skip
-    text = page(empty)
+    text = render_page(empty)
     read = Reader(text)
     assert "No language model was used" in text
     assert {link[1:] for link in read.links} - set(read.ids) == set()
@@ -287,7 +286,7 @@ def test_context_is_kept_of_a_text_that_sets_no_blanks() -> None:
         )
         for claim in ferry().claims
     )  # fmt: skip
-    text = page(ferry().model_copy(update={"claims": claims}))
+    text = render_page(ferry().model_copy(update={"claims": claims}))
     assert f'data-before="… {long[:200]}' in text
     assert f'data-after="{long[:200]}' in text
 
@@ -297,7 +296,7 @@ def test_a_question_for_a_title_is_asked_once_and_set_smaller() -> None:
     asked = ferry().model_copy(
         update={"question": question.strip(), "report_markdown": f"# Nothing: {question}\n"}
     )
-    head = page(asked).partition("<header>")[2].partition("</header>")[0]
+    head = render_page(asked).partition("<header>")[2].partition("</header>")[0]
     assert '<h1 dir="auto" class="long">Nothing:' in head
     assert head.count(question.strip()) == 1
 
@@ -305,8 +304,8 @@ def test_a_question_for_a_title_is_asked_once_and_set_smaller() -> None:
 def test_a_map_of_many_facets_is_dense() -> None:
     (one, *_), many = ferry().coverage, 60
     rows = tuple(one.model_copy(update={"facet_id": f"f{n}"}) for n in range(many))
-    assert 'class="tiles broad dense"' in page(ferry().model_copy(update={"coverage": rows}))
-    assert 'class="tiles broad"' in page(ferry())
+    assert 'class="tiles broad dense"' in render_page(ferry().model_copy(update={"coverage": rows}))
+    assert 'class="tiles broad"' in render_page(ferry())
 
 
 def test_a_night_of_waiting_does_not_squeeze_the_timeline() -> None:
@@ -324,7 +323,7 @@ def test_a_night_of_waiting_does_not_squeeze_the_timeline() -> None:
     [(0, "0 s"), (18.26, "18.3 s"), (62, "1 min 2 s"), (3600, "1 h"), (93_600, "1 d 2 h")],
 )
 def test_times_are_said_in_the_units_people_use(seconds: float, said: str) -> None:
-    assert lasted(seconds) == said
+    assert duration(seconds) == said
 
 
 def test_small_sums_are_not_rounded_to_nothing() -> None:
@@ -336,8 +335,8 @@ def test_small_sums_are_not_rounded_to_nothing() -> None:
 
 def test_the_files_appear_whole_and_nothing_else_with_them(tmp_path: Path) -> None:
     result = finished("word")
-    files = write(result, tmp_path / "new")
-    write(result, tmp_path / "new")
+    files = write_report(result, tmp_path / "new")
+    write_report(result, tmp_path / "new")
     assert sorted(path.name for path in (tmp_path / "new").iterdir()) == [
         "report.html",
         "report.json",
@@ -350,5 +349,5 @@ def test_the_files_appear_whole_and_nothing_else_with_them(tmp_path: Path) -> No
 def test_a_report_that_cannot_be_written_names_the_remedy(tmp_path: Path) -> None:
     (tmp_path / "report.md").mkdir()
     with pytest.raises(ConsoleError, match="`result job --out DIR` writes it elsewhere"):
-        write(finished("word"), tmp_path)
+        write_report(finished("word"), tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["report.md"]

@@ -9,16 +9,17 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from console.client.pending import Waiting, about, by_facet, named
-from console.client.progress import Progress, needs
+from console.cli.output import NO_BREAK, say
+from console.client.pending import PendingStep, assign_facets, group_by_facet, name_facet
+from console.client.progress import Progress, describe_needs
 from console.live import format as words
 from console.live.lines import LinesView
-from console.live.table import TableView, picture
-from console.live.view import summary, view
+from console.live.table import TableView, render
+from console.live.view import open_view, summarize
+from console.text import cut
+from tests.console.results import finished
 from workflows.contracts import FacetStatus, Phase, Status
 from workflows.gaps import Gap, GapStatus
-
-from .results import finished
 
 LONG = "The governance of offshore wind permitting across the northern provinces, in detail"
 
@@ -32,9 +33,9 @@ def job(phase: Phase, first: str, claims: int = 0, **more: Any) -> Status:
     return Status.model_validate(told | more)
 
 
-def seen(status: Status, *waiting: Waiting, **more: Any) -> Progress:
+def seen(status: Status, *waiting: PendingStep, **more: Any) -> Progress:
     since = datetime.now(UTC) - timedelta(seconds=3725)
-    return Progress(status, waiting, needs=needs(status), since=since, **more)
+    return Progress(status, waiting, needs=describe_needs(status), since=since, **more)
 
 
 def gap(name: str, status: GapStatus = "open") -> Gap:
@@ -42,9 +43,9 @@ def gap(name: str, status: GapStatus = "open") -> Gap:
     return Gap(id=name, kind="missing", facet_id="a", text=text, question="?", status=status)
 
 
-def researching(**more: Any) -> Waiting:
+def researching(**more: Any) -> PendingStep:
     since = datetime.now(UTC) - timedelta(seconds=75)
-    return Waiting("researching Prices", since, "a", **more)
+    return PendingStep("researching Prices", since, "a", **more)
 
 
 class Terminal(io.StringIO):
@@ -62,7 +63,7 @@ class Clock:
 def drawn(now: Progress, width: int, **options: Any) -> str:
     stream = io.StringIO()
     console = Console(file=stream, width=width, no_color=True)
-    console.print(picture(now, width, **options))
+    console.print(render(now, width, **options))
     return stream.getvalue()
 
 
@@ -177,35 +178,35 @@ def test_several_at_once_are_named_together() -> None:
     facets = [FacetStatus(id=n, title=f"Part {n}", status="running") for n in "abcd"]
     now = datetime.now(UTC)
 
-    def bare(**more: Any) -> Waiting:
-        return Waiting("researching", now, **more)
+    def bare(**more: Any) -> PendingStep:
+        return PendingStep("researching", now, **more)
 
-    heard = about(bare(turns=2), "researching", facets[0])
-    starting = named([heard, bare(), bare(started=False), bare(started=False)], facets)
-    assert words.doing(starting) == (
+    heard = name_facet(bare(turns=2), "researching", facets[0])
+    starting = assign_facets([heard, bare(), bare(started=False), bare(started=False)], facets)
+    assert words.current_work(starting) == (
         "researching Part a; starting on “Part b”, “Part c” and 1 more"
     )
-    others = [about(bare(), "researching", facet) for facet in facets[:2]]
-    queued = named([*others, bare(started=False), bare(started=False)], facets)
-    assert words.doing(queued) == "researching “Part a” and “Part b”; 2 queued"
-    assert {name: one.started for name, one in by_facet(queued, facets).items()} == {
+    others = [name_facet(bare(), "researching", facet) for facet in facets[:2]]
+    queued = assign_facets([*others, bare(started=False), bare(started=False)], facets)
+    assert words.current_work(queued) == "researching “Part a” and “Part b”; 2 queued"
+    assert {name: one.started for name, one in group_by_facet(queued, facets).items()} == {
         "a": True, "b": True, "c": False, "d": False,
     }  # fmt: skip
-    (left,) = named([bare()], facets[:1])
+    (left,) = assign_facets([bare()], facets[:1])
     assert (left.step, left.facet_id) == ("researching Part a", "a")
-    (unknown,) = named([bare()], [])
+    (unknown,) = assign_facets([bare()], [])
     assert unknown.step == "researching a facet", "never without an object"
 
 
 @pytest.mark.parametrize("phase", list(Phase))
 def test_a_job_between_two_steps_says_what_it_does(phase: Phase) -> None:
-    said = words.doing((), job(phase, "found"))
+    said = words.current_work((), job(phase, "found"))
     assert len(said.split()) > 2
 
 
 def test_what_is_cut_is_cut_between_words() -> None:
-    assert words.cut("what vessels and charging perform", 28) == "what vessels and charging…"
-    assert words.cut("x" * 50, 10) == f"{'x' * 9}…"
+    assert cut("what vessels and charging perform", 28) == "what vessels and charging…"
+    assert cut("x" * 50, 10) == f"{'x' * 9}…"
 
 
 def test_many_facets_leave_room_for_the_rest() -> None:
@@ -232,14 +233,14 @@ def test_a_view_that_was_left_stays_readable(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_terminal_gets_the_table_and_all_else_the_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
-    assert isinstance(view(Terminal()), TableView)
-    assert isinstance(view(io.StringIO()), LinesView)
+    assert isinstance(open_view(Terminal()), TableView)
+    assert isinstance(open_view(io.StringIO()), LinesView)
     monkeypatch.setenv("TERM", "dumb")
-    assert isinstance(view(Terminal()), LinesView), "it cannot redraw"
+    assert isinstance(open_view(Terminal()), LinesView), "it cannot redraw"
 
 
 def test_the_summary_has_no_line_that_a_terminal_would_break() -> None:
-    assert summary(finished("x")).splitlines() == [
+    assert summarize(finished("x")).splitlines() == [
         "2 claims · 2 sources cited · 1 contradiction · 1 gap not closed",
         "$0.50 · 11 turns · 1 refinement pass · 12.3 s",
     ]
@@ -248,12 +249,12 @@ def test_the_summary_has_no_line_that_a_terminal_would_break() -> None:
 def test_a_terminal_gets_lines_broken_between_words(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words.say("word " * 30, "  ", "    ")
+    say("word " * 30, first="  ", then="    ")
     assert len(capsys.readouterr().out.splitlines()) == 1, "a pipe gets what was said"
     terminal = Terminal()
     monkeypatch.setattr("sys.stdout", terminal)
     monkeypatch.setenv("COLUMNS", "60")
-    words.say(f"one{words.NO_BREAK}fact " * 20, "  ", "    ")
+    say(f"one{NO_BREAK}fact " * 20, first="  ", then="    ")
     lines = terminal.getvalue().splitlines()
     assert max(map(len, lines)) <= 60
     assert lines[0].startswith("  one fact")

@@ -15,11 +15,10 @@ from console.client import jobs, runs
 from console.client.checkpoints import CheckpointStore
 from console.devserver.server import DevServer
 from console.runtime.connection import connect
+from tests.console.cli.test_commands import GOOD
+from tests.console.conftest import Place, call, eventually
 from workflows.contracts import ResearchRequest, ResearchState
 from workflows.settings import Settings
-
-from .conftest import Place, call, eventually
-from .test_console_commands import GOOD
 
 Served = tuple[Place, DevServer]
 
@@ -153,7 +152,7 @@ def test_many_are_restarted_by_a_query_each_once(configured: Place, served: Serv
     query = 'ExecutionStatus="Failed" AND WorkflowId IN ("q1", "q2", "q3")'
 
     async def matched(client: Client) -> int:
-        return len(await runs.matching(client, query))
+        return len(await runs.find_runs(client, query))
 
     assert eventually(lambda: at(server, configured, matched) == 3)
     code, said, complained = call("restart", "--query", query, "--out", "many")
@@ -275,7 +274,7 @@ def test_a_restarted_run_that_fails_at_once_is_taken_up_where_it_began(
     async def origin(client: Client) -> runs.Origin:
         about = await jobs.describe(client, "back")
         kept = CheckpointStore(str(configured.state / "store"))
-        return await runs.origin_of(client, kept, "back", about, None)
+        return await runs.find_origin(client, kept, "back", about, None)
 
     found = at(server, configured, origin)
     assert found.checkpoint == "planned"

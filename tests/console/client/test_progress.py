@@ -9,14 +9,13 @@ from datetime import UTC, datetime
 import pytest
 
 from console.client import jobs
-from console.client.progress import ProgressPoller, Progress, progress
+from console.client.progress import Progress, ProgressPoller, read_progress
 from console.devserver.server import DevServer
 from console.runtime.connection import connect
+from tests.console.cli.test_commands import GOOD
+from tests.console.conftest import Place, call, eventually
 from workflows.contracts import Phase
 from workflows.settings import Settings
-
-from .conftest import Place, call, eventually
-from .test_console_commands import GOOD
 
 Served = tuple[Place, DevServer]
 
@@ -31,7 +30,7 @@ def looked(server: DevServer, job_id: str) -> Progress:
     async def look() -> Progress:
         client = await connect(Settings.read({}), server.address)
         job, _ = await jobs.find(client, job_id)
-        return await progress(job)
+        return await read_progress(job)
 
     return asyncio.run(look())
 
@@ -40,11 +39,11 @@ def test_a_subagent_that_is_tried_again_is_named_with_its_failure(configured: De
     call("start", "a struggle", *GOOD, "--id", "hard")
 
     def failed() -> bool:
-        return any(one.last_failure for one in looked(configured, "hard").waiting)
+        return any(one.last_failure for one in looked(configured, "hard").pending)
 
     assert eventually(failed)
     now = looked(configured, "hard")
-    (one,) = now.waiting
+    (one,) = now.pending
     assert (one.step, one.facet_id) == ("researching The one facet", "f")
     assert (one.attempt, one.started, one.turns, one.sources) == (2, False, 4, 2)
     assert one.last_failure == "the provider is overloaded"
@@ -73,10 +72,10 @@ def test_looking_costs_two_calls_a_second(configured: DevServer) -> None:
         client = await connect(Settings.read({}), configured.address)
         job, _ = await jobs.find(client, "seen")
         look = ProgressPoller(job)
-        await look.now()
-        plain = look.pause
+        await look.poll()
+        plain = look.interval
         look._calls = 5
-        return [plain, look.pause]
+        return [plain, look.interval]
 
     assert asyncio.run(look()) == [1.0, 2.5]
     assert call("finish", "seen", "--json")[1].startswith('{"id": "seen", "command": "finish"')

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from console.devserver.server import DevServer
-
-from .conftest import ROOT, Place, call, eventually, processes
+from tests.console.conftest import ROOT, Place, call, eventually, processes
 
 GOOD = ("--corpus", "docs")
 COMMANDS = ("run", "start", "watch", "status", "plan", "result", "list", "roles", "approve",

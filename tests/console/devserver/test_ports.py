@@ -38,14 +38,14 @@ def stranger() -> Iterator[int]:
 def test_ports_are_chosen_beside_those_given_to_anybody(
     ephemeral: tuple[int, int] | None, chosen: tuple[int, int]
 ) -> None:
-    assert ports.bounds(ephemeral) == chosen
+    assert ports.port_range(ephemeral) == chosen
 
 
 def test_chosen_ports_differ_and_are_free(stranger: int) -> None:
     chosen = ports.choose(50)
     assert len(set(chosen)) == 50
     assert stranger not in chosen
-    assert not ports.free(stranger)
+    assert not ports.is_free(stranger)
 
 
 def test_a_listener_that_speaks_something_else_is_not_taken_for_a_server(stranger: int) -> None:
@@ -56,9 +56,9 @@ def test_a_listener_that_speaks_something_else_is_not_taken_for_a_server(strange
 
 
 def test_the_listening_process_is_known(stranger: int) -> None:
-    assert ports.listens(os.getpid(), stranger)
-    assert not ports.listens(os.getppid(), stranger)
-    assert not ports.listens(os.getpid(), ports.choose(1)[0])
+    assert ports.is_listening(os.getpid(), stranger)
+    assert not ports.is_listening(os.getppid(), stranger)
+    assert not ports.is_listening(os.getpid(), ports.choose(1)[0])
 
 
 def test_a_port_taken_in_the_last_moment_is_given_up_for_another(

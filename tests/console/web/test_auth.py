@@ -12,11 +12,12 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from console.errors import BadInputError
-from console.web.auth import LARGEST_BODY, Guard, Keys, is_loopback
+from console.runtime.loopback import is_loopback
+from console.web.auth import MAX_BODY_BYTES, AuthMiddleware, Credentials
 from console.web.serve import serve
 
 TOKEN = "a token that is long"
-KEYS = Keys(TOKEN, 8484)
+CREDENTIALS = Credentials(TOKEN, 8484)
 
 
 async def inside(request: Request) -> Response:
@@ -24,19 +25,19 @@ async def inside(request: Request) -> Response:
     return PlainTextResponse("inside")
 
 
-async def door(_request: Request) -> Response:
-    return PlainTextResponse("the door", status_code=401)
+async def sign_in_page(_request: Request) -> Response:
+    return PlainTextResponse("the sign-in page", status_code=401)
 
 
 def client(*, loopback: bool = True, base: str = "http://127.0.0.1:8484") -> TestClient:
     app = Starlette(routes=[Route("/", inside, methods=["GET", "POST"])])
-    guard = Guard(app, KEYS, door, loopback=loopback)
-    return TestClient(guard, base_url=base, follow_redirects=False)
+    middleware = AuthMiddleware(app, CREDENTIALS, sign_in_page, loopback=loopback)
+    return TestClient(middleware, base_url=base, follow_redirects=False)
 
 
-def let_in(**options: Any) -> TestClient:
+def signed_in(**options: Any) -> TestClient:
     browser = client(**options)
-    browser.cookies.set(KEYS.cookie, KEYS.pass_word)
+    browser.cookies.set(CREDENTIALS.cookie, CREDENTIALS.cookie_value)
     return browser
 
 
@@ -45,7 +46,7 @@ def test_nobody_gets_in_without_the_token() -> None:
     assert client().post("/").status_code == 401
     assert client().get("/?token=another").status_code == 401
     forged = client()
-    forged.cookies.set(KEYS.cookie, TOKEN)
+    forged.cookies.set(CREDENTIALS.cookie, TOKEN)
     assert forged.get("/").status_code == 401, "the cookie is not the token"
 
 
@@ -56,7 +57,7 @@ def test_the_first_visit_sets_a_cookie_and_takes_the_token_out_of_the_address() 
     assert "HttpOnly" in cookie
     assert "SameSite=strict" in cookie
     assert TOKEN not in cookie
-    assert let_in().get("/").text == "inside"
+    assert signed_in().get("/").text == "inside"
 
 
 @pytest.mark.parametrize(
@@ -70,43 +71,43 @@ def test_the_first_visit_sets_a_cookie_and_takes_the_token_out_of_the_address() 
     ],
 )
 def test_what_another_site_sends_is_not_taken(headers: dict[str, str]) -> None:
-    assert let_in().post("/", headers=headers).status_code == 403
+    assert signed_in().post("/", headers=headers).status_code == 403
 
 
 def test_a_form_of_its_own_is_taken() -> None:
     own = {"Sec-Fetch-Site": "same-origin", "Origin": "http://127.0.0.1:8484"}
-    assert let_in().post("/", headers=own).text == "inside"
+    assert signed_in().post("/", headers=own).text == "inside"
 
 
 @pytest.mark.parametrize(
     "host", ["evil.example", "127.0.0.1.evil.example", "", "a@127.0.0.1", "localhost.:8484"]
 )
 def test_a_name_that_was_rebound_to_this_machine_is_not_answered(host: str) -> None:
-    assert let_in().get("/", headers={"Host": host}).status_code == 421
+    assert signed_in().get("/", headers={"Host": host}).status_code == 421
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:8484", "localhost:1", "LOCALHOST", "[::1]:8484"])
 def test_names_of_this_machine_are_answered(host: str) -> None:
-    assert let_in().get("/", headers={"Host": host}).status_code == 200
+    assert signed_in().get("/", headers={"Host": host}).status_code == 200
 
 
 def test_bound_beyond_this_machine_any_name_will_do() -> None:
-    browser = let_in(loopback=False, base="http://console.example")
+    browser = signed_in(loopback=False, base="http://console.example")
     assert browser.get("/").status_code == 200
 
 
 def test_a_large_body_is_not_read_whether_it_says_so_or_not() -> None:
-    assert let_in().post("/", content=b"x" * (LARGEST_BODY + 1)).status_code == 413
+    assert signed_in().post("/", content=b"x" * (MAX_BODY_BYTES + 1)).status_code == 413
 
     def in_pieces() -> Any:
-        for _ in range(LARGEST_BODY // 50_000 + 2):
+        for _ in range(MAX_BODY_BYTES // 50_000 + 2):
             yield b"x" * 50_000
 
-    assert let_in().post("/", content=in_pieces()).status_code == 413
-    assert let_in().post("/", content=b"x" * 1000).status_code == 200
+    assert signed_in().post("/", content=in_pieces()).status_code == 413
+    assert signed_in().post("/", content=b"x" * 1000).status_code == 200
 
 
-@pytest.mark.parametrize("browser", [client, let_in])
+@pytest.mark.parametrize("browser", [client, signed_in])
 def test_every_answer_tells_the_browser_to_be_careful(browser: Any) -> None:
     headers = browser().get("/").headers
     policy = headers["content-security-policy"]

@@ -17,7 +17,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from .conftest import Place, call, eventually, processes
+from tests.console.conftest import Place, call, eventually, processes
 
 TOKEN = "the-token-of-this-console"
 

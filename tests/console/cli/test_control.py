@@ -9,13 +9,12 @@ from typing import Any
 
 import pytest
 
-from console.cli.control import facet_from
+from console.cli.control import parse_facet
 from console.devserver.server import DevServer
+from tests.console.cli.test_commands import GOOD, wait_for
+from tests.console.conftest import Place, call, eventually
 from workflows.commands import AddFacet, SetBudget, Steer
 from workflows.plan import Plan
-
-from .conftest import Place, call, eventually
-from .test_console_commands import GOOD, wait_for
 
 Served = tuple[Place, DevServer]
 
@@ -151,11 +150,11 @@ def test_a_change_that_cannot_be_read_is_refused(
 
 
 def test_a_facet_is_made_of_a_title_and_a_question() -> None:
-    facet = facet_from(" Crew, pay & Überstunden : Who works: and when? ")
+    facet = parse_facet(" Crew, pay & Überstunden : Who works: and when? ")
     assert (facet.id, facet.title) == ("crew-pay-überstunden", "Crew, pay & Überstunden")
     assert facet.question == "Who works: and when?"
     assert facet.boundary == "what the other facets cover"
-    assert facet_from("!!: what?").id == "facet"
+    assert parse_facet("!!: what?").id == "facet"
 
 
 def test_a_configured_server_without_a_worker_is_not_waited_for_forever(

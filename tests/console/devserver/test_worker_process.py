@@ -11,11 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from console.devserver.worker_process import Worker, environment
+from console.devserver.worker_process import WorkerProcess, build_environment
 from console.errors import ConsoleError
+from tests.console.conftest import eventually, processes
 from workflows.settings import Settings
-
-from .conftest import eventually, processes
 
 PATIENT = "import os, sys, time; print(os.environ['TEMPORAL_ADDRESS'], os.getpid(), flush=True)\n"
 
@@ -30,17 +29,17 @@ def script(place: Path, text: str) -> Path:
     return path
 
 
-def pids(worker: Worker) -> list[int]:
+def pids(worker: WorkerProcess) -> list[int]:
     return [int(line.split()[1]) for line in worker.log.read_text().splitlines()]
 
 
 def test_a_killed_worker_is_replaced(tmp_path: Path) -> None:
     waits = script(tmp_path, PATIENT + "time.sleep(60)")
-    with Worker(settings(tmp_path), "host:1", waits) as worker:
+    with WorkerProcess(settings(tmp_path), "host:1", waits) as worker:
         assert eventually(lambda: worker.log.exists() and len(pids(worker)) == 1)
-        assert worker.look() is None
+        assert worker.replace_if_dead() is None
         os.kill(pids(worker)[0], signal.SIGKILL)
-        while (note := worker.look()) is None:
+        while (note := worker.replace_if_dead()) is None:
             time.sleep(0.02)
         assert note == "The worker was killed by signal 9; another one goes on where it was."
         assert eventually(lambda: len(pids(worker)) == 2)
@@ -50,9 +49,9 @@ def test_a_killed_worker_is_replaced(tmp_path: Path) -> None:
 def test_a_worker_that_ends_while_it_starts_is_not_tried_again(tmp_path: Path) -> None:
     (tmp_path / "worker.log").write_text("an older story\n")
     fails = script(tmp_path, "raise SystemExit('no such key')")
-    with Worker(settings(tmp_path), "host:1", fails) as worker:
+    with WorkerProcess(settings(tmp_path), "host:1", fails) as worker:
         with pytest.raises(ConsoleError, match=r"ended with code 1.*\n    no such key") as raised:
-            eventually(lambda: worker.look() is not None)
+            eventually(lambda: worker.replace_if_dead() is not None)
         assert "older story" not in str(raised.value)
 
 
@@ -62,14 +61,14 @@ def test_a_worker_that_will_not_drain_is_ended(
     monkeypatch.setattr("console.devserver.worker_process._GRACE", 0.3)
     deaf = script(tmp_path, "import signal; signal.signal(15, signal.SIG_IGN)\n" + PATIENT
                   + "time.sleep(60)")  # fmt: skip
-    with Worker(settings(tmp_path), "host:1", deaf) as worker:
+    with WorkerProcess(settings(tmp_path), "host:1", deaf) as worker:
         assert eventually(lambda: worker.log.exists() and len(pids(worker)) == 1)
     assert not processes(tmp_path)
 
 
 def test_the_environment_names_this_server_and_absolute_folders(tmp_path: Path) -> None:
     given = {"TEMPORAL_API_KEY": "k", "TEMPORAL_PROFILE": "p", "ANTHROPIC_API_KEY": "a"}
-    told = environment(Settings(state_dir="here", store="s3://bucket/x"), "host:1", given)
+    told = build_environment(Settings(state_dir="here", store="s3://bucket/x"), "host:1", given)
 
     assert told["TEMPORAL_ADDRESS"] == "host:1"
     assert "TEMPORAL_API_KEY" not in told

@@ -16,8 +16,7 @@ import pytest
 
 from console.devserver import server
 from console.errors import ConsoleError
-
-from .conftest import ROOT, eventually, processes
+from tests.console.conftest import ROOT, eventually, processes
 
 USER = """
 import sys
@@ -93,12 +92,14 @@ def test_the_address_is_told_before_the_server_answers_and_told_anew_where_the_p
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         chosen = iter([(port, port + 1)])
-        choose = server._chosen
-        monkeypatch.setattr(server, "_chosen", lambda given: next(chosen, None) or choose(given))
-        with server.run_dev_server(place, expected=expected) as running:
+        choose = server._choose_ports
+        monkeypatch.setattr(
+            server, "_choose_ports", lambda given: next(chosen, None) or choose(given)
+        )
+        with server.run_dev_server(place, on_address=expected) as running:
             assert [address for address, _ in told] == [f"127.0.0.1:{port}", running.address]
             assert told[-1] == (running.address, False)
-            with server.run_dev_server(place, expected=expected) as joined:
+            with server.run_dev_server(place, on_address=expected) as joined:
                 assert told[2:] == [(joined.address, True)]
                 assert joined.address == running.address
 
@@ -124,7 +125,7 @@ def test_a_killed_user_leaves_no_process_either(place: Path) -> None:
 
 def test_a_killed_keeper_takes_the_server_along_and_the_next_user_starts_anew(place: Path) -> None:
     first = User(place)
-    os.kill(json.loads((place / "server.json").read_text())["keeper"], signal.SIGKILL)
+    os.kill(json.loads((place / "server.json").read_text())["supervisor"], signal.SIGKILL)
     second = User(place)
     assert second.fresh
     assert answers(second.address)
