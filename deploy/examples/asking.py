@@ -1,7 +1,7 @@
 """What the examples share: the question on the command line, the way to the server, a worker.
 
-Your own caller needs only the data converter: `console.runtime.connection.connect` gives clients and
-workers the one that the research workers use, so that large results can be read.
+Your own caller needs only the data converter: `console.runtime.connection.connect` gives clients
+and workers the one that the research workers use, so that large results can be read.
 """
 
 from __future__ import annotations

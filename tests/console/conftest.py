@@ -122,7 +122,7 @@ class Idle:
     def __exit__(self, *_: object) -> None:
         return
 
-    def look(self) -> None:
+    def replace_if_dead(self) -> None:
         return None
 
     def stop(self) -> None:
@@ -151,6 +151,6 @@ def served(
         if name.startswith(("TEMPORAL_", "ANTHROPIC_", "RESEARCH_", "OTEL_")):
             monkeypatch.delenv(name)
     monkeypatch.setenv("RESEARCH_HOME", "state")
-    monkeypatch.setattr("console.client.session.Worker", Idle)
+    monkeypatch.setattr("console.client.session.WorkerProcess", Idle)
     monkeypatch.chdir(place.folder)
     return place, server

@@ -45,7 +45,7 @@ def test_a_plan_is_shown_edited_and_approved(configured: Place) -> None:
     assert eventually(lambda: state("ap") == "awaiting_approval")
     assert eventually(lambda: "ap " in call("list", "--status", "awaiting_approval")[1])
     said = call("status", "ap")[1]
-    assert "the plan waits for a word until" in said
+    assert "the plan waits for approval until" in said
     assert "f: The one facet\n  asks: What is it?\n  not: all else" in call("plan", "ap")[1]
 
     plan = json.loads(call("plan", "ap", "--json")[1])
@@ -53,7 +53,7 @@ def test_a_plan_is_shown_edited_and_approved(configured: Place) -> None:
     file = configured.folder / "plan.json"
     file.write_text(json.dumps(plan))
     code, said, _ = call("approve", "ap", "--plan", str(file))
-    assert (code, said) == (0, "The job ap goes on with the plan.\n")
+    assert (code, said) == (0, "The job ap continues with the plan.\n")
     assert call("watch", "ap")[0] == 0
     assert "asks: What else is it?" in call("plan", "ap")[1]
 
@@ -70,7 +70,7 @@ def test_a_plan_is_rejected_and_that_ends_the_job(configured: Place) -> None:
 def test_a_plan_that_cannot_be_is_refused_before_it_is_sent(configured: Place) -> None:
     file = configured.folder / "bad.json"
     for text, why in {
-        "{": "does not hold a plan: edit what `plan ID --json` prints",
+        "{": "is not a plan: edit the output of `plan ID --json` prints",
         '{"kind": "fact", "facets": []}': "does not hold a plan",
         json.dumps({"kind": "overview", "facets": [_facet("a"), _facet("a")]}): "share the id 'a'",
     }.items():
@@ -105,14 +105,14 @@ def test_a_job_is_steered_paused_resumed_and_finished(configured: Place) -> None
     assert detail("st")["budget_usd"] == 9.0, "the limit that was not named was lifted"
 
     said = call("pause", "st")[1]
-    assert said == "The job st is paused; `python starter.py resume st` sends it on.\n"
+    assert said == "The job st is paused; `python starter.py resume st` continues it.\n"
     assert state("st") == "paused"
     assert eventually(lambda: "st " in call("list", "--status", "paused")[1])
     assert "  note: mind the gap" in call("status", "st")[1].splitlines()
     assert "The job st goes on" in call("resume", "st")[1]
     code, _, complained = call("resume", "st")
     assert (code, "neither blocked nor paused" in complained) == (2, True)
-    assert call("finish", "st")[1] == "The job st finishes with what there is.\n"
+    assert call("finish", "st")[1] == "The job st finishes with what was found.\n"
     assert call("watch", "st")[0] == 0
 
 
@@ -126,7 +126,7 @@ def test_what_the_job_refuses_is_told_with_its_reason(configured: Place) -> None
     }.items():
         code, _, complained = call(words[0], "no", *words[1:])
         assert (code, why in complained) == (2, True), complained
-        assert "`status no` says where it stands" in complained
+        assert "`status no` shows its state" in complained
     assert call("cancel", "no")[0] == 0
 
 
@@ -136,7 +136,7 @@ def test_what_the_job_refuses_is_told_with_its_reason(configured: Place) -> None
         ((), "There is nothing to change: give --add-facet"),
         (("--add-facet", "no colon"), 'write it as "Title: question"'),
         (("--refine-facet", "f:"), 'write it as "ID: question"'),
-        (("--note", " "), "--note cannot be taken: its text is not right"),
+        (("--note", " "), "--note is invalid: correct its text is not right"),
         (("--add-facet", f"{'t' * 200}: q"), "its title is not right"),
         (("--budget-usd", "-1"), "an amount above 0"),
         (("--budget-tokens", "0"), "a number above 0"),
@@ -179,15 +179,15 @@ def test_a_job_nobody_works_on_hears_through_a_worker_that_only_answers(place: P
 
     code, said, complained = place.starter("pause", "lone")
     assert (code, complained) == (0, "")
-    assert said == "The job lone is paused; `python starter.py resume lone` sends it on.\n"
+    assert said == "The job lone is paused; `python starter.py resume lone` continues it.\n"
     said = place.starter("status", "lone")[1]
     assert "state: paused" in said
     assert "as of its checkpoint planned:" in said
     said = place.starter("finish", "lone")[1]
-    assert "Nobody is working on it: `python starter.py resume lone` takes it up." in said
+    assert "No worker runs it: `python starter.py resume lone` takes it up." in said
     code, said, complained = place.starter("resume", "lone")
     assert (code, complained) == (0, "")
-    assert "It was paused and goes on now." in said
+    assert "It was paused and continues now." in said
     assert Path(place.out / "report.md").exists()
 
 

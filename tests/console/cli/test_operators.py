@@ -44,7 +44,7 @@ def test_a_job_is_approved_steered_closed_restarted_and_forked(real: Place) -> N
     process = real.popen("run", "What is known about the ferry Tern and the harbour at Norre?",
                          "--corpus", "docs", "--effort", "quick", "--id", "day",
                          "--approve")  # fmt: skip
-    wait_for(process, "the plan waits for a word until")
+    wait_for(process, "the plan waits for approval until")
     assert told(real, "day")["state"] == "awaiting_approval"
     code, _, complained = real.starter(
         "steer", "day", "--note", "years matter", "--add-facet", "Crew: How large is the crew?"
@@ -80,7 +80,7 @@ def test_a_job_is_approved_steered_closed_restarted_and_forked(real: Place) -> N
 def test_a_paused_job_is_closed_and_taken_up_from_its_checkpoint(real: Place) -> None:
     process = real.popen("run", "How large is the crew of the ferry Tern?", "--corpus", "docs",
                          "--effort", "quick", "--id", "p", "--approve-within", "1h")  # fmt: skip
-    wait_for(process, "the plan waits for a word until")
+    wait_for(process, "the plan waits for approval until")
     assert real.starter("pause", "p")[0] == 0
     assert real.starter("approve", "p")[0] == 0
     assert eventually(lambda: told(real, "p")["phase"] == "researching")
@@ -88,7 +88,7 @@ def test_a_paused_job_is_closed_and_taken_up_from_its_checkpoint(real: Place) ->
 
     code, said, complained = real.starter("restart", "p", "--from", "approved")
     assert (code, complained) == (0, "")
-    assert "Job p is taken up from approved" in said
+    assert "Job p restarts from approved" in said
     _, complained = process.communicate(timeout=110)
     assert (process.returncode, complained) == (0, ""), "who followed it did not see its end"
     assert report(real, "out")["parent"]["how"] == "restart"

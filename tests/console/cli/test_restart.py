@@ -1,4 +1,4 @@
-"""A job is taken up from its checkpoints: the same again, or another one with other settings."""
+"""A job restarts from its checkpoints: the same again, or another one with other settings."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_a_failed_job_is_restarted_from_its_last_checkpoint(configured: Place) -
     failed("again")
     code, said, _ = call("restart", "again", "--out", "restarted")
     assert code == 0
-    assert "Job again is taken up from planned ($0.00 spent before)." in said
+    assert "Job again restarts from planned ($0.00 spent before)." in said
     told = json.loads((configured.folder / "restarted" / "report.json").read_text())
     assert (told["parent"]["id"], told["parent"]["checkpoint"]) == ("again", "planned")
     assert (told["parent"]["how"], len(told["parent"]["run_id"])) == ("restart", 36)
@@ -157,7 +157,7 @@ def test_many_are_restarted_by_a_query_each_once(configured: Place, served: Serv
     assert eventually(lambda: at(server, configured, matched) == 3)
     code, said, complained = call("restart", "--query", query, "--out", "many")
     assert (code, complained) == (0, "")
-    assert "Job q2 was taken up since by another run; it is left alone." in said
+    assert "Job q2 has a newer run and is skipped." in said
     assert "2 of 3 jobs restarted." in said
     written = sorted(path.parent.name for path in (configured.folder / "many").glob("*/report.md"))
     assert written == ["q1", "q3"]
@@ -180,7 +180,7 @@ def test_a_job_the_server_does_not_know_is_restarted_from_the_store(configured: 
     assert call("status", "forgotten")[0] == 2
     assert names("forgotten") == ["planned"]
     code, said, _ = call("restart", "forgotten", "--wait")
-    assert (code, "Job forgotten is taken up from planned" in said) == (0, True)
+    assert (code, "Job forgotten restarts from planned" in said) == (0, True)
 
 
 def test_a_job_without_a_checkpoint_begins_with_what_it_was_given(
@@ -193,7 +193,7 @@ def test_a_job_without_a_checkpoint_begins_with_what_it_was_given(
     code, _, complained = call("fork", "early")
     assert (code, "has no checkpoint yet" in complained) == (2, True)
     code, said, _ = call("restart", "early", "--wait")
-    assert (code, "Job early is taken up from the beginning." in said) == (0, True)
+    assert (code, "Job early restarts from the beginning." in said) == (0, True)
 
     async def given(client: Client) -> tuple[ResearchRequest, ResearchState | None]:
         return await jobs.fetch_start_input(client, "early")
@@ -212,7 +212,7 @@ def test_a_fork_is_another_job_from_there_with_other_settings(
         "--set", "effort=deep", "--set", "effort.writer=max", "--out", "forked",
     )  # fmt: skip
     assert code == 0
-    assert "Job branch goes on from origin at planned; what lies before it is not paid" in said
+    assert "Job branch continues from origin at planned; what lies before it is not paid" in said
     told = json.loads((configured.folder / "forked" / "report.json").read_text())
     assert (told["id"], told["parent"]["how"]) == ("branch", "fork")
 
@@ -224,7 +224,7 @@ def test_a_fork_is_another_job_from_there_with_other_settings(
     assert (state.id, state.journal, state.plan.kind) == ("branch", "origin", "fact")
 
     code, _, complained = call("fork", "origin", "--id", "branch")
-    assert (code, "There is a job branch already: choose another --id" in complained) == (2, True)
+    assert (code, "There is already a job branch already: choose another --id" in complained) == (2, True)
     code, said, _ = call("fork", "origin")
     assert code == 0
     assert "Job origin-fork-2" in said

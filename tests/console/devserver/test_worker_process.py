@@ -41,7 +41,7 @@ def test_a_killed_worker_is_replaced(tmp_path: Path) -> None:
         os.kill(pids(worker)[0], signal.SIGKILL)
         while (note := worker.replace_if_dead()) is None:
             time.sleep(0.02)
-        assert note == "The worker was killed by signal 9; another one goes on where it was."
+        assert note == "The worker was killed by signal 9; another one continues its work."
         assert eventually(lambda: len(pids(worker)) == 2)
     assert not processes(tmp_path)
 

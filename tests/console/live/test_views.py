@@ -110,7 +110,7 @@ def test_a_failure_that_is_tried_again_is_told_once() -> None:
     again = researching(started=False, attempt=2, last_failure="overloaded\x1b[2J", retry_at=soon)
     for _ in range(3):
         lines.show(seen(job(Phase.RESEARCHING, "running"), again))
-    (told,) = [line for line in stream.getvalue().splitlines() if "try 2" in line]
+    (told,) = [line for line in stream.getvalue().splitlines() if "attempt 2" in line]
     assert told.startswith("  ! researching Prices (1:1")
     assert ", again in " in told
     assert told.endswith("last: overloaded [2J"), "what could steer a terminal is not passed on"
@@ -128,11 +128,11 @@ def test_a_job_that_waits_says_for_whom() -> None:
 
     said = [line for line in stream.getvalue().splitlines() if ": waiting" not in line][1:]
     assert said == [
-        "  the plan waits for a word until 2026-11-02 10:00 UTC, from another shell:"
-        " `python starter.py plan j` shows it, `python starter.py approve j` takes it",
+        "  the plan waits for approval until 2026-11-02 10:00 UTC; in another shell,"
+        " `python starter.py plan j` shows it, `python starter.py approve j` approves it",
         f"  ✗ {LONG}: timed out",
-        "  paused: `python starter.py resume j` sends it on",
-        "  goes on",
+        "  paused: `python starter.py resume j` continues it",
+        "  continues",
         "  blocked at plan: no key; set one, then `python starter.py resume j`",
     ]
 
@@ -159,7 +159,7 @@ def test_the_view_fits_its_window(width: int) -> None:
 def test_a_free_model_is_said_to_cost_nothing_and_no_number_stands_alone() -> None:
     shown = drawn(seen(job(Phase.RESEARCHING, "found", 4, turns=51)), 80)
     assert "cost       $0.00 · 51 turns" in shown
-    assert "now        putting the findings together" in shown, "never nothing"
+    assert "now        merging the findings" in shown, "never nothing"
 
 
 def test_what_is_missing_is_not_counted_in_noughts() -> None:

@@ -348,6 +348,6 @@ def test_the_files_appear_whole_and_nothing_else_with_them(tmp_path: Path) -> No
 
 def test_a_report_that_cannot_be_written_names_the_remedy(tmp_path: Path) -> None:
     (tmp_path / "report.md").mkdir()
-    with pytest.raises(ConsoleError, match="`result job --out DIR` writes it elsewhere"):
+    with pytest.raises(ConsoleError, match="`result job --out DIR` writes it to another folder"):
         write_report(finished("word"), tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["report.md"]

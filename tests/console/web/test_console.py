@@ -41,15 +41,15 @@ class Console:
         self.address = address.group()
         self.web = httpx2.Client(base_url=self.address, follow_redirects=True, timeout=60)
         assert self.web.get("/", params={"token": TOKEN}).status_code == 200
-        word = re.search(r'name="word" value="(\w+)"', self.web.get("/").text)
-        assert word is not None
-        self.word = word.group(1)
+        token = re.search(r'name="csrf_token" value="(\w+)"', self.web.get("/").text)
+        assert token is not None
+        self.csrf_token = token.group(1)
 
     def page(self, path: str) -> str:
         return unescape(self.web.get(path).text)
 
     def send(self, path: str, **fields: str) -> tuple[int, str]:
-        answer = self.web.post(path, data={"word": self.word, **fields})
+        answer = self.web.post(path, data={"csrf_token": self.csrf_token, **fields})
         return answer.status_code, unescape(answer.text)
 
     def ask(self, question: str, name: str, **fields: str) -> str:
@@ -100,8 +100,8 @@ def test_it_prints_where_it_is_and_asks_for_the_token(console: Console) -> None:
         assert "Token" in first.text
         assert "Jobs" not in first.text
         assert stranger.get("/jobs/x/events").status_code == 401
-        assert stranger.post("/enter", data={"token": "wrong"}).status_code == 401
-        assert stranger.post("/enter", data={"token": TOKEN}).status_code == 303
+        assert stranger.post("/sign-in", data={"token": "wrong"}).status_code == 401
+        assert stranger.post("/sign-in", data={"token": TOKEN}).status_code == 303
         assert stranger.get("/").status_code == 200
 
 
@@ -136,7 +136,7 @@ def test_a_job_is_asked_for_and_its_report_read(console: Console) -> None:
     assert json.loads(taken.text)["id"] == "read-1"
     assert console.web.get("/jobs/read-1/report.md").text.startswith("# Report")
     again = console.ask("look at this", "read-1")
-    assert "There is a finished job of this name" in again
+    assert "is already finished" in again
     code, page = console.send(
         "/", question="another", corpus=str(console.place.folder / "docs"), id="read-1"
     )
@@ -146,8 +146,8 @@ def test_a_job_is_asked_for_and_its_report_read(console: Console) -> None:
 
 def test_a_plan_is_edited_and_approved(console: Console) -> None:
     console.ask("hold on", "plan-1", approve="yes")
-    assert console.sees("/jobs/plan-1", "Your word on the plan", "The one facet")
-    assert "Its plan waits for your word." in console.page("/?status=awaiting_approval")
+    assert console.sees("/jobs/plan-1", "Approve the plan", "The one facet")
+    assert "Its plan waits for your approval." in console.page("/?status=awaiting_approval")
     wrong = {"decision": "approve", "id-0": "f", "title-0": "Mine", "question-0": " "}
     code, page = console.send("/jobs/plan-1/approve", **wrong, **{"boundary-0": "all else"})
     assert code == 400
@@ -159,7 +159,7 @@ def test_a_plan_is_edited_and_approved(console: Console) -> None:
     assert console.sees("/jobs/plan-1", "Mine", "What is it, then?")
     code, page = console.send("/jobs/plan-1/approve", decision="reject")
     assert code == 409
-    assert "The job cannot do that: the plan is approved already." in page, notice(page)
+    assert "The job rejects that: the plan is approved already." in page, notice(page)
     assert console.send("/jobs/plan-1/finish")[0] == 200
 
 
@@ -181,7 +181,7 @@ def test_a_running_job_is_steered_paused_and_finished(console: Console) -> None:
     assert code == 409
     assert "neither blocked nor paused" in page
     assert "Paused" in console.send("/jobs/steer-1/pause")[1]
-    assert console.sees("/jobs/steer-1", "Paused: nothing is bought", ">Resume<")
+    assert console.sees("/jobs/steer-1", "Paused: nothing is spent", ">Resume<")
     assert console.send("/jobs/steer-1/resume")[0] == 200
     assert console.send("/jobs/steer-1/finish")[0] == 200
     assert console.sees("/jobs/steer-1", "Read the report")
@@ -215,7 +215,7 @@ def test_who_waits_for_a_person_stands_above_newer_jobs(console: Console) -> Non
 
 def test_a_job_that_found_nothing_does_not_look_like_a_success(console: Console) -> None:
     console.ask("nothing of it", "none-1")
-    said = ("Nothing was found", "Ask more broadly", 'class="tile now warn"', "No claim was found.")
+    said = ("Nothing was found", "Ask a broader question", 'class="tile now warn"', "No claim was found.")
     assert console.sees("/jobs/none-1", *said)
     assert console.sees("/", "<span>nothing found</span>")
 
@@ -229,7 +229,7 @@ def test_a_failed_job_says_why_and_is_restarted_then_forked(console: Console) ->
     assert "planned" in page
     assert "Restart it" in console.page("/jobs/fail-1/restart?from=planned")
     code, page = console.send("/jobs/fail-1/restart", **{"from": "planned"})
-    assert (code, "Taken up from planned" in page) == (200, True)
+    assert (code, "Restarted from planned" in page) == (200, True)
     assert console.sees("/jobs/fail-1", "Read the report", "restarted from planned")
     form = {"from": "researched", "max_passes": "99", "id": "fork-1"}
     code, page = console.send("/jobs/fail-1/fork", **form)
@@ -313,7 +313,7 @@ def test_it_ends_soon_with_pages_still_open_and_says_what_becomes_of_jobs(
         console.process.kill()
         console.web.close()
     assert console.process.returncode == 0, complained
-    assert "Unfinished jobs go on when" in said
+    assert "Unfinished jobs continue when" in said
     assert complained == ""
     assert TOKEN not in said + complained + _logs(console.place), "the token is in no log"
     folder = console.place.folder
