@@ -138,7 +138,7 @@ def test_a_blocked_job_says_why_and_goes_on_when_told(served: Served) -> None:
 def test_a_failed_job_says_why_and_is_taken_up_from_its_checkpoint(served: Served) -> None:
     code, _, complained = call("run", "please fail", *GOOD, "--id", "f")
     assert code == 1
-    assert "The job f did not finish: the moon is in the way. `restart f` takes it" in complained
+    assert "The job f did not finish: the moon is in the way. `restart f` continues" in complained
 
     code, _, complained = call("run", "better now", *GOOD, "--id", "f")
     assert (code, "belongs to a job with another question" in complained) == (2, True)
@@ -195,9 +195,9 @@ def test_what_a_job_may_spend_is_said_before_it_starts(
     monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
     code, said, _ = call("start", "from the web", "--id", "w", "--effort", "quick", "--approve")
     assert code == 0
-    assert said.startswith("Model: Claude, each role its own model, because an API key is set;")
+    assert said.startswith("Model: Claude, a model per role, because an API key is set;")
     assert said.splitlines()[1:3] == [
-        "Spends at most $2.00 (the limit of quick effort): --budget-usd changes it.",
+        "Spends at most $2.00 (the default of quick effort): --budget-usd changes it.",
         "Job w begins.",
     ]
     assert "`python starter.py plan w` shows the plan; `approve w` takes it." in said
@@ -211,7 +211,7 @@ def test_a_running_job_is_cancelled(served: Served, monkeypatch: pytest.MonkeyPa
     assert "The job c is cancelled; `python starter.py restart c`" in call("cancel", "c")[1]
     said = call("status", "c")[1]
     assert "state: cancelled" in said
-    assert "`python starter.py restart c` restarts it." in said
+    assert "`python starter.py restart c` restarts it from the last." in said
     code, _, complained = call("pause", "c")
     assert (code, "has already ended (cancelled): `restart c` takes" in complained) == (2, True)
 

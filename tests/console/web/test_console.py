@@ -152,7 +152,7 @@ def test_a_plan_is_edited_and_approved(console: Console) -> None:
     code, page = console.send("/jobs/plan-1/approve", **wrong, **{"boundary-0": "all else"})
     assert code == 400
     assert 'value="Mine"' in page, "what was typed stays"
-    assert "question-0-fault" in page
+    assert "question-0-error" in page
     good = wrong | {"question-0": "What is it, then?", "boundary-0": "all else"}
     code, page = console.send("/jobs/plan-1/approve", **good)
     assert (code, "as you edited it" in page) == (200, True)
