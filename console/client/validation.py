@@ -1,7 +1,6 @@
-"""What is wrong with a command, before anything is started or spent.
+"""Validate options and settings before anything is started or spent.
 
-Each check returns its value in the form the job takes, or raises `BadInputError` with one sentence
-that says what to do.
+Each check returns the normalised value, or raises `BadInputError` with a remedy.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ READABLE = frozenset(
     | {".md", ".mdown", ".mkd", ".ndjson", ".pdf", ".pptm", ".pptx", ".rest", ".rst", ".tab"}
     | {".text", ".tsv", ".txt", ".xhtml", ".xlsm", ".xlsx"}
 )
-# The embedded server's file, the store and the indexes of a small job take a few megabytes.
+# The database, the store and the indexes of a small job take a few megabytes.
 MIN_FREE_BYTES = 50_000_000
 
 _JOB_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,199}")
@@ -37,7 +36,7 @@ def check_tokens(count: int | None) -> int | None:
     if count is not None and count <= 0:
         raise BadInputError(
             f"A budget of {count} tokens is not possible: give --budget-tokens a number above 0, or"
-            " leave it out for no limit."
+            " omit it for no limit."
         )
     return count
 
@@ -49,20 +48,20 @@ def check_question(text: str) -> str:
     words = len(text.split())
     if words > MAX_QUESTION_WORDS:
         raise BadInputError(
-            f"The question has {words:,} words, at most {MAX_QUESTION_WORDS:,} are taken: shorten"
+            f"The question has {words:,} words, the maximum is {MAX_QUESTION_WORDS:,}: shorten"
             " it, and put background material into the folder given with --corpus."
         )
     limit = 40_000
     if len(text) > limit:
         raise BadInputError(
-            f"The question has {len(text):,} characters, at most {limit:,} are taken: shorten it,"
+            f"The question has {len(text):,} characters, the maximum is {limit:,}: shorten it,"
             " and put background material into the folder given with --corpus."
         )
     return text
 
 
 def check_corpus(path: Path | None) -> Path | None:
-    """The folder, absolute: a worker may have another working directory."""
+    """The folder as an absolute path: a worker may have another working directory."""
     if path is None:
         return None
     folder = path.expanduser().resolve()
@@ -83,15 +82,15 @@ def check_corpus(path: Path | None) -> Path | None:
 
 
 def check_model(name: str | None, settings: Settings) -> str:
-    """A model that is known and can be paid for; any name where an endpoint of one's own is set."""
+    """A known model with a key; any name with a custom endpoint."""
     name = settings.default_model if name is None else name.strip()
-    own = settings.base_url is not None or settings.provider != "anthropic"
-    if name == OFFLINE or (name and own):
+    custom = settings.base_url is not None or settings.provider != "anthropic"
+    if name == OFFLINE or (name and custom):
         return name
     if name not in (MIXED, *MODELS):
         raise BadInputError(
-            f"The model {name!r} is not known: choose one of {', '.join((OFFLINE, MIXED))} (each"
-            f" role its own), {', '.join(known for known in MODELS if known != OFFLINE)}, or set"
+            f"The model {name!r} is unknown: choose one of {', '.join((OFFLINE, MIXED))} (a model"
+            f" per role), {', '.join(known for known in MODELS if known != OFFLINE)}, or set"
             " ANTHROPIC_BASE_URL to an endpoint that has it."
         )
     if not settings.has_credentials:
@@ -102,18 +101,18 @@ def check_model(name: str | None, settings: Settings) -> str:
 
 
 def check_models(request: ResearchRequest, settings: Settings) -> None:
-    """Every model the request names is known and can be paid for."""
+    """Check every model of the request."""
     for name in (request.model, *request.models.values()):
         check_model(name, settings)
 
 
 def check_role_variables(env: Mapping[str, str]) -> None:
-    """A setting for a role that does not exist would be ignored in silence."""
+    """Reject variables of unknown roles, which would have no effect."""
     for prefix in ("RESEARCH_MODEL_", "RESEARCH_EFFORT_"):
         for name in env:
             if name.startswith(prefix) and name.removeprefix(prefix).lower() not in ROLES:
                 raise BadInputError(
-                    f"{name} is for no role: the roles are {', '.join(ROLES)}, as in"
+                    f"{name} names no role: the roles are {', '.join(ROLES)}, as in"
                     f" {prefix}{next(iter(ROLES)).upper()}."
                 )
             if name.startswith("RESEARCH_EFFORT_") and env[name] not in ("", *EFFORTS):
@@ -127,30 +126,30 @@ def check_effort(name: str) -> Effort:
         return Effort(name.strip().lower())
     except ValueError:
         known = ", ".join(item.value for item in Effort)
-        raise BadInputError(f"The effort {name!r} is not known: choose one of {known}.") from None
+        raise BadInputError(f"The effort {name!r} is unknown: choose one of {known}.") from None
 
 
 def check_budget_usd(usd: float | None) -> float | None:
     if usd is not None and (not math.isfinite(usd) or usd <= 0):
         raise BadInputError(
             f"A budget of {usd:g} dollars is not possible: give --budget-usd an amount above 0, or"
-            " leave it out for no limit."
+            " omit it for no limit."
         )
     return usd
 
 
 def check_job_id(text: str) -> str:
-    """An id that is safe in a command line, a file name and a web address."""
+    """An id that is safe in a command line, a file name and a URL."""
     if not _JOB_ID.fullmatch(text):
         raise BadInputError(
-            f"The id {text[:60]!r} cannot be used: take 1 to 200 letters, digits, dots, colons,"
+            f"The id {text[:60]!r} is invalid: use 1 to 200 letters, digits, dots, colons,"
             " dashes or underscores, the first a letter or digit."
         )
     return text
 
 
 def check_writable(folder: Path, option: str) -> Path:
-    """The folder, absolute and made, with room to write in it."""
+    """The folder as an absolute path, created, writable and with free space."""
     folder = folder.expanduser().resolve()
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -161,7 +160,7 @@ def check_writable(folder: Path, option: str) -> Path:
         raise BadInputError(f"{folder} is a file: choose another folder with {option}.") from None
     except OSError as error:
         raise BadInputError(
-            f"Nothing can be written to {folder} ({error.strerror}): choose another folder with"
+            f"{folder} is not writable ({error.strerror}): choose another folder with"
             f" {option}, or free it."
         ) from None
     free = shutil.disk_usage(folder).free
@@ -175,12 +174,12 @@ def check_writable(folder: Path, option: str) -> Path:
 
 
 def check_role_models(settings: Settings) -> dict[str, str]:
-    """The models set for single roles, each one known and paid for."""
+    """The models of single roles, each one checked."""
     return {role: check_model(name, settings) for role, name in settings.models.items()}
 
 
 def prepare_folders(settings: Settings) -> Settings:
-    """The settings with absolute folders that are there and can be written to."""
+    """The settings with absolute, writable state and store folders."""
     state = check_writable(Path(settings.state_dir), "RESEARCH_HOME")
     store = settings.store
     if "://" not in store:

@@ -1,7 +1,7 @@
-"""The sources with their quotes: what every citation leads to.
+"""Render the sources with their quotes, the targets of all citations.
 
-Each quote stands here once, with the text about it. The page shows that text when a citation is
-opened, and always where no script runs.
+Each quote appears once, with the text around it. The page shows that text when a citation is
+opened, and always if scripts are off.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from console.report.quote_links import Entry, QuoteLinks
 from workflows.results import ClaimOut, ResearchResult, SourceOut
 
 MOST_AROUND = 1_400_000
-"""How many letters of text about quotes the whole page may hold."""
+"""The maximum number of characters around quotes in the whole page."""
 MOST_UNCITED = 300
 _REACH = 220
 
@@ -21,13 +21,13 @@ _REACH = 220
 def sources(
     result: ResearchResult, quote_links: QuoteLinks, facets: dict[str, tuple[str, str]]
 ) -> str:
-    """`facets` gives a facet's id its place on the page and its title."""
+    """`facets` maps a facet's id to its place on the page and its title."""
     cited = sorted((s for s in result.sources if s.n is not None), key=lambda s: s.n or 0)
-    kin = _kin(cited)
+    copies = _find_copies(cited)
     entries = sum(len(found) for found in quote_links.entries.values())
     reach = min(_REACH, MOST_AROUND // (2 * max(1, entries)))
     items = "\n".join(
-        _source(source, quote_links, kin.get(source.id, ()), reach, facets) for source in cited
+        _source(source, quote_links, copies.get(source.id, ()), reach, facets) for source in cited
     )
     listed = f'<ol class="sources">\n{items}\n</ol>' if items else ""
     return listed + _uncited([s for s in result.sources if s.n is None])
@@ -36,12 +36,12 @@ def sources(
 def _source(
     source: SourceOut,
     quote_links: QuoteLinks,
-    kin: tuple[int, ...],
+    copies: tuple[int, ...],
     reach: int,
     facets: dict[str, tuple[str, str]],
 ) -> str:
     facts = f"{escape(source.kind)} · {escape(source.date or 'undated')} {link(source.uri)}"
-    same = ", ".join(f'<a href="#source-{n}">[{n}]</a>' for n in kin)
+    same = ", ".join(f'<a href="#source-{n}">[{n}]</a>' for n in copies)
     stored = (
         f"Authority {source.authority:.2f} · stored copy <code>{escape(source.sha256[:16])}</code>"
         + (f" · of one origin with {same}" if same else "")
@@ -61,7 +61,7 @@ def _entry(
     entry: Entry, quote_links: QuoteLinks, reach: int, facets: dict[str, tuple[str, str]]
 ) -> str:
     quote = entry.quote
-    # In attributes: thousands of elements that nobody looks at would make a large page slow.
+    # In attributes: thousands of hidden elements would make a large page slow.
     near = _near("before", _tail(quote.before, reach)) + _near("after", _start(quote.after, reach))
     claims = "".join(_claim(claim, entry, quote_links, facets) for claim in entry.claims)
     return (
@@ -92,18 +92,18 @@ def _claim(
         f'<p class="note" dir="auto"><b>{name}</b> {escape(text)}</p>'
         for name, text in (
             ("Uncertain:", claim.uncertain),
-            ("Not to be overstated:", claim.not_to_overstate),
-            ("On checking:", claim.notes),
+            ("Do not overstate:", claim.not_to_overstate),
+            ("Verification:", claim.notes),
         )
         if text
     )
-    # What the quote says already is not said again.
+    # A claim that repeats its quote is not shown.
     same = collapse_spaces(claim.text).rstrip(".") == collapse_spaces(entry.quote.text).rstrip(".")
     text = "" if same else f'<p class="claim" dir="auto">{escape(claim.text)}</p>'
     return f'{text}<p class="meta verdict line">{" ".join(facts)}</p>{notes}'
 
 
-def _kin(cited: list[SourceOut]) -> dict[str, tuple[int, ...]]:
+def _find_copies(cited: list[SourceOut]) -> dict[str, tuple[int, ...]]:
     """Sources that are copies of one another, in whole or in part."""
     families: dict[str, list[SourceOut]] = {}
     for source in cited:
@@ -125,10 +125,10 @@ def _uncited(sources: list[SourceOut]) -> str:
 
 
 def _tail(text: str, reach: int) -> str:
-    """The end of a text, from a word on."""
+    """The end of a text, cut between words."""
     if len(text) <= reach:
         return text
-    # Not every language sets blanks between words.
+    # Not every language has spaces between words.
     return f"… {text[-reach:].partition(' ')[2] or text[-reach:]}"
 
 

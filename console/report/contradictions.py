@@ -1,4 +1,4 @@
-"""Contradictions, side by side: what each says, by whom, when, of whom, and why they may differ."""
+"""Render the contradictions: the sides with their sources, and why they may differ."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CONTEXT = {"definition": "As defined", "population": "Of whom or what"}
 def contradictions(
     result: ResearchResult, quote_links: QuoteLinks, met: dict[int, list[tuple[str, str]]]
 ) -> str:
-    """`met` says where in the report each is met."""
+    """`met` has the places in the report, by contradiction."""
     sources = {source.id: source for source in result.sources}
     return "\n".join(
         _contradiction(place, item, quote_links, sources, met.get(place, []))
@@ -69,13 +69,13 @@ def _side(side: Side, quote_links: QuoteLinks, sources: dict[str, SourceOut]) ->
 def _holder(source: SourceOut, side: Side, quote_links: QuoteLinks) -> str:
     cite = ""
     if source.n is not None:
-        cite = " " + citation(source.n, quote_links.quotes_of(source.n, side.claim_ids))
+        cite = " " + citation(source.n, quote_links.quotes_of_claims(source.n, side.claim_ids))
     facts = escape(", ".join(x for x in (source.kind, source.date) if x))
     return f'<span dir="auto">{escape(source.title)}</span>{cite} <small>{facts}</small>'
 
 
 def _back(met: list[tuple[str, str]]) -> str:
-    """Links to where it is met, a chapter named once: “Costs, again; Safety”."""
+    """Links to its places in the report; a chapter is named once: “Costs, again; Safety”."""
     chapters: dict[str, list[str]] = {}
     for name, chapter in met:
         chapters.setdefault(chapter, []).append(name)

@@ -1,4 +1,4 @@
-"""What the report cost: in all, by role, by facet and by pass."""
+"""Render the cost: in total, by role, by facet and by pass."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from workflows.models import PRICES_AS_OF, card
 from workflows.results import ResearchResult
 
 _STOPPED = {
-    StopReason.SUFFICIENT: "nothing was left to ask",
-    StopReason.NO_PROGRESS: "the last pass closed nothing",
+    StopReason.SUFFICIENT: "no gap was left",
+    StopReason.NO_PROGRESS: "the last pass closed no gap",
     StopReason.CAP: "the effort allows no more passes",
     StopReason.BUDGET: "the budget was reached",
-    StopReason.FINISHED: "somebody said: finish now",
+    StopReason.FINISHED: "an operator chose to finish",
 }
 
 
@@ -26,14 +26,14 @@ def cost(result: ResearchResult) -> str:
 def _total(result: ResearchResult) -> str:
     total = result.telemetry
     again = total.turns_bought_again
-    bought = f"{count(again, 'turn was', 'turns were')} bought again" if again else (
-        "no turn was bought twice"
+    repeated = f"{count(again, 'turn was', 'turns were')} repeated after a failure" if again else (
+        "no turn was repeated"
     )  # fmt: skip
     priced = card(result.model).priced or total.usd > 0
     prices = f" Prices as published on {PRICES_AS_OF}." if priced else ""
     return (
         f"<p><b>{usd(total.usd)}</b> for {count(total.turns, 'turn')};"
-        f" {bought}. {total.input_tokens:,} tokens in, {total.output_tokens:,} out."
+        f" {repeated}. {total.input_tokens:,} tokens in, {total.output_tokens:,} out."
         f" {count(total.spawned, 'subagent')}, at most {total.parallel_max} at once,"
         f" in {duration(total.seconds)}. Model: {escape(result.model)}.{prices}</p>"
     )
@@ -52,7 +52,7 @@ def _by_role(result: ResearchResult) -> str:
         )
         for role, spend in result.telemetry.by_role.items()
     )
-    head = ("Role", "#Cost", "#Turns", "#Bought again", "#Tokens in", "#From cache", "#Tokens out")
+    head = ("Role", "#Cost", "#Turns", "#Repeated", "#Tokens in", "#From cache", "#Tokens out")
     return table("By role", head, rows)
 
 

@@ -1,4 +1,4 @@
-"""The map of facets, each with what became of it, and the gaps beside it."""
+"""Render the map of facets with their outcomes, and the gaps."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WORDS = {
 }
 _MOST_QUERIES = 6
 _MANY = 24
-"""With more facets than this the map keeps to what tells them apart."""
+"""With more facets than this, the tiles show less."""
 
 
 def answered(result: ResearchResult) -> int:
@@ -28,7 +28,7 @@ def answered(result: ResearchResult) -> int:
 
 
 def coverage(result: ResearchResult, places: dict[str, tuple[str, str]]) -> str:
-    """One tile for each facet; `places` gives a facet's id its section, where it has one."""
+    """One tile per facet; `places` maps a facet's id to its section."""
     tiles = "".join(_tile(item, places.get(item.facet_id)) for item in result.coverage)
     kind = "tiles broad dense" if len(result.coverage) > _MANY else "tiles broad"
     return f'<ol class="{kind}">{tiles}</ol>' if tiles else ""
@@ -57,11 +57,11 @@ def _tile(item: Coverage, place: tuple[str, str] | None) -> str:
 
 
 def gaps(result: ResearchResult, places: dict[str, tuple[str, str]]) -> str:
-    """What is missing, where it was looked for; then what was missing and is not any more."""
+    """The open gaps with their searches, then the closed ones."""
     queries = {item.facet_id: _queries(item, result.question) for item in result.coverage}
     left = [gap for gap in result.gaps if gap.status != "closed"]
     closed = [gap for gap in result.gaps if gap.status == "closed"]
-    # Most searches begin with the question itself; it need not be read again.
+    # Most searches begin with the question itself.
     left = [
         gap.model_copy(update={"reason": gap.reason.replace(result.question, "the whole question")})
         for gap in left
@@ -93,7 +93,7 @@ def _gap(gap: Gap, queries: list[str], places: dict[str, tuple[str, str]]) -> st
     facts.append(f"open since {when}" if gap.status == "open" else f"seen in {when}")
     rows = [("Asked for", escape(gap.question))]
     if gap.reason:
-        rows.append(("What came of it", escape(capitalize(gap.reason))))
+        rows.append(("Outcome", escape(capitalize(gap.reason))))
     if queries and gap.kind != "left_out":
         rows.append(("Searched for", " · ".join(f"<q>{escape(q)}</q>" for q in queries)))
     listed = "".join(f'<div><dt>{name}</dt><dd dir="auto">{text}</dd></div>' for name, text in rows)

@@ -1,4 +1,4 @@
-"""The head of the page: what was asked, what came of it, and what it took, at a glance."""
+"""Render the header: question, status, key figures and cost."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _STATUS = {
 }
 _LONG = 420
 _LONG_TITLE = 150
-"""A question that stands for a title is set smaller."""
+"""A longer title is set smaller."""
 
 
-def head(result: ResearchResult, title: str) -> str:
+def render_header(result: ResearchResult, title: str) -> str:
     figures = "".join(
         f"<div><dt>{name}</dt><dd>{_to(place, big)}<small>{escape(small)}</small></dd></div>"
         for name, place, big, small in _figures(result)
@@ -92,7 +92,7 @@ def _made(result: ResearchResult) -> str:
         when += f" at {escape(clock)} UTC"
     parent = result.parent
     taken = (
-        f", taken up from job {escape(parent.id)} at {escape(parent.checkpoint)}" if parent else ""
+        f", continued from job {escape(parent.id)} at {escape(parent.checkpoint)}" if parent else ""
     )
     return (
         f"{when} by job <code>{escape(result.id)}</code>{taken}, model"

@@ -1,9 +1,9 @@
-"""Markdown as safe HTML: no raw HTML, no images, no link but to the web and within the page.
+"""Render Markdown as safe HTML: no raw HTML, no images, links only to the web and within the page.
 
-A citation [n] becomes a link to the source of that number, where there is one, and carries the
-quotes its sentence rests on. A contested sentence leads to its contradiction, and says so once:
-where its own words tell of the others (“though others say”, “(Contested: …”) they are the link, and
-where they do not, a mark stands behind its full stop. A paragraph has one mark for each.
+A citation [n] becomes a link to source n and carries the quotes that support its sentence. A
+contested sentence links to its contradiction once per paragraph: the link is on its own words if
+they mention the other side (“though others say”, “(Contested: …”), else on a mark behind its full
+stop.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ _SIGN = re.compile(
     r"|(?P<others>\b(?:though|although|but|while|whereas)\s+"
     r"(?:others|other sources|another source|another)\s+"
     r"(?:say|says|give|gives|report|reports|put|puts)\b(?:\s+otherwise\b)?)"
-    # A remark belongs to the sentence before it.
+    # A remark belongs to the sentence in front of it.
     r"|(?P<end>[.!?][\"”’)]*(?=\s|$)(?!\s*\(Contested: ))",
     re.IGNORECASE,
 )
 _NUMBER = re.compile(r"\[(\d{1,5})\]")
 _NARROW = "\N{NARROW NO-BREAK SPACE}"
 _TOGETHER = 5
-"""So many citations stay on one line."""
+"""The number of citations that are kept on one line."""
 _CONTENTS = 3
-"""Headings within a part are of this level or lower."""
+"""The highest level of headings within a part."""
 
 
 class MarkdownRenderer:
-    """Renders the chapters of one report, and remembers which sentences are contested."""
+    """Renders the chapters of one report, and collects the contested sentences."""
 
     def __init__(self, quote_links: QuoteLinks) -> None:
         self._quote_links = quote_links
         self.contested: dict[int, list[tuple[str, str]]] = {}
-        """By a contradiction's place: where it is met in the report, as id and chapter."""
+        """By a contradiction's number: the ids and chapters of its sentences."""
 
     def to_html(self, markdown: str, chapter: str = "", mark_contested: bool = True) -> str:
         links = _Links(self, self._quote_links, chapter, mark_contested)
@@ -67,7 +67,7 @@ class _Links:
         self.chapter = chapter
         self.mark = mark
 
-    def applied(self, tokens: list[Token]) -> Iterator[Token]:
+    def apply(self, tokens: list[Token]) -> Iterator[Token]:
         block, inside_link = _Block(self), 0
         for token in tokens:
             inside_link += {"link_open": 1, "link_close": -1}.get(token.type, 0)
@@ -82,22 +82,22 @@ class _Links:
 
 
 class _Block:
-    """One paragraph, item or cell, as it is read from its beginning."""
+    """One paragraph, list item or table cell."""
 
     def __init__(self, links: _Links) -> None:
         self._links = links
         self._quote_links = links.quote_links
         self.sentence = ""
-        """What was read since the last citation."""
+        """The text since the last citation."""
         self._cited: tuple[list[int], str] = ([], "")
         """The last citation's numbers and sentence."""
         self._remarked = ""
-        """The sentence whose contesting remark is being read."""
-        self._owed: list[int] = []
-        """Contradictions the sentence has a side in, and nothing leads to yet."""
-        self._told: set[int] = set()
-        self._against: int | None = None
-        """The contradiction whose other sides are being told."""
+        """The sentence that the current remark contests."""
+        self._unlinked: list[int] = []
+        """Contradictions of the sentence without a link yet."""
+        self._linked: set[int] = set()
+        self._current: int | None = None
+        """The contradiction whose other side the text states."""
 
     def read(self, text: str) -> Iterator[Token]:
         end = 0
@@ -114,21 +114,21 @@ class _Block:
             else:
                 yield from self._plain(sign["end"])
                 yield from self.marks()
-                self._against = None
+                self._current = None
         yield from self._plain(text[end:])
 
     def marks(self) -> Iterator[Token]:
-        """Behind a sentence: what no word of it leads to."""
-        owed = [place for place in self._owed if place not in self._told]
-        for i, place in enumerate(owed):
+        """Marks behind a sentence, for contradictions that none of its words link to."""
+        unlinked = [place for place in self._unlinked if place not in self._linked]
+        for i, place in enumerate(unlinked):
             yield _token("text", "\N{NO-BREAK SPACE}")
             yield self._contested(place, "on another point" if i else "contested", "dispute")
-        self._owed = []
+        self._unlinked = []
 
     def _plain(self, text: str, before_citation: bool = False) -> Iterator[Token]:
         self.sentence += text
         if ")" in text:
-            self._remarked, self._against = "", None
+            self._remarked, self._current = "", None
         # A citation stays on the line of the word it follows.
         held = before_citation and text.endswith(" ")
         yield _token("text", text[:-1] + _NARROW if held else text)
@@ -144,38 +144,40 @@ class _Block:
             else:
                 yield _token("text", f"[{n}]")
         if self._links.mark and not self._remarked:
-            found = self._quote_links.disputes_of(known, self.sentence)
-            self._owed += [place for place in found if place not in self._owed]
+            found = self._quote_links.find_disputes(known, self.sentence)
+            self._unlinked += [place for place in found if place not in self._unlinked]
         self._cited, self.sentence = (known, self.sentence), ""
 
     def _quotes(self, n: int) -> list[str]:
-        found = self._quote_links.quotes_for(n, f"{self._remarked} {self.sentence}")
-        if found or self._against is None:
+        found = self._quote_links.find_quotes(n, f"{self._remarked} {self.sentence}")
+        if found or self._current is None:
             return found
-        # “though others say 4 million” has few words of its own; the contradiction has its claims.
-        return self._quote_links.quotes_of(n, self._quote_links.dispute(self._against).claim_ids)
+        # “though others say 4 million” is too short to match; the contradiction knows its claims.
+        return self._quote_links.quotes_of_claims(
+            n, self._quote_links.dispute(self._current).claim_ids
+        )
 
     def _remark(self, word: str, remark: str) -> Iterator[Token]:
         numbers, self._remarked = self._cited
-        if self._links.mark and not self._owed:
+        if self._links.mark and not self._unlinked:
             others = [int(n) for n in _NUMBER.findall(remark)]
-            self._owed = self._quote_links.disputes_between(numbers, others)
+            self._unlinked = self._quote_links.find_dispute_between(numbers, others)
         yield _token("text", "(")
         yield self._words(word)
 
     def _words(self, words: str) -> Token:
-        if not self._owed:
+        if not self._unlinked:
             return _token("text", words)
-        self._against = self._owed.pop(0)
-        return self._contested(self._against, words, "dispute says")
+        self._current = self._unlinked.pop(0)
+        return self._contested(self._current, words, "dispute says")
 
     def _contested(self, place: int, words: str, kind: str) -> Token:
-        self._told.add(place)
+        self._linked.add(place)
         met = self._links.renderer.contested.setdefault(place, [])
         name = f"met-{place}-{len(met) + 1}"
         met.append((name, self._links.chapter))
         about = escape(self._quote_links.dispute(place).about)
-        # A mark is read out with what it is about; words of the sentence stay the sentence's.
+        # A screen reader reads a mark with its subject.
         more = f'<span class="hidden">: {about}</span>' if kind == "dispute" else ""
         return _token(
             "html_inline",
@@ -186,11 +188,11 @@ class _Block:
 
 @cache
 def _parser() -> MarkdownIt:
-    # Without definitions of links elsewhere: [1] is a citation, whatever a text says it is.
+    # Without reference links: [1] is always a citation.
     parser = _Parser("commonmark", {"html": False}).enable("table").disable(["image", "reference"])
     parser.core.ruler.push("citations", _link_citations)
     parser.core.ruler.push("headings", _lower_headings)
-    parser.core.ruler.push("tables", _reachable_tables)
+    parser.core.ruler.push("tables", _wrap_tables)
     return parser
 
 
@@ -203,11 +205,11 @@ def _link_citations(state: StateCore) -> None:
     links: _Links = state.env["links"]
     for block in state.tokens:
         if block.type == "inline" and block.children:
-            block.children = list(links.applied(block.children))
+            block.children = list(links.apply(block.children))
 
 
 def _lower_headings(state: StateCore) -> None:
-    """A chapter's own headings come below the chapter's, and none skips a level."""
+    """Headings in a chapter are below the chapter's own, and skip no level."""
     level = _CONTENTS - 1
     for block in state.tokens:
         if block.type == "heading_open":
@@ -216,8 +218,8 @@ def _lower_headings(state: StateCore) -> None:
             block.tag = f"h{level}"
 
 
-def _reachable_tables(state: StateCore) -> None:
-    """A table may be wider than a phone: it scrolls for itself, also by keyboard."""
+def _wrap_tables(state: StateCore) -> None:
+    """Wrap tables in a region that scrolls, also by keyboard."""
     framed: list[Token] = []
     for block in state.tokens:
         if block.type == "table_open":

@@ -1,8 +1,8 @@
-"""The report as one HTML page that needs nothing else: no network, no other file.
+"""Render the report as one HTML page that needs no network and no other file.
 
-Everything that came from a source or a model is escaped, and a content security policy that allows
-this page's own style and script, by their hashes, and nothing more stands behind that. Without the
-script the page is whole: a citation then leads to its source instead of opening it.
+All text from sources and models is escaped, and a content security policy allows only the page's
+own style and script, by their hashes. The page works without the script: a citation then links to
+its source instead of opening it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from console.report.citations import sources
 from console.report.contradictions import contradictions
 from console.report.cost import cost
 from console.report.coverage import coverage, gaps
-from console.report.header import head
+from console.report.header import render_header
 from console.report.html import collapse_spaces, details, tag
 from console.report.markdown import MarkdownRenderer
 from console.report.quote_links import QuoteLinks
@@ -45,13 +45,13 @@ _POLICY = (
 
 @dataclass
 class Section:
-    """A part of the page with its place in the table of contents."""
+    """A part of the page, with its entries in the table of contents."""
 
     id: str
     title: str
     body: str
     parts: list[tuple[str, str]] = field(default_factory=list)
-    """What the table of contents lists below it, as id and title."""
+    """The entries below it in the table of contents, as id and title."""
 
 
 def render_page(result: ResearchResult) -> str:
@@ -85,7 +85,7 @@ def render_page(result: ResearchResult) -> str:
 </nav>
 <div class="columns">
 <header>
-{head(result, written.title)}
+{render_header(result, written.title)}
 </header>
 <main id="report" tabindex="-1">
 {body}
@@ -101,7 +101,7 @@ def render_page(result: ResearchResult) -> str:
 
 
 def _sections(result: ResearchResult, written: SplitReport) -> list[Section]:
-    """What the writer wrote in its order, and what the page adds to it."""
+    """The writer's chapters in their order, and the sections the page adds."""
     quote_links = QuoteLinks(result)
     renderer = MarkdownRenderer(quote_links)
     chapters = list(written.chapters)
@@ -110,17 +110,17 @@ def _sections(result: ResearchResult, written: SplitReport) -> list[Section]:
     facets = {item.facet_id: item for item in result.coverage}
     asked = {facet.id: facet.question for facet in result.plan.facets}
     found: list[Section] = []
-    told: dict[str, str] = {}
+    originals: dict[str, str] = {}
     if written.lead:
         found.append(Section("lead", "In short", renderer.to_html(written.lead, "In short")))
     for n, chapter in enumerate(chapters, 1):
         name = collapse_spaces(chapter.title)
         if name in (DISAGREE, MISSING):
-            told[name] = renderer.to_html(chapter.markdown, name, mark_contested=False)
+            originals[name] = renderer.to_html(chapter.markdown, name, mark_contested=False)
             continue
         text = renderer.to_html(chapter.markdown, chapter.title)
         if name in by_title:
-            # Taken once: a second chapter of the same name is another.
+            # Only the first chapter of this name belongs to the facet.
             place, key = by_title.pop(name)
             found.append(Section(place, chapter.title, _facet(facets[key], asked.get(key)) + text))
         else:
@@ -132,16 +132,16 @@ def _sections(result: ResearchResult, written: SplitReport) -> list[Section]:
     disputes = contradictions(result, quote_links, renderer.contested)
     missing = gaps(result, places)
     found += [
-        Section("disputes", DISAGREE, _beside(disputes, told.get(DISAGREE, ""))),
-        Section("missing", MISSING, _beside(missing, told.get(MISSING, ""))),
-        _made(result),
+        Section("disputes", DISAGREE, _with_original(disputes, originals.get(DISAGREE, ""))),
+        Section("missing", MISSING, _with_original(missing, originals.get(MISSING, ""))),
+        _method(result),
         Section("sources", "Sources and quotes", sources(result, quote_links, places)),
     ]
     return found
 
 
 def _places(result: ResearchResult, chapters: list[Chapter]) -> dict[str, tuple[str, str]]:
-    """The place and title of the section of each facet that has one."""
+    """The id and title of each facet's section, by facet id."""
     written = {collapse_spaces(chapter.title) for chapter in chapters}
     return {
         item.facet_id: (f"facet-{n}", collapse_spaces(item.title))
@@ -155,14 +155,14 @@ def _facet(item: Coverage, question: str | None) -> str:
     return f'<p class="facet">{asked}{tag(item.status)}</p>'
 
 
-def _beside(shown: str, told: str) -> str:
-    """What the page shows, and folded beside it how the writer tells it."""
+def _with_original(shown: str, original: str) -> str:
+    """The page's own rendering, and in a disclosure the writer's text."""
     if not shown:
-        return told
-    return shown + (details("As the writer tells it", told, "told") if told else "")
+        return original
+    return shown + (details("The writer's text", original, "told") if original else "")
 
 
-def _made(result: ResearchResult) -> Section:
+def _method(result: ResearchResult) -> Section:
     parts = [("timeline", "Timeline", timeline(result)), ("cost", "Cost", cost(result))]
     changes = result.plan.changes
     if changes:
@@ -170,8 +170,8 @@ def _made(result: ResearchResult) -> Section:
         parts.append(("plan", "Changes to the plan", f"<ul>{items}</ul>"))
     if result.mended:
         items = "".join(f"<li>{escape(passage)}</li>" for passage in result.mended)
-        why = "<p>Put right without a model, where the writer's words did not pass the checks.</p>"
-        parts.append(("mended", "Passages that were mended", f"{why}<ul>{items}</ul>"))
+        why = "<p>Corrected without a model, because the text did not pass the checks.</p>"
+        parts.append(("mended", "Corrected passages", f"{why}<ul>{items}</ul>"))
     shown = [(key, title, body) for key, title, body in parts if body]
     body = "\n".join(f'<h3 id="{key}">{title}</h3>{text}' for key, title, text in shown)
     return Section("made", "How it was made", body, [(key, title) for key, title, _ in shown])

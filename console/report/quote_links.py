@@ -1,7 +1,7 @@
-"""Which quotes a sentence rests on, and whether what it says is contested.
+"""Link sentences of the report to the quotes that support them, and to contradictions.
 
-The writer cites sources, not quotes. Which of a source's quotes a sentence means is read off their
-words and figures; where these do not tell, nothing is pretended and all are shown.
+The writer cites sources, not quotes. A sentence is matched to the quotes of a source by common
+words and figures; without a match, all quotes of the source are shown.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from workflows.results import ClaimOut, QuoteOut, ResearchResult
 
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
-BACKS = 0.6
-"""The share of a claim's words a sentence has when it tells that claim."""
+MATCH_SCORE = 0.6
+"""The score from which on a sentence states a claim."""
 
 
 @dataclass(frozen=True)
 class Terms:
-    """What a text is compared by."""
+    """The words and figures of a text."""
 
     words: frozenset[str]
     figures: frozenset[str]
@@ -34,14 +34,14 @@ class Terms:
             frozenset(_FIGURE.findall(text)),
         )
 
-    def told_by(self, sentence: Terms) -> float:
-        """How far a sentence tells this; 0 where it has other figures."""
+    def score_against(self, sentence: Terms) -> float:
+        """How much of this text a sentence states; 0 if their figures differ."""
         if self.figures and sentence.figures and not self.figures & sentence.figures:
             return 0.0
         if not self.words or not sentence.words:
             return float(bool(self.figures & sentence.figures))
         common = len(self.words & sentence.words)
-        # A sentence may tell two claims, or only part of a long one.
+        # A sentence may state two claims, or only part of a long one.
         share = max(common / len(self.words), common / len(sentence.words) - 0.1)
         figures = len(self.figures & sentence.figures) / max(1, len(self.figures))
         return share + 0.2 * figures
@@ -49,7 +49,7 @@ class Terms:
 
 @dataclass
 class Entry:
-    """One quote of a source, with the claims that rest on it."""
+    """One quote of a source, with the claims it supports."""
 
     id: str
     quote: QuoteOut
@@ -57,26 +57,26 @@ class Entry:
     terms: list[Terms] = field(default_factory=list)
 
     def score(self, sentence: Terms) -> float:
-        return max((terms.told_by(sentence) for terms in self.terms), default=0.0)
+        return max((terms.score_against(sentence) for terms in self.terms), default=0.0)
 
 
 class QuoteLinks:
-    """All quotes by the number they are cited by, and all contradictions by their place."""
+    """All quotes by the number of their source, and all contradictions by their number."""
 
     def __init__(self, result: ResearchResult) -> None:
         self.numbers = {s.id: s.n for s in result.sources if s.n is not None}
         self.entries: dict[int, list[Entry]] = {n: [] for n in self.numbers.values()}
         self.claims = {claim.id: claim for claim in result.claims}
-        self._ids_of: dict[tuple[str, int], list[str]] = {}
-        self._gather(result.claims)
+        self._quote_ids: dict[tuple[str, int], list[str]] = {}
+        self._collect(result.claims)
         self.contradictions = result.contradictions
         self.disputes: dict[str, list[int]] = {}
-        """By claim: the places of the contradictions it has a part in."""
+        """By claim id: the numbers of its contradictions."""
         for place, item in enumerate(result.contradictions, 1):
             for claim_id in item.claim_ids:
                 self.disputes.setdefault(claim_id, []).append(place)
 
-    def _gather(self, claims: Iterable[ClaimOut]) -> None:
+    def _collect(self, claims: Iterable[ClaimOut]) -> None:
         known: dict[tuple[int, str], Entry] = {}
         for claim in claims:
             for quote in claim.quotes:
@@ -91,34 +91,34 @@ class QuoteLinks:
                 entry.claims.append(claim)
                 if claim.verdict is not Verdict.FAILED:
                     entry.terms += (Terms.of(claim.text), Terms.of(quote.text))
-                self._ids_of.setdefault((claim.id, n), []).append(entry.id)
+                self._quote_ids.setdefault((claim.id, n), []).append(entry.id)
 
-    def quotes_for(self, n: int, sentence: str) -> list[str]:
-        """The ids of the quotes of a source that back a sentence, best first."""
+    def find_quotes(self, n: int, sentence: str) -> list[str]:
+        """The ids of the quotes of a source that support a sentence, best first."""
         wanted = Terms.of(sentence)
         scored = [(entry.score(wanted), entry.id) for entry in self.entries.get(n, ())]
-        found = [(score, name) for score, name in scored if score >= BACKS]
+        found = [(score, name) for score, name in scored if score >= MATCH_SCORE]
         return [name for _, name in sorted(found, key=lambda pair: -pair[0])]
 
-    def quotes_of(self, n: int, claim_ids: Iterable[str]) -> list[str]:
-        """The ids of the quotes of a source that certain claims rest on."""
-        return [name for claim_id in claim_ids for name in self._ids_of.get((claim_id, n), ())]
+    def quotes_of_claims(self, n: int, claim_ids: Iterable[str]) -> list[str]:
+        """The ids of the quotes of a source that support these claims."""
+        return [name for claim_id in claim_ids for name in self._quote_ids.get((claim_id, n), ())]
 
-    def disputes_of(self, numbers: Iterable[int], sentence: str) -> list[int]:
-        """The contradictions a sentence has a side in: it cites the side and tells its claim."""
+    def find_disputes(self, numbers: Iterable[int], sentence: str) -> list[int]:
+        """The contradictions of a sentence: it cites one side and states its claim."""
         wanted = Terms.of(sentence)
         found: dict[int, None] = {}
         for n in numbers:
             for entry in self.entries.get(n, ()):
                 for claim in entry.claims:
                     if claim.id in self.disputes and (
-                        Terms.of(claim.text).told_by(wanted) >= BACKS + 0.1
+                        Terms.of(claim.text).score_against(wanted) >= MATCH_SCORE + 0.1
                     ):
                         found.update(dict.fromkeys(self.disputes[claim.id]))
         return list(found)
 
-    def disputes_between(self, some: Sequence[int], others: Sequence[int]) -> list[int]:
-        """The contradiction that has the one on a side and the others on another, if it is one."""
+    def find_dispute_between(self, some: Sequence[int], others: Sequence[int]) -> list[int]:
+        """The only contradiction with some sources on one side and others on another; or none."""
         found = [
             place
             for place, item in enumerate(self.contradictions, 1)

@@ -1,4 +1,4 @@
-"""The report as it was written, cut at its headings, so that each part finds its place."""
+"""Split the written report at its headings."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class Chapter:
 class SplitReport:
     title: str
     lead: str
-    """What stands before the first heading."""
+    """The text in front of the first heading."""
     chapters: tuple[Chapter, ...]
 
 
 def split_report(result: ResearchResult) -> SplitReport:
-    """The parts a writer wrote. How it was researched, and the sources, the page tells itself."""
+    """The chapters without the method and the sources, which the page renders from the result."""
     text, title = result.report_markdown, result.question
     if found := _TITLE.match(text):
         title, text = found.group(1), text[found.end() :]
@@ -39,7 +39,7 @@ def split_report(result: ResearchResult) -> SplitReport:
     ]
     cited = any(source.n is not None for source in result.sources)
     for own in (METHOD, *((SOURCES,) if cited else ())):
-        # The last one: a facet may be called the same.
+        # The last one: a facet may have the same title.
         place = max((i for i, c in enumerate(chapters) if c.title == own), default=None)
         if place is not None:
             del chapters[place]
@@ -48,7 +48,7 @@ def split_report(result: ResearchResult) -> SplitReport:
     blocks = [
         block
         for block in re.split(r"\n\s*\n", lead)
-        # The page has the same in its head.
+        # The page's header has the same statement.
         if not (statement and block.startswith(f"_{statement}"))
     ]
     return SplitReport(title.strip() or result.question, "\n\n".join(blocks), tuple(chapters))

@@ -1,7 +1,7 @@
-"""The run by the clock: a bar for each step, all on one axis, and the same as numbers.
+"""Render the timeline: a bar per step on one axis, with its numbers.
 
-It is a table, so it can be read without being seen. Time in which nothing ran (a plan waited for a
-person, a job for an operator, a restart for the next day) is drawn short and said in words.
+It is a table, so that screen readers can read it. Time in which nothing ran (a plan waited for its
+approval, a job for an operator) is drawn short and listed in words.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from workflows.timeline import Span
 _WIDTH = 1000
 _TICKS = 5
 _IDLE = 0.08
-"""The share of the working time from which on a pause is drawn short."""
+"""A pause longer than this share of the working time is drawn short."""
 _SHORT = 0.03
 _LABELS = {
     "open": "Index the documents",
     "plan": "Plan",
     "review": "Review the plan",
-    "verify": "Join and settle all claims",
+    "verify": "Reconcile and verify all claims",
     "write": "Write",
-    "evaluate": "Judge the draft",
+    "evaluate": "Evaluate the draft",
 }
 
 
 class Axis:
-    """Seconds of the run to places between 0 and 1."""
+    """Maps seconds of the run to positions between 0 and 1."""
 
     def __init__(self, spans: Iterable[Span]) -> None:
         busy: list[list[float]] = []
@@ -51,7 +51,7 @@ class Axis:
         return self._plain(second) / self._length
 
     def second_at(self, place: float) -> float:
-        """The second that is drawn at a place; bisected, for the pauses are drawn short."""
+        """The inverse of `at`, by bisection, because pauses are drawn short."""
         low, high = self.first, self.last
         for _ in range(60):
             middle = (low + high) / 2
@@ -118,7 +118,7 @@ def _bar(step: str, begin: float, end: float) -> str:
     x = round(begin * _WIDTH, 1)
     width = max(3.0, round((end - begin) * _WIDTH, 1))
     x = min(x, _WIDTH - width)
-    # A step's name is the workflow's own word; anything else would not be a class here.
+    # Only a plain word can be a CSS class.
     kind = step if step.isalpha() else "step"
     return f'<rect class="{escape(kind)}" x="{x:g}" y="0" width="{width:g}" height="14"/>'
 
@@ -131,7 +131,7 @@ def _legend(axis: Axis, spans: Sequence[Span]) -> str:
         for step, name in (
             *((("research", "research"),) if "research" in drawn else ()),
             *((("verify", "verification"),) if "verify" in drawn else ()),
-            ("write", "planning, writing, judging"),
+            ("write", "planning, writing, evaluating"),
             *((("pause", "nothing ran; drawn short"),) if axis.pauses else ()),
         )
     )

@@ -46,7 +46,7 @@ def serve(host: str = "127.0.0.1", port: int = PORT, token: str | None = None) -
         url = f"http://[{host}]:{bound_port}" if ":" in host else f"http://{host}:{bound_port}"
 
         async def action(client: Client, session: Session) -> ExitCode:
-            from console.web.app import build_app
+            from console.web.routes import build_app
             from console.web.state import AppState
 
             state = AppState(client, session)

@@ -106,7 +106,9 @@ def test_no_settings_no_keys(tmp_path: Path) -> None:
 
 
 def test_a_keys_file_that_is_not_there_names_the_remedy(tmp_path: Path) -> None:
-    with pytest.raises(BadInputError, match=r"nowhere.json.*RESEARCH_KEYS.*console.runtime.keys_file"):
+    with pytest.raises(
+        BadInputError, match=r"nowhere.json.*RESEARCH_KEYS.*console.runtime.keys_file"
+    ):
         load_keyring(settings(tmp_path, tmp_path / "nowhere.json"))
     (tmp_path / "wrong.json").write_text("{}")
     with pytest.raises(BadInputError, match=r"RESEARCH_KEYS: .*wrong.json is no keys file"):

@@ -16,7 +16,7 @@ from tests.console.conftest import ROOT, Place, call, eventually, processes
 GOOD = ("--corpus", "docs")
 COMMANDS = ("run", "start", "watch", "status", "plan", "result", "list", "roles", "approve",
             "steer", "pause", "resume", "finish", "cancel", "checkpoints", "restart",
-            "fork", "gaps", "serve", "schedule")  # fmt: skip
+            "fork", "gaps", "serve", "schedule", "doctor")  # fmt: skip
 Served = tuple[Place, DevServer]
 
 

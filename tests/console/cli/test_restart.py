@@ -224,7 +224,10 @@ def test_a_fork_is_another_job_from_there_with_other_settings(
     assert (state.id, state.journal, state.plan.kind) == ("branch", "origin", "fact")
 
     code, _, complained = call("fork", "origin", "--id", "branch")
-    assert (code, "There is already a job branch already: choose another --id" in complained) == (2, True)
+    assert (code, "There is already a job branch already: choose another --id" in complained) == (
+        2,
+        True,
+    )
     code, said, _ = call("fork", "origin")
     assert code == 0
     assert "Job origin-fork-2" in said
@@ -238,7 +241,7 @@ def test_a_fork_is_another_job_from_there_with_other_settings(
         ("max_passes", "write it as key=value"),
         ("max_passes=", "write it as key=value"),
         ("max_passes=many", "--set max_passes=many is not possible"),
-        ("model.writer=gpt-9", "The model 'gpt-9' is not known"),
+        ("model.writer=gpt-9", "The model 'gpt-9' is unknown"),
         ("model=claude", "There is no key for claude: set ANTHROPIC_API_KEY"),
     ],
 )

@@ -48,19 +48,21 @@ GOOD = ["what is written", "--corpus", "docs"]
 CASES = {
     "empty question": Case(["", "--corpus", "docs"], "question is empty: put it in quotes"),
     "blank question": Case([" \n?! ", "--corpus", "docs"], "question is empty"),
-    "20,000 words": Case(["word " * 20_000, "--corpus", "docs"], "20,000 words, at most 2,000"),
+    "20,000 words": Case(
+        ["word " * 20_000, "--corpus", "docs"], "20,000 words, the maximum is 2,000"
+    ),
     "one endless word": Case(["w" * 50_000, "--corpus", "docs"], "50,000 characters"),
     "missing folder": Case(["q", "--corpus", "nowhere"], "correct --corpus"),
     "a file for a folder": Case(["q", "--corpus", "docs/a.md"], "is a file: give --corpus the"),
     "empty folder": Case(["q", "--corpus", "pictures"], "holds no document that can be read"),
     "no folder, no key": Case(["q"], "name a folder with --corpus DIR"),
-    "unknown model": Case([*GOOD, "--model", "gpt-9"], "(each role its own), claude-opus"),
+    "unknown model": Case([*GOOD, "--model", "gpt-9"], "(a model per role), claude-opus"),
     "empty model": Case([*GOOD, "--model", ""], "choose one of"),
     "no key": Case([*GOOD, "--model", DEFAULT_CLAUDE], "set ANTHROPIC_API_KEY, or use --model off"),
     "negative budget": Case([*GOOD, "--budget-usd", "-1"], "an amount above 0"),
     "zero budget": Case([*GOOD, "--budget-usd", "0"], "an amount above 0"),
     "budget not a number": Case([*GOOD, "--budget-usd", "nan"], "an amount above 0"),
-    "endless budget": Case([*GOOD, "--budget-usd", "inf"], "leave it out for no limit"),
+    "endless budget": Case([*GOOD, "--budget-usd", "inf"], "omit it for no limit"),
     "negative passes": Case([*GOOD, "--max-passes", "-1"], "give a number from 0 to 20"),
     "no facets": Case([*GOOD, "--max-facets", "0"], "give a number from 1 to 60"),
     "unknown effort": Case([*GOOD, "--effort", "heroic"], "choose one of quick, standard, deep"),
@@ -235,15 +237,15 @@ def test_settings_for_single_roles_go_into_the_request() -> None:
     request = build_request(JobOptions(question="q"), Settings.read(env))
     assert (request.models, request.efforts) == ({"writer": MEDIUM}, {"planner": "max"})
     odd = Settings.read({**KEY, "RESEARCH_MODEL_WRITER": "gpt-9"})
-    with pytest.raises(BadInputError, match="'gpt-9' is not known"):
+    with pytest.raises(BadInputError, match="'gpt-9' is unknown"):
         build_request(JobOptions(question="q"), odd)
 
 
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [
-        ("RESEARCH_MODEL_COOK", "m", "is for no role: the roles are planner, reviewer, researcher"),
-        ("RESEARCH_EFFORT_COOK", "low", "is for no role"),
+        ("RESEARCH_MODEL_COOK", "m", "names no role: the roles are planner, reviewer, researcher"),
+        ("RESEARCH_EFFORT_COOK", "low", "names no role"),
         ("RESEARCH_EFFORT_WRITER", "huge", "is not an effort: choose one of low, medium, high"),
         ("RESEARCH_PROVIDER", "moon", "correct the RESEARCH_* variables (provider: "),
     ],

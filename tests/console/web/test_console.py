@@ -215,7 +215,12 @@ def test_who_waits_for_a_person_stands_above_newer_jobs(console: Console) -> Non
 
 def test_a_job_that_found_nothing_does_not_look_like_a_success(console: Console) -> None:
     console.ask("nothing of it", "none-1")
-    said = ("Nothing was found", "Ask a broader question", 'class="tile now warn"', "No claim was found.")
+    said = (
+        "Nothing was found",
+        "Ask a broader question",
+        'class="tile now warn"',
+        "No claim was found.",
+    )
     assert console.sees("/jobs/none-1", *said)
     assert console.sees("/", "<span>nothing found</span>")
 
