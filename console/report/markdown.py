@@ -16,8 +16,8 @@ from html import escape
 from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
+from markupsafe import Markup
 
-from console.report.html import is_web_url
 from console.report.quote_links import QuoteLinks
 
 _SIGN = re.compile(
@@ -30,6 +30,7 @@ _SIGN = re.compile(
     r"|(?P<end>[.!?][\"”’)]*(?=\s|$)(?!\s*\(Contested: ))",
     re.IGNORECASE,
 )
+_WEB = re.compile(r"https?://", re.IGNORECASE)
 _NUMBER = re.compile(r"\[(\d{1,5})\]")
 _NARROW = "\N{NARROW NO-BREAK SPACE}"
 _TOGETHER = 5
@@ -46,9 +47,14 @@ class MarkdownRenderer:
         self.contested: dict[int, list[tuple[str, str]]] = {}
         """By a contradiction's number: the ids and chapters of its sentences."""
 
-    def to_html(self, markdown: str, chapter: str = "", mark_contested: bool = True) -> str:
+    def to_html(self, markdown: str, chapter: str = "", mark_contested: bool = True) -> Markup:
         links = _Links(self, self._quote_links, chapter, mark_contested)
-        return str(_parser().render(markdown, {"links": links}))
+        # The parser escapes the text; the links are made of numbers and escaped titles.
+        return Markup(_parser().render(markdown, {"links": links}))  # noqa: S704
+
+
+def is_web_url(uri: str) -> bool:
+    return bool(_WEB.match(uri.strip()))
 
 
 def citation(n: int, quotes: Sequence[str] = ()) -> str:

@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from console.report.html import collapse_spaces
 from workflows.evidence import Contradiction, Side, Verdict
 from workflows.results import ClaimOut, QuoteOut, ResearchResult
 
@@ -18,6 +17,10 @@ _WORD = re.compile(r"[^\W\d_]{3,}")
 _FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
 MATCH_SCORE = 0.6
 """The score from which on a sentence states a claim."""
+
+
+def collapse_spaces(text: str) -> str:
+    return " ".join(text.split())
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,11 @@ class Entry:
     quote: QuoteOut
     claims: list[ClaimOut] = field(default_factory=list)
     terms: list[Terms] = field(default_factory=list)
+
+    def is_same_as(self, claim: ClaimOut) -> bool:
+        """Whether a claim only repeats the quote."""
+        texts = (claim.text, self.quote.text)
+        return len({collapse_spaces(text).rstrip(".") for text in texts}) == 1
 
     def score(self, sentence: Terms) -> float:
         return max((terms.score_against(sentence) for terms in self.terms), default=0.0)

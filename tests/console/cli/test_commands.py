@@ -198,9 +198,9 @@ def test_what_a_job_may_spend_is_said_before_it_starts(
     assert said.startswith("Model: Claude, a model per role, because an API key is set;")
     assert said.splitlines()[1:3] == [
         "Spends at most $2.00 (the default of quick effort): --budget-usd changes it.",
-        "Job w begins.",
+        "Job w starts.",
     ]
-    assert "`python starter.py plan w` shows the plan; `approve w` takes it." in said
+    assert "`python starter.py plan w` shows the plan; `approve w` approves it." in said
     assert call("cancel", "w")[0] == 0
 
 
@@ -213,7 +213,7 @@ def test_a_running_job_is_cancelled(served: Served, monkeypatch: pytest.MonkeyPa
     assert "state: cancelled" in said
     assert "`python starter.py restart c` restarts it from the last." in said
     code, _, complained = call("pause", "c")
-    assert (code, "has already ended (cancelled): `restart c` takes" in complained) == (2, True)
+    assert (code, "has already ended (cancelled): `restart c` restarts" in complained) == (2, True)
 
 
 def test_a_server_that_does_not_answer_is_named(

@@ -70,8 +70,8 @@ def test_a_plan_is_rejected_and_that_ends_the_job(configured: Place) -> None:
 def test_a_plan_that_cannot_be_is_refused_before_it_is_sent(configured: Place) -> None:
     file = configured.folder / "bad.json"
     for text, why in {
-        "{": "is not a plan: edit the output of `plan ID --json` prints",
-        '{"kind": "fact", "facets": []}': "does not hold a plan",
+        "{": "is not a plan: edit the output of `plan ID --json`",
+        '{"kind": "fact", "facets": []}': "is not a plan",
         json.dumps({"kind": "overview", "facets": [_facet("a"), _facet("a")]}): "share the id 'a'",
     }.items():
         file.write_text(text)
@@ -109,7 +109,7 @@ def test_a_job_is_steered_paused_resumed_and_finished(configured: Place) -> None
     assert state("st") == "paused"
     assert eventually(lambda: "st " in call("list", "--status", "paused")[1])
     assert "  note: mind the gap" in call("status", "st")[1].splitlines()
-    assert "The job st goes on" in call("resume", "st")[1]
+    assert "The job st continues" in call("resume", "st")[1]
     code, _, complained = call("resume", "st")
     assert (code, "neither blocked nor paused" in complained) == (2, True)
     assert call("finish", "st")[1] == "The job st finishes with what was found.\n"
@@ -136,8 +136,8 @@ def test_what_the_job_refuses_is_told_with_its_reason(configured: Place) -> None
         ((), "There is nothing to change: give --add-facet"),
         (("--add-facet", "no colon"), 'write it as "Title: question"'),
         (("--refine-facet", "f:"), 'write it as "ID: question"'),
-        (("--note", " "), "--note is invalid: correct its text is not right"),
-        (("--add-facet", f"{'t' * 200}: q"), "its title is not right"),
+        (("--note", " "), "--note is invalid: correct its text"),
+        (("--add-facet", f"{'t' * 200}: q"), "correct its title"),
         (("--budget-usd", "-1"), "an amount above 0"),
         (("--budget-tokens", "0"), "a number above 0"),
     ],
@@ -161,12 +161,12 @@ def test_a_configured_server_without_a_worker_is_not_waited_for_forever(
     configured: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("console.client.runs.TASK_QUEUE", "deserted")
-    monkeypatch.setattr("console.client.session._HEARING_SECONDS", 0.5)
+    monkeypatch.setattr("console.client.session._ANSWER_SECONDS", 0.5)
     started("alone")
     for command in (("pause",), ("finish",), ("steer", "--budget-usd", "3"), ("cancel",)):
         code, _, complained = call(command[0], "alone", *command[1:])
-        assert (code, "Nobody answered for the job alone" in complained) == (1, True)
-        assert "start a worker with `python worker.py`" in complained
+        assert (code, "No worker answered for the job alone" in complained) == (1, True)
+        assert "start one with `python worker.py`" in complained
     code, _, complained = call("plan", "alone")
     assert (code, "has no plan yet" in complained) == (1, True)
 
@@ -184,7 +184,7 @@ def test_a_job_nobody_works_on_hears_through_a_worker_that_only_answers(place: P
     assert "state: paused" in said
     assert "as of its checkpoint planned:" in said
     said = place.starter("finish", "lone")[1]
-    assert "No worker runs it: `python starter.py resume lone` takes it up." in said
+    assert "No worker runs it: `python starter.py resume lone` continues it." in said
     code, said, complained = place.starter("resume", "lone")
     assert (code, complained) == (0, "")
     assert "It was paused and continues now." in said

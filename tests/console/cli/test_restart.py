@@ -63,7 +63,7 @@ def test_checkpoints_are_listed_with_what_they_hold(configured: Place) -> None:
         ("researching", 1, False),
     ]
     code, _, complained = call("checkpoints", "never")
-    assert (code, "keeps no checkpoint of a job never" in complained) == (2, True)
+    assert (code, "has no checkpoint of a job never" in complained) == (2, True)
 
 
 def test_a_failed_job_is_restarted_from_its_last_checkpoint(configured: Place) -> None:
@@ -98,10 +98,10 @@ def test_a_name_that_is_not_there_changes_nothing(configured: Place) -> None:
     assert (code, "There is no job nobody" in complained) == (2, True)
     for arguments in ((), ("named", "--query", "x")):
         code, _, complained = call("restart", *arguments)
-        assert (code, "give its ID, or --query for many" in complained) == (2, True)
+        assert (code, "Give its ID, or --query for several" in complained) == (2, True)
     assert call("cancel", "named")[0] == 0
     code, said, _ = call("restart", "named", "--from", "planned")
-    assert (code, "taken up from planned" in said) == (0, True)
+    assert (code, "restarts from planned" in said) == (0, True)
     assert call("finish", "named")[0] == 0
     assert call("watch", "named")[0] == 0
 
@@ -117,7 +117,7 @@ def test_a_job_that_waits_is_closed_with_its_pass_and_restarted(
     assert call("start", "block in a pass", *GOOD, "--id", "parked2")[0] == 0
     assert eventually(lambda: "parked2 " in call("list", "--status", "blocked")[1])
     code, said, _ = call("restart", "parked2", "--wait")
-    assert (code, "taken up from planned" in said) == (0, True)
+    assert (code, "restarts from planned" in said) == (0, True)
 
     async def ended(client: Client) -> Any:
         runs_of = [run async for run in client.list_workflows('WorkflowId="parked2"')]
@@ -212,7 +212,7 @@ def test_a_fork_is_another_job_from_there_with_other_settings(
         "--set", "effort=deep", "--set", "effort.writer=max", "--out", "forked",
     )  # fmt: skip
     assert code == 0
-    assert "Job branch continues from origin at planned; what lies before it is not paid" in said
+    assert "Job branch continues from origin at planned; earlier work is not paid" in said
     told = json.loads((configured.folder / "forked" / "report.json").read_text())
     assert (told["id"], told["parent"]["how"]) == ("branch", "fork")
 
@@ -224,7 +224,7 @@ def test_a_fork_is_another_job_from_there_with_other_settings(
     assert (state.id, state.journal, state.plan.kind) == ("branch", "origin", "fact")
 
     code, _, complained = call("fork", "origin", "--id", "branch")
-    assert (code, "There is already a job branch already: choose another --id" in complained) == (
+    assert (code, "There is already a job branch: choose another --id" in complained) == (
         2,
         True,
     )

@@ -152,4 +152,4 @@ def test_a_server_that_cannot_start_shows_the_end_of_its_log(place: Path) -> Non
     with refused as raised, server.run_dev_server(place):
         pass
     assert "temporal.log" in str(raised.value)
-    assert "to begin anew" in str(raised.value)
+    assert "to start without data" in str(raised.value)

@@ -218,7 +218,7 @@ def test_who_has_only_the_page_can_answer() -> None:
                   "ferry insurance", "closed in pass 1"):  # fmt: skip
         assert piece in missing, piece
     made = section(text, "made")
-    for piece in ("1 turn was bought again", "researcher", "$0.61", "$0.31", "120,000"):
+    for piece in ("1 turn was repeated", "researcher", "$0.61", "$0.31", "120,000"):
         assert piece in made, piece
 
 
