@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
@@ -163,20 +163,10 @@ def cancel(job_id: JobId, as_json: Json = False) -> ExitCode:
 
 def parse_facet(text: str) -> Facet:
     """A facet from `Title: question`."""
-    from workflows.plan import Facet
+    from console.client.facets import build_facet
 
     title, question = _split_pair(text, "--add-facet", "Title: question")
-    slug = re.sub(r"[\W_]+", "-", title.lower()).strip("-")[:64]
-    return _build(
-        Facet,
-        "--add-facet",
-        id=slug or "facet",
-        title=title,
-        question=question,
-        boundary="what the other facets cover",
-        prefer="authoritative sources",
-        reason="added by an operator",
-    )
+    return _build(build_facet, "--add-facet", title=title, question=question)
 
 
 def _split_pair(text: str, option: str, form: str) -> tuple[str, str]:
@@ -186,11 +176,11 @@ def _split_pair(text: str, option: str, form: str) -> tuple[str, str]:
     return first, second
 
 
-def _build(model: type[Model], option: str, **fields: str) -> Model:
+def _build(build: Callable[..., Model], option: str, **fields: str) -> Model:
     from pydantic import ValidationError
 
     try:
-        return model(**fields)
+        return build(**fields)
     except ValidationError as error:
         first = error.errors()[0]
         raise BadInputError(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from console.client import validation
 from console.client.job_options import JobOptions
@@ -29,70 +29,78 @@ _DURATION = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
 
 
 def build_request(options: JobOptions, settings: Settings) -> ResearchRequest:
-    """The request for the coordinator. Raises `BadInputError`."""
-    model = validation.check_model(options.model, settings)
-    effort = validation.check_effort(options.effort)
-    corpus = _check_corpus(options, settings)
-    web = _build_web(options, model, settings)
+    """The request for the coordinator. Raises `BadInputError` with the first error."""
+    values, errors = _run_checks(options, settings)
+    if errors:
+        raise BadInputError(next(iter(errors.values())))
+    model, effort = values["model"], values["effort"]
+    usd = values["budget_usd"]
     offline = model == OFFLINE
-    if corpus is None and web is None:
+    return ResearchRequest(
+        question=values["question"],
+        corpus=str(values["corpus"]) if values["corpus"] else None,
+        model=model,
+        models={} if offline else validation.check_role_models(settings),
+        efforts={} if offline else settings.efforts,
+        web=values["web"],
+        code=options.code,
+        economy=options.economy,
+        effort=effort,
+        max_passes=values["max_passes"],
+        max_facets=values["max_facets"],
+        budget=Budget(
+            usd=usd if usd is not None else default_budget_usd(model, effort),
+            tokens=values["budget_tokens"],
+        ),
+        approval=values["approve_within"],
+    )
+
+
+def find_errors(options: JobOptions, settings: Settings) -> dict[str, str]:
+    """All error messages, by the name of the option."""
+    return _run_checks(options, settings)[1]
+
+
+def _run_checks(options: JobOptions, settings: Settings) -> tuple[dict[str, Any], dict[str, str]]:
+    """The checked values and the error messages, both by the name of the option."""
+    values: dict[str, Any] = {}
+    errors: dict[str, str] = {}
+
+    def check(name: str, function: Callable[..., object], *arguments: object) -> None:
+        try:
+            values[name] = function(*arguments)
+        except BadInputError as error:
+            errors[name] = str(error)
+
+    check("question", validation.check_question, options.question)
+    check("model", validation.check_model, options.model, settings)
+    check("corpus", _check_corpus, options, settings)
+    check("effort", validation.check_effort, options.effort)
+    check("budget_usd", validation.check_budget_usd, options.budget_usd)
+    check("budget_tokens", validation.check_tokens, options.budget_tokens)
+    passes, facets = options.max_passes, options.max_facets
+    check("max_passes", validation.check_range, "--max-passes", passes, 0, MAX_PASSES)
+    check("max_facets", validation.check_range, "--max-facets", facets, 1, MAX_FACETS)
+    check("approve_within", _build_approval, options)
+    if not errors:
+        # These options can be valid one by one and invalid together.
+        check("web", _build_web, options, values["model"], settings)
+    if not errors:
+        check("corpus", _check_sources, options, values)
+    return values, errors
+
+
+def _check_sources(options: JobOptions, values: dict[str, Any]) -> Path | None:
+    """The corpus, if there is anything to read with the model."""
+    offline = values["model"] == OFFLINE
+    if values["corpus"] is None and values["web"] is None:
         also = "" if offline else ", or search the web with --web"
         raise BadInputError(f"There is nothing to read: name a folder with --corpus DIR{also}.")
     if offline and (options.code or options.economy):
         option = "--code" if options.code else "--economy"
         raise BadInputError(f"{option} needs a Claude model: choose one with --model, or omit it.")
-    usd = validation.check_budget_usd(options.budget_usd)
-    return ResearchRequest(
-        question=validation.check_question(options.question),
-        corpus=str(corpus) if corpus else None,
-        model=model,
-        models={} if offline else validation.check_role_models(settings),
-        efforts={} if offline else settings.efforts,
-        web=web,
-        code=options.code,
-        economy=options.economy,
-        effort=effort,
-        max_passes=validation.check_range("--max-passes", options.max_passes, 0, MAX_PASSES),
-        max_facets=validation.check_range("--max-facets", options.max_facets, 1, MAX_FACETS),
-        budget=Budget(
-            usd=usd if usd is not None else default_budget_usd(model, effort),
-            tokens=validation.check_tokens(options.budget_tokens),
-        ),
-        approval=_build_approval(options),
-    )
-
-
-def find_errors(options: JobOptions, settings: Settings) -> dict[str, str]:
-    """Every error message, by the name of the option; `build_request` raises the first only."""
-    checks: dict[str, Callable[[], object]] = {
-        "question": lambda: validation.check_question(options.question),
-        "model": lambda: validation.check_model(options.model, settings),
-        "corpus": lambda: _check_corpus(options, settings),
-        "effort": lambda: validation.check_effort(options.effort),
-        "budget_usd": lambda: validation.check_budget_usd(options.budget_usd),
-        "budget_tokens": lambda: validation.check_tokens(options.budget_tokens),
-        "max_passes": lambda: validation.check_range(
-            "--max-passes", options.max_passes, 0, MAX_PASSES
-        ),
-        "max_facets": lambda: validation.check_range(
-            "--max-facets", options.max_facets, 1, MAX_FACETS
-        ),
-        "approve_within": lambda: _build_approval(options),
-    }
-    errors: dict[str, str] = {}
-    for name, check in checks.items():
-        try:
-            check()
-        except BadInputError as error:
-            errors[name] = str(error)
-    if not errors:
-        # Options can be valid one by one and invalid together.
-        try:
-            build_request(options, settings)
-        except BadInputError as error:
-            no_source = options.corpus is None and options.web is not True
-            errors["corpus" if no_source else "web"] = str(error)
-    return errors
+    folder: Path | None = values["corpus"]
+    return folder
 
 
 def default_budget_usd(model: str, effort: Effort) -> float | None:

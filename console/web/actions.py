@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from console.client import jobs, runs, validation
+from console.client.facets import build_facet
 from console.client.job_options import new_job_id
 from console.client.jobs import Job, UpdateRejectedError
 from console.errors import BadInputError, ConsoleError
@@ -119,8 +120,8 @@ class Actions:
                 case "add":
                     state = await jobs.query_state(job)
                     known = {f.id for f in state.plan.facets} if state and state.plan else set()
-                    texts = {name: form[name].strip() for name in ("title", "question")}
-                    return [AddFacet(facet=forms.build_facet(texts, known))]
+                    title, question = form["title"].strip(), form["question"].strip()
+                    return [AddFacet(facet=build_facet(title, question, taken=known))]
                 case "drop":
                     return [DropFacet(facet_id=form["facet"])]
                 case "refine":

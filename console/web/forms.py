@@ -7,7 +7,6 @@ the names of the fields.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from console.client import validation
+from console.client.facets import build_facet
 from console.client.job_options import JobOptions
 from console.client.research_request import find_errors
 from console.errors import BadInputError
@@ -157,7 +157,9 @@ def parse_plan(form: FormValues, plan: Plan) -> Plan | None:
         if form[f"drop-{n}"] or (old is None and not any(texts.values())):
             continue
         try:
-            facets.append(build_facet(texts, {f.id for f in facets} | set(known), old))
+            taken = {f.id for f in facets} | set(known)
+            new = Facet.model_validate(old.model_dump() | texts) if old else None
+            facets.append(new or build_facet(**texts, taken=taken))
         except ValidationError as error:
             first = error.errors()[0]
             form.errors[f"{first['loc'][-1]}-{n}"] = f"{first['msg']}."
@@ -177,19 +179,3 @@ def parse_plan(form: FormValues, plan: Plan) -> Plan | None:
         form.errors["plan"] = f"The plan breaks the rules: {'; '.join(errors)}."
         return None
     return changed
-
-
-def build_facet(texts: Mapping[str, str], taken: set[str], old: Facet | None = None) -> Facet:
-    """A new facet with a free id, or the old one with new texts."""
-    if old is not None:
-        return Facet.model_validate(old.model_dump() | dict(texts))
-    slug = re.sub(r"[\W_]+", "-", texts["title"].lower()).strip("-")[:58] or "facet"
-    candidates = [slug, *(f"{slug}-{n}" for n in range(2, 99))]
-    return Facet(
-        id=next(name for name in candidates if name not in taken),
-        title=texts["title"],
-        question=texts["question"],
-        boundary=texts.get("boundary") or "what the other facets cover",
-        prefer="authoritative sources",
-        reason="added by an operator",
-    )

@@ -182,7 +182,7 @@ def test_what_is_being_typed_is_not_taken_from_under_the_hand(
     word = page.get_by_role("region", name="Approve the plan")
     expect(word).to_be_visible(timeout=SLOWLY)
     page.locator("summary", has_text="Reject it").click()
-    note = page.get_by_label("What should be otherwise")
+    note = page.get_by_label("What to change")
     note.fill("Half a thou")
     # The same job is paused by somebody else, so what can be done changes.
     page.evaluate(
