@@ -2,6 +2,25 @@
 
 from __future__ import annotations
 
+_TONES = {
+    "good": ("answered", "closed", "complete", "completed", "found", "supported"),
+    "busy": ("running",),
+    "warn": (
+        *("absent", "awaiting_approval", "cancelled", "complete_with_gaps", "contested"),
+        *("contradicted", "left_out", "no_results", "open", "partial", "paused", "qualified"),
+    ),
+    "bad": (
+        *("blocked", "failed", "nothing_found", "rate_limited", "refused", "terminated"),
+        *("timed_out",),
+    ),
+}
+_TONE = {status: tone for tone, statuses in _TONES.items() for status in statuses}
+
+
+def tone(status: str) -> str:
+    """The CSS class of a status: good, busy, warn, bad or none."""
+    return _TONE.get(status, "")
+
 
 def plain(text: str) -> str:
     """One line without control characters: titles and failures quote untrusted sources."""

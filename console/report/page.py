@@ -30,7 +30,7 @@ from console.report.markdown import MarkdownRenderer, citation, is_web_url
 from console.report.quote_links import QuoteLinks, collapse_spaces
 from console.report.sections import SplitReport, split_report
 from console.report.timeline import Axis, group_rows, list_legend
-from console.text import capitalize, count, duration, usd
+from console.text import capitalize, count, duration, tone, usd
 from workflows.models import PRICES_AS_OF, card
 from workflows.results import DISAGREE, MISSING, SUMMARY, ResearchResult
 
@@ -44,11 +44,6 @@ _STATUS = {
     "complete": "complete",
     "complete_with_gaps": "complete, with gaps",
     "nothing_found": "nothing found",
-}
-_TONES = {
-    "good": ("answered", "closed", "supported", "complete"),
-    "warn": ("contested", "contradicted", "qualified", "absent", "open", "complete_with_gaps"),
-    "bad": ("failed", "nothing_found"),
 }
 
 
@@ -80,7 +75,7 @@ _TEMPLATES.globals |= {
     "citation": lambda n, quotes: Markup(citation(n, quotes)),  # noqa: S704
     "group_by_chapter": group_by_chapter,
     "is_web_url": is_web_url,
-    "tones": {word: tone for tone, words in _TONES.items() for word in words},
+    "tone": tone,
 }
 
 

@@ -10,22 +10,12 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
-from console.text import capitalize, count, cut, duration, sentence, usd
+from console.text import age, capitalize, clock, count, cut, duration, sentence, tone, usd
 from console.web.auth import Credentials
 from console.web.state import AppState, Notice
 
 HERE = Path(__file__).parent
 
-TONES = {
-    "good": ("completed", "found", "answered", "closed"),
-    "busy": ("running",),
-    "warn": (
-        *("paused", "awaiting_approval", "cancelled", "partial", "contested", "open", "absent"),
-        *("no_results", "left_out"),
-    ),
-    "bad": ("blocked", "failed", "terminated", "timed_out", "refused", "rate_limited"),
-}
-_TONE = {status: tone for tone, statuses in TONES.items() for status in statuses}
 _LABELS = {"awaiting_approval": "waits for approval", "completed": "finished"}
 
 
@@ -42,10 +32,10 @@ class Templates:
         self._jinja.filters |= {
             "usd": usd,
             "ago": format_age,
-            "running_time": format_running_time,
+            "clock": clock,
             "time": format_time,
             "label": format_label,
-            "tone": lambda status: _TONE.get(status, ""),
+            "tone": tone,
             "count": count,
             "cut": cut,
             "sentence": sentence,
@@ -87,22 +77,7 @@ def parse_time(stamp: str | datetime | None) -> datetime | None:
 
 def format_age(stamp: str | datetime | None) -> str:
     at = parse_time(stamp)
-    if at is None:
-        return ""
-    seconds = (datetime.now(UTC) - at).total_seconds()
-    for size, name in ((86400, "day"), (3600, "hour"), (60, "minute")):
-        if seconds >= size:
-            return f"{count(int(seconds // size), name)} ago"
-    return "just now"
-
-
-def format_running_time(seconds: float) -> str:
-    """As `clock` in console.js writes it."""
-    whole = max(0, int(seconds))
-    hours, minutes = whole // 3600, whole % 3600 // 60
-    if hours:
-        return f"{hours} h {minutes:02} min"
-    return f"{minutes}:{whole % 60:02}" if minutes else f"{whole} s"
+    return f"{age((datetime.now(UTC) - at).total_seconds())} ago" if at else ""
 
 
 def format_time(stamp: str | datetime | None) -> str:

@@ -70,8 +70,8 @@
     const two = (n) => String(n).padStart(2, "0");
     const whole = Math.max(0, Math.floor(seconds));
     const hours = Math.floor(whole / 3600), minutes = Math.floor((whole % 3600) / 60);
-    if (hours) return `${hours} h ${two(minutes)} min`;
-    return minutes ? `${minutes}:${two(whole % 60)}` : `${whole} s`;
+    const start = hours ? `${hours}:${two(minutes)}` : minutes;
+    return `${start}:${two(whole % 60)}`;
   }
   setInterval(() => {
     if (document.hidden) return;
