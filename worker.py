@@ -48,13 +48,13 @@ from activities.telemetry import Counting, jobs_counted
 from activities.verifying import Verifying
 from activities.workshop import Workshop
 from activities.writing import Writing
-from console.attributes import FRESH_SECONDS, register
-from console.census import census
-from console.confidential import keyring
-from console.connection import connect
-from console.faults import leave
-from console.health import answering
-from console.logs import keep_log
+from console.errors import exit_process
+from console.runtime.codec import load_keyring
+from console.runtime.connection import connect
+from console.runtime.health import serve_health
+from console.runtime.job_counts import count_jobs
+from console.runtime.logs import set_up_logging
+from console.runtime.search_attributes import FRESH_SERVER_SECONDS, register
 from workflows.contracts import TASK_QUEUE
 from workflows.coordinator import ResearchWorkflow
 from workflows.policies import STICKY, SUBAGENT_QUEUE
@@ -73,7 +73,7 @@ def build_workshop(
     settings: Settings, transport: httpx2.AsyncBaseTransport | None = None
 ) -> Workshop:
     """What the activities stand on. `transport` stands in for the models' network."""
-    store = Store.open(settings.store, keyring(settings))
+    store = Store.open(settings.store, load_keyring(settings))
     limits = Limits(settings.fleet_subagents, settings.fleet_turns_per_minute)
     name = f"{socket.gethostname()}-{os.getpid()}"
     fleet = Fleet(store, name, limits, settings.parallel_subagents) if limits.set else None
@@ -105,7 +105,7 @@ async def build_worker(
         if settings.worker_role != "subagents":
             await stack.enter_async_context(_for_jobs(client, settings, workshop))
             if settings.health or settings.telemetry:
-                await stack.enter_async_context(census(client, jobs_counted))
+                await stack.enter_async_context(count_jobs(client, jobs_counted))
         if subagents:
             # Last, for it takes the longest; work is asked for already.
             await workshop.models.loaded()
@@ -196,15 +196,15 @@ def _deployment(settings: Settings) -> WorkerDeploymentConfig | None:
 
 
 async def main() -> None:
-    keep_log(redacted)
+    set_up_logging(redacted)
     settings = Settings.read(os.environ)
     # Thousands of modules are loaded now and stay: to look through them for garbage, while they
     # come and ever after, takes time and finds nothing.
     gc.disable()
-    async with answering(settings.health) as health:
+    async with serve_health(settings.health) as health:
         client = await connect(settings, patience=60)
         # One that is alone on an embedded server may be as fresh as that.
-        await register(client, FRESH_SECONDS if settings.worker_role == "alone" else 0.0)
+        await register(client, FRESH_SERVER_SECONDS if settings.worker_role == "alone" else 0.0)
         stop = asyncio.Event()
         for name in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(name, stop.set)
@@ -221,4 +221,4 @@ async def main() -> None:
 if __name__ == "__main__":
     asyncio.run(main())
     # Temporal's core may abort the interpreter at exit (temporalio/sdk-python#300).
-    leave(0)
+    exit_process(0)

@@ -19,8 +19,8 @@ from typing import Any
 
 from benchmarks.engines import stub, topology
 from benchmarks.engines.topology import TurnLog
-from console.connection import connect
-from console.embedded import server
+from console.devserver.server import run_dev_server
+from console.runtime.connection import connect
 from worker import build_worker, build_workshop
 from workflows.contracts import TASK_QUEUE, ResearchRequest
 from workflows.coordinator import ResearchWorkflow
@@ -58,7 +58,7 @@ async def timed(home: Path, facets: Mapping[str, float], jobs: int) -> list[floa
     settings = Settings.read({"RESEARCH_HOME": str(home)})
     workshop = build_workshop(settings, stub.Stub(TurnLog(home / "turns.log"), seconds))
     took = []
-    with server(home) as running:
+    with run_dev_server(home) as running:
         client = await connect(settings, running.address)
         async with build_worker(client, settings, workshop):
             for n in range(jobs):

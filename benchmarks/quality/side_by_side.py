@@ -26,7 +26,7 @@ from benchmarks.quality.jobs import Question, read_questions
 from benchmarks.quality.peers import Bm25
 from benchmarks.quality.report_text import CITATION, split_sections
 from benchmarks.quality.sets import Options
-from console.faults import leave
+from console.errors import exit_process
 from workflows.contracts import ResearchResult
 from workflows.results import METHOD, MISSING, SOURCES, SUMMARY
 
@@ -125,4 +125,4 @@ def main() -> int:
 
 if __name__ == "__main__":
     logging.disable(logging.WARNING)
-    leave(main())
+    exit_process(main())

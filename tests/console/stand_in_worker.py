@@ -22,8 +22,8 @@ from temporalio.exceptions import ApplicationError
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 from temporalio.workflow import ParentClosePolicy
 
-from console.connection import connect
-from console.store import open_store
+from console.runtime.connection import connect
+from console.runtime.external_storage import open_store
 from workflows.briefs import KeepCheckpoint
 from workflows.commands import Approve, Finish, Pause, Resume, Steer
 from workflows.contracts import (

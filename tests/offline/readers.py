@@ -7,11 +7,12 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-from activities.evidence.conflicts.finder import candidates
 from activities.offline.claims import choose, claimed
+from activities.offline.relevance import aim_at
+
+from activities.evidence.conflicts.finder import candidates
 from activities.offline.conversation import Hit, JsonObject, Sentence, read_request
 from activities.offline.passages import gather
-from activities.offline.relevance import aim_at
 from activities.offline.scoring import score
 from activities.offline.transport import Reply
 from activities.offline.verifier import verify

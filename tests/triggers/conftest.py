@@ -19,7 +19,7 @@ from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 from temporalio.worker import Worker
 
-from console.connection import connect, data_converter
+from console.runtime.connection import connect, data_converter
 from tests.job.conftest import Office, Rule, about, office, temporal
 from tests.wire.scripted import JsonObject
 from workflows.contracts import TASK_QUEUE

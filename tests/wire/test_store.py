@@ -15,7 +15,7 @@ from temporalio.exceptions import ApplicationError
 from activities.journal import Journal
 from activities.recent import Recent
 from activities.store import Missing, Store
-from console.store import open_store
+from console.runtime.external_storage import open_store
 from workflows import keys
 from workflows.cipher import Keyring, is_sealed
 from workflows.commands import Orders
