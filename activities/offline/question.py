@@ -187,9 +187,18 @@ class Question:
 
     def terms_of(self, text: str) -> frozenset[str]:
         """The terms of any text, read as the question is: `shut down` may be `shutdown`."""
-        found = words(text)
-        joined = (a + b for a, b in pairwise(found) if a + b in self._joined)
-        return frozenset(term(word, self._language) for word in (*found, *joined))
+        known = self._read.get(text)
+        if known is None:
+            found = words(text)
+            joined = (a + b for a, b in pairwise(found) if a + b in self._joined)
+            known = frozenset(term(word, self._language) for word in (*found, *joined))
+            self._read[text] = known
+        return known
+
+    @cached_property
+    def _read(self) -> dict[str, frozenset[str]]:
+        """Terms of texts read before: headings and surroundings come again with each passage."""
+        return {}
 
     @cached_property
     def _compounds(self) -> dict[str, tuple[str, str]]:
@@ -211,7 +220,7 @@ class Question:
     def is_broad(self) -> bool:
         return _BROAD.search(self.text) is not None
 
-    @property
+    @cached_property
     def is_open(self) -> bool:
         """Whether many passages of many documents serve it together, as for a strategy."""
         asks_much = self.wants is Wants.ANYTHING and len(self._weighed(self.text)) >= _MANY_TERMS

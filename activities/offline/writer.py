@@ -29,6 +29,8 @@ _FEWEST = 5
 _CODE_LINES = 10
 _ANSWERED = frozenset({"answered", "contested", "found", "partial"})
 _ABSENT = frozenset({"absent", "no_results"})
+# A heading's number is no figure.
+_NUMBERING = re.compile(r"^\d+(?:\.\d+)*[.)]? +")
 _DIRECT = "a direct answer to"
 _FAULT = re.compile(r"in “(?P<start>[^”]+?)…?”\s*$", re.M)
 
@@ -132,7 +134,7 @@ class _Writer:
 
 def _place(title: str, section: str) -> str:
     """Document and headings; a first heading that repeats the title is told once."""
-    path = [part for part in section.split(" › ") if part]
+    path = [_NUMBERING.sub("", part) for part in section.split(" › ") if part]
     if path and path[0].casefold() == title.casefold():
         path = path[1:]
     return " › ".join([title, *path])
