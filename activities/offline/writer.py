@@ -17,11 +17,12 @@ from activities.evidence.text.terms import words
 from activities.offline.answer_types import holds_answer
 from activities.offline.conversation import Conversation, JsonObject
 from activities.offline.markdown import bare, cited, fenced, marks, passage, plain, remark
-from activities.offline.question import Question
+from activities.offline.question import Question, Wants
 from activities.offline.transport import Reply
 
 SUMMARY_WORDS = 120
 _SENTENCE_WORDS = 45
+_LEAD_WORDS = 70
 _WORTH = 0.6
 """The share of the best claim's relevance from which on a claim may stand in the summary."""
 _SHORT = 10
@@ -31,6 +32,7 @@ _ANSWERED = frozenset({"answered", "contested", "found", "partial"})
 _ABSENT = frozenset({"absent", "no_results"})
 # A heading's number is no figure.
 _NUMBERING = re.compile(r"^\d+(?:\.\d+)*[.)]? +")
+_FACTS = frozenset({Wants.DATE, Wants.NUMBER, Wants.PERSON, Wants.PLACE})
 _DIRECT = "a direct answer to"
 _FAULT = re.compile(r"in “(?P<start>[^”]+?)…?”\s*$", re.M)
 
@@ -94,7 +96,9 @@ class _Writer:
             key = _KeySentence(Question(str(facet["question"])), self._claims)
             several = len(self._facets) > 1
             worth = [claim for claim in own if claim.relevance >= _WORTH]
-            for claim in worth[: 1 if several else 8]:
+            if worth and not several:
+                leads.append(("", worth[0], key.lead(worth[0])))
+            for claim in worth[:1] if several else worth[1:8]:
                 leads.append((str(facet["title"]) if several else "", claim, key.of(claim)))
         lines: list[str] = []
         room = SUMMARY_WORDS
@@ -169,6 +173,14 @@ class _KeySentence:
         }
         self._answer = max(self._weights.values(), default=1.0)
 
+    def lead(self, claim: _Claim) -> str:
+        """What a summary opens with: the fact that is asked for, else a short passage whole."""
+        opening = claim.parts[0]
+        whole = "\n" not in opening and len(opening.split()) <= _LEAD_WORDS
+        if whole and self._question.wants not in _FACTS and not opening.endswith((":", "?")):
+            return opening
+        return self.of(claim)
+
     def of(self, claim: _Claim) -> str:
         """The sentence, with the next one where it is short."""
         prose = [part for part in claim.parts if "\n" not in part]
@@ -179,11 +191,14 @@ class _KeySentence:
             sentence = f"{sentence} {given[best + 1]}"
         return sentence
 
-    def _worth(self, sentence: str) -> tuple[bool, float]:
+    def _worth(self, sentence: str) -> tuple[bool, bool, float]:
+        """First that it reads well, then that it holds a fact that is asked for, then the terms."""
         held = self._question.terms_of(sentence)
         covered = sum(weight for own, weight in self._weights.items() if own in held)
         reads_well = len(sentence.split()) <= _SENTENCE_WORDS and not sentence.endswith((":", "?"))
-        return reads_well, covered + self._answer * holds_answer(sentence, self._question)
+        answers = holds_answer(sentence, self._question)
+        is_fact = self._question.wants in _FACTS
+        return reads_well, answers and is_fact, covered + self._answer * answers
 
 
 def _shortfall(facet: JsonObject) -> str:
