@@ -273,7 +273,7 @@ texts = st.builds(
 
 
 @given(st.lists(texts, max_size=8), st.randoms(use_true_random=False))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_order_of_claims_does_not_matter(found: list[str], random: object) -> None:
     original = claims(*found)
     shuffled = list(original)
@@ -285,14 +285,12 @@ def test_order_of_claims_does_not_matter(found: list[str], random: object) -> No
 
 
 @given(texts)
-@settings(deadline=None)
 def test_nothing_conflicts_with_itself(text: str) -> None:
     assert candidates(claims(text, text)) == ()
     assert agree(*claims(text, text))
 
 
 @given(texts, texts)
-@settings(deadline=None)
 def test_agreement_is_symmetric_and_never_a_conflict(a: str, b: str) -> None:
     one, two = claims(a, b)
     assert agree(one, two) == agree(two, one)
