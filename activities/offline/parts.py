@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from activities.evidence.text.sentences import sentences
-from activities.evidence.text.stopwords import STOP_WORDS
+from activities.evidence.text.stopwords import STOP_WORDS, detect_language
+from activities.evidence.text.terms import WORD
 from activities.offline.families import is_on
 from activities.offline.question import Question, content_words
 from workflows.plan import QuestionKind
@@ -41,15 +42,15 @@ _OPENING = re.compile(
     r"|must|may|has|have|had|to)\b\s*)?(?:(?:i|we|you|one|they)\b\s*)?",
     re.I,
 )
-_PRONOUN = re.compile(r"\b(?:it|they|them|this|these|those)\b", re.I)
-_POSSESSIVE = re.compile(r"\b(?:its|their)\b", re.I)
+_PRONOUN = re.compile(r"\b(?:it|they|them|this|these|those|its|their)\b", re.I)
 # "the costs, risks and benefits of X": three or more things asked of one subject.
 _NOUNS = re.compile(
     r"^(?P<head>(?:what|which) (?:is|are|were|was) the )"
-    r"(?P<list>[\w -]+(?:, [\w -]+)+,? and [\w -]+)"
+    r"(?P<list>[\w -]+(?:, [\w -]+)+,? and [\w -]+?)"
     r"(?P<tail> (?:of|for|in|to|at) .+)$",
     re.I,
 )
+_ARTICLE = re.compile(r"^(?:the|an?)\s+", re.I)
 _LONGEST_SUBJECT = 14
 
 
@@ -68,7 +69,7 @@ def split_question(text: str) -> list[Part]:
     found: list[Part] = []
     if is_on("parts"):
         for sentence in asked if len(asked) > 1 else [text]:
-            subject = " ".join(content_words(asked[0])) if found else ""
+            subject = _key_words(asked[0]) if found else ""
             found += _parts(sentence.rstrip("?. "), subject)
     return found if len(found) > 1 else [Part(_title(text), text)]
 
@@ -112,10 +113,11 @@ def _parts(sentence: str, subject: str = "") -> list[Part]:
             return [_part(item, _subject(head)) for item in items]
     if found := _NOUNS.match(sentence):
         things = [t for t in _LISTED.split(found["list"]) if content_words(t)]
-        return [_part(f"{found['head']}{thing}{found['tail']}", "") for thing in things]
+        named = [_ARTICLE.sub("", thing) for thing in things]
+        return [_part(f"{found['head']}{thing}{found['tail']}", "") for thing in named]
     clauses = [clause for clause in _clauses(sentence) if content_words(clause)]
     if len(clauses) > 1 and re.search(rf"\b{_WH}\b", clauses[0], re.I):
-        first = " ".join(content_words(clauses[0]))
+        first = _key_words(clauses[0])
         return [_part(clauses[0], subject), *(_part(clause, first) for clause in clauses[1:])]
     return [_part(sentence, subject)]
 
@@ -132,18 +134,22 @@ def _subject(text: str) -> str:
     return " ".join(rest.split()[:_LONGEST_SUBJECT]).strip(" ,")
 
 
+def _key_words(text: str) -> str:
+    """The words of a text as it writes them, without function words."""
+    stop = STOP_WORDS[detect_language(text)]
+    return " ".join(word for word in WORD.findall(text) if word.lower() not in stop)
+
+
 def _part(text: str, subject: str) -> Part:
     text = text.strip(" ,;.?")
     question = text
-    if subject and _PRONOUN.search(text):
-        question = _PRONOUN.sub(lambda _: subject, text, count=1)
-    elif subject and (
-        _POSSESSIVE.search(text) or not set(content_words(subject)) & set(content_words(text))
+    if subject and (
+        _PRONOUN.search(text) or not set(content_words(subject)) & set(content_words(text))
     ):
         question = f"{text} ({subject})"
     return Part(_title(text), f"{question[:1].upper()}{question[1:]}?")
 
 
 def _title(text: str) -> str:
-    text = text.strip(" ?.")
+    text = text.strip(" ?.") or text
     return f"{text[:1].upper()}{text[1:]}"[:160]

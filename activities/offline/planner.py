@@ -84,6 +84,8 @@ def _with_note(facets: list[Facet], note: str) -> list[Facet]:
         unwanted = set(Question(dropped["what"]).terms)
         kept = [f for f in facets if not unwanted <= set(Question(f"{f.title} {f.question}").terms)]
         return kept or facets
+    if not Question(note).terms:
+        return facets
     part = Part(note.strip(" .?")[:160], f"{note.strip(' .?')}?")
     return [*facets, _facet(part, len(facets) + 1, "Asked for in a note on the plan.")]
 

@@ -32,7 +32,8 @@ class Wants(StrEnum):
 _OPENERS = {
     Wants.DATE: "when|since when|wann|seit wann",
     Wants.NUMBER: "how (?:many|much|long|old|far|big|tall|high|large|often|fast|deep|wide|hot)"
-    "|wie ?viele?|wie (?:hoch|lange|alt|weit|groß|teuer|oft)|was kostet|what (?:it|they) costs?",
+    "|wie ?viele?|wie (?:hoch|lange|alt|weit|groß|teuer|oft)|was kostet|what (?:it|they) costs?"
+    r"|what (?:do|does|did|will|would) [^?.,]{1,60} cost",
     Wants.PERSON: "who|whom|whose|(?:by|with|to) whom|wer|wem|wen",
     Wants.PLACE: "where|wo|wohin|woher",
     Wants.REASON: "why|how come|what (?:caused|causes|led to|makes?)|warum|weshalb|wieso",
