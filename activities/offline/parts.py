@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from activities.evidence.text.sentences import sentences
@@ -24,11 +23,11 @@ _BETWEEN = re.compile(
     re.I,
 )
 _VERSUS = re.compile(
-    r"(?P<one>[\w'’+#. -]{2,40}?)\s+(?:versus|vs\.?)\s+(?P<other>[\w'’+#. -]{2,40})", re.I
+    r"(?P<one>[\w'’+#. -]{2,40}?)\s+(?:versus|vs\.?|compares? (?:to|with))\s+"
+    r"(?P<other>[\w'’+#. -]{2,40})",
+    re.I,
 )
-_COMPARING = re.compile(
-    r"\b(?:compar\w+|versus|vs|differen\w+|better|differs?|vergleich\w*|unterschied\w*)\b", re.I
-)
+_COMPARED = re.compile(r"\s*,\s*(?:and\s+)?|\s+(?:and|with|to|or|und|mit)\s+", re.I)
 _CRITERIA = re.compile(
     r"\s+(?:in terms of|with respect to|with regard to|regarding|for|on|by|when|as to)\s+", re.I
 )
@@ -74,23 +73,24 @@ def split_question(text: str) -> list[Part]:
     return found if len(found) > 1 else [Part(_title(text), text)]
 
 
-def compared_things(text: str) -> list[str]:
-    """The things a comparison sets side by side, in the question's own words."""
+def split_comparison(text: str) -> list[Part]:
+    """A part for each thing that is compared: the question with this thing in place of them all."""
+    text = " ".join(text.split())
     if Question(text).kind is not QuestionKind.COMPARISON:
         return []
-    if found := _BETWEEN.search(text):
-        things = _CRITERIA.split(found["things"])[0]
-        listed = re.split(r"\s*,\s*(?:and\s+)?|\s+(?:and|with|to|or|und|mit)\s+", things)
-        return [thing.strip(" .") for thing in listed if content_words(thing)]
-    found = _VERSUS.search(text)
-    return [_run(found["one"], -1), _run(found["other"], 0)] if found else []
-
-
-def criteria(text: str, things: Sequence[str]) -> str:
-    """What a comparison asks of each thing: its words without the things and the comparing."""
-    named = {word for thing in things for word in content_words(thing)}
-    kept = [w for w in content_words(_COMPARING.sub(" ", text)) if w not in named]
-    return " ".join(kept)
+    if found := _VERSUS.search(text):
+        things = [_run(found["one"], -1), _run(found["other"], 0)]
+        start = text.index(things[0], found.start("one"))
+        end = text.index(things[1], found.start("other")) + len(things[1])
+    elif found := _BETWEEN.search(text):
+        named = _CRITERIA.split(found["things"])[0]
+        things = [thing.strip(" .") for thing in _COMPARED.split(named) if content_words(thing)]
+        start, end = found.start("things"), found.start("things") + len(named)
+    else:
+        return []
+    if len(things) < 2 or not all(things):
+        return []
+    return [Part(_title(thing), f"{text[:start]}{thing}{text[end:]}") for thing in things]
 
 
 def _run(text: str, which: int) -> str:
@@ -101,7 +101,7 @@ def _run(text: str, which: int) -> str:
             runs.append([])
         else:
             runs[-1].append(word)
-    return " ".join([run for run in runs if run][which])
+    return " ".join(([run for run in runs if run] or [[]])[which])
 
 
 def _parts(sentence: str, subject: str = "") -> list[Part]:

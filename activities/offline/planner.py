@@ -11,7 +11,8 @@ import re
 from collections.abc import Iterable, Sequence
 
 from activities.offline.conversation import Conversation, Hit
-from activities.offline.parts import Part, compared_things, split_question
+from activities.offline.parts import Part, split_comparison, split_question
+from activities.offline.passages import HEADING
 from activities.offline.question import Question
 from activities.offline.transport import Reply, UseTools
 from workflows.plan import Facet, QuestionKind
@@ -43,12 +44,7 @@ def plan(conversation: Conversation) -> UseTools | Reply:
 
 def facets_of_question(question: str) -> list[Facet]:
     """The facets the question itself names: one for each part or thing compared."""
-    things = compared_things(question)
-    if len(things) > 1:
-        subject = question.rstrip("?. ")
-        parts = [
-            Part(f"{thing[:1].upper()}{thing[1:]}", f"{thing}: {subject}?") for thing in things
-        ]
+    if parts := split_comparison(question):
         reason = "One of the things the question compares."
     else:
         parts = split_question(question)
@@ -95,7 +91,8 @@ def _headings(question: Question, hits: Sequence[Hit]) -> list[tuple[str, str]]:
     asked = {own for own, weight in question.terms.items() if weight >= 1}
     found: dict[frozenset[str], tuple[str, str]] = {}
     for hit in hits:
-        for heading in (hit.section.rpartition(" › ")[2], hit.title):
+        within = [block[mark.end() :] for block in hit.blocks if (mark := HEADING.match(block))]
+        for heading in (hit.section.rpartition(" › ")[2], *within, hit.title):
             own = frozenset(Question(heading).terms)
             if len(heading) <= _LONGEST_HEADING and own & asked and own - asked:
                 found.setdefault(own, (heading, hit.title))

@@ -45,8 +45,11 @@ def lemma(word: str, language: str = "en") -> str:
     if not word.isalpha() or len(word) < 3:
         return word.lower()
     found = lemmatize(word, lang=language)
-    if found == word and language != "en" and word.islower():
-        found = lemmatize(word.capitalize(), lang=language)  # German nouns are listed with capitals
+    if language != "en" and word.islower():
+        # German nouns are listed with capitals: `haus` is the noun, not a form of `hausen`.
+        noun = lemmatize(word.capitalize(), lang=language)
+        if found == word or noun == word.capitalize():
+            found = noun
     return found.lower()
 
 
