@@ -17,7 +17,6 @@ from activities.offline.conversation import Hit
 HEADING = re.compile(r"#{1,6} +")
 ITEM = re.compile(r" *(?:[-*+•·▪◦‣●○■□➢✓]|\(?\d{1,2}[.)]|[a-z]\)|\([a-z]{1,3}\)) +")
 ROW = re.compile(r"[^:;|]{1,80}: .*?; [^:;]{1,80}: |.* \| ")
-# A sentence that cannot be understood without the one before it.
 _LEANS = re.compile(
     r"(?:this|that|these|those|it|its|they|their|them|he|she|his|her|such|here|there|both|either"
     r"|however|therefore|thus|hence|also|but|and|or|so|then|instead|otherwise|nevertheless|moreover"
@@ -116,7 +115,7 @@ class _Cutter:
             for window, core in _windows(given):
                 led = self._led(place) if window.endswith(":") else []
                 yield [window, *led], core
-                if window != core:
+                if window != core and not leans(core):
                     yield [core], core
         elif block.kind == "item":
             lead = self._lead(place)
@@ -146,17 +145,18 @@ class _Cutter:
         return []
 
 
+def leans(sentence: str) -> bool:
+    """Whether a sentence cannot be understood without the one before it."""
+    return _LEANS.match(sentence) is not None
+
+
 def _windows(given: Sequence[str]) -> Iterator[tuple[str, str]]:
     """For each sentence the stretch around it that can be read alone."""
     for at, core in enumerate(given):
         if len(core.split()) < _SHORT and len(given) > 1:
             continue
         first = last = at
-        while (
-            first > 0
-            and _LEANS.match(given[first])
-            and _length(given[first - 1 : last + 1]) <= _WORDS
-        ):
+        while first > 0 and leans(given[first]) and _length(given[first - 1 : last + 1]) <= _WORDS:
             first -= 1
         while last + 1 < len(given) and _length(given[first : last + 2]) <= _WORDS:
             last += 1

@@ -15,6 +15,7 @@ from activities.evidence.text.sentences import sentences
 from activities.offline.answer_types import holds_answer
 from activities.offline.conversation import Conversation, JsonObject
 from activities.offline.markdown import bare, cited, marks, passage, plain, remark
+from activities.offline.passages import leans
 from activities.offline.question import Question
 from activities.offline.transport import Reply
 
@@ -149,7 +150,7 @@ def _read_claim(claim: JsonObject, order: int) -> _Claim:
 
 
 def _key(claim: _Claim, question: Question) -> str:
-    """The sentence of a claim that says most on a question, with the next where it is short."""
+    """The sentence of a claim that says most on a question, with a neighbour that it needs."""
     given = [s for part in claim.parts if "\n" not in part for s in sentences(part)] or [claim.text]
 
     def worth(sentence: str) -> tuple[bool, float]:
@@ -162,6 +163,8 @@ def _key(claim: _Claim, question: Question) -> str:
     sentence = given[best]
     if (len(sentence.split()) < _SHORT or sentence.endswith(":")) and best + 1 < len(given):
         sentence = f"{sentence} {given[best + 1]}"
+    if best and leans(sentence):
+        sentence = f"{given[best - 1]} {sentence}"
     return sentence
 
 

@@ -41,7 +41,9 @@ def test_every_month_is_known_by_its_names_whole_and_short() -> None:
     assert MONTHS["dez"] == MONTHS["december"] == 12
 
 
-@pytest.mark.parametrize(("text", "month"), [("Sept 3", "Sept"), ("MÄRZ", "MÄRZ"), ("june", "june")])
+@pytest.mark.parametrize(
+    ("text", "month"), [("Sept 3", "Sept"), ("MÄRZ", "MÄRZ"), ("june", "june")]
+)
 def test_the_pattern_takes_the_longest_name(text: str, month: str) -> None:
     found = re.match(MONTH_PATTERN, text, re.IGNORECASE)
     assert found is not None

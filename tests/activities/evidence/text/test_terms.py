@@ -49,7 +49,9 @@ def test_forms_of_a_german_word_are_one_term(one: str, other: str) -> None:
     assert term(one, "de") == term(other, "de")
 
 
-@pytest.mark.parametrize(("one", "other"), [("build", "built-in"), ("tram", "train"), ("go", "got")])
+@pytest.mark.parametrize(
+    ("one", "other"), [("build", "built-in"), ("tram", "train"), ("go", "got")]
+)
 def test_different_words_are_different_terms(one: str, other: str) -> None:
     assert term(one) != term(other)
 
