@@ -21,7 +21,7 @@ _IMPERATIVE = re.compile(
     r"(?:first,? |then,? |next,? |please |to [^,.]{3,60}, )?"
     r"(?P<verb>[a-z]{2,12})(?<!s)(?<!ed)(?<!ing)(?<!ly)"
     r" (?:(?:the|a|an|your|it|this|that|each|all|any|to|on|in|with|at|for)\b|`|[\w.]+\(|--"
-    r"|(?-i:[A-Z_]{3,}))",
+    r"|(?-i:[A-Z_]{3,}|\w+[a-z][A-Z]|\w+_\w))",
     re.IGNORECASE,
 )
 _RULE = re.compile(

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from activities.evidence.text.names import names
 from activities.evidence.text.stopwords import STOP_WORDS, detect_language
-from activities.evidence.text.terms import term, words
+from activities.evidence.text.terms import WORD, term, word_terms, words
 from activities.offline.families import is_on
 from workflows.plan import QuestionKind
 
@@ -90,7 +90,7 @@ _STRATEGY = re.compile(
 _LIGHT = """use make get find work happen know tell need want way thing kind type name number year
     date time example different difference main major important good well possible explain describe
     people person place give take go come do have be say see show mean call include provide
-    recommend"""
+    recommend often long far old"""
 _LIGHT_WEIGHT = 0.35
 _CONTEXT, _MOST_CONTEXT = 0.25, 0.5
 """What a term around the question counts, and all of them together against its own."""
@@ -180,7 +180,8 @@ class Question:
 
     def terms_of(self, text: str) -> frozenset[str]:
         """The terms of any text, read in the language of the question."""
-        return frozenset(term(word, self._language) for word in words(text))
+        language = self._language
+        return frozenset().union(*(word_terms(word, language) for word in set(WORD.findall(text))))
 
     @property
     def is_broad(self) -> bool:

@@ -53,6 +53,12 @@ def lemma(word: str, language: str = "en") -> str:
     return found.lower()
 
 
+@lru_cache(maxsize=_REMEMBERED)
+def word_terms(word: str, language: str = "en") -> frozenset[str]:
+    """The term of a word as it is written, and those of the words inside it."""
+    return frozenset(term(part, language) for part in (word.lower(), *inner_words(word)))
+
+
 def inner_words(word: str) -> list[str]:
     """The words inside a name such as `maxRetries` or `HTTPServer`; empty for a plain word."""
     parts = _CAMEL.split(word)

@@ -40,6 +40,15 @@ def test_two_documents_that_say_the_same_are_shown_once() -> None:
     assert texts(select([scored(TOWN), scored(copy, 0.9, "d2")], 8, spread=False)) == [TOWN]
 
 
+def test_a_short_passage_that_shares_a_name_and_function_words_is_news() -> None:
+    keeper = "The last of the keepers in the tower was Ada Holt."
+    born = "Ada Holt was born in Orla."
+    assert texts(select([scored(keeper), scored(born, 0.9, "d2")], 8, spread=False)) == [
+        keeper,
+        born,
+    ]
+
+
 def test_what_is_worth_much_less_than_the_best_is_left_out() -> None:
     assert texts(select([scored(TOWN), scored(FEE, 0.3, "d2")], 8, spread=False)) == [TOWN]
 

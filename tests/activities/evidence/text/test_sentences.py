@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -44,7 +46,7 @@ def test_sentences_end_where_the_next_one_begins(text: str, parts: list[str]) ->
 def test_spans_are_in_order_trimmed_and_keep_every_letter(text: str) -> None:
     spans = split_sentences(text)
     assert all(a < b for a, b in spans)
-    assert all(one[1] <= other[0] for one, other in zip(spans, spans[1:], strict=False))
+    assert all(one[1] <= other[0] for one, other in pairwise(spans))
     assert all(text[a:b] == text[a:b].strip() for a, b in spans)
     kept = "".join(text[a:b] for a, b in spans)
     assert sum(map(str.isalnum, kept)) == sum(map(str.isalnum, text))
