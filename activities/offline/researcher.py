@@ -128,8 +128,8 @@ class _Search:
             return []
         most = int(self._brief.get("max_claims", 16))
         broad = self.question.is_open and is_on("spread")
-        known = frozenset(map(_folded, self._brief.get("known_claims", ())))
-        fresh = [own for own in self._ranked if _folded(own.passage.text) not in known]
+        known = "\n".join(map(_folded, self._brief.get("known_claims", ())))
+        fresh = [own for own in self._ranked if _folded(own.passage.core) not in known]
         if known:
             # Asked once more, only an answer is news: other related passages close no gap.
             fresh = [own for own in fresh if own.answers and own.coverage >= _ANSWERED]
@@ -197,10 +197,10 @@ def _folded(text: str) -> str:
 
 
 def _without_faults(answer: JsonObject, complaint: str) -> JsonObject:
-    """The answer without the quotes that were sent back, and without claims left bare."""
-    claims = []
-    for claim in answer.get("claims", ()):
-        quotes = [q for q in claim["quotes"] if q["text"][:200] not in complaint]
-        if quotes:
-            claims.append({**claim, "quotes": quotes})
+    """The answer without the claims that have a quote which was sent back."""
+    claims = [
+        claim
+        for claim in answer.get("claims", ())
+        if not any(quote["text"][:200] in complaint for quote in claim["quotes"])
+    ]
     return {**answer, "claims": claims, "exhausted": True}
