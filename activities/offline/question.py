@@ -90,7 +90,8 @@ _STRATEGY = re.compile(
 _LIGHT = """use make get find work happen know tell need want way thing kind type name number year
     date time example different difference main major important good well possible explain describe
     people person place give take go come do have be say see show mean call include provide
-    recommend often long far old"""
+    recommend often long far old overview summary summarize summarise everything compare comparison
+    versus"""
 _LIGHT_WEIGHT = 0.35
 _CONTEXT, _MOST_CONTEXT = 0.25, 0.5
 """What a term around the question counts, and all of them together against its own."""

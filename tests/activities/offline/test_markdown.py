@@ -50,7 +50,9 @@ def test_citations_stand_before_the_full_stop(text: str, shown: str) -> None:
 
 
 def test_a_remark_is_one_run_of_italics() -> None:
-    assert rendered(remark("No max_fee [1] is known.")) == "<p><em>No max fee (1) is known.</em></p>"
+    assert (
+        rendered(remark("No max_fee [1] is known.")) == "<p><em>No max fee (1) is known.</em></p>"
+    )
 
 
 def test_code_with_fences_of_its_own_is_one_block() -> None:

@@ -122,7 +122,7 @@ Run it like this:
 | timeout | 60 | seconds |
 """,
     "guide.txt": "The timeout is\n60 seconds. It can be\nchanged.\n\n * one way\n * other",
-    "guide.rst": "Limits\n======\n\nUse ``limit``. It holds::\n\n    client.go()\n    client.stop()\n",
+    "guide.rst": "Limits\n======\n\nIt holds::\n\n    client.go()\n    client.stop()\n",
     "sales.csv": "Region,Sales,Year\nNorth,1.25,2024\nSouth,3.5,2024\n",
 }
 

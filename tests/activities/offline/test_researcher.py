@@ -108,6 +108,16 @@ async def test_a_word_that_stands_anywhere_is_never_called_absent(tmp_path: Path
     assert "ticket" not in told.split("a direct answer")[0]
 
 
+@pytest.mark.parametrize(
+    "question",
+    ["Give an overview of trams", "Summarise everything on trams", "How often do trams run?"],
+)
+async def test_words_of_the_questions_form_are_never_called_absent(
+    tmp_path: Path, question: str
+) -> None:
+    assert (await researched(tmp_path, question)).answer["missing"] == []
+
+
 async def test_related_passages_without_an_answer_say_so(tmp_path: Path) -> None:
     dialogue = await researched(tmp_path, "Who drives the trams?")
     assert claims(dialogue) == ["Trams run every ten minutes from the harbour."]
