@@ -83,17 +83,21 @@ class _Writer:
 
     def summary(self) -> str:
         """The best sentences of the best passages, at most one for each of several facets."""
-        leads: list[tuple[str, _Claim, str]] = []
+        several = len(self._facets) > 1
+        leads: dict[str, tuple[str, _Claim]] = {}
         for facet in self._facets:
-            own = self._of(facet)
-            question = Question(str(facet["question"]))
-            several = len(self._facets) > 1
-            worth = [claim for claim in own if claim.relevance >= _WORTH]
-            for claim in worth[: 1 if several else 8]:
-                leads.append((str(facet["title"]) if several else "", claim, _key(claim, question)))
+            title = str(facet["title"])
+            question = Question(title, str(facet["question"]))
+            worth = [claim for claim in self._of(facet) if claim.relevance >= _WORTH]
+            keys: dict[str, _Claim] = {}
+            for claim in worth:
+                keys.setdefault(_key(claim, question), claim)
+            new = [key for key in keys if key not in leads]
+            for key in new[: 1 if several else 8]:
+                leads[key] = (title if several else "", keys[key])
         lines: list[str] = []
         room = SUMMARY_WORDS
-        for title, claim, sentence in leads:
+        for sentence, (title, claim) in leads.items():
             size = len(sentence.split())
             if size > room and lines:
                 continue

@@ -194,3 +194,29 @@ def test_only_the_facets_under_revision_are_written_again() -> None:
 def test_without_any_claim_the_summary_says_so() -> None:
     answer = written(brief(ledger([]), [BUILT]))
     assert answer.summary == "_No passage could be cited for this question._"
+
+
+def test_a_part_is_summed_up_by_its_own_words_before_those_of_its_subject() -> None:
+    subject = "converting the county ferries to battery operation"
+    part = facet("tower", f"What it costs ({subject})?", title="What it costs")
+    said = (
+        "By the latest plan the programme will cost EUR 214 million in all. It pays for seven vessels"
+        " when the county ferries are converted to battery operation."
+    )
+    other = facet("fees", "Who owns the ferries?")
+    summary = written(brief(ledger([claim(1, said)]), [part, other])).summary
+    assert summary.endswith("the programme will cost EUR 214 million in all [1].")
+
+
+def test_two_facets_are_not_summed_up_by_the_same_sentence() -> None:
+    shared = "The county pays 3 crowns for a visit to the tower."
+    held = ledger(
+        [
+            claim(1, shared, relevance=1.0),
+            claim(2, shared, facet="fees", relevance=1.0),
+            claim(3, "A visit costs 3 crowns.", facet="fees", relevance=0.9),
+        ]
+    )
+    summary = written(brief(held, [BUILT, FEES])).summary
+    assert summary.count("The county pays") == 1
+    assert "A visit costs 3 crowns" in summary
