@@ -92,7 +92,7 @@ class _Writer:
             keys: dict[str, _Claim] = {}
             for claim in worth:
                 keys.setdefault(_key(claim, question), claim)
-            new = [key for key in keys if key not in leads]
+            new = [key for key in keys if not any(key in told for told in leads)]
             for key in new[: 1 if several else 8]:
                 leads[key] = (title if several else "", keys[key])
         lines: list[str] = []

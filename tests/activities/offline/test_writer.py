@@ -200,8 +200,8 @@ def test_a_part_is_summed_up_by_its_own_words_before_those_of_its_subject() -> N
     subject = "converting the county ferries to battery operation"
     part = facet("tower", f"What it costs ({subject})?", title="What it costs")
     said = (
-        "By the latest plan the programme will cost EUR 214 million in all. It pays for seven vessels"
-        " when the county ferries are converted to battery operation."
+        "By the latest plan the programme will cost EUR 214 million in all. It pays for seven"
+        " vessels when the county ferries are converted to battery operation."
     )
     other = facet("fees", "Who owns the ferries?")
     summary = written(brief(ledger([claim(1, said)]), [part, other])).summary
