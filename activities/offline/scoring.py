@@ -29,6 +29,7 @@ _FIGURES = 0.2
 _TOGETHER = 0.15
 _NEAR = 4
 _FIRST_HIT = 0.12
+_SCRAP = 4
 _ASKS = 0.5
 _PER_WORD = 0.0005
 """What each word costs: of two passages that cover the same, the shorter is better."""
@@ -77,12 +78,22 @@ class Scorer:
 
     def rank(self, passages: Iterable[Passage]) -> list[Scored]:
         """The passages that cover anything of the question, best first."""
-        scored = [own for passage in passages if (own := self._score(passage)).coverage > 0]
+        scored = [
+            own
+            for passage in passages
+            if not self._is_scrap(passage) and (own := self._score(passage)).coverage > 0
+        ]
         scored.sort(key=_order)
         if is_on("links"):
             scored = self._link(scored)
             scored.sort(key=_order)
         return scored
+
+    def _is_scrap(self, passage: Passage) -> bool:
+        """A few words that hold none of the question's, such as a line with a date."""
+        return len(passage.text.split()) < _SCRAP and not (
+            self.question.terms_of(passage.text) & self.weights.keys()
+        )
 
     def _score(self, passage: Passage) -> Scored:
         shares = self._shares(passage)

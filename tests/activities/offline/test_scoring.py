@@ -64,6 +64,11 @@ def test_headings_and_titles_cover_what_the_passage_leaves_out() -> None:
     assert first.passage is under
 
 
+def test_a_line_of_a_few_other_words_is_not_ranked_for_its_title() -> None:
+    stamp = passage("Date: 2025-03-01", title="Tower of Orla")
+    assert rank("When was the tower of Orla built?", stamp) == []
+
+
 def test_the_shorter_of_two_equal_passages_is_better() -> None:
     short = "The tower opened in 1871."
     assert best("When did the tower open?", f"{short} Rain fell all day on it.", short) == short
