@@ -6,10 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from activities.evidence.quotes import StoredText
+from activities.evidence.quotes import StoredText, fold
 from activities.offline.conversation import Hit
 from activities.offline.passages import Passage, cut_passages
+from activities.offline.question import Question
+from activities.offline.scoring import Scorer
 from tests.activities.offline.library import Library, library
 from workflows.evidence import Quote
 
@@ -97,6 +101,25 @@ def test_headings_are_places_and_no_passages() -> None:
 
 def test_scraps_of_a_paragraph_are_no_passages() -> None:
     assert "Yes indeed." not in {p.core for p in cut("The tower stands in Orla. Yes indeed.")}
+
+
+_LINE = st.lists(
+    st.sampled_from(
+        ["Tower", "is", "it", "3.", "1871", "- ", "a:", "b;", "| ", "x.", "?", "é", "#"]
+    ),
+    min_size=1,
+    max_size=30,
+).map(" ".join)
+_BLOCK = _LINE | st.lists(_LINE, min_size=2, max_size=25).map("\n".join)
+
+
+@given(st.lists(_BLOCK, max_size=8))
+def test_whatever_is_cut_stands_in_the_hit_and_can_be_ranked(blocks: list[str]) -> None:
+    passages = cut(*blocks)
+    whole = fold("\n".join(blocks))
+    assert all(fold(part) in whole for passage in passages for part in passage.parts)
+    ranked = Scorer(Question("When was it built: tower 1871?"), {"tower": 1}, 1).rank(passages)
+    assert all(0 < own.coverage <= 1 + 1e-9 for own in ranked)
 
 
 FILES = {
