@@ -25,7 +25,7 @@ _LEANS = re.compile(
     r"|as a result|on the other hand|er|sie|es|dies\w*|daher|deshalb|jedoch|außerdem)\b",
     re.IGNORECASE,
 )
-WORDS, WORDS_OPEN = 110, 60
+WORDS, WORDS_OPEN = 110, 90
 """How long a stretch is: for a narrow question, and for an open one, which needs many."""
 _CODE_LINES = 20
 

@@ -95,6 +95,7 @@ _LIGHT = """use make get find work happen know tell need want way thing kind typ
     compare comparison versus"""
 _LIGHT_WEIGHT = 0.35
 _PARTICLES = frozenset(["back", "down", "in", "off", "on", "out", "over", "up"])
+_IDENTIFIER = re.compile(r"\b[^\W_]+(?:_[^\W_]+)+\b")
 _CONTEXT, _MOST_CONTEXT = 0.25, 0.5
 """What a term around the question counts, and all of them together against its own."""
 
@@ -169,7 +170,7 @@ class Question:
             own = term(word, self._language)
             light = is_on("light_words") and own in _LIGHT_TERMS
             found.setdefault(own, _LIGHT_WEIGHT if light else 1.0)
-        return found
+        return found | dict.fromkeys(_identifiers(text), 1.0)
 
     @cached_property
     def surface(self) -> dict[str, str]:
@@ -194,7 +195,7 @@ class Question:
             found = WORD.findall(text)
             joined = (a + b for a, b in pairwise(words(text)) if a + b in self._joined)
             read = (word_terms(word, self._language) for word in {*found, *joined})
-            known = frozenset().union(*read)
+            known = frozenset().union(*read, _identifiers(text) & self._identifiers)
             self._read[text] = known
         return known
 
@@ -202,6 +203,10 @@ class Question:
     def _read(self) -> dict[str, frozenset[str]]:
         """Terms of texts read before: headings and surroundings come again with each passage."""
         return {}
+
+    @cached_property
+    def _identifiers(self) -> frozenset[str]:
+        return _identifiers(f"{self.text} {self.context}")
 
     @cached_property
     def _compounds(self) -> dict[str, tuple[str, str]]:
@@ -238,6 +243,11 @@ class Question:
         if self.is_broad or self.wants not in _FACTUAL | {Wants.INSTRUCTION}:
             return QuestionKind.OVERVIEW
         return QuestionKind.FACT
+
+
+def _identifiers(text: str) -> frozenset[str]:
+    """Names from programs, such as `max_retries`: one thing, beside the words in them."""
+    return frozenset(found.lower() for found in _IDENTIFIER.findall(text))
 
 
 def content_words(text: str, language: str = "en") -> list[str]:

@@ -127,8 +127,8 @@ class Scorer:
         counts.update(self.question.terms_of(passage.heading) & self.weights.keys())
         shares = {own: n / (n + _SATURATION) * (1 + _SATURATION) for own, n in counts.items()}
         if is_on("sections"):
-            for text, share in ((passage.section, _IN_SECTION), (passage.title, _IN_TITLE)):
-                for own in self.question.terms_of(text) & self.weights.keys():
+            for text, share in _headings(passage):
+                for own in self._held(text):
                     shares.setdefault(own, share)
         return shares
 
@@ -141,11 +141,7 @@ class Scorer:
         """What one sentence covers, with the heading it stands under."""
         shares = dict.fromkeys(self._held(core), 1.0)
         if is_on("sections"):
-            for text, share in (
-                (passage.heading, _IN_HEADING),
-                (passage.section, _IN_SECTION),
-                (passage.title, _IN_TITLE),
-            ):
+            for text, share in ((passage.heading, _IN_HEADING), *_headings(passage)):
                 for own in self._held(text):
                     shares.setdefault(own, share)
         return self._covered(shares)
@@ -217,6 +213,11 @@ class _Origin:
         if len(title) > 1 and title <= self._words:
             return True
         return any(key == title or (len(key) > 1 and key <= title) for key in self._names)
+
+
+def _headings(passage: Passage) -> list[tuple[str, float]]:
+    """What stands above a passage, and how far it counts."""
+    return [(passage.section, _IN_SECTION), (passage.title, _IN_TITLE)]
 
 
 def _last(section: str) -> str:
