@@ -25,8 +25,8 @@ from activities.offline.passages import Passage
 from activities.offline.question import Question, content_words
 
 _IN_HEADING, _IN_SECTION, _IN_TITLE = 1.0, 0.6, 0.5
-_SATURATION = 0.25
-_CORE = 0.5
+_SATURATION = 1.0
+_CORE = 0.3
 _ANSWERS, _ANSWERS_NEARBY = 0.25, 0.1
 _TOPIC = 0.3
 _FIGURES = 0.2

@@ -143,7 +143,7 @@ class _Writer:
 def _place(title: str, section: str) -> str:
     """Document and headings; a first heading that repeats the title is told once."""
     path = [_NUMBERING.sub("", part) for part in section.split(" › ") if part]
-    if path and path[0].casefold() == title.casefold():
+    if path and path[0].casefold() == _NUMBERING.sub("", title).casefold():
         path = path[1:]
     return " › ".join([title, *path])
 
