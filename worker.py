@@ -28,26 +28,23 @@ from temporalio.worker import (
     WorkerTuner,
 )
 
-from activities.comparing import Comparing
-from activities.errors import redacted
-from activities.evaluating import Evaluating
-from activities.fleet import Fleet, Limits
-from activities.heartbeat import watching
-from activities.indexing import Indexing
-from activities.keeping import Keeping
-from activities.mcp.servers import McpServers
+from activities.context import Workshop
+from activities.fleet.heartbeat import watching
+from activities.fleet.limits import Fleet, Limits
+from activities.fleet.slot_supplier import FleetPlaces
+from activities.llm.client import Models
+from activities.llm.errors import redacted
+from activities.mcp.registry import McpServers
 from activities.mcp.settings import McpSettings
-from activities.model import Models
 from activities.nexus import ResearchHandler
-from activities.places import FleetPlaces
-from activities.planning import Planning
-from activities.publishing import Publishing
-from activities.researching import Researching
-from activities.store import Store
+from activities.records import Records
+from activities.storage.store import Store
+from activities.subagents.evaluating import Evaluating
+from activities.subagents.planning import Planning
+from activities.subagents.researching import Researching
+from activities.subagents.verifying import Verifying
+from activities.subagents.writing import Writing
 from activities.telemetry import Counting, jobs_counted
-from activities.verifying import Verifying
-from activities.workshop import Workshop
-from activities.writing import Writing
 from console.attributes import FRESH_SECONDS, register
 from console.census import census
 from console.confidential import keyring
@@ -55,11 +52,11 @@ from console.connection import connect
 from console.faults import leave
 from console.health import answering
 from console.logs import keep_log
-from workflows.contracts import TASK_QUEUE
+from workflows.config.policies import STICKY, SUBAGENT_QUEUE
+from workflows.config.settings import Settings
+from workflows.contracts.request import TASK_QUEUE
 from workflows.coordinator import ResearchWorkflow
-from workflows.policies import STICKY, SUBAGENT_QUEUE
 from workflows.refinement import RefinementWorkflow
-from workflows.settings import Settings
 
 BEAT = timedelta(seconds=1)
 """How often a heartbeat goes to the server at most."""
@@ -115,18 +112,18 @@ async def build_worker(
 def _for_jobs(client: Client, settings: Settings, workshop: Workshop) -> Worker:
     # A fleet's limit is for a queue of subagents alone.
     at_home = settings.worker_role == "alone" and workshop.fleet is None
-    keeping, comparing = Keeping(workshop, at_home), Comparing(workshop)
+    records = Records(workshop, at_home)
     return Worker(
         client,
         task_queue=TASK_QUEUE,
         workflows=[ResearchWorkflow, RefinementWorkflow],
         activities=[
             Verifying(workshop).reconcile,
-            Publishing(workshop).publish,
-            keeping.keep_checkpoint,
-            keeping.post_orders,
-            comparing.keep_previous,
-            comparing.compare,
+            records.publish,
+            records.keep_checkpoint,
+            records.post_orders,
+            records.keep_previous,
+            records.compare,
             *(_subagents(workshop) if settings.worker_role != "coordinator" else ()),
         ],
         max_concurrent_activities=max(settings.parallel_subagents, 1) if at_home else None,
@@ -162,7 +159,7 @@ def _for_subagents(client: Client, settings: Settings, workshop: Workshop) -> Wo
 def _subagents(workshop: Workshop) -> list[Callable[..., Any]]:
     planning = Planning(workshop)
     return [
-        Indexing(workshop).open_corpus,
+        Records(workshop).open_corpus,
         planning.plan,
         planning.review_plan,
         Researching(workshop).research,

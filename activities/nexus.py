@@ -16,16 +16,17 @@ from temporalio.client import WorkflowHandle, WorkflowQueryFailedError
 from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.service import RPCError, RPCStatusCode
 
-from workflows.contracts import TASK_QUEUE, ResearchResult, Status
-from workflows.coordinator import ResearchWorkflow
-from workflows.policies import WORKFLOW_TASK
-from workflows.service import (
+from workflows.config.policies import WORKFLOW_TASK
+from workflows.contracts.nexus import (
     PREFIX,
     CancelRequested,
     ResearchId,
     ResearchService,
     StartResearch,
 )
+from workflows.contracts.request import TASK_QUEUE
+from workflows.contracts.result import ResearchResult, Status
+from workflows.coordinator import ResearchWorkflow
 
 # The server gives a synchronous operation ten seconds.
 _SOON = timedelta(seconds=8)

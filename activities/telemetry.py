@@ -22,12 +22,12 @@ from temporalio import activity
 from temporalio.exceptions import ApplicationError
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput, Interceptor
 
-from activities.errors import RATE_LIMITED
-from activities.journal import Turn
-from workflows.briefs import PublishBrief, ResearchBrief, Researched
-from workflows.budget import Spend
-from workflows.models import OFFLINE
-from workflows.roles import EVALUATOR, PLANNER, RESEARCHER, REVIEWER, VERIFIER, WRITER
+from activities.llm.errors import RATE_LIMITED
+from activities.storage.journal import Turn
+from workflows.config.roles import EVALUATOR, PLANNER, RESEARCHER, REVIEWER, VERIFIER, WRITER
+from workflows.contracts.activity_io import PublishBrief, ResearchBrief, Researched
+from workflows.contracts.request import OFFLINE
+from workflows.contracts.spend import Spend
 
 JsonObject = dict[str, Any]
 Bought = Callable[[Turn, Spend], None]

@@ -19,9 +19,9 @@ from temporalio.client import WorkflowHandle
 from console.connection import connect
 from console.embedded import server
 from worker import build_worker, build_workshop
-from workflows.contracts import TASK_QUEUE, ResearchRequest
+from workflows.config.settings import Settings
+from workflows.contracts.request import TASK_QUEUE, ResearchRequest
 from workflows.coordinator import ResearchWorkflow
-from workflows.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[1]
 Span = tuple[datetime, datetime]

@@ -31,7 +31,7 @@ from temporalio.converter import StorageDriverRetrieveContext
 from console.confidential import Codec, keyring
 from console.faults import BadInputError, ConsoleError, leave
 from console.payloads import StoreDriver, claim_of
-from workflows.settings import Settings
+from workflows.config.settings import Settings
 
 TOKEN_VARIABLE = "RESEARCH_CODEC_TOKEN"  # noqa: S105
 PORT = 8081

@@ -27,9 +27,9 @@ from google.protobuf.message import DecodeError
 from temporalio.api.common.v1 import Payload
 from temporalio.converter import PayloadCodec
 
+from activities.storage.encryption import KEY_BYTES, MAKE, NONCE_BYTES, CipherError, Keyring, opened
 from console.faults import BadInputError, ConsoleError
-from workflows.cipher import KEY_BYTES, MAKE, NONCE_BYTES, CipherError, Keyring, opened
-from workflows.settings import Settings
+from workflows.config.settings import Settings
 
 ENCODING = b"binary/encrypted"
 KEY_ID = "encryption-key-id"

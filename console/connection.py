@@ -24,7 +24,7 @@ from temporalio.service import GrpcCompression
 from console.confidential import Codec, keyring
 from console.faults import ConsoleError
 from console.payloads import external_storage
-from workflows.settings import Settings
+from workflows.config.settings import Settings
 
 
 class SharedConverter(PydanticPayloadConverter):

@@ -20,10 +20,11 @@ from console import checks, wishes
 from console.faults import COMMAND, BadInputError, ConsoleError, ExitCode
 from console.session import Session, current_settings, visit
 from console.wishes import Wish
-from workflows.commands import Resume
-from workflows.contracts import TASK_QUEUE, ResearchRequest, ResearchResult
-from workflows.models import MIXED, OFFLINE
-from workflows.settings import Settings
+from workflows.config.model_catalog import MIXED
+from workflows.config.settings import Settings
+from workflows.contracts.messages import Resume
+from workflows.contracts.request import OFFLINE, TASK_QUEUE, ResearchRequest
+from workflows.contracts.result import ResearchResult
 
 # `jobs` brings in Temporal's client, which takes a third of a second: the server and the worker are
 # started first, and start while it loads.

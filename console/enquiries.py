@@ -19,8 +19,9 @@ from console.listing import blocked_of, row_of
 from console.live import summary
 from console.live_words import NO_BREAK, gap_line, plain, say
 from console.session import Session, visit
-from workflows.contracts import Phase, ResearchState, Status
-from workflows.plan import Plan
+from workflows.contracts.facets import Plan
+from workflows.contracts.result import Status
+from workflows.contracts.state import Phase, ResearchState
 
 if TYPE_CHECKING:
     from temporalio.client import Client, WorkflowExecutionDescription
@@ -140,7 +141,7 @@ async def _standing(
     """How the job is, and the checkpoint this is known from where nobody was there to say."""
     from console import jobs
     from console.progress import Progress, needs, progress
-    from workflows.views import status as standing
+    from workflows.rules.status import status as standing
 
     # A fresh embedded server has no worker that could answer a query.
     asleep = desk.server is not None and desk.server.fresh

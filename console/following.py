@@ -11,8 +11,8 @@ from console.jobs import Job
 from console.live import View
 from console.progress import Look, Progress
 from console.workers import Worker
-from workflows.commands import Resume
-from workflows.contracts import ResearchResult, Status
+from workflows.contracts.messages import Resume
+from workflows.contracts.result import ResearchResult, Status
 
 _TICK_SECONDS = 0.4
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from console.faults import COMMAND, BadInputError, ExitCode
 from console.live_words import age, cut, plain
 from console.session import Session, visit
-from workflows.contracts import Blocked
+from workflows.contracts.state import Blocked
 
 if TYPE_CHECKING:
     from temporalio.client import Client, WorkflowExecution

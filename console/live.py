@@ -19,7 +19,7 @@ from console.live_words import count
 
 if TYPE_CHECKING:
     from console.progress import Progress
-    from workflows.contracts import ResearchResult
+    from workflows.contracts.result import ResearchResult
 
 
 class View(Protocol):

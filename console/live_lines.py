@@ -14,8 +14,8 @@ from console import live_words as words
 
 if TYPE_CHECKING:
     from console.progress import Progress
-    from workflows.contracts import Status
-    from workflows.gaps import Gap
+    from workflows.contracts.result import Status
+    from workflows.contracts.state import Gap
 
 QUIET_SECONDS = 60.0
 

@@ -31,8 +31,8 @@ from console.waiting import by_facet
 if TYPE_CHECKING:
     from console.progress import Progress
     from console.waiting import Waiting
-    from workflows.contracts import FacetStatus
-    from workflows.gaps import Gap
+    from workflows.contracts.result import FacetStatus
+    from workflows.contracts.state import Gap
 
 _STYLES = {
     "waiting": "dim",

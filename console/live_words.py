@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from console.waiting import listed
-from workflows.contracts import FacetStatus, Phase, Status
-from workflows.gaps import Gap
+from workflows.contracts.result import FacetStatus, Status
+from workflows.contracts.state import Gap, Phase
 
 if TYPE_CHECKING:
     from console.progress import Progress

@@ -17,7 +17,9 @@ from pydantic import ValidationError
 from console import checks
 from console.faults import COMMAND, BadInputError, ConsoleError, ExitCode
 from console.session import Session, visit
-from workflows.commands import (
+from workflows.contracts.evidence import Record
+from workflows.contracts.facets import Facet, Plan
+from workflows.contracts.messages import (
     AddFacet,
     AddNote,
     Approve,
@@ -27,8 +29,7 @@ from workflows.commands import (
     Pause,
     RefineFacet,
 )
-from workflows.evidence import Record
-from workflows.plan import Facet, Plan, faults
+from workflows.rules.plan import faults
 
 if TYPE_CHECKING:
     from temporalio.client import Client

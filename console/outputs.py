@@ -13,7 +13,7 @@ from pathlib import Path
 
 from console.faults import ConsoleError
 from console.report import page
-from workflows.results import ResearchResult
+from workflows.contracts.result import ResearchResult
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from console.faults import COMMAND, BadInputError, ExitCode
 from console.live_words import say
 from console.session import current_settings
 from console.store import Checkpoints, Kept
-from workflows.contracts import ResearchState
-from workflows.gaps import open_gaps
+from workflows.contracts.state import ResearchState
+from workflows.rules.gaps import open_gaps
 
 _ONE = {"facets": "facet", "outcomes": "outcome", "claims": "claim", "passes": "pass"}
 

@@ -21,8 +21,8 @@ from temporalio.service import RPCError
 from console import jobs
 from console.faults import COMMAND, ConsoleError
 from console.waiting import IN_A_PASS, OF_A_FACET, STEPS, Waiting, about, named
-from workflows.contracts import Phase, Status
-from workflows.gaps import Gap
+from workflows.contracts.result import Status
+from workflows.contracts.state import Gap, Phase
 
 if TYPE_CHECKING:
     from google.protobuf.timestamp_pb2 import Timestamp

@@ -16,7 +16,7 @@ from console import checks
 from console.desk import at_temporal, finished, followed, left, new_id, say, warn_without_worker
 from console.faults import COMMAND, BadInputError, ConsoleError, ExitCode
 from console.session import Session, current_settings, visit
-from workflows.lineage import SETTABLE
+from workflows.rules.restart import SETTABLE
 
 if TYPE_CHECKING:
     from temporalio.client import Client

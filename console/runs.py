@@ -20,11 +20,12 @@ from console import checks, jobs, wishes
 from console.faults import BadInputError, ConsoleError
 from console.jobs import CLOSED_TO_RESTART, GOING, WORKFLOW, Found, Job
 from console.store import Checkpoints, Kept
-from workflows.contracts import TASK_QUEUE, ResearchRequest, ResearchState
-from workflows.lineage import changed, forked, restarted
-from workflows.policies import WORKFLOW_TASK
-from workflows.settings import Settings
-from workflows.views import introduction
+from workflows.config.policies import WORKFLOW_TASK
+from workflows.config.settings import Settings
+from workflows.contracts.request import TASK_QUEUE, ResearchRequest
+from workflows.contracts.state import ResearchState
+from workflows.rules.restart import changed, forked, restarted
+from workflows.rules.status import introduction
 
 BEGINNING = "the beginning"
 

@@ -18,10 +18,10 @@ from console import checks, wishes
 from console.faults import COMMAND, BadInputError, ConsoleError, ExitCode
 from console.session import Session, current_settings, visit
 from console.wishes import Wish
-from workflows.contracts import TASK_QUEUE, ResearchRequest
-from workflows.policies import WORKFLOW_TASK
-from workflows.settings import Settings
-from workflows.views import introduction
+from workflows.config.policies import WORKFLOW_TASK
+from workflows.config.settings import Settings
+from workflows.contracts.request import TASK_QUEUE, ResearchRequest
+from workflows.rules.status import introduction
 
 if TYPE_CHECKING:
     from temporalio.client import (

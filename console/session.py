@@ -21,7 +21,7 @@ from pydantic import ValidationError
 from console import checks, embedded
 from console.faults import BadInputError, ConsoleError, ExitCode
 from console.workers import Worker
-from workflows.settings import Settings
+from workflows.config.settings import Settings
 
 if TYPE_CHECKING:
     from temporalio.client import Client

@@ -14,9 +14,10 @@ from rich.table import Table
 from rich.text import Text
 
 from console.faults import BadInputError, ExitCode
-from workflows.models import MIXED, OFFLINE, PRICES_AS_OF, ModelCard, card
-from workflows.roles import EFFORTS, ROLES, Role, effort_for, model_for
-from workflows.settings import Settings
+from workflows.config.model_catalog import MIXED, PRICES_AS_OF, ModelCard, card
+from workflows.config.roles import EFFORTS, ROLES, Role, effort_for, model_for
+from workflows.config.settings import Settings
+from workflows.contracts.request import OFFLINE
 
 
 def roles(settings: Settings, console: Console | None = None, *, as_json: bool = False) -> ExitCode:

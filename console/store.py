@@ -18,12 +18,12 @@ from obstore.exceptions import BaseError
 from obstore.store import LocalStore, ObjectStore, from_url
 from pydantic import ValidationError
 
+from activities.storage.encryption import CipherError, Keyring, opened
 from console.confidential import keyring
 from console.faults import ConsoleError
-from workflows.cipher import CipherError, Keyring, opened
-from workflows.contracts import ResearchState
-from workflows.keys import checkpoints_folder
-from workflows.settings import Settings
+from workflows.config.settings import Settings
+from workflows.config.store_keys import checkpoints_folder
+from workflows.contracts.state import ResearchState
 
 _KEY = re.compile(r"(?P<run>[^/]+)/(?P<n>\d+)-(?P<name>[^/]+)\.json$")
 

@@ -17,7 +17,7 @@ from types import TracebackType
 
 from console import keeper
 from console.faults import ConsoleError, last_lines
-from workflows.settings import Settings
+from workflows.config.settings import Settings
 
 SCRIPT = Path(__file__).resolve().parent.parent / "worker.py"
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from activities.roles import ROLES
 from activities.sources.formats.parsing import SUFFIXES
 from console.checks import READABLE
+from workflows.config.roles import ROLES
 
 ROOT = Path(__file__).parent.parent
 SUBAGENTS = {"planning", "researching", "verifying", "writing", "evaluating"}
@@ -64,15 +64,17 @@ def test_activities_know_nothing_of_the_front_desk(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", modules("console"), ids=lambda p: p.name)
-def test_the_front_desk_knows_nothing_of_activities(path: Path) -> None:
-    assert roots(path) & {"activities", "worker", "starter", "anthropic"} == set()
+def test_the_console_imports_of_the_activities_only_their_storage(path: Path) -> None:
+    assert roots(path) & {"worker", "starter", "anthropic"} == set()
+    used = {name for name in imports(path) if name.split(".")[0] == "activities"}
+    assert all(name.startswith("activities.storage") for name in used), used
 
 
 @pytest.mark.parametrize("name", sorted(SUBAGENTS))
 def test_no_subagent_calls_another_or_starts_one(name: str) -> None:
     """All talk goes through the coordinator: a subagent has no client and no neighbour."""
-    known = imports(ROOT / "activities" / f"{name}.py")
-    assert known & {f"activities.{other}" for other in SUBAGENTS - {name}} == set()
+    known = imports(ROOT / "activities" / "subagents" / f"{name}.py")
+    assert known & {f"activities.subagents.{other}" for other in SUBAGENTS - {name}} == set()
     assert not any(module.startswith("temporalio.client") for module in known)
 
 
@@ -96,12 +98,12 @@ def test_every_role_has_exactly_the_tools_it_was_given() -> None:
 
 
 def test_a_worker_asks_for_work_before_it_loads_the_model_client() -> None:
-    """The SDK takes longer than the rest of a worker together: see `activities.sdk`."""
+    """The SDK takes longer than the rest of a worker together: see `activities.llm.lazy_sdk`."""
     told = "import sys, worker; print(*sorted(sys.modules))"
     loaded = subprocess.run(
         [sys.executable, "-c", told], cwd=ROOT, check=True, capture_output=True, text=True
     ).stdout.split()
-    assert "activities.model" in loaded
+    assert "activities.llm.client" in loaded
     assert not {"anthropic", "activities.offline.skills"} & set(loaded)
 
 

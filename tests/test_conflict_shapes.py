@@ -15,7 +15,7 @@ import pytest
 
 from activities.evidence.conflicts import Candidate, candidates
 from tests.test_conflicts import claims
-from workflows.evidence import Claim, Quote
+from workflows.contracts.evidence import Claim, Quote
 
 HERE = Path(__file__).parent
 SHAPES: dict[str, list[list[str]]] = json.loads((HERE / "conflict_shapes.json").read_text("utf-8"))

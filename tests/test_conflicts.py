@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from activities.evidence.conflicts import Candidate, agree, candidates, groups_of_agreement
 from activities.evidence.conflicts.comparison import Comparison
 from activities.evidence.conflicts.values import Value
-from workflows.evidence import Claim, Quote
+from workflows.contracts.evidence import Claim, Quote
 
 
 def claim(n: int, text: str, quote: str = "", facet: str = "f") -> Claim:

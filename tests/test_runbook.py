@@ -29,11 +29,11 @@ from tests.job.conftest import (
     status_when,
     temporal,
 )
-from workflows.commands import Resume
-from workflows.contracts import ResearchRequest
+from workflows.config.model_catalog import MIXED, MODELS
+from workflows.contracts.messages import Resume
+from workflows.contracts.request import ResearchRequest
 from workflows.coordinator import ResearchWorkflow
-from workflows.lineage import changed
-from workflows.models import MIXED, MODELS
+from workflows.rules.restart import changed
 
 __all__ = ["office", "temporal"]  # fixtures
 

@@ -21,24 +21,28 @@ from temporalio.workflow import ChildWorkflowHandle, ParentClosePolicy
 with workflow.unsafe.imports_passed_through():
     from pydantic import ValidationError
 
-    from workflows.callers import MAX_LISTENERS, Join, Joined
-    from workflows.calls import group
-    from workflows.commands import Approve, Change, Finish, Pause, Resume, Steer
-    from workflows.contracts import (
-        Blocked,
-        Phase,
-        ResearchRequest,
-        ResearchResult,
-        ResearchState,
-        Status,
+    from workflows.config.policies import WORKFLOW_TASK
+    from workflows.contracts.facets import Plan
+    from workflows.contracts.messages import (
+        MAX_LISTENERS,
+        Approve,
+        Change,
+        Finish,
+        Join,
+        Joined,
+        Pause,
+        Resume,
+        Steer,
     )
-    from workflows.gaps import Gap, Pass, StopReason, commissionable
-    from workflows.plan import Plan
-    from workflows.policies import WORKFLOW_TASK
+    from workflows.contracts.request import ResearchRequest
+    from workflows.contracts.result import ResearchResult, Status
+    from workflows.contracts.state import Blocked, Gap, Pass, Phase, ResearchState, StopReason
     from workflows.refinement import PassRequest, RefinementWorkflow
-    from workflows.steering import apply, plan_refusal, refusal
-    from workflows.steps import Steps
-    from workflows.views import details, standing, status
+    from workflows.rules.gaps import commissionable
+    from workflows.rules.status import details, standing, status
+    from workflows.rules.steering import apply, plan_refusal, refusal
+    from workflows.stages.execution import group
+    from workflows.stages.steps import Steps
 
 PHASE = SearchAttributeKey.for_keyword("ResearchPhase")
 STATUS = SearchAttributeKey.for_keyword("ResearchStatus")

@@ -9,12 +9,12 @@ from __future__ import annotations
 from temporalio import workflow
 
 with workflow.unsafe.imports_passed_through():
-    from workflows.calls import group
-    from workflows.commands import Finish, Pause, Resume, Steer
-    from workflows.contracts import Blocked, ResearchState
-    from workflows.evidence import Record
-    from workflows.gaps import LATE, Pass, commissionable
-    from workflows.steps import Steps
+    from workflows.contracts.evidence import Record
+    from workflows.contracts.messages import Finish, Pause, Resume, Steer
+    from workflows.contracts.state import LATE, Blocked, Pass, ResearchState
+    from workflows.rules.gaps import commissionable
+    from workflows.stages.execution import group
+    from workflows.stages.steps import Steps
 
 
 class PassRequest(Record):

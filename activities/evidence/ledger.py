@@ -14,7 +14,7 @@ from pydantic import Field
 from activities.evidence.conflicts import Candidate, candidates, groups_of_agreement
 from activities.evidence.quantities import numbers_missing
 from activities.evidence.quotes import StoredText, fold, likeness
-from workflows.evidence import (
+from workflows.contracts.evidence import (
     Claim,
     Contradiction,
     Findings,

@@ -9,11 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from activities.evidence.ledger import Ledger, origin_count, origins
 from activities.evidence.report_gate import CITATION, Draft, sections_by_facet
-from workflows.contracts import ResearchState
-from workflows.evidence import Cycle, Quote
-from workflows.models import card
-from workflows.plan import Facet
-from workflows.results import (
+from workflows.config.model_catalog import card
+from workflows.contracts.evidence import Cycle, Quote
+from workflows.contracts.facets import Facet
+from workflows.contracts.result import (
     DISAGREE,
     METHOD,
     MISSING,
@@ -31,6 +30,7 @@ from workflows.results import (
     SourceOut,
     Telemetry,
 )
+from workflows.contracts.state import ResearchState
 
 _STATUS_WORDS: dict[CoverageStatus, str] = {
     "answered": "answered",

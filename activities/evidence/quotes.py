@@ -10,7 +10,7 @@ import re
 from bisect import bisect_right
 from hashlib import blake2b
 
-from workflows.evidence import Quote
+from workflows.contracts.evidence import Quote
 
 _SPACE = re.compile(r"\s+")
 _WORD = re.compile(r"\w+")

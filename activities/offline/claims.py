@@ -16,7 +16,7 @@ from activities.offline.language import capitalised, content_terms, similarity, 
 from activities.offline.passages import Window, substance, usable
 from activities.offline.relevance import Aim
 from activities.offline.scoring import Scored
-from workflows.evidence import AUTHORITY
+from workflows.contracts.evidence import AUTHORITY
 
 _FLOOR = 0.6
 """Of a good window's worth: fewer claims are better than claims beside the point."""

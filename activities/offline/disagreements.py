@@ -16,7 +16,7 @@ from activities.offline.leaning import leans
 from activities.offline.passages import Window, is_row, usable
 from activities.offline.relevance import Aim
 from activities.offline.scoring import Scored
-from workflows.evidence import Claim, Quote
+from workflows.contracts.evidence import Claim, Quote
 
 _NEAR, _NARROWLY, _FAR = 0.3, 0.5, 0.1
 _TIED = 0.3

@@ -15,7 +15,8 @@ from dataclasses import dataclass, replace
 from activities.offline.headings import asked
 from activities.offline.language import content_terms
 from activities.offline.questions import Question, listing
-from workflows.plan import Facet, QuestionKind, twins
+from workflows.contracts.facets import Facet, QuestionKind
+from workflows.rules.plan import twins
 
 _FORMS = (
     "What is known about {a} with regard to {s}{p}?",

@@ -21,7 +21,7 @@ from activities.offline.lexicon import STOP
 from activities.offline.questions import GENERIC_STEMS, Aspect, Question
 from activities.offline.themes import Landscape, Theme
 from activities.offline.topicality import Passage
-from workflows.plan import QuestionKind
+from workflows.contracts.facets import QuestionKind
 
 
 def named_parts(

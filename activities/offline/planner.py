@@ -43,7 +43,7 @@ from activities.offline.topicality import (
     with_namesakes,
 )
 from activities.offline.transport import Reply, UseTools
-from workflows.plan import QuestionKind
+from workflows.contracts.facets import QuestionKind
 
 _MOST_QUERIES = 14
 _TARGET = {"quick": 4, "standard": 8, "deep": 12}

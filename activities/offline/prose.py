@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from activities.offline.passages import figures, is_row
 from activities.offline.residue import plain
-from workflows.evidence import AUTHORITY
+from workflows.contracts.evidence import AUTHORITY
 
 _REFERENCE = re.compile(r"\s?\[ ?(?:\d{1,5}(?:[,;–-]\s?\d{1,5})*|citation needed|note \d+) ?\]")
 _FIRST_PERSON = re.compile(r"\b(?:we|our|ours|us|I|my|we've|we're|I'm|I've|we'll)\b", re.I)

@@ -26,7 +26,7 @@ from activities.offline.subjects import (
     spans_of,
 )
 from activities.offline.subjects import GENERIC_STEMS as GENERIC_STEMS
-from workflows.plan import QuestionKind
+from workflows.contracts.facets import QuestionKind
 
 _COMPARES = re.compile(
     r"\b(?:compar(?:e|es|ed|ing|ison|isons)|contrast(?:s|ed|ing)?|versus|vs|differ(?:s|ed|ences?)?"

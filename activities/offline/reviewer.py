@@ -20,7 +20,8 @@ from activities.offline.parts import named_draft
 from activities.offline.questions import GENERIC_STEMS, Question, read_question
 from activities.offline.themes import Landscape
 from activities.offline.transport import Reply
-from workflows.plan import Facet, QuestionKind, twins
+from workflows.contracts.facets import Facet, QuestionKind
+from workflows.rules.plan import twins
 
 _FOUND = re.compile(
     r"\b[1-9]\d* of the \d+ passages|\bpassages? found\b|\bnamed in the question\b", re.I

@@ -18,7 +18,7 @@ from activities.offline.cues import addresses_machine, denies_relation, periods
 from activities.offline.language import capitalised, content_terms
 from activities.offline.passages import Document, Window, figures, windows
 from activities.offline.relevance import Aim
-from workflows.evidence import AUTHORITY
+from workflows.contracts.evidence import AUTHORITY
 
 GOOD, USELESS = 0.7, 0.2
 _LENT = 0.7

@@ -20,7 +20,7 @@ from activities.offline.parts import inline, shared, theme_draft
 from activities.offline.questions import GENERIC_STEMS, Question
 from activities.offline.themes import Landscape
 from activities.offline.topicality import SMALL
-from workflows.plan import QuestionKind
+from workflows.contracts.facets import QuestionKind
 
 _FEW = 12
 _LARGE = 100

@@ -19,7 +19,7 @@ from activities.offline.conversation import Conversation, JsonObject
 from activities.offline.language import sentences
 from activities.offline.passages import is_row
 from activities.offline.transport import Reply
-from workflows.evidence import Claim, Quote
+from workflows.contracts.evidence import Claim, Quote
 
 _DEFINITION = re.compile(
     r"\b(?:(?:including|includes?|excluding|excludes?|not including|not counting|counting|net of|"

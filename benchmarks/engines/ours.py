@@ -15,10 +15,10 @@ from console import embedded
 from console.attributes import FRESH_SECONDS, register
 from console.connection import connect
 from console.workers import environment
-from workflows.contracts import TASK_QUEUE, ResearchRequest
+from workflows.config.policies import WORKFLOW_TASK
+from workflows.config.settings import Settings
+from workflows.contracts.request import TASK_QUEUE, ResearchRequest
 from workflows.coordinator import ResearchWorkflow
-from workflows.policies import WORKFLOW_TASK
-from workflows.settings import Settings
 
 
 class Ours(OnTemporal):

@@ -22,10 +22,10 @@ from benchmarks.engines.topology import TurnLog
 from console.connection import connect
 from console.embedded import server
 from worker import build_worker, build_workshop
-from workflows.contracts import TASK_QUEUE, ResearchRequest
+from workflows.config.policies import WORKFLOW_TASK
+from workflows.config.settings import Settings
+from workflows.contracts.request import TASK_QUEUE, ResearchRequest
 from workflows.coordinator import ResearchWorkflow
-from workflows.policies import WORKFLOW_TASK
-from workflows.settings import Settings
 
 PLAN, RESEARCH, VERIFY, WRITE = 0.5, 5.0, 3.0, 3.0
 STAGED = PLAN + RESEARCH + VERIFY + WRITE

@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from activities.evidence.ledger import Ledger
-from activities.reconciling import reconciled
-from activities.store import Store
-from workflows.briefs import Reconciled
-from workflows.evidence import Claim, Findings, Quote, Ruling, Rulings, Source, Verdict
+from activities.evidence.reconcile import reconciled
+from activities.storage.store import Store
+from workflows.contracts.activity_io import Reconciled
+from workflows.contracts.evidence import Claim, Findings, Quote, Ruling, Rulings, Source, Verdict
 
 SIZES = (100, 300, 1000, 3000)
 PER_FACET = 20

@@ -13,9 +13,10 @@ from benchmarks.engines.ours import Ours
 from benchmarks.engines.processes import cpu_seconds
 from benchmarks.growth import library
 from benchmarks.growth.library import Shape
-from workflows.contracts import TASK_QUEUE, ResearchRequest, ResearchResult
+from workflows.config.policies import WORKFLOW_TASK
+from workflows.contracts.request import TASK_QUEUE, ResearchRequest
+from workflows.contracts.result import ResearchResult
 from workflows.coordinator import ResearchWorkflow
-from workflows.policies import WORKFLOW_TASK
 
 _LIMIT = 600.0
 _PARALLEL = 50

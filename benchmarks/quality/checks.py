@@ -19,9 +19,8 @@ from activities.evidence.quotes import StoredText
 from activities.evidence.report_gate import CITATION
 from benchmarks.quality.intervals import Pair
 from benchmarks.quality.sets import Measure
-from workflows.contracts import ResearchResult
-from workflows.evidence import Quote
-from workflows.results import DISAGREE, SOURCES
+from workflows.contracts.evidence import Quote
+from workflows.contracts.result import DISAGREE, SOURCES, ResearchResult
 
 MEASURES = (
     Measure("coverage"),

@@ -36,7 +36,7 @@ from activities.evidence.conflicts import Candidate, candidates, groups_of_agree
 from benchmarks.quality.extraction import claims_of
 from benchmarks.quality.intervals import Pair
 from benchmarks.quality.sets import Case, Measure, Options, Outcome, Run, absent, drawn
-from workflows.evidence import Claim
+from workflows.contracts.evidence import Claim
 
 KINDS = ("number", "date", "name", "polarity")
 _WANTED = {"number": 0.9, "date": 0.9, "name": 0.8}

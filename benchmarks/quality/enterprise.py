@@ -29,7 +29,7 @@ from benchmarks.quality.sets import (
     absent,
     drawn,
 )
-from workflows.contracts import ResearchResult
+from workflows.contracts.result import ResearchResult
 
 IN_TIME = 30.0
 

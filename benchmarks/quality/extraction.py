@@ -15,7 +15,7 @@ from math import log
 
 from activities.evidence.conflicts.questions import ask
 from activities.evidence.words import sentences, stems
-from workflows.evidence import Claim, Quote
+from workflows.contracts.evidence import Claim, Quote
 
 SENTENCES = 4
 LONGEST = 60  # words; a longer "sentence" is a table or a menu and is cut into windows

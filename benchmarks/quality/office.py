@@ -16,16 +16,17 @@ from uuid import uuid4
 import httpx2
 from temporalio.client import Client
 
-from activities.workshop import Workshop
+from activities.context import Workshop
 from benchmarks.quality.checks import checked
 from benchmarks.quality.rubric import Judge
 from benchmarks.quality.sets import JsonObject, Options, Outcome
 from console.connection import connect
 from console.embedded import server
 from worker import build_worker, build_workshop
-from workflows.contracts import TASK_QUEUE, ResearchRequest, ResearchResult
+from workflows.config.settings import Settings
+from workflows.contracts.request import TASK_QUEUE, ResearchRequest
+from workflows.contracts.result import ResearchResult
 from workflows.coordinator import ResearchWorkflow
-from workflows.settings import Settings
 
 
 @dataclass

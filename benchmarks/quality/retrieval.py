@@ -24,13 +24,12 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from activities.agent import Answered
-from activities.answers import ResearchAnswer
-from activities.model import Models
-from activities.roles import RESEARCHER
-from activities.store import Store
-from activities.toolbox import Toolbox
-from activities.workshop import Workshop
+from activities.agent.conversation import Answered
+from activities.agent.schemas import ResearchAnswer
+from activities.agent.toolbox import Toolbox
+from activities.context import Workshop
+from activities.llm.client import Models
+from activities.storage.store import Store
 from benchmarks.quality.intervals import Pair
 from benchmarks.quality.sets import (
     Case,
@@ -42,8 +41,9 @@ from benchmarks.quality.sets import (
     absent,
     drawn,
 )
-from workflows.briefs import Job
-from workflows.settings import Settings
+from workflows.config.roles import RESEARCHER
+from workflows.config.settings import Settings
+from workflows.contracts.activity_io import Job
 
 CYCLES = 3
 _TODAY = "2026-01-01"

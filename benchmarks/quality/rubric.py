@@ -14,15 +14,16 @@ from anthropic import transform_schema
 from pydantic import Field, ValidationError
 from temporalio.exceptions import ApplicationError
 
-from activities import messages as say
-from activities.answers import Answer
-from activities.model import Models
+from activities.agent import messages as say
+from activities.agent.schemas import Answer
+from activities.llm.client import Models
 from benchmarks.quality.checks import body
 from benchmarks.quality.intervals import Pair
 from benchmarks.quality.sets import JsonObject, Measure
-from workflows.contracts import ResearchResult
-from workflows.evidence import Share
-from workflows.models import LARGE, MIXED, OFFLINE, card
+from workflows.config.model_catalog import LARGE, MIXED, card
+from workflows.contracts.evidence import Share
+from workflows.contracts.request import OFFLINE
+from workflows.contracts.result import ResearchResult
 
 PROMPT = Path(__file__).with_name("rubric.md")
 CRITERIA = (

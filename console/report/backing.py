@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from console.report.markup import fold
-from workflows.evidence import Contradiction, Side, Verdict
-from workflows.results import ClaimOut, QuoteOut, ResearchResult
+from workflows.contracts.evidence import Contradiction, Side, Verdict
+from workflows.contracts.result import ClaimOut, QuoteOut, ResearchResult
 
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _FIGURE = re.compile(r"\d+(?:[.,]\d+)*")

@@ -10,7 +10,7 @@ from html import escape
 
 from console.report.backing import Backing, Entry
 from console.report.markup import details, fold, link, tag
-from workflows.results import ClaimOut, ResearchResult, SourceOut
+from workflows.contracts.result import ClaimOut, ResearchResult, SourceOut
 
 MOST_AROUND = 1_400_000
 """How many letters of text about quotes the whole page may hold."""

@@ -7,8 +7,8 @@ from html import escape
 from console.report.backing import Backing
 from console.report.markup import capital, tag
 from console.report.prose import citation
-from workflows.evidence import Contradiction, Side
-from workflows.results import ResearchResult, SourceOut
+from workflows.contracts.evidence import Contradiction, Side
+from workflows.contracts.result import ResearchResult, SourceOut
 
 _CONTEXT = {"definition": "As defined", "population": "Of whom or what"}
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from html import escape
 
 from console.report.markup import count, lasted, table, usd
-from workflows.gaps import StopReason
-from workflows.models import PRICES_AS_OF, card
-from workflows.results import ResearchResult
+from workflows.config.model_catalog import PRICES_AS_OF, card
+from workflows.contracts.result import ResearchResult
+from workflows.contracts.state import StopReason
 
 _STOPPED = {
     StopReason.SUFFICIENT: "nothing was left to ask",

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from html import escape
 
 from console.report.markup import capital, count, details, link, table, tag, usd
-from workflows.gaps import Gap
-from workflows.results import Coverage, ResearchResult
+from workflows.contracts.result import Coverage, ResearchResult
+from workflows.contracts.state import Gap
 
 _SHAPES = {"answered": "●", "contested": "◐", "absent": "○", "failed": "✕", "left_out": "–"}
 _WORDS = {

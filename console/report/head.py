@@ -6,8 +6,8 @@ from html import escape
 
 from console.report.coverage import answered
 from console.report.markup import count, details, lasted, tag, usd
-from workflows.models import card
-from workflows.results import ResearchResult
+from workflows.config.model_catalog import card
+from workflows.contracts.result import ResearchResult
 
 _STATUS = {
     "complete": "complete",

@@ -23,7 +23,7 @@ from console.report.manuscript import Chapter, Manuscript, manuscript
 from console.report.markup import details, fold, tag
 from console.report.prose import Prose
 from console.report.timeline import timeline
-from workflows.results import DISAGREE, MISSING, SUMMARY, Coverage, ResearchResult
+from workflows.contracts.result import DISAGREE, MISSING, SUMMARY, Coverage, ResearchResult
 
 _HERE = Path(__file__).parent
 _STYLE = "\n".join(

@@ -11,8 +11,8 @@ from html import escape
 from itertools import pairwise
 
 from console.report.markup import lasted
-from workflows.results import ResearchResult
-from workflows.timeline import Span
+from workflows.contracts.result import ResearchResult
+from workflows.contracts.state import Span
 
 _WIDTH = 1000
 _TICKS = 5

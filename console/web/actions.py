@@ -25,7 +25,10 @@ from console.web.job import JobPage
 from console.web.pages import Pages
 from console.web.rooms import Notice, Rooms
 from console.web.standing import standing
-from workflows.commands import (
+from workflows.config.model_catalog import MIXED, MODELS
+from workflows.contracts.evidence import Record
+from workflows.contracts.facets import Effort
+from workflows.contracts.messages import (
     AddFacet,
     AddNote,
     Approve,
@@ -36,9 +39,7 @@ from workflows.commands import (
     RefineFacet,
     Resume,
 )
-from workflows.evidence import Record
-from workflows.models import MIXED, MODELS, OFFLINE
-from workflows.plan import Effort
+from workflows.contracts.request import OFFLINE
 
 SETTINGS = ("model", "effort", "budget_usd", "budget_tokens", "max_passes", "max_facets",
             "max_claims", "parallel", "subagent_seconds")  # fmt: skip

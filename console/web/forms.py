@@ -19,8 +19,9 @@ from console import checks, wishes
 from console.faults import BadInputError
 from console.web.guard import Keys
 from console.wishes import Wish
-from workflows.plan import Facet, Plan, faults
-from workflows.settings import Settings
+from workflows.config.settings import Settings
+from workflows.contracts.facets import Facet, Plan
+from workflows.rules.plan import faults
 
 NEW_FACETS = 3
 """Empty places for more facets, below those of the plan."""

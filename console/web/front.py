@@ -22,9 +22,11 @@ from console.web.guard import Keys
 from console.web.pages import Pages
 from console.web.rooms import Notice, Rooms
 from console.web.standing import ending_of, question_of, state_of
-from workflows.contracts import Blocked, ResearchResult
-from workflows.models import MIXED, MODELS, OFFLINE
-from workflows.plan import Effort
+from workflows.config.model_catalog import MIXED, MODELS
+from workflows.contracts.facets import Effort
+from workflows.contracts.request import OFFLINE
+from workflows.contracts.result import ResearchResult
+from workflows.contracts.state import Blocked
 
 if TYPE_CHECKING:
     from temporalio.client import WorkflowExecution

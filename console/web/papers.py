@@ -15,7 +15,7 @@ from console.jobs import Found
 from console.report import page
 from console.web.rooms import Rooms
 from console.web.standing import ending_of
-from workflows.contracts import ResearchResult
+from workflows.contracts.result import ResearchResult
 
 _POLICY = re.compile(
     r"<meta\s+http-equiv=\"?Content-Security-Policy\"?\s+content=\"([^\"]*)\"", re.IGNORECASE

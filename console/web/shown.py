@@ -14,12 +14,10 @@ from console import live_words as words
 from console.waiting import STEPS, Waiting, by_facet
 from console.web.pages import moment, sentence, when
 from console.web.standing import Point, Standing
-from workflows.contracts import Parent, Phase
-from workflows.evidence import Contradiction
-from workflows.gaps import Gap
-from workflows.milestones import UnreadableFile
-from workflows.plan import Plan
-from workflows.views import status as status_of
+from workflows.contracts.evidence import Contradiction
+from workflows.contracts.facets import Plan
+from workflows.contracts.state import Gap, Parent, Phase, UnreadableFile
+from workflows.rules.status import status as status_of
 
 _RAIL = (
     ("Plan", (Phase.STARTING, Phase.PLANNING, Phase.REVIEWING)),

@@ -14,6 +14,7 @@ from obstore.exceptions import BaseError
 from pydantic import BaseModel, ValidationError
 from temporalio.service import RPCError
 
+from activities.storage.encryption import CipherError, opened
 from console import checks, jobs
 from console.confidential import keyring
 from console.faults import ConsoleError
@@ -22,10 +23,11 @@ from console.listing import blocked_of, row_of
 from console.progress import Progress, progress
 from console.store import Kept, open_store
 from console.web.rooms import Rooms
-from workflows.cipher import CipherError, opened
-from workflows.contracts import Blocked, ResearchRequest, ResearchResult, ResearchState
-from workflows.evidence import Contradiction
-from workflows.gaps import open_gaps
+from workflows.contracts.evidence import Contradiction
+from workflows.contracts.request import ResearchRequest
+from workflows.contracts.result import ResearchResult
+from workflows.contracts.state import Blocked, ResearchState
+from workflows.rules.gaps import open_gaps
 
 if TYPE_CHECKING:
     from temporalio.client import WorkflowExecutionDescription

@@ -17,7 +17,7 @@ from console import jobs
 from console.connection import connect
 from console.live_table import TableView
 from console.progress import Look, Progress
-from workflows.settings import Settings
+from workflows.config.settings import Settings
 
 from .serving import Console
 

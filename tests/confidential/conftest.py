@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from activities.storage.encryption import Keyring
 from console import confidential
 from console.confidential import keyring
-from workflows.cipher import Keyring
-from workflows.settings import Settings
+from workflows.config.settings import Settings
 
 
 @pytest.fixture

@@ -16,8 +16,8 @@ from obstore.exceptions import BaseError
 from obstore.store import AzureStore, GCSStore, S3Store, from_url
 
 import console.payloads
-from activities.objects import Bucket, open_objects
-from activities.store import Store
+from activities.storage.backends import Bucket, open_objects
+from activities.storage.store import Store
 from console import confidential, ports
 from console.connection import connect
 from console.embedded import server
@@ -25,7 +25,7 @@ from console.store import Checkpoints, open_store
 from tests.confidential.conftest import ring_of
 from tests.confidential.jobs import QUESTION, SECRETS, corpus, work
 from tests.job.conftest import Office
-from workflows.settings import Settings
+from workflows.config.settings import Settings
 
 PLACE = "s3://research/jobs"
 _PARTS = ("master", "volume", "filer", "s3")

@@ -11,7 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workflows.cipher import CipherError, KeyMissingError, Keyring, is_sealed, opened, sealed_with
+from activities.storage.encryption import (
+    CipherError,
+    KeyMissingError,
+    Keyring,
+    is_sealed,
+    opened,
+    sealed_with,
+)
 
 NONCE = bytes(range(12))
 

@@ -17,7 +17,7 @@ from console.connection import data_converter
 from console.faults import BadInputError, ConsoleError
 from console.payloads import THRESHOLD
 from tests.confidential.conftest import ring_of, without
-from workflows.settings import Settings
+from workflows.config.settings import Settings
 
 WORDS = "the harbour line carried passengers "
 

@@ -25,7 +25,7 @@ from console.embedded import binary, server
 from console.faults import BadInputError
 from console.payloads import THRESHOLD
 from tests.confidential.conftest import ring_of, without
-from workflows.settings import Settings
+from workflows.config.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
 UI = "http://127.0.0.1:8233"

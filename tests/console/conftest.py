@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from console import embedded
 from console.commands import app
 from console.workers import Worker
-from workflows.settings import Settings
+from workflows.config.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
 STAND_IN = ROOT / "tests" / "console" / "stand_in_worker.py"

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from workflows.budget import Spend
-from workflows.evidence import Contradiction, Cycle, Side, SideContext, Verdict
-from workflows.gaps import Gap, StopReason
-from workflows.milestones import UnreadableFile
-from workflows.results import (
+from workflows.contracts.evidence import Contradiction, Cycle, Side, SideContext, Verdict
+from workflows.contracts.result import (
     ClaimOut,
     Coverage,
     FacetOut,
@@ -17,7 +14,8 @@ from workflows.results import (
     SourceOut,
     Telemetry,
 )
-from workflows.timeline import Span
+from workflows.contracts.spend import Spend
+from workflows.contracts.state import Gap, Span, StopReason, UnreadableFile
 
 
 def finished(text: str, markdown: str | None = None) -> ResearchResult:

@@ -24,25 +24,17 @@ from temporalio.workflow import ParentClosePolicy
 
 from console.connection import connect
 from console.store import open_store
-from workflows.briefs import KeepCheckpoint
-from workflows.commands import Approve, Finish, Pause, Resume, Steer
-from workflows.contracts import (
-    TASK_QUEUE,
-    Blocked,
-    Checkpoint,
-    Phase,
-    PlanOut,
-    ResearchRequest,
-    ResearchResult,
-    ResearchState,
-    Status,
-)
-from workflows.keys import checkpoint_key
-from workflows.outcomes import FindingsRef, Found
-from workflows.plan import Facet, Plan, QuestionKind
-from workflows.settings import Settings
-from workflows.steering import apply, plan_refusal, refusal
-from workflows.views import standing, status
+from workflows.config.settings import Settings
+from workflows.config.store_keys import checkpoint_key
+from workflows.contracts.activity_io import KeepCheckpoint
+from workflows.contracts.facets import Facet, Plan, QuestionKind
+from workflows.contracts.messages import Approve, Finish, Pause, Resume, Steer
+from workflows.contracts.outcomes import FindingsRef, Found
+from workflows.contracts.request import TASK_QUEUE, ResearchRequest
+from workflows.contracts.result import PlanOut, ResearchResult, Status
+from workflows.contracts.state import Blocked, Checkpoint, Phase, ResearchState
+from workflows.rules.status import standing, status
+from workflows.rules.steering import apply, plan_refusal, refusal
 
 BLOCK = Blocked(step="planning", reason="no key", remedy="Set a key.", since="now")
 SOON = timedelta(seconds=20)

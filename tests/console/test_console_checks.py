@@ -13,11 +13,11 @@ from typer.testing import CliRunner
 from console import checks, wishes
 from console.commands import app
 from console.faults import BadInputError, ExitCode
-from workflows.budget import Budget
-from workflows.contracts import MAX_QUESTION_WORDS, Approval, Web
-from workflows.models import DEFAULT_CLAUDE, MEDIUM, MIXED, OFFLINE
-from workflows.plan import Effort
-from workflows.settings import Settings
+from workflows.config.model_catalog import DEFAULT_CLAUDE, MEDIUM, MIXED
+from workflows.config.settings import Settings
+from workflows.contracts.facets import Effort
+from workflows.contracts.request import MAX_QUESTION_WORDS, OFFLINE, Approval, Web
+from workflows.contracts.spend import Budget
 
 
 @pytest.fixture

@@ -15,8 +15,8 @@ from console.live_lines import LinesView
 from console.live_table import TableView, picture
 from console.progress import Progress, needs
 from console.waiting import Waiting, about, by_facet, named
-from workflows.contracts import FacetStatus, Phase, Status
-from workflows.gaps import Gap, GapStatus
+from workflows.contracts.result import FacetStatus, Status
+from workflows.contracts.state import Gap, GapStatus, Phase
 
 from .results import finished
 

@@ -11,8 +11,8 @@ import pytest
 
 from console.embedded import Server
 from console.messages import facet_from
-from workflows.commands import AddFacet, SetBudget, Steer
-from workflows.plan import Plan
+from workflows.contracts.facets import Plan
+from workflows.contracts.messages import AddFacet, SetBudget, Steer
 
 from .conftest import Place, call, eventually
 from .test_console_commands import GOOD, wait_for

@@ -18,8 +18,8 @@ from console.report.backing import Backing
 from console.report.markup import lasted, usd
 from console.report.prose import Prose
 from console.report.timeline import Axis
-from workflows.contracts import ResearchResult
-from workflows.timeline import Span
+from workflows.contracts.result import ResearchResult
+from workflows.contracts.state import Span
 
 from .results import ferry, finished
 

@@ -12,8 +12,8 @@ from console import jobs
 from console.connection import connect
 from console.embedded import Server
 from console.progress import Look, Progress, progress
-from workflows.contracts import Phase
-from workflows.settings import Settings
+from workflows.config.settings import Settings
+from workflows.contracts.state import Phase
 
 from .conftest import Place, call, eventually
 from .test_console_commands import GOOD

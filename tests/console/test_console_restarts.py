@@ -15,8 +15,9 @@ from console import jobs, runs
 from console.connection import connect
 from console.embedded import Server
 from console.store import Checkpoints
-from workflows.contracts import ResearchRequest, ResearchState
-from workflows.settings import Settings
+from workflows.config.settings import Settings
+from workflows.contracts.request import ResearchRequest
+from workflows.contracts.state import ResearchState
 
 from .conftest import Place, call, eventually
 from .test_console_commands import GOOD

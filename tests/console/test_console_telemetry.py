@@ -14,7 +14,7 @@ import pytest
 
 from console.embedded import Server
 from console.telemetry import metrics_url
-from workflows.settings import Settings
+from workflows.config.settings import Settings
 
 from .conftest import ROOT, Place
 
@@ -23,7 +23,7 @@ TRACED = """
 import asyncio, os
 from console.connection import connect
 from console.faults import leave
-from workflows.settings import Settings
+from workflows.config.settings import Settings
 
 async def main():
     client = await connect(Settings.read(os.environ))

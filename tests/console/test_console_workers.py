@@ -13,7 +13,7 @@ import pytest
 
 from console.faults import ConsoleError
 from console.workers import Worker, environment
-from workflows.settings import Settings
+from workflows.config.settings import Settings
 
 from .conftest import eventually, processes
 

@@ -20,15 +20,16 @@ from itertools import combinations
 from pathlib import Path
 from statistics import fmean
 
-from activities.answers import PlanDraft, PlanReview
+from activities.agent.schemas import PlanDraft, PlanReview
 from activities.offline.conversation import Conversation
 from activities.offline.language import content_terms, words
 from activities.offline.planner import plan as draft_plan
 from activities.offline.reviewer import review
-from activities.planning import revised
 from activities.sources.corpus import Corpus
+from activities.subagents.planning import revised
 from tests.offline.libraries import Library, planned
-from workflows.plan import LIMITS, Effort, Facet, Plan, QuestionKind, fit, mend, twins
+from workflows.contracts.facets import Effort, Facet, Plan, QuestionKind
+from workflows.rules.plan import LIMITS, fit, mend, twins
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]

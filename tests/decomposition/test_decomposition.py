@@ -10,7 +10,8 @@ from functools import lru_cache
 import pytest
 
 from tests.decomposition.measure import Case, Row, cases, means, rows
-from workflows.plan import QuestionKind, faults
+from workflows.contracts.facets import QuestionKind
+from workflows.rules.plan import faults
 
 FLOORS = {
     QuestionKind.OVERVIEW: 0.9,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from workflows.acceptance import MAX_FOLLOW_UPS, follow_up, judge
-from workflows.outcomes import FindingsRef, Found, NoResults, Partial
+from workflows.contracts.outcomes import FindingsRef, Found, NoResults, Partial
+from workflows.rules.acceptance import MAX_FOLLOW_UPS, follow_up, judge
 
 ASK = "What did it cost in 2024?"
 

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from workflows.budget import Budget, Spend
-from workflows.models import MODELS, card
+from workflows.config.model_catalog import MODELS, card
+from workflows.contracts.spend import Budget, Spend
+from workflows.rules.budget import is_exhausted
 
 amounts = st.builds(
     Spend,
@@ -27,14 +28,14 @@ def test_a_budget_that_is_no_amount_is_refused(usd: float) -> None:
 
 def test_research_stops_before_the_reserve_for_writing_is_touched() -> None:
     budget = Budget(usd=4.0)
-    assert not budget.exhausted(Spend(usd=2.9))
-    assert budget.exhausted(Spend(usd=3.0))
+    assert not is_exhausted(budget, Spend(usd=2.9))
+    assert is_exhausted(budget, Spend(usd=3.0))
     tokens = Budget(tokens=1000)
-    assert tokens.exhausted(Spend(input_tokens=700, output_tokens=50))
+    assert is_exhausted(tokens, Spend(input_tokens=700, output_tokens=50))
 
 
 def test_no_budget_is_never_exhausted() -> None:
-    assert not Budget().exhausted(Spend(usd=1e9))
+    assert not is_exhausted(Budget(), Spend(usd=1e9))
 
 
 @given(amounts, amounts)

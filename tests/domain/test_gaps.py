@@ -3,19 +3,10 @@
 from __future__ import annotations
 
 from tests.domain.test_plan import facet
-from workflows.gaps import (
-    Gap,
-    GapStatus,
-    Pass,
-    StopReason,
-    after_follow_up,
-    commissionable,
-    from_research,
-    merge,
-    stop,
-)
-from workflows.outcomes import Failed, FindingsRef, Found, NoResults, Refused, TimedOut
-from workflows.plan import Plan, QuestionKind
+from workflows.contracts.facets import Plan, QuestionKind
+from workflows.contracts.outcomes import Failed, FindingsRef, Found, NoResults, Refused, TimedOut
+from workflows.contracts.state import Gap, GapStatus, Pass, StopReason
+from workflows.rules.gaps import after_follow_up, commissionable, from_research, merge, stop
 
 WHY = {"asked": "what", "reason": "because of rain", "try_instead": "something else"}
 REF = FindingsRef(key="k", claims=1, sources=1)

@@ -8,7 +8,7 @@ import pytest
 
 from activities.evidence.ledger import Ledger, check, join, open_candidates, origin_count, origins
 from activities.evidence.quotes import StoredText, sketch
-from workflows.evidence import (
+from workflows.contracts.evidence import (
     Claim,
     Contradiction,
     Findings,

@@ -6,19 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workflows.budget import Budget, Spend
-from workflows.contracts import (
+from workflows.config.roles import EFFORTS, ROLES
+from workflows.contracts.facets import Effort
+from workflows.contracts.request import ResearchRequest
+from workflows.contracts.spend import Budget, Spend
+from workflows.contracts.state import (
     Blocked,
     Checkpoint,
     Parent,
+    Pass,
     Phase,
-    ResearchRequest,
     ResearchState,
+    StopReason,
 )
-from workflows.gaps import Pass, StopReason
-from workflows.lineage import SETTABLE, changed, forked, restarted
-from workflows.plan import Effort
-from workflows.roles import EFFORTS, ROLES
+from workflows.rules.restart import SETTABLE, changed, forked, restarted
 
 texts = st.text(alphabet="abcdef-", min_size=1, max_size=8)
 reasons = st.none() | st.sampled_from(StopReason)

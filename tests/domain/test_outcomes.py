@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from workflows.outcomes import (
-    MAX_RETRIES,
+from workflows.contracts.outcomes import (
     Failed,
     FindingsRef,
     Found,
@@ -16,8 +15,8 @@ from workflows.outcomes import (
     Refused,
     SubagentOutcome,
     TimedOut,
-    retry,
 )
+from workflows.rules.acceptance import MAX_RETRIES, retry
 
 OUTCOME: TypeAdapter[SubagentOutcome] = TypeAdapter(SubagentOutcome)
 REF = FindingsRef(key="findings/x.json", claims=1, sources=1)

@@ -9,20 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from activities.answers import PlanChange
-from activities.planning import revised
-from workflows.plan import (
-    LIMITS,
-    Effort,
-    Facet,
-    Plan,
-    QuestionKind,
-    faults,
-    fit,
-    limits_for,
-    mend,
-    twins,
-)
+from activities.agent.schemas import PlanChange
+from activities.subagents.planning import revised
+from workflows.contracts.facets import Effort, Facet, Plan, QuestionKind
+from workflows.rules.plan import LIMITS, faults, fit, limits_for, mend, twins
 
 
 def facet(fid: str, question: str = "", depends_on: tuple[str, ...] = ()) -> Facet:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from activities.evidence.quotes import StoredText, fold, likeness, sketch
-from workflows.evidence import Quote
+from workflows.contracts.evidence import Quote
 
 texts = st.text(alphabet=st.sampled_from("ab c\n\t.é"), min_size=1, max_size=80)
 

@@ -19,7 +19,7 @@ from activities.evidence.report_gate import (
     tell,
 )
 from tests.domain.test_ledger import CARRIED, OTHER, claim, conflicting, ledger, settled
-from workflows.gaps import Gap
+from workflows.contracts.state import Gap
 
 BOOK = join([conflicting()], [settled(conflicting())])
 OPENED = "It opened in May 2019."

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from workflows.contracts import ResearchResult
+from workflows.contracts.result import ResearchResult
 
-PUBLISHED = Path(__file__).parents[2] / "workflows" / "report.schema.json"
+PUBLISHED = Path(__file__).parents[2] / "workflows" / "contracts" / "report.schema.json"
 
 
 def test_the_published_schema_is_the_one_in_force() -> None:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workflows.budget import Budget, Spend
-from workflows.commands import (
+from workflows.contracts.facets import Facet, Plan, QuestionKind
+from workflows.contracts.messages import (
     AddFacet,
     AddNote,
     Approve,
@@ -16,11 +16,12 @@ from workflows.commands import (
     RefineFacet,
     SetBudget,
 )
-from workflows.contracts import Phase, ResearchRequest, ResearchState
-from workflows.gaps import StopReason, commissionable, stop
-from workflows.outcomes import FindingsRef, Found
-from workflows.plan import Facet, Plan, QuestionKind
-from workflows.steering import apply, approved, plan_refusal, refusal
+from workflows.contracts.outcomes import FindingsRef, Found
+from workflows.contracts.request import ResearchRequest
+from workflows.contracts.spend import Budget, Spend
+from workflows.contracts.state import Phase, ResearchState, StopReason
+from workflows.rules.gaps import commissionable, stop
+from workflows.rules.steering import apply, approved, plan_refusal, refusal
 
 NAMES = ("costs", "safety", "noise", "rescue")
 

@@ -20,10 +20,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from obstore.exceptions import GenericError
 
 import worker
-from activities import journal as journals
-from activities.journal import Journal, Turn
-from activities.objects import Objects
-from activities.store import Store
+from activities.storage import journal as journals
+from activities.storage.backends import Objects
+from activities.storage.journal import Journal, Turn
+from activities.storage.store import Store
 
 JsonObject = dict[str, Any]
 _SLOW = 0.03

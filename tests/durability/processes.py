@@ -16,7 +16,7 @@ from typing import IO
 
 from console import embedded, ports
 from console.workers import environment
-from workflows.settings import Settings
+from workflows.config.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
 _MORTAL = Path(__file__).with_name("mortal.py")

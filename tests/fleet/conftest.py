@@ -21,10 +21,11 @@ from temporalio.client import Client, WorkflowHandle
 
 from console import embedded, ports
 from console.connection import connect
-from workflows.contracts import TASK_QUEUE, ResearchRequest, ResearchResult
+from workflows.config.policies import WORKFLOW_TASK
+from workflows.config.settings import Settings
+from workflows.contracts.request import TASK_QUEUE, ResearchRequest
+from workflows.contracts.result import ResearchResult
 from workflows.coordinator import ResearchWorkflow
-from workflows.policies import WORKFLOW_TASK
-from workflows.settings import Settings
 
 JsonObject = dict[str, Any]
 Handle = WorkflowHandle[ResearchWorkflow, ResearchResult]

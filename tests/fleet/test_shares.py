@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from obstore.store import MemoryStore
 
-from activities.fleet import Fleet, Limits
-from activities.objects import Bucket
-from activities.store import Store
+from activities.fleet.limits import Fleet, Limits
+from activities.storage.backends import Bucket
+from activities.storage.store import Store
 
 EVERY = 0.05
 

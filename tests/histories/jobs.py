@@ -27,26 +27,28 @@ from tests.job.conftest import (
     status_when,
 )
 from tests.wire.scripted import failure
-from workflows import investigation
-from workflows.budget import Budget
-from workflows.callers import Join, Notify
-from workflows.commands import (
+from workflows.config.policies import WORKFLOW_TASK
+from workflows.contracts.facets import Facet
+from workflows.contracts.messages import (
     AddFacet,
     AddNote,
     Approve,
     Change,
     DropFacet,
     Finish,
+    Join,
+    Notify,
     Pause,
     RefineFacet,
     Resume,
     SetBudget,
     Steer,
 )
-from workflows.contracts import TASK_QUEUE, Approval, Phase, ResearchRequest
+from workflows.contracts.request import TASK_QUEUE, Approval, ResearchRequest
+from workflows.contracts.spend import Budget
+from workflows.contracts.state import Phase
 from workflows.coordinator import ResearchWorkflow
-from workflows.plan import Facet
-from workflows.policies import WORKFLOW_TASK
+from workflows.stages import research as investigation
 
 Recorded = Callable[[Office], Awaitable[str]]
 """Runs a job to its end; gives its id."""

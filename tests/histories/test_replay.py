@@ -13,11 +13,11 @@ from temporalio.workflow import NondeterminismError
 
 from console.connection import data_converter
 from tests.histories.scrubbing import traces
+from workflows.config.settings import Settings
+from workflows.contracts.state import StopReason
 from workflows.coordinator import ResearchWorkflow
-from workflows.gaps import StopReason
 from workflows.refinement import RefinementWorkflow
-from workflows.settings import Settings
-from workflows.steps import Steps
+from workflows.stages.steps import Steps
 
 HERE = Path(__file__).parent
 KEPT = sorted(HERE.glob("*/*.json"))

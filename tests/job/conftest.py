@@ -20,10 +20,11 @@ from console.connection import connect
 from console.embedded import server
 from tests.wire.scripted import JsonObject, message, text
 from worker import build_worker, build_workshop
-from workflows.contracts import TASK_QUEUE, ResearchRequest, ResearchResult, Status
+from workflows.config.policies import WORKFLOW_TASK
+from workflows.config.settings import Settings
+from workflows.contracts.request import TASK_QUEUE, ResearchRequest
+from workflows.contracts.result import ResearchResult, Status
 from workflows.coordinator import ResearchWorkflow
-from workflows.policies import WORKFLOW_TASK
-from workflows.settings import Settings
 
 Handle = WorkflowHandle[ResearchWorkflow, ResearchResult]
 Answer = Callable[[JsonObject], JsonObject | httpx2.Response | Exception | None]

@@ -27,10 +27,9 @@ from tests.job.conftest import (
     status_when,
 )
 from tests.wire.scripted import JsonObject, message, text
-from workflows.budget import Budget
-from workflows.contracts import Phase
+from workflows.contracts.spend import Budget
+from workflows.contracts.state import Phase, StopReason
 from workflows.coordinator import ResearchWorkflow
-from workflows.gaps import StopReason
 
 UPKEEP = facet("upkeep", "Maintenance", "What does maintenance of the electric fleet cost?")
 GAP = {

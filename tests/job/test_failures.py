@@ -23,8 +23,8 @@ from tests.job.conftest import (
     status_when,
 )
 from tests.wire.scripted import JsonObject, failure, message, text
-from workflows.commands import Resume
-from workflows.contracts import Coverage, ResearchResult
+from workflows.contracts.messages import Resume
+from workflows.contracts.result import Coverage, ResearchResult
 from workflows.coordinator import ResearchWorkflow
 
 BOTH = (planned(PASSENGERS, POWER), UNREVIEWED, NO_GAPS)

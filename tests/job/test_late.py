@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import pytest
 
-from activities.journal import fingerprint_of
+from activities.storage.journal import fingerprint_of
 from tests.job.conftest import (
     NO_GAPS,
     PASSENGERS,
@@ -23,8 +23,8 @@ from tests.job.conftest import (
     reply,
 )
 from tests.wire.scripted import JsonObject
-from workflows import investigation
-from workflows.gaps import StopReason
+from workflows.contracts.state import StopReason
+from workflows.stages import research as investigation
 
 UPKEEP = facet("upkeep", "Maintenance", "What does maintenance of the electric fleet cost?")
 PLAN = (planned(PASSENGERS, POWER, UPKEEP), UNREVIEWED, NO_GAPS)

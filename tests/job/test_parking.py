@@ -20,7 +20,7 @@ from tests.job.conftest import (
     status_when,
 )
 from tests.wire.scripted import failure
-from workflows.commands import Resume
+from workflows.contracts.messages import Resume
 from workflows.coordinator import ResearchWorkflow
 
 SPENT = httpx2.Response(

@@ -15,7 +15,7 @@ from temporalio.client import WorkflowExecutionStatus, WorkflowFailureError
 from temporalio.common import RawValue
 from temporalio.testing import WorkflowEnvironment
 
-from activities.store import Store
+from activities.storage.store import Store
 from console.connection import data_converter
 from console.embedded import SEARCH_ATTRIBUTES, binary
 from tests.job.conftest import (
@@ -35,12 +35,14 @@ from tests.job.conftest import (
 )
 from tests.job.test_steering import Gate, researched
 from tests.wire.scripted import failure
-from workflows.commands import Resume
-from workflows.contracts import TASK_QUEUE, ResearchResult, ResearchState
+from workflows.config.settings import Settings
+from workflows.config.store_keys import checkpoints_folder
+from workflows.contracts.messages import Resume
+from workflows.contracts.request import TASK_QUEUE
+from workflows.contracts.result import ResearchResult
+from workflows.contracts.state import ResearchState
 from workflows.coordinator import ResearchWorkflow
-from workflows.keys import checkpoints_folder
-from workflows.lineage import forked, restarted
-from workflows.settings import Settings
+from workflows.rules.restart import forked, restarted
 
 BOTH = (planned(PASSENGERS, POWER), UNREVIEWED)
 UPKEEP_GAP = {

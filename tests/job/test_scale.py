@@ -26,7 +26,7 @@ from temporalio.client import Client, WorkflowHistory
 
 from tests.job.conftest import UNREVIEWED, Handle, Office, Rule, Wire, brief, planned
 from tests.wire.scripted import JsonObject, message, text, use
-from workflows.commands import AddNote, Steer
+from workflows.contracts.messages import AddNote, Steer
 from workflows.coordinator import ResearchWorkflow
 
 FACETS, CLAIMS, PASSES = 60, 50, 6

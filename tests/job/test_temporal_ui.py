@@ -24,13 +24,13 @@ from tests.job.conftest import (
 )
 from tests.job.test_coordination import GAP, gaps_then
 from tests.wire.scripted import JsonObject
-from workflows.contracts import Budget, Phase, ResearchRequest, ResearchState
-from workflows.gaps import Gap
-from workflows.milestones import Blocked
-from workflows.outcomes import FindingsRef
-from workflows.outcomes import Found as FoundIt
-from workflows.plan import Facet, Plan, QuestionKind
-from workflows.views import details, introduction
+from workflows.contracts.facets import Facet, Plan, QuestionKind
+from workflows.contracts.outcomes import FindingsRef
+from workflows.contracts.outcomes import Found as FoundIt
+from workflows.contracts.request import ResearchRequest
+from workflows.contracts.spend import Budget
+from workflows.contracts.state import Blocked, Gap, Phase, ResearchState
+from workflows.rules.status import details, introduction
 
 CALLED = (
     EventType.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED,

@@ -17,7 +17,7 @@ from activities.offline.transport import Reply
 from activities.offline.verifier import verify
 from activities.offline.writer import write
 from activities.sources.sentences import sentences
-from workflows.evidence import Claim, Quote
+from workflows.contracts.evidence import Claim, Quote
 
 CITED = re.compile(r"(?:\s?\[\d+\])+")
 

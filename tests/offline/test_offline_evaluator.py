@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from activities.answers import EvaluationAnswer
+from activities.agent.schemas import EvaluationAnswer
 from activities.offline.conversation import Conversation, JsonObject
 from activities.offline.evaluator import evaluate
 from activities.offline.language import content_terms

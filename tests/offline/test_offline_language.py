@@ -21,7 +21,7 @@ from activities.offline.language import (
     words,
 )
 from activities.offline.questions import read_question
-from workflows.plan import QuestionKind
+from workflows.contracts.facets import QuestionKind
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data" / "retrieval"
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from activities.answers import PlanDraft, PlanReview
+from activities.agent.schemas import PlanDraft, PlanReview
 from activities.offline.conversation import Conversation, JsonObject
 from activities.offline.language import content_terms
 from activities.offline.planner import plan
@@ -23,7 +23,8 @@ from activities.offline.transport import Reply, UseTools
 from activities.sources.corpus import Corpus
 from tests.offline import libraries
 from tests.offline.libraries import Library, planned
-from workflows.plan import Plan, QuestionKind, faults
+from workflows.contracts.facets import Plan, QuestionKind
+from workflows.rules.plan import faults
 
 DRBENCH = Path(__file__).resolve().parents[3] / "shared" / "data" / "drbench"
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from activities.answers import ResearchAnswer
+from activities.agent.schemas import ResearchAnswer
 from activities.offline.conversation import JsonObject, read_request
 from activities.offline.cues import addresses_machine, advises, hedges, scope
 from activities.offline.passages import figures, is_heading, usable

@@ -9,14 +9,22 @@ from typing import Any
 
 import pytest
 
-from activities.answers import DraftAnswer
+from activities.agent.schemas import DraftAnswer
 from activities.evidence.ledger import Ledger
 from activities.evidence.report_gate import Draft, Entry, Evidence, Section, faults
 from activities.offline.conversation import JsonObject, read_request
 from activities.offline.prose import clean, row
 from activities.offline.writer import write
-from workflows.evidence import Claim, Contradiction, Quote, Side, SideContext, Source, Verdict
-from workflows.gaps import Gap
+from workflows.contracts.evidence import (
+    Claim,
+    Contradiction,
+    Quote,
+    Side,
+    SideContext,
+    Source,
+    Verdict,
+)
+from workflows.contracts.state import Gap
 
 QUESTION = "What are the effects of the Orla tram line on noise and costs in Venby?"
 KINDS = {"s1": "report", "s2": "study", "s3": "marketing", "s4": "dataset"}

@@ -28,11 +28,12 @@ from tests.simulator.records import Record
 from tests.simulator.simulator import Simulator
 from tests.simulator.transport import SimulatorTransport
 from worker import build_worker, build_workshop
-from workflows.contracts import TASK_QUEUE, ResearchRequest, ResearchResult
+from workflows.config.model_catalog import card
+from workflows.config.policies import WORKFLOW_TASK
+from workflows.config.settings import Settings
+from workflows.contracts.request import TASK_QUEUE, ResearchRequest
+from workflows.contracts.result import ResearchResult
 from workflows.coordinator import ResearchWorkflow
-from workflows.models import card
-from workflows.policies import WORKFLOW_TASK
-from workflows.settings import Settings
 
 JsonObject = dict[str, Any]
 Handle = WorkflowHandle[Any, ResearchResult]

@@ -10,7 +10,7 @@ import httpx2
 import pytest
 
 import worker
-from activities.errands import Errands
+from activities.llm.batches import Errands
 from tests.simulator.brains import Offline
 from tests.simulator.jobs import (
     Office,

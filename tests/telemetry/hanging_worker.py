@@ -13,10 +13,10 @@ from pathlib import Path
 import httpx2
 
 import worker
+from activities.context import Workshop
 from activities.offline.skills import SKILLS
 from activities.offline.transport import OfflineTransport
-from activities.workshop import Workshop
-from workflows.settings import Settings
+from workflows.config.settings import Settings
 
 _build = worker.build_workshop
 

@@ -9,18 +9,19 @@ from typing import Any
 
 import httpx2
 
-from activities.agent import Answered, Subagent, Unanswered
-from activities.answers import PlanReview
-from activities.asides import Asides
-from activities.journal import Journal
-from activities.model import Models
-from activities.roles import frame
-from activities.store import Store
-from activities.tools import SEARCH as SEARCH_TOOL
-from workflows.budget import Allowance
-from workflows.commands import Orders
-from workflows.keys import orders_key
-from workflows.roles import REVIEWER
+from activities.agent.conversation import Answered, Unanswered
+from activities.agent.interrupts import Asides
+from activities.agent.loop import Subagent
+from activities.agent.request_template import frame
+from activities.agent.schemas import PlanReview
+from activities.agent.tool_definitions import SEARCH as SEARCH_TOOL
+from activities.llm.client import Models
+from activities.storage.journal import Journal
+from activities.storage.store import Store
+from workflows.config.roles import REVIEWER
+from workflows.config.store_keys import orders_key
+from workflows.contracts.messages import Orders
+from workflows.contracts.spend import Allowance
 
 JsonObject = dict[str, Any]
 

@@ -11,8 +11,8 @@ import httpx2
 import pytest
 from temporalio.exceptions import ApplicationError
 
-from activities.abilities import ABILITIES, adapted, unwrapped
-from activities.model import Models
+from activities.llm.capabilities import ABILITIES, adapted, unwrapped
+from activities.llm.client import Models
 from tests.wire.scripted import JsonObject, ScriptedTransport, failure, message, text
 
 SERVER_TOOL = {"type": "web_search_20260318", "name": "web_search", "max_uses": 3}

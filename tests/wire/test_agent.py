@@ -10,11 +10,11 @@ import httpx2
 import pytest
 from temporalio.exceptions import ApplicationError
 
-from activities.agent import Answered, Unanswered
-from activities.answers import PlanReview
-from activities.errors import retry_after
+from activities.agent.conversation import Answered, Unanswered
+from activities.agent.schemas import PlanReview
+from activities.llm.errors import retry_after
 from tests.wire.scripted import GOOD, Scripted, Setting, failure, message, plain, text, use
-from workflows.budget import Allowance
+from workflows.contracts.spend import Allowance
 
 
 async def test_an_answer_that_follows_the_schema_ends_the_conversation(tmp_path: Path) -> None:

@@ -9,17 +9,18 @@ import httpx2
 import pytest
 from temporalio.exceptions import ApplicationError
 
-from activities.agent import Answered, Subagent
-from activities.answers import PlanReview
-from activities.asides import Asides
-from activities.errands import Errands
-from activities.journal import Journal
-from activities.model import Models
-from activities.roles import frame
-from activities.store import Store
+from activities.agent.conversation import Answered
+from activities.agent.interrupts import Asides
+from activities.agent.loop import Subagent
+from activities.agent.request_template import frame
+from activities.agent.schemas import PlanReview
+from activities.llm.batches import Errands
+from activities.llm.client import Models
+from activities.storage.journal import Journal
+from activities.storage.store import Store
 from tests.wire.scripted import GOOD, JsonObject, failure
-from workflows.models import MEDIUM
-from workflows.roles import REVIEWER
+from workflows.config.model_catalog import MEDIUM
+from workflows.config.roles import REVIEWER
 
 BATCHES = "/v1/messages/batches"
 

@@ -11,11 +11,11 @@ from temporalio.api.failure.v1 import Failure
 from temporalio.converter import default
 from temporalio.exceptions import ApplicationError
 
-from activities.errors import BY_STATUS, BY_TYPE, as_activity_error, redacted, retry_after
-from activities.model import Models
+from activities.llm.client import Models
+from activities.llm.errors import BY_STATUS, BY_TYPE, as_activity_error, redacted, retry_after
 from tests.wire.scripted import JsonObject, ScriptedTransport, failure
-from workflows.models import MEDIUM
-from workflows.policies import NEEDS_OPERATOR
+from workflows.config.model_catalog import MEDIUM
+from workflows.config.policies import NEEDS_OPERATOR
 
 KEY = "sk-ant-api03-secret-0123456789"
 ASKED: JsonObject = {

@@ -11,11 +11,11 @@ import pytest
 from anthropic.types import StopReason
 from temporalio.exceptions import ApplicationError
 
-from activities.errors import RATE_LIMITED
-from activities.model import Models
+from activities.llm.client import Models
+from activities.llm.errors import RATE_LIMITED
 from activities.offline.stream import body, events, streamed
 from tests.wire.scripted import JsonObject, ScriptedTransport, failure, message, text, use
-from workflows.models import MEDIUM
+from workflows.config.model_catalog import MEDIUM
 
 ASKED: JsonObject = {
     "model": MEDIUM,

@@ -13,13 +13,13 @@ import httpx2
 import pytest
 from temporalio.testing import ActivityEnvironment
 
-from activities.agent import Answered
-from activities.model import Models
+from activities.agent.conversation import Answered
+from activities.context import Workshop
+from activities.llm.client import Models
 from activities.offline.skills import SKILLS
 from activities.offline.transport import OfflineTransport
-from activities.researching import Researching
-from activities.store import Store
-from activities.workshop import Workshop
+from activities.storage.store import Store
+from activities.subagents.researching import Researching
 from tests.wire.scripted import (
     GOOD,
     JsonObject,
@@ -33,14 +33,14 @@ from tests.wire.scripted import (
     use,
     words,
 )
-from workflows.briefs import Job, Known, ResearchBrief, Researched
-from workflows.budget import Allowance
-from workflows.commands import Orders
-from workflows.evidence import Findings
-from workflows.keys import orders_key
-from workflows.models import ModelCard
-from workflows.outcomes import Found, Partial, TimedOut
-from workflows.plan import Facet
+from workflows.config.model_catalog import ModelCard
+from workflows.config.store_keys import orders_key
+from workflows.contracts.activity_io import Job, Known, ResearchBrief, Researched
+from workflows.contracts.evidence import Findings
+from workflows.contracts.facets import Facet
+from workflows.contracts.messages import Orders
+from workflows.contracts.outcomes import Found, Partial, TimedOut
+from workflows.contracts.spend import Allowance
 
 DOCUMENTS = {
     "report.md": "# Harbour line report\n\nThe harbour line carried 412,000 passengers in 2024. "
@@ -202,7 +202,7 @@ async def test_a_release_that_rewords_a_prompt_buys_nothing_again(
 ) -> None:
     await office.research(office.brief())
     asked = len(office.wire.requests)
-    monkeypatch.setattr("activities.roles.prompt", lambda role: "other words")
+    monkeypatch.setattr("activities.agent.request_template.prompt", lambda role: "other words")
     await office.research(office.brief())
     assert len(office.wire.requests) == asked
 
@@ -249,7 +249,7 @@ BATTERIES = "The batteries of the boats are replaced after ten years."
 
 @pytest.fixture
 def small_window(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("activities.workshop.card", lambda name: ModelCard(name=name, context=1000))
+    monkeypatch.setattr("activities.context.card", lambda name: ModelCard(name=name, context=1000))
 
 
 @pytest.mark.usefixtures("small_window")

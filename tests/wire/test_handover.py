@@ -10,8 +10,9 @@ import httpx2
 import pytest
 from temporalio.exceptions import ApplicationError
 
-from activities.agent import HAND_OVERS, Answered, Unanswered
-from activities.answers import PlanReview
+from activities.agent.conversation import Answered, Unanswered
+from activities.agent.loop import HAND_OVERS
+from activities.agent.schemas import PlanReview
 from tests.wire.scripted import (
     GOOD,
     JsonObject,

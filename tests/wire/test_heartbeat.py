@@ -12,8 +12,8 @@ import pytest
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 
-from activities import heartbeat
-from activities.heartbeat import beating, must_be_alive
+from activities.fleet import heartbeat
+from activities.fleet.heartbeat import beating, must_be_alive
 
 
 def environment(seconds: float) -> ActivityEnvironment:

@@ -10,10 +10,10 @@ import pytest
 from temporalio.exceptions import ApplicationError
 
 from activities.evidence.quotes import StoredText
-from activities.journal import Journal, Turn, fingerprint_of
-from activities.store import Missing, Store
-from workflows.keys import journal_folder
-from workflows.settings import Settings
+from activities.storage.journal import Journal, Turn, fingerprint_of
+from activities.storage.store import Missing, Store
+from workflows.config.settings import Settings
+from workflows.config.store_keys import journal_folder
 
 REQUEST = {"model": "m", "messages": [{"role": "user", "content": "hello"}]}
 

@@ -11,23 +11,23 @@ import httpx2
 import pytest
 from temporalio.exceptions import ApplicationError
 
-from activities.clients import PROVIDERS
-from activities.model import Models, spend_of
+from activities.llm.client import Models, spend_of
+from activities.llm.providers import PROVIDERS
 from activities.offline.skills import SKILLS
 from activities.offline.stream import body, events, streamed
 from activities.offline.transport import OfflineTransport
 from tests.wire.scripted import JsonObject, ScriptedTransport, message, text, use
-from workflows.models import (
+from workflows.config.model_catalog import (
     DEFAULT_CLAUDE,
     LARGE,
     MEDIUM,
     MIXED,
     MODELS,
-    OFFLINE,
     SMALL,
     WEB_SEARCH_USD,
     card,
 )
+from workflows.contracts.request import OFFLINE
 
 ASKED: JsonObject = {
     "model": MEDIUM,
@@ -205,7 +205,7 @@ async def test_the_offline_model_streams_when_asked_to_and_says_the_same() -> No
 async def test_a_provider_whose_package_is_missing_says_what_to_install(
     provider: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("activities.clients._installed", lambda _: False)
+    monkeypatch.setattr("activities.llm.providers._installed", lambda _: False)
     with pytest.raises(ApplicationError) as raised:
         await Models(provider=provider).ask(ASKED)
     assert raised.value.type == "bad_input"
@@ -221,7 +221,7 @@ async def test_a_provider_whose_package_is_missing_says_what_to_install(
 async def test_a_provider_whose_settings_are_missing_says_which(
     provider: Any, remedy: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("activities.clients._installed", lambda _: True)
+    monkeypatch.setattr("activities.llm.providers._installed", lambda _: True)
     for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "CLOUD_ML_REGION",
                  "ANTHROPIC_BEDROCK_BASE_URL", "ANTHROPIC_BEDROCK_MANTLE_BASE_URL",
                  "ANTHROPIC_FOUNDRY_API_KEY"):  # fmt: skip
@@ -238,7 +238,7 @@ async def test_every_provider_is_asked_in_the_same_way(
 ) -> None:
     if provider == "vertex":
         pytest.importorskip("google.auth")
-    monkeypatch.setattr("activities.clients._installed", lambda _: True)
+    monkeypatch.setattr("activities.llm.providers._installed", lambda _: True)
     monkeypatch.setenv("AWS_REGION", "eu-central-1")
     monkeypatch.setenv("AWS_BEARER_TOKEN_BEDROCK", "token-of-bedrock")
     monkeypatch.setenv("ANTHROPIC_FOUNDRY_API_KEY", "key-of-foundry")

@@ -11,10 +11,10 @@ import httpx2
 import pytest
 from temporalio.exceptions import ApplicationError
 
-from activities.agent import Answered, Unanswered
-from activities.keeping import Keeping
+from activities.agent.conversation import Answered, Unanswered
 from activities.offline.conversation import read_request
-from activities.store import Store
+from activities.records import Records
+from activities.storage.store import Store
 from tests.wire.scripted import (
     GOOD,
     JsonObject,
@@ -26,11 +26,12 @@ from tests.wire.scripted import (
     text,
     words,
 )
-from workflows.briefs import KeepCheckpoint, PostOrders
-from workflows.budget import Allowance
-from workflows.commands import Orders
-from workflows.contracts import ResearchRequest, ResearchState
-from workflows.keys import checkpoint_key, orders_key
+from workflows.config.store_keys import checkpoint_key, orders_key
+from workflows.contracts.activity_io import KeepCheckpoint, PostOrders
+from workflows.contracts.messages import Orders
+from workflows.contracts.request import ResearchRequest
+from workflows.contracts.spend import Allowance
+from workflows.contracts.state import ResearchState
 
 NOTE = {"text": "mind the ferries"}
 
@@ -269,7 +270,7 @@ async def test_orders_and_checkpoints_are_kept(tmp_path: Path) -> None:
     class Shop:
         store = Store.open(str(tmp_path))
 
-    keeping = Keeping(Shop())  # type: ignore[arg-type]
+    keeping = Records(Shop())  # type: ignore[arg-type]
     for paused in (True, False):
         await keeping.post_orders(PostOrders(job_id="a/b", orders=Orders(paused=paused)))
         kept = await Shop.store.get(orders_key("a/b"))

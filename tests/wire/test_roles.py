@@ -10,15 +10,15 @@ from itertools import pairwise
 import pytest
 from rich.console import Console
 
-from activities.model import Models
-from activities.roles import ANSWERS, Frame, frame, prompt, schema
+from activities.agent.request_template import ANSWERS, Frame, frame, prompt, schema
+from activities.llm.client import Models
 from console import staff
 from console.faults import BadInputError, ExitCode
 from tests.simulator.simulator import Simulator
 from tests.simulator.transport import SimulatorTransport
 from tests.wire.scripted import JsonObject, text
-from workflows.models import LARGE, MEDIUM, MIXED, MODELS, OFFLINE, SMALL
-from workflows.roles import (
+from workflows.config.model_catalog import LARGE, MEDIUM, MIXED, MODELS, SMALL
+from workflows.config.roles import (
     EFFORTS,
     EVALUATOR,
     PLANNER,
@@ -29,7 +29,8 @@ from workflows.roles import (
     effort_for,
     model_for,
 )
-from workflows.settings import Settings
+from workflows.config.settings import Settings
+from workflows.contracts.request import OFFLINE
 
 SEARCHING = ("search", "read", "web_search", "web_fetch", "code")
 TOOL = {"name": "search", "description": "d", "input_schema": {"type": "object"}}

@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from temporalio.exceptions import ApplicationError
 
-from activities.journal import Journal
-from activities.recent import Recent
-from activities.store import Missing, Store
+from activities.storage.cache import Recent
+from activities.storage.encryption import Keyring, is_sealed
+from activities.storage.journal import Journal
+from activities.storage.store import Missing, Store
 from console.store import open_store
-from workflows import keys
-from workflows.cipher import Keyring, is_sealed
-from workflows.commands import Orders
+from workflows.config import store_keys as keys
+from workflows.contracts.messages import Orders
 
 OLD, NEW, NAMES = b"o" * 32, b"n" * 32, b"x" * 32
 RING = Keyring("old", {"old": OLD}, NAMES)
@@ -69,7 +69,7 @@ async def test_what_is_not_there_can_be_deleted(store: Store) -> None:
 
 WRITER = """
 import asyncio, sys
-from activities.store import Store
+from activities.storage.store import Store
 async def main():
     store = Store.open(sys.argv[1])
     print("ready", flush=True)

@@ -10,8 +10,8 @@ import httpx2
 import pytest
 from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient
 
+from activities.llm.stream import assembled
 from activities.offline.stream import body, events, streamed
-from activities.streams import assembled
 
 JsonObject = dict[str, Any]
 ASKED: Any = {"model": "m", "max_tokens": 10, "messages": [{"role": "user", "content": "hello"}]}

@@ -10,19 +10,19 @@ from typing import Any
 import anthropic.types
 import pytest
 
-from activities.mcp import McpServers, McpSettings
-from activities.roles import EVALUATOR, PLANNER, RESEARCHER, REVIEWER, VERIFIER, WRITER
+from activities.agent.tool_definitions import READ, SEARCH, kit
+from activities.agent.toolbox import Toolbox
+from activities.mcp.registry import McpServers
+from activities.mcp.settings import McpSettings
 from activities.sources.corpus import Corpus
-from activities.store import Store
-from activities.toolbox import Toolbox
-from activities.tools import READ, SEARCH, kit
+from activities.storage.store import Store
 from tests.simulator.models import MODELS
 from tests.simulator.tool_definitions import check_tools
 from tests.wire.test_web import FERRY, WORDS, call, hits, page, said
 from tests.wire.test_web_errors import failed
-from workflows.briefs import Job
-from workflows.contracts import Web
-from workflows.roles import Role
+from workflows.config.roles import EVALUATOR, PLANNER, RESEARCHER, REVIEWER, VERIFIER, WRITER, Role
+from workflows.contracts.activity_io import Job
+from workflows.contracts.request import Web
 
 JsonObject = dict[str, Any]
 FIRST = "The MV Tern entered service in 2024. It carries 149 cars."

@@ -11,17 +11,18 @@ import httpx2
 import pytest
 from temporalio.exceptions import ApplicationError
 
-from activities.model import Models
+from activities.agent.request_template import frame
+from activities.agent.tool_definitions import DEFINITIONS
+from activities.llm.client import Models
+from activities.llm.prompt_cache import Warmth, beginning_of
 from activities.offline.stream import body, events
-from activities.roles import frame
-from activities.tools import DEFINITIONS
-from activities.warmth import Warmth, beginning_of
 from tests.simulator.brains import Turn, use
 from tests.simulator.simulator import Simulator
 from tests.simulator.transport import SimulatorTransport
 from tests.wire.scripted import JsonObject, message, text
-from workflows.models import MEDIUM, OFFLINE
-from workflows.roles import RESEARCHER
+from workflows.config.model_catalog import MEDIUM
+from workflows.config.roles import RESEARCHER
+from workflows.contracts.request import OFFLINE
 
 PATIENCE = 20.0
 

@@ -11,23 +11,23 @@ import pytest
 from anthropic.types import Message
 from temporalio.testing import ActivityEnvironment
 
+from activities.agent.toolbox import Toolbox
+from activities.context import Workshop
 from activities.evidence.quotes import StoredText
-from activities.model import Models
-from activities.researching import Researching
-from activities.roles import RESEARCHER
+from activities.llm.client import Models
 from activities.sources.snapshots import address
-from activities.store import Store
-from activities.toolbox import Toolbox
-from activities.workshop import Workshop
+from activities.storage.store import Store
+from activities.subagents.researching import Researching
 from tests.simulator.brains import echo
 from tests.simulator.web import Page, Web
 from tests.wire.scripted import ScriptedTransport, message, text
-from workflows.briefs import Job, ResearchBrief
-from workflows.budget import Allowance
-from workflows.contracts import Web as WebReach
-from workflows.evidence import Quote
-from workflows.outcomes import Failed, Found, NoResults, SubagentOutcome
-from workflows.plan import Facet
+from workflows.config.roles import RESEARCHER
+from workflows.contracts.activity_io import Job, ResearchBrief
+from workflows.contracts.evidence import Quote
+from workflows.contracts.facets import Facet
+from workflows.contracts.outcomes import Failed, Found, NoResults, SubagentOutcome
+from workflows.contracts.request import Web as WebReach
+from workflows.contracts.spend import Allowance
 
 JsonObject = dict[str, Any]
 FERRY = "https://ferries.example/news/tern"

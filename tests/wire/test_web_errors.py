@@ -22,11 +22,11 @@ from anthropic.types import (
     web_search_tool_result_error_code as search,
 )
 
-from activities.roles import RESEARCHER
+from activities.agent.toolbox import Toolbox
 from activities.sources.web import TROUBLES
-from activities.store import Store
-from activities.toolbox import Toolbox
+from activities.storage.store import Store
 from tests.wire.test_web import FERRY, WORDS, call, hits, page, said
+from workflows.config.roles import RESEARCHER
 
 JsonObject = dict[str, Any]
 SEARCH_CODES = (

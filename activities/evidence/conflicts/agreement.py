@@ -20,7 +20,7 @@ from activities.evidence.conflicts.values import Value
 from activities.evidence.quantities.amounts import read, same_number
 from activities.evidence.quantities.dates import same_moment
 from activities.evidence.words import stems
-from workflows.evidence import Claim
+from workflows.contracts.evidence import Claim
 
 _WITHIN = 0.7  # share of the shorter claim's words that must stand in the longer
 _TOGETHER = 0.5

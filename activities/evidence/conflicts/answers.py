@@ -18,7 +18,7 @@ from activities.evidence.quantities.amounts import Quantity, read
 from activities.evidence.quantities.dates import Moment
 from activities.evidence.quantities.units import family
 from activities.evidence.words import STOP, WORD, Name, names, sentences, stem, word_list
-from workflows.evidence import Claim
+from workflows.contracts.evidence import Claim
 
 _CREATED = word_list(
     """film movie album song single book novel series play game painting opera show ep record

@@ -16,7 +16,7 @@ from activities.evidence.conflicts.cues import COMPILED, REFERS, Cause
 from activities.evidence.quantities.amounts import read
 from activities.evidence.quantities.dates import Moment, apart, moments
 from activities.evidence.words import sentences
-from workflows.evidence import Record
+from workflows.contracts.evidence import Record
 
 _FAR_DAYS = 150  # sources this far apart in time may describe different states of affairs
 _YEAR = 365

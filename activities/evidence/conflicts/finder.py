@@ -35,7 +35,7 @@ from activities.evidence.conflicts.wording import (
 )
 from activities.evidence.quantities.amounts import read
 from activities.evidence.quantities.dates import apart
-from workflows.evidence import Claim, Record
+from workflows.contracts.evidence import Claim, Record
 
 Kind = Literal["number", "date", "name", "polarity"]
 _NO_QUESTIONS: Mapping[str, str] = MappingProxyType({})

@@ -15,7 +15,7 @@ from activities.evidence.conflicts.values import Value
 from activities.evidence.quantities.amounts import Quantity, read
 from activities.evidence.quantities.dates import Moment
 from activities.evidence.words import sentences
-from workflows.evidence import Claim
+from workflows.contracts.evidence import Claim
 
 
 @dataclass(slots=True)

@@ -1,0 +1,344 @@
+"""All tools of a subagent in one place, and what it has seen through them.
+
+`search` and `read` run here, over one corpus; `mcp__` tools run at their servers; the provider's
+own tools have run already when their results are observed. Every document that comes into a
+subagent's sight is stored under its hash there and then, so its quotes can be checked on any
+worker, years later. A corpus's documents are named by id only, a web page by its address. A tool
+that crashes is an error the model is told of, not the end of the conversation.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import re
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+from temporalio.exceptions import ApplicationError
+
+from activities.agent.schemas import SourceScore
+from activities.evidence.quotes import sketch
+from activities.mcp.definitions import PREFIX as MCP
+from activities.sources.corpus import Corpus
+from activities.sources.documents import DocumentMeta, Passage, UnknownDocument
+from activities.sources.snapshots import Snapshots, Unquotable
+from activities.sources.web import Breakdown, Fetch, Hit, Search, ServerTools
+from activities.storage.store import Store
+from workflows.config.roles import Role
+from workflows.contracts.evidence import Cycle, Source
+
+if TYPE_CHECKING:
+    from activities.mcp.registry import McpServers
+
+JsonObject = dict[str, Any]
+READ_CHARACTERS = 6000
+PER_DOCUMENT = 2
+"""Passages of one document in one search: the second often holds the figure."""
+_WORD = re.compile(r"\w{3,}")
+_COUNTED = 40
+_LONGEST_PROBLEM = 400
+
+log = logging.getLogger(__name__)
+
+
+class Toolbox:
+    """The tools of one subagent."""
+
+    def __init__(
+        self,
+        role: Role,
+        corpus: Corpus | None,
+        store: Store,
+        cycles: int,
+        kept: dict[str, Source] | None = None,
+        *,
+        servers: McpServers | None = None,
+    ) -> None:
+        """`kept` are sources this worker has stored already, shared by its subagents."""
+        self._role = role
+        self._corpus = corpus
+        self._store = store
+        self._cycles = cycles
+        self._kept = {} if kept is None else kept
+        self._servers = servers
+        self._server_tools = ServerTools()
+        self._snapshots = Snapshots(store)
+        self._places: dict[str, _Place] = {}
+        self._searching: set[int] = set()
+        self._log: dict[int, _CycleLog] = {}
+        self._shown: set[tuple[str, int]] = set()
+        self.sources: dict[str, Source] = {}
+        self.problems: list[str] = []
+        """What could not be looked at, and why."""
+
+    @property
+    def searched(self) -> int:
+        """Searches that gave an answer, were it an empty one.
+
+        None, where a place that was to be searched never answered: it may hold what the others
+        lack, so nothing can be called absent.
+        """
+        places = self._places.values()
+        return 0 if any(p.closed for p in places) else sum(p.answered for p in places)
+
+    async def run(self, name: str, tool_input: JsonObject, turn: int) -> JsonObject:
+        if name.startswith(MCP) and self._servers is not None:
+            return await self._servers.call(self._role.name, name, tool_input)
+        if name not in self._role.tools or name not in ("search", "read"):
+            return _error(f"the {self._role.name} has no tool {name!r}")
+        if self._corpus is None:
+            return _error("there are no documents to search in this job")
+        try:
+            if name == "search":
+                return await self._search(self._corpus, tool_input, turn)
+            return await self._read(self._corpus, tool_input)
+        except UnknownDocument as unknown:
+            return _error(str(unknown))
+        except (KeyError, TypeError, ValueError) as wrong:
+            return _error(f"{name} was called wrongly: {wrong}")
+        except ApplicationError:
+            # Storage that fails is nothing a model can mend: the attempt is made again.
+            raise
+        except Exception as crash:
+            # The subagent can still answer from what it has; its report says what broke.
+            log.exception("the tool %s crashed", name)
+            return _error(f"{name} failed: {type(crash).__name__}")
+
+    def seen(self, turn: int, name: str, tool_input: JsonObject, result: JsonObject) -> None:
+        for source in result.get("sources", ()):
+            known = Source.model_validate(source)
+            self.sources[known.id] = known
+        self._shown.update((sid, start) for sid, start in result.get("passages", ()))
+        failed = bool(result.get("is_error"))
+        if name == "search":
+            self._searching.add(turn)
+            self._note(turn, tool_input)
+            if self._corpus is not None:
+                self._place("documents").answer(failed)
+        elif name.startswith(MCP):
+            self._note(turn, {"query": f"{name} {json.dumps(tool_input, ensure_ascii=False)}"})
+            self._place(f"{MCP}{name.split('__')[1]}").answer(failed)
+            if failed:
+                self._problem(" ".join(str(block.get("text")) for block in result["content"]))
+
+    async def observe(self, turn: int, message: JsonObject) -> None:
+        """Take in what the provider's own tools brought in a message, kept or new."""
+        web = self._place("web")
+        for event in self._server_tools.read(message):
+            match event:
+                case Search():
+                    self._note(turn, {"query": event.query})
+                    web.answer(bool(event.trouble), opened=not event.hits)
+                    for hit in event.hits:
+                        self._snapshots.found(hit)
+                case Fetch(trouble=""):
+                    try:
+                        source = await self._snapshots.keep(event)
+                    except Unquotable as unquotable:
+                        web.open(failed=True)
+                        self._problem(str(unquotable))
+                    else:
+                        web.open(failed=False)
+                        self.sources[source.id] = source
+                case Fetch():
+                    web.open(failed=True)
+                case Breakdown():
+                    pass
+            if event.trouble:
+                self._problem(event.trouble)
+
+    def forget(self) -> None:
+        """A clean conversation begins, which was shown nothing yet."""
+        self._shown.clear()
+
+    @property
+    def candidates(self) -> tuple[Hit, ...]:
+        """Web pages that were found and never opened."""
+        return self._snapshots.candidates()
+
+    def resolve(self, source_id: str) -> str:
+        """The id of a source as a model may have written it."""
+        return source_id if source_id in self.sources else self._snapshots.resolve(source_id)
+
+    def cycles(self, final_scores: Iterable[tuple[str, float, str]] = ()) -> tuple[Cycle, ...]:
+        """What each cycle asked, and how its hits were scored in the turn after it."""
+        entries = list(self._log.values())
+        scores: list[list[tuple[str, float, str]]] = [e.scores for e in entries[1:]]
+        scores.append(list(final_scores))
+        return tuple(
+            Cycle(
+                queries=tuple(entry.queries),
+                scores={sid: min(1.0, max(0.0, score)) for sid, score, _ in scored},
+                reasons={sid: reason[:200] for sid, _, reason in scored},
+                missing=tuple(entry.aims),
+                excluded=tuple(dict.fromkeys(entry.excluded)),
+            )
+            for entry, scored in zip(entries, scores, strict=False)
+        )
+
+    def queries(self) -> tuple[str, ...]:
+        return tuple(q for entry in self._log.values() for q in entry.queries)
+
+    async def _search(self, corpus: Corpus, tool_input: JsonObject, turn: int) -> JsonObject:
+        cycle = self._cycle(turn)
+        if cycle > self._cycles:
+            return _error(f"all {self._cycles} search cycles are used up; answer now")
+        query = str(tool_input["query"])
+        exclude = [str(sid) for sid in tool_input.get("exclude") or ()]
+        # The middle of a search follows names; the start is broad and the end checks.
+        follows = 1 < cycle < self._cycles
+        found, counted = await asyncio.to_thread(
+            _look, corpus, query, self._role.hits, exclude, follows
+        )
+        report = {"cycle": cycle, "cycles_left": self._cycles - cycle, **counted}
+        # What a subagent was shown in an earlier turn is not sent, and paid for, again. Searches of
+        # one turn run side by side: what each returns must not hang on which is faster.
+        new = [(m, p) for m, p in found if (m.id, p.start) not in self._shown]
+        report["shown_before"] = len(found) - len(new)
+        return await self._result(corpus, report, new)
+
+    async def _read(self, corpus: Corpus, tool_input: JsonObject) -> JsonObject:
+        start = int(tool_input.get("start") or 0)
+        document_id = str(tool_input["source_id"])
+        passage = await asyncio.to_thread(corpus.read, document_id, start, READ_CHARACTERS)
+        document = await asyncio.to_thread(corpus.document, document_id)
+        ended = passage.end >= len(document.text)
+        report = {"start": passage.start, "next": None if ended else passage.end}
+        return await self._result(corpus, report, [(document.meta, passage)])
+
+    async def _result(
+        self, corpus: Corpus, report: JsonObject, found: list[tuple[DocumentMeta, Passage]]
+    ) -> JsonObject:
+        metas = {meta.id: meta for meta, _ in found}
+        kept = await asyncio.gather(*(self._keep(corpus, meta) for meta in metas.values()))
+        sources = {source.id: source for source in kept}
+        report["hits"] = [
+            {"source_id": s.id, "title": s.title, "date": s.date, "kind": s.kind, "uri": s.uri}
+            for s in kept
+        ]
+        blocks = [_passage(sources[meta.id], passage) for meta, passage in found]
+        spans = [[meta.id, *span] for meta, passage in found for span, _ in _sentences(passage)]
+        return {
+            "content": [
+                {"type": "text", "text": json.dumps(report, ensure_ascii=False)},
+                *(block for block in blocks if block["content"]),
+            ],
+            "sources": [source.model_dump(mode="json") for source in kept],
+            "passages": [(meta.id, passage.start) for meta, passage in found],
+            # Where each sentence shown stands in its stored text, in the order they are shown.
+            "spans": spans,
+        }
+
+    async def _keep(self, corpus: Corpus, meta: DocumentMeta) -> Source:
+        known = self.sources.get(meta.id) or self._kept.get(meta.id)
+        if known:
+            return known
+        document = await asyncio.to_thread(corpus.document, meta.id)
+        await self._store.keep_text(document.sha256, document.text)
+        self._kept[meta.id] = Source(
+            id=meta.id,
+            uri=meta.uri,
+            title=meta.title,
+            date=meta.date,
+            kind=meta.kind,
+            sha256=meta.sha256,
+            sketch=await asyncio.to_thread(sketch, document.text),
+        )
+        return self._kept[meta.id]
+
+    def _cycle(self, turn: int) -> int:
+        """All searches of the corpus in one turn are one cycle; the web's have their own limit."""
+        self._searching.add(turn)
+        return sorted(self._searching).index(turn) + 1
+
+    def _note(self, turn: int, tool_input: JsonObject) -> None:
+        self._log.setdefault(turn, _CycleLog()).note(tool_input)
+
+    def _place(self, name: str) -> _Place:
+        return self._places.setdefault(name, _Place())
+
+    def _problem(self, problem: str) -> None:
+        if (problem := problem[:_LONGEST_PROBLEM]) not in self.problems:
+            self.problems.append(problem)
+
+
+@dataclass
+class _Place:
+    """Somewhere to look: the documents, the web, a server of tools."""
+
+    answered: int = 0
+    failed: int = 0
+    sealed: int = 0
+    """Searches whose hits have to be opened to be read."""
+    opened: int = 0
+    unopened: int = 0
+
+    def answer(self, failed: bool, opened: bool = True) -> None:
+        self.failed += failed
+        self.answered += not failed
+        self.sealed += not (failed or opened)
+
+    def open(self, failed: bool) -> None:
+        self.unopened += failed
+        self.opened += not failed
+
+    @property
+    def closed(self) -> bool:
+        """Tried, and never looked into: no search answered, or no hit could be opened."""
+        unread = self.sealed > 0 and self.unopened > 0 and not self.opened
+        return unread or (self.failed > 0 and not self.answered)
+
+
+class _CycleLog:
+    def __init__(self) -> None:
+        self.queries: list[str] = []
+        self.aims: list[str] = []
+        self.excluded: list[str] = []
+        self.scores: list[tuple[str, float, str]] = []
+
+    def note(self, tool_input: JsonObject) -> None:
+        self.queries.append(str(tool_input.get("query", ""))[:300])
+        if aim := str(tool_input.get("aim", ""))[:300]:
+            self.aims.append(aim)
+        self.excluded += [str(sid) for sid in tool_input.get("exclude") or ()]
+        # Scores are the model's own words: one that does not follow the schema is passed over.
+        for entry in tool_input.get("scores") or ():
+            with suppress(ValidationError):
+                score = SourceScore.model_validate(entry)
+                self.scores.append((score.source_id, score.score, score.reason))
+
+
+def _look(
+    corpus: Corpus, query: str, limit: int, exclude: Sequence[str], follows: bool
+) -> tuple[list[tuple[DocumentMeta, Passage]], JsonObject]:
+    """What was found, and how many documents there are and hold each of the query's words."""
+    hits = corpus.search(query, limit=limit, exclude=exclude, per_document=PER_DOCUMENT)
+    if follows:
+        hits = corpus.follow(query, hits, limit, exclude=exclude)
+    words = list(dict.fromkeys(_WORD.findall(query.lower())))[:_COUNTED]
+    counted = {"documents": len(corpus), "terms": corpus.frequency(words)}
+    return [(hit.document, hit.passage) for hit in hits], counted
+
+
+def _passage(source: Source, passage: Passage) -> JsonObject:
+    return {
+        "type": "search_result",
+        "source": source.id,
+        "title": source.title,
+        "content": [{"type": "text", "text": text} for _, text in _sentences(passage)],
+    }
+
+
+def _sentences(passage: Passage) -> list[tuple[tuple[int, int], str]]:
+    """The sentences that are shown, each with its place in the stored text."""
+    quoted = (((s.start, s.end), passage.quote(s)) for s in passage.sentences)
+    return [(span, text) for span, text in quoted if text.strip()]
+
+
+def _error(message: str) -> JsonObject:
+    return {"is_error": True, "content": [{"type": "text", "text": message}]}

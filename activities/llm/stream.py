@@ -1,0 +1,84 @@
+"""A streamed answer put together again, event by event, as the provider's own client would.
+
+Kept as plain JSON: an answer of a thousand events costs a thousand small steps here and not as many
+typed objects, which is most of what a worker with forty subagents would be busy with.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import httpx2
+from jiter import from_json
+
+from activities.llm.lazy_sdk import anthropic
+
+JsonObject = dict[str, Any]
+_PASSED_OVER = (None, "ping")
+
+
+async def assembled(
+    response: httpx2.Response, heard: Callable[[], None] = lambda: None
+) -> JsonObject | None:
+    """The message of a stream; None where it held none. `heard` is called at the first event."""
+    message: JsonObject | None = None
+    inputs: dict[int, str] = {}
+    async for sent in anthropic.AsyncStream.raw_events(response):
+        if sent.event == "error":
+            raise _failed(sent.data, response)
+        if sent.event in _PASSED_OVER or not sent.data:
+            continue
+        event: JsonObject = json.loads(sent.data)
+        try:
+            if message is not None:
+                _add(message, event, inputs)
+            elif event["type"] == "message_start":
+                message = {**event["message"], "content": []}
+                heard()
+            else:
+                raise ValueError(f"{event['type']} came before message_start")
+        except (KeyError, IndexError, TypeError, AttributeError) as wrong:
+            raise ValueError(f"an event makes no sense ({wrong!r}): {sent.data[:200]}") from None
+    return message
+
+
+def _add(message: JsonObject, event: JsonObject, inputs: dict[int, str]) -> None:
+    match event["type"]:
+        case "content_block_start":
+            message["content"].append({**event["content_block"]})
+        case "content_block_delta":
+            _fill(message["content"][event["index"]], event["delta"], inputs, event["index"])
+        case "content_block_stop" if written := inputs.pop(event["index"], ""):
+            # One that was cut off at the limit is no whole JSON; what there is of it is kept.
+            read = from_json(written.encode(), partial_mode=True)
+            message["content"][event["index"]]["input"] = read
+        case "message_delta":
+            message |= {k: v for k, v in event["delta"].items() if v is not None}
+            # Counts are totals: they take the place of the first ones, where they are given.
+            counts = {k: v for k, v in (event.get("usage") or {}).items() if v is not None}
+            message["usage"] = {**(message.get("usage") or {}), **counts}
+
+
+def _fill(block: JsonObject, delta: JsonObject, inputs: dict[int, str], index: int) -> None:
+    match delta["type"]:
+        case "text_delta" if block["type"] == "text":
+            block["text"] += delta["text"]
+        case "input_json_delta":
+            inputs[index] = inputs.get(index, "") + delta["partial_json"]
+        case "citations_delta" if block["type"] == "text":
+            block["citations"] = [*(block.get("citations") or ()), delta["citation"]]
+        case "thinking_delta" if block["type"] == "thinking":
+            block["thinking"] += delta["thinking"]
+        case "signature_delta" if block["type"] == "thinking":
+            block["signature"] = delta["signature"]
+
+
+def _failed(data: str, response: httpx2.Response) -> anthropic.APIStatusError:
+    """An error that came when the status had long been sent."""
+    try:
+        body: object = json.loads(data)
+    except ValueError:
+        body = data
+    return anthropic.APIStatusError(f"{body}", response=response, body=body)

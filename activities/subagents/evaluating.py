@@ -1,0 +1,101 @@
+"""The evaluator: judges the draft against the question, and names what it lacks.
+
+The model proposes gaps; rules decide which stand: a gap belongs to a facet of the plan, is new, and
+there are never more of them than a pass can look into.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from temporalio import activity
+
+from activities.agent.conversation import Unanswered
+from activities.agent.schemas import EvaluationAnswer
+from activities.context import Workshop
+from activities.evidence.ledger import Ledger
+from activities.evidence.report_gate import Draft
+from activities.fleet.heartbeat import beating
+from activities.subagents.prompt_parts import contradictions_shown, facets_shown
+from workflows.config.roles import EVALUATOR
+from workflows.contracts.activity_io import EvaluateBrief, Evaluated
+from workflows.contracts.state import Gap
+from workflows.rules.gaps import late
+
+JsonObject = dict[str, Any]
+MAX_GAPS = 8
+
+
+class Evaluating:
+    def __init__(self, workshop: Workshop) -> None:
+        self._workshop = workshop
+
+    @activity.defn
+    async def evaluate(self, brief: EvaluateBrief) -> Evaluated:
+        store = self._workshop.store
+        async with beating():
+            subagent = await self._workshop.subagent(EVALUATOR, brief.job, brief.task)
+            ledger = await store.load(brief.ledger.key, Ledger)
+            draft = await store.load(brief.draft.key, Draft)
+            spoken = await subagent.converse(EvaluationAnswer, shown(brief, ledger, draft))
+        if isinstance(spoken, Unanswered):
+            # The draft stands; that nobody judged it is itself a gap the report names.
+            gap = Gap(
+                id=f"unjudged-{brief.n}",
+                kind="failed",
+                facet_id=brief.plan.facets[0].id,
+                text=f"The draft could not be judged against the question: {spoken.detail}"[:600],
+                question=brief.job.question[:600],
+                status="failed",
+                opened_in=brief.n,
+                reason=spoken.detail,
+            )
+            return Evaluated(gaps=(gap,), spend=subagent.spend)
+        return Evaluated(gaps=_gaps(brief, spoken.answer), spend=subagent.spend)
+
+
+def _gaps(brief: EvaluateBrief, answer: EvaluationAnswer) -> tuple[Gap, ...]:
+    facets = {facet.id for facet in brief.plan.facets}
+    over = {gap.facet_id for gap in brief.gaps if gap.status in ("absent", "failed")
+            and gap.kind in ("missing", "failed")}  # fmt: skip
+    # What is still being researched lacks nothing yet.
+    over |= {gap.facet_id for gap in late(brief.gaps)}
+    proposed = [gap for gap in answer.gaps if gap.facet_id in facets - over]
+    return tuple(
+        Gap(
+            id=f"gap-{brief.n}-{i + 1}",
+            kind=gap.kind,
+            facet_id=gap.facet_id,
+            text=gap.text,
+            question=gap.question,
+            opened_in=brief.n,
+        )
+        for i, gap in enumerate(proposed[:MAX_GAPS])
+    )
+
+
+def shown(brief: EvaluateBrief, ledger: Ledger, draft: Draft) -> JsonObject:
+    return {
+        "question": brief.job.question,
+        "kind": brief.plan.kind,
+        "facets": facets_shown(brief.plan, brief.reports),
+        "claims": [
+            {
+                "id": claim.id,
+                "facet_id": claim.facet_id,
+                "text": claim.text,
+                "verdict": claim.verdict,
+                "relevance": claim.relevance,
+                "cite": ledger.cites(claim.source_ids),
+            }
+            for claim in ledger.citable()
+        ],
+        "contradictions": contradictions_shown(ledger),
+        "report": "\n\n".join(
+            [draft.summary, *(section.markdown for section in draft.sections), draft.gaps]
+        ),
+        "gaps": [
+            gap.model_dump(include={"facet_id", "kind", "question", "status"}) for gap in brief.gaps
+        ],
+        "pass": brief.n,
+    }

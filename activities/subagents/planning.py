@@ -1,0 +1,110 @@
+"""The planner splits the question by meaning; the reviewer looks for what the split got wrong."""
+
+from __future__ import annotations
+
+from temporalio import activity
+from temporalio.exceptions import ApplicationError
+
+from activities.agent.conversation import Answered, Unanswered
+from activities.agent.schemas import PlanChange, PlanDraft, PlanReview
+from activities.context import Workshop
+from activities.fleet.heartbeat import beating
+from workflows.config.roles import PLANNER, REVIEWER
+from workflows.contracts.activity_io import PlanBrief, Planned, ReviewBrief
+from workflows.contracts.facets import Facet, Plan
+from workflows.rules.plan import faults
+
+PLANNING_CYCLES = 2
+
+
+class Planning:
+    def __init__(self, workshop: Workshop) -> None:
+        self._workshop = workshop
+
+    @activity.defn
+    async def plan(self, brief: PlanBrief) -> Planned:
+        job = brief.job
+        async with beating():
+            tools = await self._workshop.toolbox(PLANNER, job, PLANNING_CYCLES)
+            subagent = await self._workshop.subagent(PLANNER, job, "plan")
+            spoken = await subagent.converse(PlanDraft, _prompt(brief), tools, gate=_plan_faults)
+        if isinstance(spoken, Unanswered):
+            raise _no_plan(spoken)
+        return Planned(plan=_plan(spoken.answer), spend=spoken.spend)
+
+    @activity.defn
+    async def review_plan(self, brief: ReviewBrief) -> Planned:
+        job, plan = brief.job, brief.plan
+
+        async def review_faults(review: PlanReview) -> list[str]:
+            return faults(revised(plan, review.changes))
+
+        async with beating():
+            subagent = await self._workshop.subagent(REVIEWER, job, "review")
+            spoken = await subagent.converse(
+                PlanReview,
+                {
+                    "question": job.question,
+                    "pinned": job.pinned,
+                    "max_facets": brief.max_facets,
+                    "plan": plan.model_dump(mode="json", include={"kind", "facets"}),
+                },
+                gate=review_faults,
+            )
+        if isinstance(spoken, Answered):
+            return Planned(plan=revised(plan, spoken.answer.changes), spend=spoken.spend)
+        # A plan that could not be reviewed is still a plan; the report says that it was not.
+        note = f"not reviewed: {spoken.detail}"
+        return Planned(
+            plan=plan.model_copy(update={"changes": (*plan.changes, note)}), spend=spoken.spend
+        )
+
+
+def _prompt(brief: PlanBrief) -> dict[str, object]:
+    job = brief.job
+    told: dict[str, object] = {
+        "question": job.question,
+        "pinned": job.pinned,
+        "today": job.today,
+        "effort": brief.effort,
+        "max_facets": brief.max_facets,
+    }
+    if brief.notes:
+        told["notes"] = brief.notes
+    return told
+
+
+def revised(plan: Plan, changes: list[PlanChange]) -> Plan:
+    """The plan after a review. A change that names no facet of the plan changes nothing."""
+    facets: list[Facet] = list(plan.facets)
+    notes = list(plan.changes)
+    for change in changes:
+        named = [f for f in facets if f.id in change.facet_ids]
+        if change.action == "add" and change.facet:
+            facets.append(change.facet)
+            notes.append(f"added “{change.facet.title}”: {change.reason}")
+        elif change.action in ("rewrite", "merge") and change.facet and named:
+            at = facets.index(named[0])
+            facets = [f for f in facets if f not in named]
+            facets.insert(at, change.facet)
+            titles = " and ".join(f"“{f.title}”" for f in named)
+            notes.append(f"{titles} became “{change.facet.title}”: {change.reason}")
+        elif change.action == "drop" and named and len(facets) > len(named):
+            facets = [f for f in facets if f not in named]
+            titles = " and ".join(f"“{f.title}”" for f in named)
+            notes.append(f"dropped {titles}: {change.reason}")
+    return plan.model_copy(update={"facets": tuple(facets), "changes": tuple(notes)})
+
+
+def _plan(draft: PlanDraft) -> Plan:
+    return Plan(kind=draft.kind, facets=tuple(draft.facets))
+
+
+async def _plan_faults(draft: PlanDraft) -> list[str]:
+    return faults(_plan(draft))
+
+
+def _no_plan(spoken: Unanswered) -> ApplicationError:
+    return ApplicationError(
+        f"the planner gave no plan ({spoken.why}): {spoken.detail}", type="no_plan"
+    )

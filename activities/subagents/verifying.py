@@ -1,0 +1,196 @@
+"""Verification: a mechanical check of every claim, then subagents for claims that seem to conflict.
+
+`reconcile` needs no model: quotes against stored text, agreeing claims joined, candidate conflicts
+found. `verify` is a subagent that is handed one batch of such candidates. Where it cannot run, its
+claims stay unverified and the conflict still reaches the report, with both sides.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Mapping, Sequence
+
+from temporalio import activity
+
+from activities.agent.conversation import Unanswered
+from activities.agent.schemas import GroupAnswer, SideAnswer, VerifierAnswer
+from activities.context import Workshop
+from activities.evidence.ledger import Ledger
+from activities.evidence.quotes import StoredText
+from activities.evidence.reconcile import reconciled, stored_texts
+from activities.fleet.heartbeat import beating
+from workflows.config.roles import VERIFIER
+from workflows.contracts.activity_io import ReconcileBrief, Reconciled, Verified, VerifyBrief
+from workflows.contracts.evidence import (
+    Claim,
+    Contradiction,
+    Findings,
+    Ruling,
+    Rulings,
+    Side,
+    SideContext,
+    Source,
+    Verdict,
+)
+
+VERIFY_CYCLES = 2
+
+
+class Verifying:
+    def __init__(self, workshop: Workshop) -> None:
+        self._workshop = workshop
+
+    @activity.defn
+    async def reconcile(self, brief: ReconcileBrief) -> Reconciled:
+        store = self._workshop.store
+        async with beating():
+            findings = await asyncio.gather(*(store.load(k, Findings) for k in brief.findings))
+            ledgers = await asyncio.gather(*(store.load(k, Ledger) for k in brief.ledgers))
+            rulings = await asyncio.gather(*(store.load(k, Rulings) for k in brief.rulings))
+            return await reconciled(store, brief.questions, findings, ledgers, rulings)
+
+    @activity.defn
+    async def verify(self, brief: VerifyBrief) -> Verified:
+        store, job = self._workshop.store, brief.job
+        async with beating():
+            subagent = await self._workshop.subagent(VERIFIER, job, brief.task)
+            ledger = await store.load(brief.ledger.key, Ledger)
+            groups = [[ledger.claim(c) for c in group.claim_ids] for group in brief.batch.groups]
+            sources = {sid: ledger.sources[sid] for g in groups for c in g for sid in c.source_ids}
+            texts = await stored_texts(store, list(sources.values()))
+            tools = await self._workshop.toolbox(VERIFIER, job, VERIFY_CYCLES)
+            spoken = await subagent.converse(
+                VerifierAnswer,
+                {
+                    "question": job.question,
+                    "groups": [
+                        {"kind": group.kind, "about": group.about} | _shown(claims, sources, texts)
+                        for group, claims in zip(brief.batch.groups, groups, strict=True)
+                    ],
+                },
+                tools,
+            )
+            reason = spoken.detail if isinstance(spoken, Unanswered) else ""
+            judged = [] if isinstance(spoken, Unanswered) else spoken.answer.groups
+            key = await store.save("rulings", _rulings(groups, judged, reason, ledger))
+        return Verified(rulings=key, spend=subagent.spend)
+
+
+def _shown(
+    group: Sequence[Claim], sources: Mapping[str, Source], texts: Mapping[str, StoredText]
+) -> dict[str, object]:
+    """A group as the verifier sees it: each claim with its quotes in their surroundings."""
+    return {
+        "claims": [
+            {
+                "id": claim.id,
+                "facet_id": claim.facet_id,
+                "text": claim.text,
+                "quotes": [
+                    {
+                        "source_id": quote.source_id,
+                        "title": sources[quote.source_id].title,
+                        "date": sources[quote.source_id].date,
+                        "kind": sources[quote.source_id].kind,
+                        "text": quote.text,
+                        "context": texts[quote.source_id].around(quote.start, quote.end)
+                        if quote.source_id in texts
+                        and quote.start is not None
+                        and quote.end is not None
+                        else "",
+                    }
+                    for quote in claim.quotes
+                ],
+            }
+            for claim in group
+        ]
+    }
+
+
+def _rulings(
+    groups: Sequence[Sequence[Claim]],
+    judged: Sequence[GroupAnswer],
+    reason: str,
+    ledger: Ledger,
+) -> Rulings:
+    """The verifier's word on each group; a group it is silent on keeps its conflict, unverified."""
+    rulings: list[Ruling] = []
+    contradictions: list[Contradiction] = []
+    for group in groups:
+        ids = {claim.id for claim in group}
+        answer = next((a for a in judged if set(a.claim_ids) & ids), None)
+        sides = _sides(answer, ids, ledger) if answer else ()
+        if answer is None or (answer.relation == "contradiction" and len(sides) < 2):
+            why = reason or "the verifier gave no usable answer"
+            contradictions.append(_unjudged(group, why))
+            rulings += [
+                Ruling(
+                    claim_id=claim.id,
+                    verdict=Verdict.UNVERIFIED,
+                    confidence=claim.confidence,
+                    notes=f"could not be checked: {why}",
+                )
+                for claim in group
+            ]
+            continue
+        if answer.relation == "contradiction":
+            contradictions.append(
+                Contradiction(
+                    id=_contradiction_id(ids),
+                    about=answer.about or group[0].text,
+                    sides=sides,
+                    cause=answer.cause,
+                    explanation=answer.explanation or "the sources give no reason",
+                )
+            )
+        rulings += [
+            Ruling(
+                claim_id=ruling.claim_id,
+                verdict=ruling.verdict,
+                confidence=ruling.confidence,
+                notes=ruling.notes,
+            )
+            for ruling in answer.rulings
+            if ruling.claim_id in ids
+        ]
+    settled = tuple(tuple(sorted(claim.id for claim in group)) for group in groups)
+    return Rulings(rulings=tuple(rulings), contradictions=tuple(contradictions), settled=settled)
+
+
+def _sides(answer: GroupAnswer, ids: set[str], ledger: Ledger) -> tuple[Side, ...]:
+    return tuple(
+        _side(side, [ledger.claim(cid) for cid in side.claim_ids if cid in ids])
+        for side in answer.sides
+        if any(cid in ids for cid in side.claim_ids)
+    )
+
+
+def _side(answer: SideAnswer, claims: Sequence[Claim]) -> Side:
+    return Side(
+        text=answer.text or claims[0].text,
+        claim_ids=tuple(claim.id for claim in claims),
+        source_ids=tuple(dict.fromkeys(sid for claim in claims for sid in claim.source_ids)),
+        context=SideContext(
+            value=answer.value,
+            date=answer.date,
+            definition=answer.definition,
+            population=answer.population,
+        ),
+    )
+
+
+def _unjudged(group: Sequence[Claim], why: str) -> Contradiction:
+    return Contradiction(
+        id=_contradiction_id({claim.id for claim in group}),
+        about=group[0].text,
+        sides=tuple(
+            Side(text=claim.text, claim_ids=(claim.id,), source_ids=claim.source_ids)
+            for claim in group
+        ),
+        explanation=f"these seem to differ, and it could not be checked why: {why}",
+    )
+
+
+def _contradiction_id(claim_ids: set[str]) -> str:
+    return "x" + hashlib.sha256("|".join(sorted(claim_ids)).encode()).hexdigest()[:8]

@@ -1,0 +1,168 @@
+"""The writer: read-only, from verified claims only, through the gate.
+
+What the gate finds goes back to the model with the exact list; what is still wrong after that is
+mended mechanically, and marked.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from temporalio import activity
+
+from activities.agent.conversation import Answered
+from activities.agent.schemas import DraftAnswer
+from activities.context import Workshop
+from activities.evidence.ledger import Ledger, origin_count, origins
+from activities.evidence.report_gate import (
+    Draft,
+    Entry,
+    Evidence,
+    Section,
+    faults,
+    marks,
+    repair,
+    sections_by_facet,
+)
+from activities.fleet.heartbeat import beating
+from activities.subagents.prompt_parts import contradictions_shown, facets_shown
+from workflows.config.roles import WRITER
+from workflows.contracts.activity_io import WriteBrief, Written
+from workflows.contracts.state import DraftRef
+
+JsonObject = dict[str, Any]
+
+
+class Writing:
+    def __init__(self, workshop: Workshop) -> None:
+        self._workshop = workshop
+
+    @activity.defn
+    async def write(self, brief: WriteBrief) -> Written:
+        store = self._workshop.store
+        async with beating():
+            subagent = await self._workshop.subagent(WRITER, brief.job, brief.task)
+            ledger = await store.load(brief.ledger.key, Ledger)
+            previous = await store.load(brief.previous.key, Draft) if brief.previous else None
+            evidence = Evidence(ledger, brief.gaps)
+
+            async def gate(answer: DraftAnswer) -> list[str]:
+                draft = drafted(brief, answer, previous)
+                return [str(fault) for fault in faults(draft, evidence)]
+
+            spoken = await subagent.converse(
+                DraftAnswer,
+                shown(brief, ledger, previous),
+                await self._workshop.toolbox(WRITER, brief.job),
+                gate,
+            )
+            if isinstance(spoken, Answered):
+                draft = drafted(brief, spoken.answer, previous)
+            else:
+                draft = unwritten(brief, ledger, previous, spoken.detail)
+            draft = repair(draft, evidence)
+            key = await store.save("drafts", draft)
+        words = sum(len(section.markdown.split()) for section in draft.sections)
+        return Written(
+            draft=DraftRef(key=key, words=words, mended=draft.mended), spend=subagent.spend
+        )
+
+
+def drafted(brief: WriteBrief, answer: DraftAnswer, previous: Draft | None) -> Draft:
+    """The answer as a draft, every facet of the plan in its place, kept sections carried over."""
+    new = {section.facet_id: section.markdown for section in answer.sections}
+    old = sections_by_facet(previous) if previous else {}
+    rewritten = set(brief.revise) if previous else {facet.id for facet in brief.plan.facets}
+    sections = tuple(
+        Section(
+            facet_id=facet.id,
+            markdown=(new if facet.id in rewritten else old).get(facet.id, "").strip()
+            or old.get(facet.id, "")
+            or "_Nothing that could be cited was found for this facet._",
+        )
+        for facet in brief.plan.facets
+    )
+    return Draft(
+        title=answer.title,
+        summary=answer.summary,
+        sections=sections,
+        contradictions=tuple(
+            Entry(contradiction_id=entry.contradiction_id, markdown=entry.markdown)
+            for entry in answer.contradictions
+        ),
+        gaps=answer.gaps,
+    )
+
+
+def unwritten(brief: WriteBrief, ledger: Ledger, previous: Draft | None, why: str) -> Draft:
+    """A report without a writer: the claims as they are, by facet. Honest, if plain."""
+    if previous is not None:
+        note = f"summary: the revision could not be written ({why})"
+        return previous.model_copy(update={"mended": (*previous.mended, note)})
+    return Draft(
+        title=brief.job.question[:200],
+        summary=f"_No summary could be written: {why}. The checked claims follow by facet._",
+        sections=tuple(
+            Section(
+                facet_id=facet.id,
+                markdown="\n".join(
+                    f"- {' '.join(claim.text.split())} {marks(ledger.cites(claim.source_ids))}"
+                    for claim in ledger.citable()
+                    if claim.bears_on(facet.id)
+                )
+                or "_Nothing that could be cited was found for this facet._",
+            )
+            for facet in brief.plan.facets
+        ),
+        mended=(f"summary: the writer gave no report ({why})",),
+    )
+
+
+def shown(brief: WriteBrief, ledger: Ledger, previous: Draft | None) -> JsonObject:
+    """What the writer works from: verified claims with the numbers they are cited by."""
+    origin = origins(ledger)
+    return {
+        "question": brief.job.question,
+        "today": brief.job.today,
+        "kind": brief.plan.kind,
+        "facets": facets_shown(brief.plan, brief.reports),
+        "claims": [
+            {
+                "id": claim.id,
+                "facet_id": claim.facet_id,
+                "also_for": claim.also_for,
+                "text": claim.text,
+                "cite": ledger.cites(claim.source_ids),
+                "verdict": claim.verdict,
+                "confidence": claim.confidence,
+                "relevance": claim.relevance,
+                "origins": origin_count(claim, origin),
+                "uncertain": claim.uncertain,
+                "not_to_overstate": claim.not_to_overstate,
+                "quotes": [quote.text for quote in claim.quotes],
+                "notes": claim.notes,
+            }
+            for claim in ledger.citable()
+        ],
+        "sources": [
+            {
+                "n": n,
+                "title": ledger.sources[sid].title,
+                "date": ledger.sources[sid].date,
+                "kind": ledger.sources[sid].kind,
+                "uri": ledger.sources[sid].uri,
+            }
+            for sid, n in ledger.numbers.items()
+        ],
+        "contradictions": contradictions_shown(ledger),
+        "gaps": [
+            gap.model_dump(include={"id", "facet_id", "kind", "text", "status", "reason"})
+            for gap in brief.gaps
+            if gap.status != "closed"
+        ],
+        "unreadable": [file.model_dump() for file in brief.unreadable],
+        "revise": brief.revise if previous else (),
+        "previous": previous.model_dump(include={"title", "summary", "sections"})
+        if previous
+        else None,
+    }

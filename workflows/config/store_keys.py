@@ -1,0 +1,49 @@
+"""Where the things of a job lie in the store. Job ids come from foreign clients: none can escape.
+
+An id becomes one segment of a key. Letters, digits and a few signs stay as they are; everything
+else, slashes too, is percent-encoded, so two ids never share a folder and none lies within another.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from urllib.parse import quote
+
+_LONGEST = 160
+"""Characters of one segment: a file's name may have 255 bytes, and suffixes are put to it."""
+
+
+def safe(name: str) -> str:
+    """The name as one segment of a key; different names give different segments."""
+    segment = quote(name, safe="@+=,:", errors="surrogatepass")
+    if not segment.strip("."):
+        # "", "." and ".." mean something to a file system; a percent sign alone is no encoding.
+        segment = "%" + segment.replace(".", "2E")
+    if len(segment) > _LONGEST:
+        digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+        segment = f"{segment[: _LONGEST - 33].rstrip('%')}%{digest}"
+    return segment
+
+
+def journal_folder(job: str) -> str:
+    return f"journal/{safe(job)}"
+
+
+def frames_folder(job: str) -> str:
+    return f"frames/{safe(job)}"
+
+
+def checkpoints_folder(job: str) -> str:
+    return f"checkpoints/{safe(job)}"
+
+
+def checkpoint_key(job: str, run: str, n: int, name: str) -> str:
+    return f"{checkpoints_folder(job)}/{safe(run)}/{n:03}-{safe(name)}.json"
+
+
+def orders_key(job: str) -> str:
+    return f"orders/{safe(job)}.json"
+
+
+def previous_key(job: str, run: str) -> str:
+    return f"previous/{safe(job)}/{safe(run)}.json"

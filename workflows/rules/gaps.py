@@ -1,0 +1,148 @@
+"""Gaps, and when a job may stop.
+
+A gap is specific enough to be commissioned. It ends closed (something was found), absent (searched,
+and the sources hold nothing) or failed (it could not be searched); until then it is open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from workflows.contracts.facets import Facet, Plan
+from workflows.contracts.outcomes import (
+    Failed,
+    NoResults,
+    RateLimited,
+    Refused,
+    SubagentOutcome,
+    TimedOut,
+)
+from workflows.contracts.state import LATE, Gap, Pass, StopReason
+
+
+def open_gaps(gaps: Iterable[Gap]) -> list[Gap]:
+    return [gap for gap in gaps if gap.status == "open"]
+
+
+def commissionable(gaps: Iterable[Gap]) -> list[Gap]:
+    """Open gaps a follow-up could close. What the cap left out is named, not commissioned."""
+    return [gap for gap in open_gaps(gaps) if gap.kind not in ("left_out", LATE)]
+
+
+def late(gaps: Iterable[Gap]) -> list[Gap]:
+    """Facets whose research goes on behind a report that was begun without them."""
+    return [gap for gap in open_gaps(gaps) if gap.kind == LATE]
+
+
+def stop(
+    gaps: Iterable[Gap],
+    passes: tuple[Pass, ...],
+    max_passes: int,
+    exhausted: bool,
+    finishing: bool = False,
+) -> StopReason | None:
+    """Why refinement ends here, or None where another pass is worth its price."""
+    gaps = tuple(gaps)
+    if any(gap.kind == LATE and gap.closed_in == len(passes) for gap in gaps):
+        # Found, paid for and not written up yet: it belongs into the report, whatever else holds.
+        return None
+    if finishing:
+        return StopReason.FINISHED
+    wanted = commissionable(gaps)
+    if not wanted:
+        return StopReason.SUFFICIENT
+    if exhausted:
+        return StopReason.BUDGET
+    if any(gap.kind == "asked" for gap in wanted):
+        # An operator asked for it: that is worth a pass whatever the last one closed.
+        return None
+    refinements = [p for p in passes if p.n > 0]
+    if refinements and refinements[-1].gaps_closed == 0:
+        return StopReason.NO_PROGRESS
+    if len(refinements) >= max_passes:
+        return StopReason.CAP
+    return None
+
+
+def merge(known: Iterable[Gap], found: Iterable[Gap]) -> tuple[Gap, ...]:
+    """Known gaps first and as they are; a gap found again under the same question is not new."""
+    gaps = {_key(gap): gap for gap in known}
+    for gap in found:
+        gaps.setdefault(_key(gap), gap)
+    return tuple(gaps.values())
+
+
+def from_research(plan: Plan, outcomes: Mapping[str, SubagentOutcome]) -> tuple[Gap, ...]:
+    """The gaps no judge is needed for: facets that came back empty, failed, or were left out."""
+    gaps = [gap for f in plan.facets if (gap := _from_outcome(f, outcomes.get(f.id)))]
+    gaps += [
+        Gap(
+            id=f"left-out-{facet.id}",
+            kind="left_out",
+            facet_id=facet.id,
+            text=f"“{facet.title}” was left out: the effort allows no more facets.",
+            question=facet.question[:600],
+        )
+        for facet in plan.left_out
+    ]
+    return tuple(gaps)
+
+
+def still_out(facets: Iterable[Facet]) -> tuple[Gap, ...]:
+    """What the report says of facets that are not back yet."""
+    return tuple(
+        Gap(
+            id=f"{LATE}-{facet.id}",
+            kind=LATE,
+            facet_id=facet.id,
+            text=f"“{facet.title}” was still being researched when this was written.",
+            question=facet.question[:600],
+        )
+        for facet in facets
+    )
+
+
+def after_follow_up(gap: Gap, outcome: SubagentOutcome, claims: int, n: int) -> Gap:
+    """What a gap came to when its follow-up brought `claims` new claims."""
+    if claims > 0:
+        return gap.model_copy(update={"status": "closed", "closed_in": n})
+    match outcome:
+        case NoResults() as nothing:
+            return gap.model_copy(update={"status": "absent", "reason": nothing.reason})
+        case TimedOut() | RateLimited() | Refused() | Failed() as failure:
+            return gap.model_copy(update={"status": "failed", "reason": failure.reason})
+        case _:
+            # Found, but nothing the job did not know: the sources hold no more on it.
+            return gap.model_copy(update={"status": "absent", "reason": "nothing new was found"})
+
+
+def _from_outcome(facet: Facet, outcome: SubagentOutcome | None) -> Gap | None:
+    match outcome:
+        case NoResults():
+            return Gap(
+                id=f"absent-{facet.id}",
+                kind="missing",
+                facet_id=facet.id,
+                text=f"“{facet.title}” was searched for and is absent from the sources.",
+                question=facet.question[:600],
+                status="absent",
+                reason=outcome.reason,
+            )
+        case (TimedOut() | RateLimited() | Refused() | Failed()) as failure if (
+            failure.findings is None
+        ):
+            return Gap(
+                id=f"failed-{facet.id}",
+                kind="failed",
+                facet_id=facet.id,
+                text=f"“{facet.title}” could not be researched: {failure.reason}"[:600],
+                question=facet.question[:600],
+                status="failed" if isinstance(failure, Refused) else "open",
+                reason=failure.reason,
+            )
+        case _:
+            return None
+
+
+def _key(gap: Gap) -> tuple[str, str]:
+    return gap.facet_id, " ".join(gap.question.lower().split())

@@ -1,0 +1,153 @@
+"""Facets, how many a question deserves, and the rules a plan must keep.
+
+The model proposes a plan; these functions decide. `fit` sizes it to the question, `faults`
+lists what is wrong with it in words that can be sent back, `mend` puts it right without a model.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from workflows.contracts.facets import Effort, Facet, Limits, Plan, QuestionKind
+from workflows.contracts.state import ResearchState
+
+LIMITS: dict[Effort, Limits] = {
+    Effort.QUICK: Limits(facets=4, passes=0, cycles=2, claims=8),
+    Effort.STANDARD: Limits(facets=10, passes=2, cycles=3, claims=16),
+    Effort.DEEP: Limits(facets=24, passes=4, cycles=3, claims=24),
+}
+
+
+def limits_for(effort: Effort, kind: QuestionKind, max_facets: int | None = None) -> Limits:
+    """A narrow fact gets one researcher and no refinement, whatever the effort."""
+    limits = LIMITS[effort]
+    if kind is QuestionKind.FACT:
+        return limits.model_copy(update={"facets": 1, "passes": 0})
+    if max_facets is not None:
+        return limits.model_copy(update={"facets": max_facets})
+    return limits
+
+
+def job_limits(state: ResearchState) -> Limits:
+    """The limits of a job: its effort's, with what the request sets itself."""
+    request = state.request
+    kind = state.plan.kind if state.plan else QuestionKind.OVERVIEW
+    limits = limits_for(request.effort, kind, request.max_facets)
+    overrides: dict[str, int] = {}
+    if request.max_claims is not None:
+        overrides["claims"] = request.max_claims
+    if request.max_passes is not None and kind is not QuestionKind.FACT:
+        overrides["passes"] = request.max_passes
+    return limits.model_copy(update=overrides)
+
+
+def fit(plan: Plan, effort: Effort, max_facets: int | None = None) -> Plan:
+    """The plan cut to what the question deserves; what is cut is kept by name in `left_out`."""
+    cap = limits_for(effort, plan.kind, max_facets).facets
+    kept, cut = plan.facets[:cap], plan.facets[cap:]
+    ids = {facet.id for facet in kept}
+    kept = tuple(
+        facet.model_copy(update={"depends_on": tuple(d for d in facet.depends_on if d in ids)})
+        for facet in kept
+    )
+    # A fact's extra facets are other wordings of one question, not something left undone.
+    left_out = () if plan.kind is QuestionKind.FACT else (*plan.left_out, *cut)
+    return plan.model_copy(update={"facets": kept, "left_out": left_out})
+
+
+def faults(plan: Plan) -> list[str]:
+    """What breaks the rules: duplicate ids, overlapping facets, dependencies that go nowhere."""
+    found: list[str] = []
+    ids = [facet.id for facet in plan.facets]
+    found += [f"two facets share the id {fid!r}" for fid in _repeated(ids)]
+    for facet in plan.facets:
+        found += [
+            f"facet {facet.id!r} depends on {dep!r}, which is not another facet"
+            for dep in facet.depends_on
+            if dep not in ids or dep == facet.id
+        ]
+    found += [
+        f"facets {one.id!r} and {other.id!r} ask nearly the same; join them or draw the boundary"
+        for one, other in twins(plan.facets)
+    ]
+    if not any("depends" in fault for fault in found) and _stuck(plan.facets):
+        found.append(f"facets depend on each other in a circle: {sorted(_stuck(plan.facets))}")
+    return found
+
+
+def mend(plan: Plan) -> Plan:
+    """The same plan made lawful without a model: ids unique, twins joined, circles cut."""
+    kept = _with_own_ids(plan.facets)
+    changes = list(plan.changes)
+    while pair := next(iter(twins(kept)), None):
+        one, other = pair
+        kept.remove(other)
+        changes.append(f"joined “{other.title}” with “{one.title}”: nearly the same question")
+    ids = {facet.id for facet in kept}
+    kept = [
+        facet.model_copy(
+            update={"depends_on": tuple(d for d in facet.depends_on if d in ids and d != facet.id)}
+        )
+        for facet in kept
+    ]
+    stuck = _stuck(kept)
+    if stuck:
+        changes.append("dropped dependencies that formed a circle")
+        kept = [f.model_copy(update={"depends_on": ()}) if f.id in stuck else f for f in kept]
+    return plan.model_copy(update={"facets": tuple(kept), "changes": tuple(changes)})
+
+
+OVERLAP = 0.8
+
+
+def twins(facets: Sequence[Facet]) -> list[tuple[Facet, Facet]]:
+    """Pairs of facets that ask nearly the same.
+
+    Words that most facets share name the subject of the whole question, so they tell no facet from
+    another and do not count.
+    """
+    words = {id(facet): _words(facet) for facet in facets}
+    shared = Counter(word for own in words.values() for word in own)
+    subject = {word for word, count in shared.items() if count > 2 and count > len(facets) / 2}
+    return [
+        (one, other)
+        for i, one in enumerate(facets)
+        for other in facets[i + 1 :]
+        if _overlap(words[id(one)], words[id(other)], subject) >= OVERLAP
+    ]
+
+
+def _overlap(one: set[str], other: set[str], subject: set[str]) -> float:
+    if one == other:
+        return 1.0
+    a, b = one - subject, other - subject
+    return len(a & b) / min(len(a), len(b)) if a and b else 0.0
+
+
+def _with_own_ids(facets: Iterable[Facet]) -> list[Facet]:
+    """A second facet of one name is still a facet: it gets an id of its own."""
+    kept: dict[str, Facet] = {}
+    for facet in facets:
+        name, number = facet.id, 2
+        while name in kept:
+            name, number = f"{facet.id[:60]}-{number}", number + 1
+        kept[name] = facet.model_copy(update={"id": name})
+    return list(kept.values())
+
+
+def _words(facet: Facet) -> set[str]:
+    return set(re.findall(r"\w{4,}", f"{facet.title} {facet.question}".lower()))
+
+
+def _repeated(items: list[str]) -> list[str]:
+    return sorted({item for item in items if items.count(item) > 1})
+
+
+def _stuck(facets: Iterable[Facet]) -> set[str]:
+    waiting = {facet.id: set(facet.depends_on) for facet in facets}
+    done: set[str] = set()
+    while free := {fid for fid, needs in waiting.items() if needs <= done} - done:
+        done |= free
+    return set(waiting) - done
