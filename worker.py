@@ -52,7 +52,7 @@ from console.connection import connect
 from console.faults import leave
 from console.health import answering
 from console.logs import keep_log
-from workflows.config.policies import STICKY, SUBAGENT_QUEUE
+from workflows.config.policies import STICKY_TIMEOUT, SUBAGENT_QUEUE
 from workflows.config.settings import Settings
 from workflows.contracts.request import TASK_QUEUE
 from workflows.coordinator import ResearchWorkflow
@@ -112,7 +112,7 @@ async def build_worker(
 def _for_jobs(client: Client, settings: Settings, workshop: Workshop) -> Worker:
     # A fleet's limit is for a queue of subagents alone.
     at_home = settings.worker_role == "alone" and workshop.fleet is None
-    records = Records(workshop, at_home)
+    records = Records(workshop, TASK_QUEUE if at_home else None)
     return Worker(
         client,
         task_queue=TASK_QUEUE,
@@ -121,7 +121,7 @@ def _for_jobs(client: Client, settings: Settings, workshop: Workshop) -> Worker:
             Verifying(workshop).reconcile,
             records.publish,
             records.keep_checkpoint,
-            records.post_orders,
+            records.post_control_messages,
             records.keep_previous,
             records.compare,
             *(_subagents(workshop) if settings.worker_role != "coordinator" else ()),
@@ -136,7 +136,7 @@ def _for_jobs(client: Client, settings: Settings, workshop: Workshop) -> Worker:
         workflow_task_poller_behavior=POLLERS,
         activity_task_poller_behavior=POLLERS,
         max_heartbeat_throttle_interval=BEAT,
-        sticky_queue_schedule_to_start_timeout=STICKY,
+        sticky_queue_schedule_to_start_timeout=STICKY_TIMEOUT,
         graceful_shutdown_timeout=DRAIN,
         deployment_config=_deployment(settings),
     )

@@ -26,7 +26,7 @@ from activities.telemetry import Watch
 from workflows.config.model_catalog import card
 from workflows.config.roles import VERIFIER, Role, effort_for, model_for
 from workflows.config.settings import Provider
-from workflows.config.store_keys import frames_folder, safe
+from workflows.config.store_keys import safe, templates_folder
 from workflows.contracts.activity_io import Job
 from workflows.contracts.evidence import Source
 from workflows.contracts.request import OFFLINE
@@ -106,7 +106,7 @@ class Workshop:
         # What the job asked for, not what this worker has: a server that is away changes nothing.
         chosen = job.model_dump_json(include={"corpus", "web", "code"}) + effort
         digest = hashlib.sha256(chosen.encode()).hexdigest()[:12]
-        key = f"{frames_folder(job.journal)}/{role.name}-{safe(model)}-{digest}.json"
+        key = f"{templates_folder(job.journal)}/{role.name}-{safe(model)}-{digest}.json"
         if key in self._frames:
             return self._frames[key]
         kept = await self.store.get(key)

@@ -16,7 +16,7 @@ from temporalio.client import WorkflowHandle, WorkflowQueryFailedError
 from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.service import RPCError, RPCStatusCode
 
-from workflows.config.policies import WORKFLOW_TASK
+from workflows.config.policies import WORKFLOW_TASK_TIMEOUT
 from workflows.contracts.nexus import (
     PREFIX,
     CancelRequested,
@@ -50,7 +50,7 @@ class ResearchHandler:
                 args=[asked.request],
                 id=PREFIX + (asked.id or ctx.request_id),
                 task_queue=TASK_QUEUE,
-                task_timeout=WORKFLOW_TASK,
+                task_timeout=WORKFLOW_TASK_TIMEOUT,
             )
         except WorkflowAlreadyStartedError as error:
             raise HandlerError(

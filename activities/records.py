@@ -19,23 +19,22 @@ from activities.evidence.publish import publish
 from activities.evidence.report_gate import Draft
 from activities.fleet.heartbeat import beating
 from activities.storage.store import Missing, Store
-from workflows.config.store_keys import orders_key
+from workflows.config.store_keys import control_key
 from workflows.contracts.activity_io import (
     CompareBrief,
+    ControlMessagesPosted,
     CorpusOpened,
     KeepCheckpoint,
     KeepPrevious,
     Kept,
     OpenCorpus,
-    OrdersPosted,
-    PostOrders,
+    PostControlMessages,
     PublishBrief,
 )
 from workflows.contracts.evidence import Cycle, Findings, Quote
 from workflows.contracts.result import ResearchResult
 from workflows.contracts.state import CorpusReady, UnreadableFile
-from workflows.stages.execution import AT_HOME, ON_THE_SPOT
-from workflows.stages.research import WITHOUT_THE_LATE
+from workflows.stages.activity_interfaces import RecordActivities
 
 REACH = 220
 """How many characters before and after a quote the report shows."""
@@ -45,11 +44,12 @@ _LISTED = 100
 _SPACE = re.compile(r"\s+")
 
 
-class Records:
-    def __init__(self, workshop: Workshop, at_home: bool = False) -> None:
+class Records(RecordActivities):
+    def __init__(self, workshop: Workshop, subagent_queue: str | None = None) -> None:
+        """`subagent_queue` is where the jobs of this worker send their subagents."""
         self._workshop = workshop
         self._store = workshop.store
-        self._ways = (ON_THE_SPOT, WITHOUT_THE_LATE, *((AT_HOME,) if at_home else ()))
+        self._subagent_queue = subagent_queue
 
     @activity.defn
     async def open_corpus(self, brief: OpenCorpus) -> CorpusOpened:
@@ -81,10 +81,11 @@ class Records:
         return Kept(key=brief.key)
 
     @activity.defn
-    async def post_orders(self, brief: PostOrders) -> OrdersPosted:
+    async def post_control_messages(self, brief: PostControlMessages) -> ControlMessagesPosted:
         """Store what running subagents look up before each model call."""
-        await self._store.replace(orders_key(brief.job_id), brief.orders.model_dump_json().encode())
-        return OrdersPosted(ways=self._ways)
+        messages = brief.messages.model_dump_json().encode()
+        await self._store.replace(control_key(brief.job_id), messages)
+        return ControlMessagesPosted(subagent_queue=self._subagent_queue)
 
     @activity.defn
     async def keep_previous(self, brief: KeepPrevious) -> Kept:

@@ -141,7 +141,7 @@ async def _standing(
     """How the job is, and the checkpoint this is known from where nobody was there to say."""
     from console import jobs
     from console.progress import Progress, needs, progress
-    from workflows.rules.status import status as standing
+    from workflows.rules.status import describe_status as standing
 
     # A fresh embedded server has no worker that could answer a query.
     asleep = desk.server is not None and desk.server.fresh

@@ -20,12 +20,12 @@ from console import checks, jobs, wishes
 from console.faults import BadInputError, ConsoleError
 from console.jobs import CLOSED_TO_RESTART, GOING, WORKFLOW, Found, Job
 from console.store import Checkpoints, Kept
-from workflows.config.policies import WORKFLOW_TASK
+from workflows.config.policies import WORKFLOW_TASK_TIMEOUT
 from workflows.config.settings import Settings
 from workflows.contracts.request import TASK_QUEUE, ResearchRequest
 from workflows.contracts.state import ResearchState
-from workflows.rules.restart import changed, forked, restarted
-from workflows.rules.status import introduction
+from workflows.rules.restart import change_request, fork_state, restart_state
+from workflows.rules.status import describe_request
 
 BEGINNING = "the beginning"
 
@@ -79,7 +79,7 @@ async def restart(
         origin = await origin_of(client, kept, job_id, about, name)
     state = origin.state
     if state is not None:
-        state = restarted(state, run_id=origin.run_id, checkpoint=origin.checkpoint)
+        state = restart_state(state, run_id=origin.run_id, checkpoint=origin.checkpoint)
     if not await _start(client, job_id, origin.request, state):
         raise ConsoleError(f"The job {job_id} was started by somebody else just now: `watch` it.")
     return Job(jobs.handle(client, job_id), Found.RESTARTED), origin
@@ -88,7 +88,7 @@ async def restart(
 async def fork(client: Client, origin: Origin, new_id: str, changes: Mapping[str, str]) -> Job:
     """Another job from there, with other settings."""
     assert origin.state is not None  # noqa: S101
-    state = forked(
+    state = fork_state(
         origin.state,
         job_id=new_id,
         run_id=origin.run_id,
@@ -123,7 +123,7 @@ async def fork_from(
             " one, or run its question anew."
         )
     try:
-        request = changed(origin.request, changes)
+        request = change_request(origin.request, changes)
     except ValueError as error:
         raise BadInputError(f"--set {error}.") from None
     checks.affordable(request, settings)
@@ -198,9 +198,9 @@ async def _start(
             args=[request] if state is None else [request, state],
             id=job_id,
             task_queue=TASK_QUEUE,
-            task_timeout=WORKFLOW_TASK,
+            task_timeout=WORKFLOW_TASK_TIMEOUT,
             id_reuse_policy=reuse,
-            **introduction(request),
+            **describe_request(request),
         )
     except WorkflowAlreadyStartedError:
         return False

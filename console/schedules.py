@@ -18,10 +18,10 @@ from console import checks, wishes
 from console.faults import COMMAND, BadInputError, ConsoleError, ExitCode
 from console.session import Session, current_settings, visit
 from console.wishes import Wish
-from workflows.config.policies import WORKFLOW_TASK
+from workflows.config.policies import WORKFLOW_TASK_TIMEOUT
 from workflows.config.settings import Settings
 from workflows.contracts.request import TASK_QUEUE, ResearchRequest
-from workflows.rules.status import introduction
+from workflows.rules.status import describe_request
 
 if TYPE_CHECKING:
     from temporalio.client import (
@@ -70,8 +70,8 @@ def create(
                 request,
                 id=name,
                 task_queue=TASK_QUEUE,
-                task_timeout=WORKFLOW_TASK,
-                **introduction(request),
+                task_timeout=WORKFLOW_TASK_TIMEOUT,
+                **describe_request(request),
             ),
             spec=_spec(every, cron, zone),
             policy=SchedulePolicy(overlap=ScheduleOverlapPolicy.SKIP, catchup_window=_CATCH_UP),

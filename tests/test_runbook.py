@@ -33,7 +33,7 @@ from workflows.config.model_catalog import MIXED, MODELS
 from workflows.contracts.messages import Resume
 from workflows.contracts.request import ResearchRequest
 from workflows.coordinator import ResearchWorkflow
-from workflows.rules.restart import changed
+from workflows.rules.restart import change_request
 
 __all__ = ["office", "temporal"]  # fixtures
 
@@ -119,7 +119,7 @@ def test_every_setting_of_a_fork_can_be_set() -> None:
     text = "\n".join(situation.text for situation in ALL)
     changes = changes_from(re.findall(r"--set ([^\s`]+)", text))
     assert changes
-    assert changed(ResearchRequest(question="any"), changes)
+    assert change_request(ResearchRequest(question="any"), changes)
     models = {value for key, value in changes.items() if key.startswith("model")}
     assert models <= {*MODELS, MIXED}
 

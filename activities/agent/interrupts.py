@@ -15,9 +15,9 @@ from temporalio.exceptions import ApplicationError
 from activities.agent.messages import Call, last_call, note
 from activities.storage.store import Store
 from workflows.config.policies import PAUSED
-from workflows.config.store_keys import orders_key
+from workflows.config.store_keys import control_key
 from workflows.contracts.evidence import Record
-from workflows.contracts.messages import Orders
+from workflows.contracts.messages import ControlMessages
 from workflows.contracts.spend import Allowance, Spend
 
 _NOTHING = Spend()
@@ -50,7 +50,7 @@ class Asides:
     ) -> None:
         """`window` is the model's in tokens, 0 for none; `finishes`: whether to end on a finish."""
         self._store = store
-        self._key = orders_key(job)
+        self._key = control_key(job)
         self._task = task
         self._allowance = allowance or Allowance()
         self._seconds = seconds
@@ -60,17 +60,17 @@ class Asides:
         self._began = self._clock()
         self._turns: list[float] = []
 
-    async def orders(self) -> Orders:
+    async def orders(self) -> ControlMessages:
         """What people want of this job. Raises where it is paused."""
         kept = await self._store.get(self._key)
-        orders = Orders() if kept is None else Orders.model_validate_json(kept)
+        orders = ControlMessages() if kept is None else ControlMessages.model_validate_json(kept)
         if orders.paused:
             raise ApplicationError(
                 "the job is paused; resume it to go on", type=PAUSED, non_retryable=True
             )
         return orders
 
-    def aside(self, orders: Orders, told: set[str], call: Call | None) -> Aside | None:
+    def aside(self, orders: ControlMessages, told: set[str], call: Call | None) -> Aside | None:
         """The notes that are new, and the call; None where there is nothing to say."""
         notes = tuple(
             dict.fromkeys(
@@ -83,7 +83,7 @@ class Asides:
         return Aside(texts=tuple(texts), notes=notes, call=call) if texts else None
 
     def call(
-        self, orders: Orders, spend: Spend, last: Spend = _NOTHING, size: int = 0
+        self, orders: ControlMessages, spend: Spend, last: Spend = _NOTHING, size: int = 0
     ) -> Call | None:
         """Why the answer is due now, the hardest reason first."""
         if self._allowance.spent_by(spend + last):

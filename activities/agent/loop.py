@@ -37,7 +37,7 @@ from activities.llm.client import Models, spend_of
 from activities.llm.errors import TOO_LARGE
 from activities.storage.journal import Journal, Turn
 from activities.telemetry import Watch
-from workflows.contracts.messages import Orders
+from workflows.contracts.messages import ControlMessages
 from workflows.contracts.spend import Spend
 
 A = TypeVar("A", bound=Answer)
@@ -107,7 +107,7 @@ class Subagent:
         self._number = -1
         self._first = False
         self._last = Spend()
-        self._orders: Orders | None = None
+        self._orders: ControlMessages | None = None
         show(role=self._watch.role, **({"facet": self._watch.facet} if self._watch.facet else {}))
         self.spend = Spend()
         """What is new since the last follow-up: the rest was counted when it was asked."""

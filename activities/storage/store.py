@@ -4,9 +4,9 @@ Records are content-addressed: the same thing saved twice is one object, a refer
 worker, and what was read once need not be fetched again. `put_new` is create-if-absent, which is
 all the locking the journal needs.
 
-With a keyring every object is sealed, bound to its key, and what a name would tell is veiled: a
-hash of a short text can be guessed, a facet's id read. Clear stay the kind of a thing, the job's
-id, and the names of checkpoints and orders. What was kept before there were keys is still found.
+With a keyring every object is encrypted and bound to its key, and names that would tell something
+become HMACs: the hash of a short text can be guessed, the id of a facet can be read. The kind of an
+object, the id of the job and the names of checkpoints and control messages stay readable.
 
 What goes wrong here is an error of type `storage`: asked again a few times, then an operator's.
 """
@@ -32,7 +32,7 @@ V = TypeVar("V")
 STORAGE = "storage"
 # How many leading parts of a key stay clear: the kind, and the job where it comes next.
 _CLEAR = {
-    "checkpoints": 99, "fleet": 99, "orders": 99, "frames": 2, "journal": 2, "threads": 2,
+    "checkpoints": 99, "fleet": 99, "control": 99, "templates": 2, "journal": 2, "threads": 2,
 }  # fmt: skip
 
 

@@ -20,13 +20,14 @@ from activities.subagents.prompt_parts import contradictions_shown, facets_shown
 from workflows.config.roles import EVALUATOR
 from workflows.contracts.activity_io import EvaluateBrief, Evaluated
 from workflows.contracts.state import Gap
-from workflows.rules.gaps import late
+from workflows.rules.gaps import late_gaps
+from workflows.stages.activity_interfaces import EvaluationActivities
 
 JsonObject = dict[str, Any]
 MAX_GAPS = 8
 
 
-class Evaluating:
+class Evaluating(EvaluationActivities):
     def __init__(self, workshop: Workshop) -> None:
         self._workshop = workshop
 
@@ -59,7 +60,7 @@ def _gaps(brief: EvaluateBrief, answer: EvaluationAnswer) -> tuple[Gap, ...]:
     over = {gap.facet_id for gap in brief.gaps if gap.status in ("absent", "failed")
             and gap.kind in ("missing", "failed")}  # fmt: skip
     # What is still being researched lacks nothing yet.
-    over |= {gap.facet_id for gap in late(brief.gaps)}
+    over |= {gap.facet_id for gap in late_gaps(brief.gaps)}
     proposed = [gap for gap in answer.gaps if gap.facet_id in facets - over]
     return tuple(
         Gap(

@@ -13,11 +13,12 @@ from workflows.config.roles import PLANNER, REVIEWER
 from workflows.contracts.activity_io import PlanBrief, Planned, ReviewBrief
 from workflows.contracts.facets import Facet, Plan
 from workflows.rules.plan import faults
+from workflows.stages.activity_interfaces import PlanningActivities
 
 PLANNING_CYCLES = 2
 
 
-class Planning:
+class Planning(PlanningActivities):
     def __init__(self, workshop: Workshop) -> None:
         self._workshop = workshop
 

@@ -38,6 +38,7 @@ from workflows.contracts.outcomes import (
     SubagentOutcome,
     TimedOut,
 )
+from workflows.stages.activity_interfaces import ResearchActivities
 
 # A rate limit is Temporal's to wait out; from this try on it is the coordinator's to decide about.
 RATE_LIMIT_TRIES = 3
@@ -70,7 +71,7 @@ class _Desk:
     """What it found now, held against its sources."""
 
 
-class Researching:
+class Researching(ResearchActivities):
     def __init__(self, workshop: Workshop) -> None:
         self._workshop = workshop
 

@@ -33,11 +33,12 @@ from workflows.contracts.evidence import (
     Source,
     Verdict,
 )
+from workflows.stages.activity_interfaces import VerificationActivities
 
 VERIFY_CYCLES = 2
 
 
-class Verifying:
+class Verifying(VerificationActivities):
     def __init__(self, workshop: Workshop) -> None:
         self._workshop = workshop
 

@@ -29,11 +29,12 @@ from activities.subagents.prompt_parts import contradictions_shown, facets_shown
 from workflows.config.roles import WRITER
 from workflows.contracts.activity_io import WriteBrief, Written
 from workflows.contracts.state import DraftRef
+from workflows.stages.activity_interfaces import WritingActivities
 
 JsonObject = dict[str, Any]
 
 
-class Writing:
+class Writing(WritingActivities):
     def __init__(self, workshop: Workshop) -> None:
         self._workshop = workshop
 

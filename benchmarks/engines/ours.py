@@ -15,7 +15,7 @@ from console import embedded
 from console.attributes import FRESH_SECONDS, register
 from console.connection import connect
 from console.workers import environment
-from workflows.config.policies import WORKFLOW_TASK
+from workflows.config.policies import WORKFLOW_TASK_TIMEOUT
 from workflows.config.settings import Settings
 from workflows.contracts.request import TASK_QUEUE, ResearchRequest
 from workflows.coordinator import ResearchWorkflow
@@ -64,7 +64,7 @@ class Ours(OnTemporal):
             request,
             id=name,
             task_queue=TASK_QUEUE,
-            task_timeout=WORKFLOW_TASK,
+            task_timeout=WORKFLOW_TASK_TIMEOUT,
         )
 
     def _runs(self, name: str) -> Sequence[str]:

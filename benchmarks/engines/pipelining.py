@@ -22,7 +22,7 @@ from benchmarks.engines.topology import TurnLog
 from console.connection import connect
 from console.embedded import server
 from worker import build_worker, build_workshop
-from workflows.config.policies import WORKFLOW_TASK
+from workflows.config.policies import WORKFLOW_TASK_TIMEOUT
 from workflows.config.settings import Settings
 from workflows.contracts.request import TASK_QUEUE, ResearchRequest
 from workflows.coordinator import ResearchWorkflow
@@ -74,7 +74,7 @@ async def timed(home: Path, facets: Mapping[str, float], jobs: int) -> list[floa
                     ),
                     id=f"job-{n}",
                     task_queue=TASK_QUEUE,
-                    task_timeout=WORKFLOW_TASK,
+                    task_timeout=WORKFLOW_TASK_TIMEOUT,
                 )
                 took.append(time.perf_counter() - began)
         await workshop.close()

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from console.report.markup import lasted
 from workflows.contracts.result import ResearchResult
-from workflows.contracts.state import Span
+from workflows.contracts.state import StepTiming
 
 _WIDTH = 1000
 _TICKS = 5
@@ -32,7 +32,7 @@ _LABELS = {
 class Axis:
     """Seconds of the run to places between 0 and 1."""
 
-    def __init__(self, spans: Iterable[Span]) -> None:
+    def __init__(self, spans: Iterable[StepTiming]) -> None:
         busy: list[list[float]] = []
         for span in sorted(spans, key=lambda s: s.began):
             if busy and span.began <= busy[-1][1]:
@@ -90,9 +90,9 @@ def timeline(result: ResearchResult) -> str:
     )
 
 
-def _group(n: int, spans: Sequence[Span], axis: Axis, titles: dict[str, str]) -> str:
+def _group(n: int, spans: Sequence[StepTiming], axis: Axis, titles: dict[str, str]) -> str:
     name = f"Refinement pass {n}" if n else "First draft"
-    rows: dict[str, list[Span]] = {}
+    rows: dict[str, list[StepTiming]] = {}
     for span in sorted(spans, key=lambda s: s.began):
         label = titles.get(span.facet_id, span.facet_id) if span.facet_id else _label(span.step)
         rows.setdefault(label, []).append(span)
@@ -101,7 +101,9 @@ def _group(n: int, spans: Sequence[Span], axis: Axis, titles: dict[str, str]) ->
     return f"<tbody>{head}{lines}</tbody>"
 
 
-def _row(label: str, spans: Sequence[Span], axis: Axis, kind: str = "", whole: str = "") -> str:
+def _row(
+    label: str, spans: Sequence[StepTiming], axis: Axis, kind: str = "", whole: str = ""
+) -> str:
     began, ended = min(s.began for s in spans), max(s.ended for s in spans)
     drawn = [(whole, began, ended)] if whole else [(s.step, s.began, s.ended) for s in spans]
     bars = "".join(_bar(step, axis.at(a), axis.at(b)) for step, a, b in drawn)
@@ -123,7 +125,7 @@ def _bar(step: str, begin: float, end: float) -> str:
     return f'<rect class="{escape(kind)}" x="{x:g}" y="0" width="{width:g}" height="14"/>'
 
 
-def _legend(axis: Axis, spans: Sequence[Span]) -> str:
+def _legend(axis: Axis, spans: Sequence[StepTiming]) -> str:
     drawn = {span.step for span in spans}
     keys = "".join(
         f'<li><svg viewBox="0 0 14 14" aria-hidden="true"><rect class="{step}" width="14"'

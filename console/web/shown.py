@@ -17,7 +17,7 @@ from console.web.standing import Point, Standing
 from workflows.contracts.evidence import Contradiction
 from workflows.contracts.facets import Plan
 from workflows.contracts.state import Gap, Parent, Phase, UnreadableFile
-from workflows.rules.status import status as status_of
+from workflows.rules.status import describe_status as status_of
 
 _RAIL = (
     ("Plan", (Phase.STARTING, Phase.PLANNING, Phase.REVIEWING)),

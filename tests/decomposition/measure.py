@@ -29,7 +29,7 @@ from activities.sources.corpus import Corpus
 from activities.subagents.planning import revised
 from tests.offline.libraries import Library, planned
 from workflows.contracts.facets import Effort, Facet, Plan, QuestionKind
-from workflows.rules.plan import LIMITS, fit, mend, twins
+from workflows.rules.plan import LIMITS, fit, repair, twins
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -109,7 +109,7 @@ def made(library: Library, question: str, effort: Effort = Effort.STANDARD) -> P
     most = LIMITS[effort].facets
     answer = planned(draft_plan, library, question, most, effort.value)
     draft = PlanDraft.model_validate(answer)
-    first = mend(Plan(kind=draft.kind, facets=tuple(draft.facets)))
+    first = repair(Plan(kind=draft.kind, facets=tuple(draft.facets)))
     brief = {
         "question": question,
         "pinned": [],
@@ -118,7 +118,7 @@ def made(library: Library, question: str, effort: Effort = Effort.STANDARD) -> P
     }
     second = review(Conversation("PlanReview", brief, frozenset())).answer
     changes = PlanReview.model_validate(second).changes
-    return fit(mend(revised(first, changes)), effort)
+    return fit(repair(revised(first, changes)), effort)
 
 
 def measured(case: Case, plan: Plan) -> Row:

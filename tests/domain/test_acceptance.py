@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from workflows.contracts.outcomes import FindingsRef, Found, NoResults, Partial
-from workflows.rules.acceptance import MAX_FOLLOW_UPS, follow_up, judge
+from workflows.rules.acceptance import MAX_FOLLOW_UPS, choose_follow_up, judge
 
 ASK = "What did it cost in 2024?"
 
@@ -18,7 +18,7 @@ def test_a_full_answer_is_taken_without_a_follow_up() -> None:
     outcome = Found(findings=ref(confidence=0.9, next_step="look at fares"))
     taken = judge(outcome)
     assert taken.accepted
-    assert follow_up(ASK, outcome, taken) is None
+    assert choose_follow_up(ASK, outcome, taken) is None
 
 
 def test_a_hole_is_asked_for_by_name_and_the_suggested_step_with_it() -> None:
@@ -28,7 +28,7 @@ def test_a_hole_is_asked_for_by_name_and_the_suggested_step_with_it() -> None:
     )
     taken = judge(outcome)
     assert (taken.answers, taken.complete, taken.explored) == (True, False, False)
-    question = follow_up(ASK, outcome, taken)
+    question = choose_follow_up(ASK, outcome, taken)
     assert question is not None
     assert "the cost in 2024" in question
     assert "read the audit" in question
@@ -38,32 +38,32 @@ def test_a_weak_answer_is_not_proceeded_on() -> None:
     outcome = Found(findings=ref(confidence=0.2))
     taken = judge(outcome)
     assert not taken.proceed
-    question = follow_up(ASK, outcome, taken) or ""
+    question = choose_follow_up(ASK, outcome, taken) or ""
     assert "too weak" in question
     assert ASK in question, "a follow-up says what to look for"
 
 
 def test_exhausted_sources_end_the_asking() -> None:
     outcome = Partial(findings=ref(missing=("a date",), exhausted=True), missing=("a date",))
-    assert follow_up(ASK, outcome, judge(outcome)) is None
+    assert choose_follow_up(ASK, outcome, judge(outcome)) is None
 
 
 def test_two_follow_ups_are_the_most() -> None:
     outcome = Partial(findings=ref(missing=("a date",)), missing=("a date",))
     asked = tuple(f"question {i}" for i in range(MAX_FOLLOW_UPS))
-    assert follow_up(ASK, outcome, judge(outcome, asked[:1])) is not None
-    assert follow_up(ASK, outcome, judge(outcome, asked)) is None
+    assert choose_follow_up(ASK, outcome, judge(outcome, asked[:1])) is not None
+    assert choose_follow_up(ASK, outcome, judge(outcome, asked)) is None
 
 
 def test_the_same_question_is_not_asked_twice() -> None:
     outcome = Partial(findings=ref(missing=("a date",)), missing=("a date",))
-    question = follow_up(ASK, outcome, judge(outcome))
+    question = choose_follow_up(ASK, outcome, judge(outcome))
     assert question is not None
-    assert follow_up(ASK, outcome, judge(outcome, (question,))) is None
+    assert choose_follow_up(ASK, outcome, judge(outcome, (question,))) is None
 
 
 def test_nothing_found_is_no_answer_and_no_follow_up() -> None:
     outcome = NoResults(asked="x", reason="nothing", try_instead="y", queries=("x",))
     taken = judge(outcome)
     assert not taken.accepted
-    assert follow_up(ASK, outcome, taken) is None
+    assert choose_follow_up(ASK, outcome, taken) is None

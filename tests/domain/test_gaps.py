@@ -6,7 +6,7 @@ from tests.domain.test_plan import facet
 from workflows.contracts.facets import Plan, QuestionKind
 from workflows.contracts.outcomes import Failed, FindingsRef, Found, NoResults, Refused, TimedOut
 from workflows.contracts.state import Gap, GapStatus, Pass, StopReason
-from workflows.rules.gaps import after_follow_up, commissionable, from_research, merge, stop
+from workflows.rules.gaps import after_follow_up, commissionable_gaps, from_research, merge, stop
 
 WHY = {"asked": "what", "reason": "because of rain", "try_instead": "something else"}
 REF = FindingsRef(key="k", claims=1, sources=1)
@@ -21,7 +21,7 @@ def test_an_empty_search_is_absent_and_is_not_commissioned_again() -> None:
     (found,) = from_research(plan, {"a": NoResults(**WHY, queries=("q",))})
     assert found.status == "absent"
     assert "searched for and is absent" in found.text
-    assert commissionable([found]) == []
+    assert commissionable_gaps([found]) == []
 
 
 def test_a_failed_facet_can_be_commissioned_again_and_a_refused_one_not() -> None:
@@ -42,7 +42,7 @@ def test_a_facet_left_out_is_named_but_not_commissioned() -> None:
     (left_out,) = from_research(plan, {"a": Found(findings=REF)})
     assert "left out" in left_out.text
     assert left_out.status == "open"
-    assert commissionable([left_out]) == []
+    assert commissionable_gaps([left_out]) == []
 
 
 def test_a_follow_up_closes_a_gap_only_with_something_new() -> None:

@@ -19,7 +19,7 @@ from workflows.contracts.state import (
     ResearchState,
     StopReason,
 )
-from workflows.rules.restart import SETTABLE, changed, forked, restarted
+from workflows.rules.restart import SETTABLE, change_request, fork_state, restart_state
 
 texts = st.text(alphabet="abcdef-", min_size=1, max_size=8)
 reasons = st.none() | st.sampled_from(StopReason)
@@ -67,7 +67,7 @@ def test_a_restart_changes_nothing_but_what_stopped_it(
     state: ResearchState, run_id: str, name: str
 ) -> None:
     before = state.model_copy(deep=True)
-    again = restarted(state, run_id=run_id, checkpoint=name)
+    again = restart_state(state, run_id=run_id, checkpoint=name)
 
     assert again.parent == Parent(id=state.id, run_id=run_id, checkpoint=name, how="restart")
     assert again.model_dump(exclude=HINDRANCES) == before.model_dump(exclude=HINDRANCES)
@@ -80,7 +80,7 @@ def test_a_restart_changes_nothing_but_what_stopped_it(
 def test_a_fork_is_another_job_on_the_same_journal(
     state: ResearchState, job_id: str, passes: int
 ) -> None:
-    fork = forked(
+    fork = fork_state(
         state, job_id=job_id, run_id="r", checkpoint="c", changes={"max_passes": str(passes)}
     )
 
@@ -93,7 +93,7 @@ def test_a_fork_is_another_job_on_the_same_journal(
 
 @given(states())
 def test_what_is_added_to_a_restarted_job_is_not_added_to_the_old_one(state: ResearchState) -> None:
-    again = restarted(state, run_id="r", checkpoint="c")
+    again = restart_state(state, run_id="r", checkpoint="c")
     again.book("planner", Spend(turns=1))
     assert "planner" not in state.spend_by_role
 
@@ -128,7 +128,7 @@ def test_every_setting_can_be_set(data: st.DataObject) -> None:
     assert set(values) == set(SETTABLE)
     key = data.draw(st.sampled_from(SETTABLE))
     text = data.draw(values[key].filter(lambda value: value != "none"))
-    told = changed(REQUEST, {key: text}).model_dump()
+    told = change_request(REQUEST, {key: text}).model_dump()
 
     name, _, role = key.partition(".")
     found = (
@@ -139,7 +139,7 @@ def test_every_setting_can_be_set(data: st.DataObject) -> None:
         else told[name]
     )
     assert found == type(found)(text)
-    others = changed(REQUEST, {}).model_dump()
+    others = change_request(REQUEST, {}).model_dump()
     assert [field for field in told if told[field] != others[field]] in (
         [name + "s" if role else "budget" if name.startswith("budget") else name],
         [],
@@ -147,10 +147,10 @@ def test_every_setting_can_be_set(data: st.DataObject) -> None:
 
 
 def test_none_lifts_a_limit_and_leaves_the_other() -> None:
-    assert changed(REQUEST, {"budget_usd": "none"}).budget == Budget(tokens=5)
-    assert changed(REQUEST, {"max_passes": "None"}).max_passes is None
-    with_role = changed(REQUEST, {"model.writer": "m"})
-    assert changed(with_role, {"model.writer": "none"}).models == {}
+    assert change_request(REQUEST, {"budget_usd": "none"}).budget == Budget(tokens=5)
+    assert change_request(REQUEST, {"max_passes": "None"}).max_passes is None
+    with_role = change_request(REQUEST, {"model.writer": "m"})
+    assert change_request(with_role, {"model.writer": "none"}).models == {}
 
 
 @pytest.mark.parametrize(
@@ -169,4 +169,4 @@ def test_none_lifts_a_limit_and_leaves_the_other() -> None:
 )
 def test_a_bad_change_is_named_as_it_was_typed(key: str, text: str, said: str) -> None:
     with pytest.raises(ValueError, match="^" + said.replace(".", r"\.")):
-        changed(REQUEST, {key: text})
+        change_request(REQUEST, {key: text})

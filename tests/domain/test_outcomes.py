@@ -16,7 +16,7 @@ from workflows.contracts.outcomes import (
     SubagentOutcome,
     TimedOut,
 )
-from workflows.rules.acceptance import MAX_RETRIES, retry
+from workflows.rules.acceptance import MAX_RETRIES, choose_retry
 
 OUTCOME: TypeAdapter[SubagentOutcome] = TypeAdapter(SubagentOutcome)
 REF = FindingsRef(key="findings/x.json", claims=1, sources=1)
@@ -60,20 +60,20 @@ def test_every_outcome_survives_json(outcome: SubagentOutcome) -> None:
 
 
 def test_each_outcome_is_asked_again_in_its_own_way() -> None:
-    assert retry(Found(findings=REF), 0) is None
-    assert retry(Partial(findings=REF, missing=("x",)), 0) is None
-    assert retry(Refused(**WHY), 0) is None
-    assert retry(TimedOut(**WHY, seconds=1), 0) == "narrower"
-    assert retry(Failed(**WHY), 1) == "narrower"
-    assert retry(RateLimited(**WHY, retry_after_seconds=1), 0) == "again"
-    assert retry(NoResults(**WHY, queries=("q",)), 1) == "broader"
+    assert choose_retry(Found(findings=REF), 0) is None
+    assert choose_retry(Partial(findings=REF, missing=("x",)), 0) is None
+    assert choose_retry(Refused(**WHY), 0) is None
+    assert choose_retry(TimedOut(**WHY, seconds=1), 0) == "narrower"
+    assert choose_retry(Failed(**WHY), 1) == "narrower"
+    assert choose_retry(RateLimited(**WHY, retry_after_seconds=1), 0) == "again"
+    assert choose_retry(NoResults(**WHY, queries=("q",)), 1) == "broader"
 
 
 def test_exhausted_sources_are_searched_once_more_and_then_left() -> None:
     nothing = NoResults(**WHY, queries=("q",), exhausted=True)
-    assert retry(nothing, 0) == "broader"
-    assert retry(nothing, 1) is None
+    assert choose_retry(nothing, 0) == "broader"
+    assert choose_retry(nothing, 1) is None
 
 
 def test_nothing_is_asked_more_than_three_times() -> None:
-    assert retry(TimedOut(**WHY, seconds=1), MAX_RETRIES) is None
+    assert choose_retry(TimedOut(**WHY, seconds=1), MAX_RETRIES) is None

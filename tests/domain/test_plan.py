@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from activities.agent.schemas import PlanChange
 from activities.subagents.planning import revised
 from workflows.contracts.facets import Effort, Facet, Plan, QuestionKind
-from workflows.rules.plan import LIMITS, faults, fit, limits_for, mend, twins
+from workflows.rules.plan import LIMITS, faults, fit, limits_for, repair, twins
 
 
 def facet(fid: str, question: str = "", depends_on: tuple[str, ...] = ()) -> Facet:
@@ -99,19 +99,19 @@ def test_faults_name_what_is_wrong() -> None:
 def test_a_circle_of_dependencies_is_a_fault_and_is_cut() -> None:
     circle = plan(facet("alpha", depends_on=("bravo",)), facet("bravo", depends_on=("alpha",)))
     assert any("circle" in fault for fault in faults(circle))
-    assert all(f.depends_on == () for f in mend(circle).facets)
+    assert all(f.depends_on == () for f in repair(circle).facets)
 
 
 @given(plans)
 def test_a_mended_plan_has_no_faults_and_mending_again_changes_nothing(broken: Plan) -> None:
-    mended = mend(broken)
+    mended = repair(broken)
     assert faults(mended) == []
-    assert mend(mended) == mended
+    assert repair(mended) == mended
 
 
 @given(plans, st.sampled_from(Effort))
 def test_fitting_never_exceeds_the_cap_and_loses_no_facet(given_plan: Plan, effort: Effort) -> None:
-    lawful = mend(given_plan)
+    lawful = repair(given_plan)
     fitted = fit(lawful, effort)
     assert len(fitted.facets) <= limits_for(effort, lawful.kind).facets
     if lawful.kind is not QuestionKind.FACT:
@@ -127,7 +127,7 @@ def test_words_that_name_the_whole_questions_subject_make_no_twins() -> None:
 
 
 def test_two_facets_of_one_id_are_both_kept() -> None:
-    mended = mend(plan(facet("a", "Where is north?"), facet("a", "Who came second?")))
+    mended = repair(plan(facet("a", "Where is north?"), facet("a", "Who came second?")))
     assert [f.id for f in mended.facets] == ["a", "a-2"]
 
 
@@ -139,7 +139,7 @@ def worded(fid: str, title: str, question: str, **more: Any) -> Facet:
 
 
 def test_overlapping_facets_are_joined_and_the_plan_says_so() -> None:
-    split = mend(
+    split = repair(
         plan(
             worded("cost", "Cost", "What did the harbour tunnel cost to build?"),
             worded("price", "Building cost", "What did it cost to build the harbour tunnel?"),
@@ -153,7 +153,7 @@ def test_overlapping_facets_are_joined_and_the_plan_says_so() -> None:
 
 def test_what_depended_on_a_joined_facet_waits_for_nothing_that_is_gone() -> None:
     same = "What did the harbour tunnel cost to build?"
-    split = mend(plan(facet("a", same), facet("b", same), facet("c", depends_on=("b", "a"))))
+    split = repair(plan(facet("a", same), facet("b", same), facet("c", depends_on=("b", "a"))))
     assert [f.id for f in split.facets] == ["a", "c"]
     assert split.facet("c").depends_on == ("a",)
 
@@ -166,7 +166,7 @@ def test_facets_that_differ_in_one_telling_word_are_two() -> None:
 
 def test_three_copies_become_one() -> None:
     same = "How do charging stations connect to the regional electricity grid?"
-    split = mend(plan(*(worded(n, "Charging", same) for n in NAMES[:3])))
+    split = repair(plan(*(worded(n, "Charging", same) for n in NAMES[:3])))
     assert len(split.facets) == 1
     assert faults(split) == []
 
@@ -174,7 +174,7 @@ def test_three_copies_become_one() -> None:
 def test_a_facet_that_depends_on_itself_is_a_fault_and_is_freed() -> None:
     own = plan(facet("alpha", depends_on=("alpha",)), facet("bravo"))
     assert faults(own) == ["facet 'alpha' depends on 'alpha', which is not another facet"]
-    assert mend(own).facet("alpha").depends_on == ()
+    assert repair(own).facet("alpha").depends_on == ()
 
 
 def test_a_long_circle_is_cut_and_what_stands_outside_keeps_its_dependencies() -> None:
@@ -185,7 +185,7 @@ def test_a_long_circle_is_cut_and_what_stands_outside_keeps_its_dependencies() -
         facet("echo", depends_on=("delta",)),
     )
     assert faults(circle) == [f"facets depend on each other in a circle: {sorted(ring)}"]
-    cut = mend(circle)
+    cut = repair(circle)
     assert [f.depends_on for f in cut.facets] == [(), (), (), (), ("delta",)]
     assert "circle" in " ".join(cut.changes)
 

@@ -20,8 +20,8 @@ from workflows.contracts.outcomes import FindingsRef, Found
 from workflows.contracts.request import ResearchRequest
 from workflows.contracts.spend import Budget, Spend
 from workflows.contracts.state import Phase, ResearchState, StopReason
-from workflows.rules.gaps import commissionable, stop
-from workflows.rules.steering import apply, approved, plan_refusal, refusal
+from workflows.rules.gaps import commissionable_gaps, stop
+from workflows.rules.steering import apply, apply_approval, check_approval, check_change
 
 NAMES = ("costs", "safety", "noise", "rescue")
 
@@ -73,13 +73,13 @@ def test_a_change_said_twice_changes_nothing_the_second_time(
 ) -> None:
     state = job(researched=researched, running=tuple(sorted(running)))
     for earlier in before:
-        if refusal(state, earlier) is None:
+        if check_change(state, earlier) is None:
             apply(state, earlier)
-    if refusal(state, change) is not None:
+    if check_change(state, change) is not None:
         return
     apply(state, change)
     once = state.model_dump_json()
-    assert refusal(state, change) is None
+    assert check_change(state, change) is None
     apply(state, change)
     assert state.model_dump_json() == once
     assert state.plan
@@ -93,7 +93,7 @@ def test_a_facet_added_in_time_is_planned_and_one_added_late_is_commissioned() -
         apply(state, AddFacet(facet=facet("noise")))
         assert ids(state)[-1] == "noise"
     assert early.gaps == ()
-    (gap,) = commissionable(late.gaps)
+    (gap,) = commissionable_gaps(late.gaps)
     assert (gap.kind, gap.facet_id) == ("asked", "noise")
 
 
@@ -140,39 +140,39 @@ def test_a_running_facet_that_is_refined_is_told_by_a_note_of_its_own() -> None:
 def test_what_cannot_be_done_is_refused_with_its_reason(
     state: ResearchState, change: Change, reason: str
 ) -> None:
-    assert reason in (refusal(state, change) or "")
+    assert reason in (check_change(state, change) or "")
 
 
 def test_another_facet_of_the_same_name_is_refused() -> None:
     other = facet("costs").model_copy(update={"question": "Something else?"})
-    assert "another id" in (refusal(job(), AddFacet(facet=other)) or "")
+    assert "another id" in (check_change(job(), AddFacet(facet=other)) or "")
 
 
 def test_nothing_is_changed_while_the_report_is_put_together() -> None:
     state = job()
     state.phase = Phase.FINISHED
-    assert "fork" in (refusal(state, AddNote(text="wait")) or "")
+    assert "fork" in (check_change(state, AddNote(text="wait")) or "")
 
 
 def test_a_finding_is_not_taken_back_by_dropping_its_facet() -> None:
     state = job()
     state.outcomes["costs"] = Found(findings=FindingsRef(key="k", claims=1, sources=1))
-    assert "stays" in (refusal(state, DropFacet(facet_id="costs")) or "")
+    assert "stays" in (check_change(state, DropFacet(facet_id="costs")) or "")
 
 
 def test_a_plan_is_approved_edited_or_refused() -> None:
     state = job()
-    assert plan_refusal(state, Approve()) == "no plan waits for approval"
+    assert check_approval(state, Approve()) == "no plan waits for approval"
     state.phase = Phase.APPROVING
-    assert plan_refusal(state, Approve()) is None
+    assert check_approval(state, Approve()) is None
     assert state.plan
     twice = state.plan.model_copy(update={"facets": (facet("costs"), facet("costs"))})
-    assert "breaks the rules" in (plan_refusal(state, Approve(plan=twice)) or "")
-    assert "leave one" in (plan_refusal(state, Approve(decision="reject", plan=state.plan)) or "")
+    assert "breaks the rules" in (check_approval(state, Approve(plan=twice)) or "")
+    assert "leave one" in (check_approval(state, Approve(decision="reject", plan=state.plan)) or "")
     only = state.plan.model_copy(update={"facets": (facet("costs"),)})
-    taken = approved(state.plan, Approve(plan=only))
+    taken = apply_approval(state.plan, Approve(plan=only))
     assert [f.id for f in taken.facets] == ["costs"]
     assert "edited" in taken.changes[-1]
     state.approved = True
-    assert plan_refusal(state, Approve()) is None
-    assert plan_refusal(state, Approve(decision="reject")) == "the plan is approved already"
+    assert check_approval(state, Approve()) is None
+    assert check_approval(state, Approve(decision="reject")) == "the plan is approved already"

@@ -21,7 +21,7 @@ from temporalio.client import Client, WorkflowHandle
 
 from console import embedded, ports
 from console.connection import connect
-from workflows.config.policies import WORKFLOW_TASK
+from workflows.config.policies import WORKFLOW_TASK_TIMEOUT
 from workflows.config.settings import Settings
 from workflows.contracts.request import TASK_QUEUE, ResearchRequest
 from workflows.contracts.result import ResearchResult
@@ -125,7 +125,7 @@ class Site:
         return await self.client.start_workflow(
             ResearchWorkflow.run,
             args=[ResearchRequest.model_validate({"question": question, **asked}), None],
-            task_timeout=WORKFLOW_TASK,
+            task_timeout=WORKFLOW_TASK_TIMEOUT,
             id=f"fleet-{next(_ids)}-{os.getpid()}",
             task_queue=TASK_QUEUE,
         )

@@ -27,7 +27,7 @@ from tests.job.conftest import (
     status_when,
 )
 from tests.wire.scripted import failure
-from workflows.config.policies import WORKFLOW_TASK
+from workflows.config.policies import WORKFLOW_TASK_TIMEOUT
 from workflows.contracts.facets import Facet
 from workflows.contracts.messages import (
     AddFacet,
@@ -48,7 +48,7 @@ from workflows.contracts.request import TASK_QUEUE, Approval, ResearchRequest
 from workflows.contracts.spend import Budget
 from workflows.contracts.state import Phase
 from workflows.coordinator import ResearchWorkflow
-from workflows.stages import research as investigation
+from workflows.stages import fan_out
 
 Recorded = Callable[[Office], Awaitable[str]]
 """Runs a job to its end; gives its id."""
@@ -87,7 +87,7 @@ async def begin(office: Office, name: str, **request: Any) -> Handle:
         ResearchRequest(
             question="What is known about the harbour line?", corpus=str(office.corpus), **request
         ),
-        task_timeout=WORKFLOW_TASK,
+        task_timeout=WORKFLOW_TASK_TIMEOUT,
         id=name,
         task_queue=TASK_QUEUE,
     )
@@ -245,13 +245,13 @@ async def late(office: Office) -> str:
     hold = Hold("ResearchAnswer", UPKEEP)
     begun = Rule("DraftAnswer", lambda _: hold.open.set())
     plan = planned(PASSENGERS, POWER, facet("upkeep", "Maintenance", UPKEEP))
-    waited, investigation.LEAST = investigation.LEAST, timedelta(seconds=0.2)
+    waited, fan_out.MINIMUM_WAIT = fan_out.MINIMUM_WAIT, timedelta(seconds=0.2)
     try:
         async with office.working(Wire(hold.rule, begun, plan, UNREVIEWED, NO_GAPS)):
             job = await begin(office, "late", patience=1.5)
             found = await job.result()
     finally:
-        investigation.LEAST = waited
+        fan_out.MINIMUM_WAIT = waited
     assert [(gap.kind, gap.status) for gap in found.gaps] == [("late", "closed")]
     return job.id
 

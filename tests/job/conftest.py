@@ -20,7 +20,7 @@ from console.connection import connect
 from console.embedded import server
 from tests.wire.scripted import JsonObject, message, text
 from worker import build_worker, build_workshop
-from workflows.config.policies import WORKFLOW_TASK
+from workflows.config.policies import WORKFLOW_TASK_TIMEOUT
 from workflows.config.settings import Settings
 from workflows.contracts.request import TASK_QUEUE, ResearchRequest
 from workflows.contracts.result import ResearchResult, Status
@@ -169,7 +169,7 @@ class Office:
         return await self.client.start_workflow(
             ResearchWorkflow.run,
             ResearchRequest(question=question, corpus=str(self.corpus), **request),
-            task_timeout=WORKFLOW_TASK,
+            task_timeout=WORKFLOW_TASK_TIMEOUT,
             id=f"job-{next(_ids)}-{self.settings.state_dir[-12:].replace('/', '-')}",
             task_queue=TASK_QUEUE,
         )

@@ -12,7 +12,7 @@ from activities.storage.store import Store
 from tests.job.conftest import NO_GAPS, Office, Wire
 from tests.job.test_restart import BOTH, checkpoints, one_gap, stopped_at, take_up
 from workflows.contracts.result import ResearchResult
-from workflows.rules.restart import restarted
+from workflows.rules.restart import restart_state
 
 
 def steps(result: ResearchResult) -> list[tuple[str, str, int]]:
@@ -46,7 +46,7 @@ async def test_a_restart_keeps_when_the_earlier_steps_ran(office: Office) -> Non
     kept = (await checkpoints(office, job))["researched"]
     assert kept.timeline
     async with office.working(Wire(*BOTH, NO_GAPS)):
-        state = restarted(kept, run_id="r", checkpoint="researched")
+        state = restart_state(kept, run_id="r", checkpoint="researched")
         result = await (await take_up(office, state)).result()
     before = len(kept.timeline)
     assert result.timeline[:before] == kept.timeline

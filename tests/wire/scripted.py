@@ -19,8 +19,8 @@ from activities.llm.client import Models
 from activities.storage.journal import Journal
 from activities.storage.store import Store
 from workflows.config.roles import REVIEWER
-from workflows.config.store_keys import orders_key
-from workflows.contracts.messages import Orders
+from workflows.config.store_keys import control_key
+from workflows.contracts.messages import ControlMessages
 from workflows.contracts.spend import Allowance
 
 JsonObject = dict[str, Any]
@@ -146,8 +146,8 @@ class Setting:
         self.frame = made.model_copy(update={"max_turns": max_turns})
 
     async def post(self, **orders: Any) -> None:
-        data = Orders.model_validate(orders).model_dump_json().encode()
-        await self.store.replace(orders_key("job"), data)
+        data = ControlMessages.model_validate(orders).model_dump_json().encode()
+        await self.store.replace(control_key("job"), data)
 
     def subagent(self, allowance: Allowance | None = None, **limits: Any) -> Subagent:
         asides = Asides(self.store, "job", "task", allowance, finishes=True, **limits)

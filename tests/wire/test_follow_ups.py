@@ -34,11 +34,11 @@ from tests.wire.scripted import (
     words,
 )
 from workflows.config.model_catalog import ModelCard
-from workflows.config.store_keys import orders_key
+from workflows.config.store_keys import control_key
 from workflows.contracts.activity_io import Job, Known, ResearchBrief, Researched
 from workflows.contracts.evidence import Findings
 from workflows.contracts.facets import Facet
-from workflows.contracts.messages import Orders
+from workflows.contracts.messages import ControlMessages
 from workflows.contracts.outcomes import Found, Partial, TimedOut
 from workflows.contracts.spend import Allowance
 
@@ -211,8 +211,8 @@ async def test_a_job_that_is_to_finish_keeps_the_part_that_was_found(office: Off
     ask = office.wire.handle_async_request
 
     async def finish_after_one(request: httpx2.Request) -> httpx2.Response:
-        orders = Orders(finishing=True).model_dump_json().encode()
-        await office.store.replace(orders_key("job"), orders)
+        orders = ControlMessages(finishing=True).model_dump_json().encode()
+        await office.store.replace(control_key("job"), orders)
         return await ask(request)
 
     office.wire.handle_async_request = finish_after_one  # type: ignore[method-assign]

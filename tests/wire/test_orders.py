@@ -26,9 +26,9 @@ from tests.wire.scripted import (
     text,
     words,
 )
-from workflows.config.store_keys import checkpoint_key, orders_key
-from workflows.contracts.activity_io import KeepCheckpoint, PostOrders
-from workflows.contracts.messages import Orders
+from workflows.config.store_keys import checkpoint_key, control_key
+from workflows.contracts.activity_io import KeepCheckpoint, PostControlMessages
+from workflows.contracts.messages import ControlMessages
 from workflows.contracts.request import ResearchRequest
 from workflows.contracts.spend import Allowance
 from workflows.contracts.state import ResearchState
@@ -272,10 +272,12 @@ async def test_orders_and_checkpoints_are_kept(tmp_path: Path) -> None:
 
     keeping = Records(Shop())  # type: ignore[arg-type]
     for paused in (True, False):
-        await keeping.post_orders(PostOrders(job_id="a/b", orders=Orders(paused=paused)))
-        kept = await Shop.store.get(orders_key("a/b"))
+        messages = ControlMessages(paused=paused)
+        brief = PostControlMessages(job_id="a/b", messages=messages)
+        await keeping.post_control_messages(brief)
+        kept = await Shop.store.get(control_key("a/b"))
         assert kept is not None
-        assert Orders.model_validate_json(kept).paused is paused
+        assert ControlMessages.model_validate_json(kept).paused is paused
     state = ResearchState(
         id="a", journal="a", request=ResearchRequest(question="?"), started_at="2026-01-01"
     )

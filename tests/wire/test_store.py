@@ -18,7 +18,7 @@ from activities.storage.journal import Journal
 from activities.storage.store import Missing, Store
 from console.store import open_store
 from workflows.config import store_keys as keys
-from workflows.contracts.messages import Orders
+from workflows.contracts.messages import ControlMessages
 
 OLD, NEW, NAMES = b"o" * 32, b"n" * 32, b"x" * 32
 RING = Keyring("old", {"old": OLD}, NAMES)
@@ -136,18 +136,18 @@ async def test_each_fault_names_what_mends_it(error: OSError, remedy: str) -> No
 
 
 async def test_what_never_changes_is_fetched_once(store: Store, tmp_path: Path) -> None:
-    key = await store.save("findings", Orders(paused=True))
+    key = await store.save("findings", ControlMessages(paused=True))
     other = Store.open(str(tmp_path / "store"))
-    assert await other.load(key, Orders) == await store.load(key, Orders)
+    assert await other.load(key, ControlMessages) == await store.load(key, ControlMessages)
     await store.keep_text("sha", "words")
     assert await other.text("sha") == "words"
     await store.delete(key)
     await store.delete("texts/sha")
     for known in (store, other):
-        assert (await known.load(key, Orders)).paused
+        assert (await known.load(key, ControlMessages)).paused
         assert await known.text("sha") == "words"
     with pytest.raises(Missing):
-        await Store.open(str(tmp_path / "store")).load(key, Orders)
+        await Store.open(str(tmp_path / "store")).load(key, ControlMessages)
 
 
 def test_what_was_not_asked_for_longest_is_forgotten_first() -> None:
@@ -170,9 +170,9 @@ async def test_no_job_id_leaves_its_folder(tmp_path: Path, job: str) -> None:
     store = Store.open(str(tmp_path / "store"))
     for key in (
         f"{keys.journal_folder(job)}/1.json",
-        f"{keys.frames_folder(job)}/1.json",
+        f"{keys.templates_folder(job)}/1.json",
         keys.checkpoint_key(job, job, 3, job),
-        keys.orders_key(job),
+        keys.control_key(job),
     ):
         assert await store.put_new(key, b"mine")
         assert await store.get(key) == b"mine"
@@ -197,7 +197,7 @@ def test_an_ordinary_id_stays_readable() -> None:
 # --- sealed ---------------------------------------------------------------------------------------
 
 KEYS = ("journal/job/abc.json", "texts/0123", "findings/4567.json", "threads/job/ferry-89.json",
-        "checkpoints/job/run/001-opened.json", "orders/job.json")  # fmt: skip
+        "checkpoints/job/run/001-opened.json", "control/job.json")  # fmt: skip
 
 
 def on_disk(folder: Path) -> dict[str, bytes]:
@@ -232,7 +232,7 @@ async def test_a_sealed_store_shows_neither_contents_nor_telling_names(tmp_path:
     assert all(is_sealed(data) and b"secret" not in data for data in files.values())
     names = " ".join(sorted(files))
     assert [word for word in ("abc", "0123", "4567", "ferry", "f00d") if word in names] == []
-    assert {"checkpoints/job/run/001-opened.json", "orders/job.json"} <= set(files)
+    assert {"checkpoints/job/run/001-opened.json", "control/job.json"} <= set(files)
     assert sum(name.startswith("journal/job/") for name in files) == 1, "a job's things by its id"
 
 
@@ -283,7 +283,9 @@ async def test_after_a_rotation_the_old_is_read_and_the_new_sealed_anew(tmp_path
 
 async def test_an_object_put_in_anothers_place_does_not_open(tmp_path: Path) -> None:
     store = Store.open(str(tmp_path), RING)
-    await store.put_new("orders/a.json", b"for a")
-    await asyncio.to_thread(lambda: (tmp_path / "orders/a.json").rename(tmp_path / "orders/b.json"))
+    await store.put_new("control/a.json", b"for a")
+    await asyncio.to_thread(
+        lambda: (tmp_path / "control/a.json").rename(tmp_path / "control/b.json")
+    )
     with pytest.raises(ApplicationError, match="does not open"):
-        await store.get("orders/b.json")
+        await store.get("control/b.json")

@@ -29,8 +29,8 @@ def journal_folder(job: str) -> str:
     return f"journal/{safe(job)}"
 
 
-def frames_folder(job: str) -> str:
-    return f"frames/{safe(job)}"
+def templates_folder(job: str) -> str:
+    return f"templates/{safe(job)}"
 
 
 def checkpoints_folder(job: str) -> str:
@@ -41,8 +41,8 @@ def checkpoint_key(job: str, run: str, n: int, name: str) -> str:
     return f"{checkpoints_folder(job)}/{safe(run)}/{n:03}-{safe(name)}.json"
 
 
-def orders_key(job: str) -> str:
-    return f"orders/{safe(job)}.json"
+def control_key(job: str) -> str:
+    return f"control/{safe(job)}.json"
 
 
 def previous_key(job: str, run: str) -> str:

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from .evidence import Record
 from .facets import Effort, Facet, Plan
-from .messages import Orders
+from .messages import ControlMessages
 from .outcomes import Retry, SubagentOutcome
 from .request import RoleEffort, Web
 from .result import ResearchResult
@@ -212,15 +212,14 @@ class Kept(Record):
     key: str
 
 
-class PostOrders(Record):
+class PostControlMessages(Record):
     job_id: str
-    orders: Orders
+    messages: ControlMessages
 
 
-class OrdersPosted(Record):
-    """Said by the worker that runs the job; what it said when a run began holds for all of it."""
-
-    ways: tuple[str, ...] = ()
+class ControlMessagesPosted(Record):
+    subagent_queue: str | None = None
+    """Where the worker that runs the job wants its subagents; None for their own task queue."""
 
 
 class CompareBrief(Record):

@@ -92,8 +92,8 @@ class TaskNote(Record):
     task: str | None = None
 
 
-class Orders(Record):
-    """What running subagents are to know. They look it up before every purchase."""
+class ControlMessages(Record):
+    """What running subagents have to know. They look it up before each model call."""
 
     notes: tuple[TaskNote, ...] = ()
     paused: bool = False

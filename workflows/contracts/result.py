@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 from .changes import Changes
 from .evidence import Contradiction, Cycle, Quote, Record, Verdict
 from .spend import Spend
-from .state import Blocked, Gap, Parent, Phase, Span, StopReason, UnreadableFile
+from .state import Blocked, Gap, Parent, Phase, StepTiming, StopReason, UnreadableFile
 
 CoverageStatus = Literal["answered", "contested", "absent", "failed", "left_out"]
 ResultStatus = Literal["complete", "complete_with_gaps", "nothing_found"]
@@ -178,6 +178,6 @@ class ResearchResult(Record):
     telemetry: Telemetry = Telemetry()
     documents: int = 0
     """How many documents of the corpus were searched."""
-    timeline: tuple[Span, ...] = ()
+    timeline: tuple[StepTiming, ...] = ()
     """Which step ran when, in seconds since the job began."""
     report_markdown: str

@@ -100,7 +100,7 @@ class UnreadableFile(Record):
     reason: str
 
 
-class Span(Record):
+class StepTiming(Record):
     """One step, in seconds since the job began."""
 
     step: str
@@ -221,11 +221,11 @@ class ResearchState(BaseModel):
     """Callers who joined and want to hear of checkpoints, beside the one the request names."""
     previous: PreviousRef | None = None
     """The result of the run before, where changes are reported."""
-    ways: tuple[str, ...] = ()
-    """Ways of working the worker that runs this job knows, beyond those of the first release."""
+    subagent_queue: str | None = None
+    """The task queue of the subagents, where the job's worker wants another than their own."""
     seconds: float = 0.0
     """How long the job had been worked on when this state was handed over."""
-    timeline: tuple[Span, ...] = ()
+    timeline: tuple[StepTiming, ...] = ()
     """Which step ran when, of this run and of those it was taken up from."""
 
     def book(self, role: str, spend: Spend, facet_id: str | None = None) -> None:

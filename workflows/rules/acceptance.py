@@ -40,7 +40,7 @@ def judge(outcome: SubagentOutcome, follow_ups: tuple[str, ...] = ()) -> Accepta
     )
 
 
-def follow_up(ask: str, outcome: SubagentOutcome, acceptance: Acceptance) -> str | None:
+def choose_follow_up(ask: str, outcome: SubagentOutcome, acceptance: Acceptance) -> str | None:
     """What the subagent that was asked `ask` is asked next; None where its answer is taken."""
     found = outcome.findings
     if found is None or acceptance.accepted or found.exhausted:
@@ -62,7 +62,7 @@ def follow_up(ask: str, outcome: SubagentOutcome, acceptance: Acceptance) -> str
 MAX_RETRIES = 2
 
 
-def retry(outcome: SubagentOutcome, retries: int) -> Retry | None:
+def choose_retry(outcome: SubagentOutcome, retries: int) -> Retry | None:
     """How the coordinator asks once more, or None where it takes what there is.
 
     A timeout or a failure is met with a smaller question, an empty search with a wider one, a rate

@@ -24,12 +24,12 @@ def open_gaps(gaps: Iterable[Gap]) -> list[Gap]:
     return [gap for gap in gaps if gap.status == "open"]
 
 
-def commissionable(gaps: Iterable[Gap]) -> list[Gap]:
+def commissionable_gaps(gaps: Iterable[Gap]) -> list[Gap]:
     """Open gaps a follow-up could close. What the cap left out is named, not commissioned."""
     return [gap for gap in open_gaps(gaps) if gap.kind not in ("left_out", LATE)]
 
 
-def late(gaps: Iterable[Gap]) -> list[Gap]:
+def late_gaps(gaps: Iterable[Gap]) -> list[Gap]:
     """Facets whose research goes on behind a report that was begun without them."""
     return [gap for gap in open_gaps(gaps) if gap.kind == LATE]
 
@@ -48,7 +48,7 @@ def stop(
         return None
     if finishing:
         return StopReason.FINISHED
-    wanted = commissionable(gaps)
+    wanted = commissionable_gaps(gaps)
     if not wanted:
         return StopReason.SUFFICIENT
     if exhausted:
@@ -88,7 +88,7 @@ def from_research(plan: Plan, outcomes: Mapping[str, SubagentOutcome]) -> tuple[
     return tuple(gaps)
 
 
-def still_out(facets: Iterable[Facet]) -> tuple[Gap, ...]:
+def from_late_facets(facets: Iterable[Facet]) -> tuple[Gap, ...]:
     """What the report says of facets that are not back yet."""
     return tuple(
         Gap(

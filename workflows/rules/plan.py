@@ -77,7 +77,7 @@ def faults(plan: Plan) -> list[str]:
     return found
 
 
-def mend(plan: Plan) -> Plan:
+def repair(plan: Plan) -> Plan:
     """The same plan made lawful without a model: ids unique, twins joined, circles cut."""
     kept = _with_own_ids(plan.facets)
     changes = list(plan.changes)

@@ -40,22 +40,22 @@ NONE = "none"
 """The value that takes a setting back to its default."""
 
 
-def restarted(state: ResearchState, *, run_id: str, checkpoint: str) -> ResearchState:
+def restart_state(state: ResearchState, *, run_id: str, checkpoint: str) -> ResearchState:
     """The same job from this point on."""
     parent = Parent(id=state.id, run_id=run_id, checkpoint=checkpoint, how="restart")
     return _unhindered(state, parent)
 
 
-def forked(
+def fork_state(
     state: ResearchState, *, job_id: str, run_id: str, checkpoint: str, changes: Mapping[str, str]
 ) -> ResearchState:
     """A new job from this point on. Raises ValueError that names the remedy for a bad change."""
     parent = Parent(id=state.id, run_id=run_id, checkpoint=checkpoint, how="fork")
     copy = _unhindered(state, parent)
-    return copy.model_copy(update={"id": job_id, "request": changed(state.request, changes)})
+    return copy.model_copy(update={"id": job_id, "request": change_request(state.request, changes)})
 
 
-def changed(request: ResearchRequest, changes: Mapping[str, str]) -> ResearchRequest:
+def change_request(request: ResearchRequest, changes: Mapping[str, str]) -> ResearchRequest:
     """The request with other settings."""
     fields = request.model_dump()
     for key, text in changes.items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TypedDict
 
+from workflows.contracts.activity_io import FacetReport
 from workflows.contracts.outcomes import FindingsRef, SubagentOutcome
 from workflows.contracts.request import ResearchRequest
 from workflows.contracts.result import FacetStatus, Status
@@ -18,7 +19,7 @@ _MOST = 30
 _SUMMARY = 160
 
 
-def standing(state: ResearchState) -> str:
+def summarize_status(state: ResearchState) -> str:
     """How the job is, in a word a list can be filtered by."""
     if state.blocked:
         return "blocked"
@@ -27,7 +28,7 @@ def standing(state: ResearchState) -> str:
     return "awaiting_approval" if state.phase is Phase.APPROVING else "running"
 
 
-def status(state: ResearchState, approve_by: str | None = None) -> Status:
+def describe_status(state: ResearchState, approve_by: str | None = None) -> Status:
     outcomes = list(state.outcomes.values())
     return Status(
         id=state.id,
@@ -53,6 +54,20 @@ def status(state: ResearchState, approve_by: str | None = None) -> Status:
         notes=tuple(note.text for note in state.notes),
         parent=state.parent,
         stop_reason=state.stop_reason,
+    )
+
+
+def facet_reports(state: ResearchState) -> tuple[FacetReport, ...]:
+    """How the research of each facet ended, for the writer and the evaluator."""
+    return tuple(
+        FacetReport(
+            facet_id=facet.id,
+            status=outcome.status,
+            reason=getattr(outcome, "reason", ""),
+            missing=getattr(outcome, "missing", ()),
+        )
+        for facet in (state.plan.facets if state.plan else ())
+        if (outcome := state.outcomes.get(facet.id))
     )
 
 
@@ -82,7 +97,7 @@ def _findings(state: ResearchState, facet_id: str) -> FindingsRef | None:
     return outcome.findings if outcome else None
 
 
-class Introduction(TypedDict):
+class RequestDescription(TypedDict):
     """What is said of a job when it is started; sealed where there are keys."""
 
     static_summary: str
@@ -90,7 +105,7 @@ class Introduction(TypedDict):
     memo: dict[str, str]
 
 
-def introduction(request: ResearchRequest) -> Introduction:
+def describe_request(request: ResearchRequest) -> RequestDescription:
     """For the Temporal UI the question and its limits; for lists the question's beginning."""
     limits = [f"effort {request.effort}"]
     if request.budget.usd is not None:
@@ -99,14 +114,14 @@ def introduction(request: ResearchRequest) -> Introduction:
         limits.append(f"at most {request.budget.tokens:,} tokens")
     short = " ".join(request.question.split())
     short = short if len(short) <= _SUMMARY else f"{short[: _SUMMARY - 1]}…"
-    return Introduction(
+    return RequestDescription(
         static_summary=short,
         static_details=f"{_plain(request.question, 4000)}\n\n{request.model} · {', '.join(limits)}",
         memo={"question": short},
     )
 
 
-def details(state: ResearchState) -> str:
+def render_details(state: ResearchState) -> str:
     """Markdown for the Temporal UI: where the job stands, its plan, gaps, contradictions, spend."""
     blocks = [_headline(state), *_awaited(state)]
     if facets := _facets(state):

@@ -18,13 +18,13 @@ from workflows.contracts.messages import (
     TaskNote,
 )
 from workflows.contracts.state import Gap, Phase, ResearchState
-from workflows.rules.plan import faults, mend
+from workflows.rules.plan import faults, repair
 
 MAX_FACETS = 60
 _NO_PLAN = "there is no plan yet: wait until the job is planned"
 
 
-def refusal(state: ResearchState, change: Change) -> str | None:
+def check_change(state: ResearchState, change: Change) -> str | None:
     """Why the change cannot be made now; None where it can, or was."""
     if state.phase is Phase.FINISHED:
         return "the report is being put together: fork the job to go on from a checkpoint"
@@ -63,7 +63,7 @@ def apply(state: ResearchState, change: Change) -> None:
             state.request = state.request.model_copy(update={"budget": budget})
 
 
-def plan_refusal(state: ResearchState, answer: Approve) -> str | None:
+def check_approval(state: ResearchState, answer: Approve) -> str | None:
     """Why this answer to the plan cannot be taken."""
     if state.approved:
         # Said again by someone whose first word arrived: not an error.
@@ -80,11 +80,11 @@ def plan_refusal(state: ResearchState, answer: Approve) -> str | None:
     return None
 
 
-def approved(plan: Plan, answer: Approve) -> Plan:
+def apply_approval(plan: Plan, answer: Approve) -> Plan:
     if answer.plan is None:
         return plan
     changes = (*plan.changes, "edited by the person who approved it")
-    return mend(answer.plan.model_copy(update={"changes": changes}))
+    return repair(answer.plan.model_copy(update={"changes": changes}))
 
 
 def _cannot_add(state: ResearchState, facet: Facet) -> str | None:

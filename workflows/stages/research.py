@@ -1,38 +1,40 @@
-"""The fan-out: one research subagent per assignment, side by side, each verified as it returns.
+"""Research: one subagent per assignment, called again where its outcome asks for it.
 
-It follows the plan while it changes: a facet that is added starts, one that is dropped is called
-back, and only these are touched. Facets that take much longer than most do not hold up the report.
+A failed attempt is retried with a narrower or broader question; a thin answer gets a precise
+follow-up to the same subagent.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from statistics import median
 
 from temporalio import workflow
 
-from workflows.config.policies import researching
-from workflows.contracts.activity_io import Approach, Known, Reconciled, ResearchBrief, Researched
+from workflows.config.policies import ActivityPolicy
+from workflows.contracts.activity_io import (
+    Approach,
+    Known,
+    Reconciled,
+    ResearchBrief,
+    Researched,
+)
 from workflows.contracts.facets import Facet
-from workflows.contracts.outcomes import Failed, FindingsRef, Partial, RateLimited
+from workflows.contracts.outcomes import Failed, FindingsRef, Partial, RateLimited, SubagentOutcome
 from workflows.contracts.spend import Allowance, Spend
-from workflows.contracts.state import Gap, ResearchState
+from workflows.contracts.state import ResearchState
 from workflows.rules import acceptance
-from workflows.rules import gaps as gap_rules
 from workflows.rules.budget import is_exhausted, research_allowance
 from workflows.rules.plan import job_limits
-from workflows.stages.execution import Changed, group, timed
-from workflows.stages.verification import Part, Pooling
+from workflows.stages.activity_interfaces import ResearchActivities
+from workflows.stages.execution import Execution
 
-WITHOUT_THE_LATE = "the report is begun without late facets"
-"""A way of working that jobs of 0.3.0 and before did not know."""
-MOST = 0.6
-"""The share of the facets that must be back before the rest can be late."""
-LEAST = timedelta(seconds=30)
-"""Nobody is late before."""
+
+def research_policy(seconds: float) -> ActivityPolicy:
+    """A subagent ends by itself at its deadline; the minute above it is for handing over."""
+    attempt = timedelta(seconds=seconds + 60)
+    return ActivityPolicy(start_to_close=attempt, schedule_to_close=8 * attempt, attempts=10)
 
 
 @dataclass(frozen=True)
@@ -48,257 +50,172 @@ class Assignment:
         return self.task != self.facet.id
 
 
-class Investigation(Pooling):
-    def __init__(self, state: ResearchState, changed: Changed | None = None) -> None:
-        super().__init__(state, changed)
-        self._researchers = asyncio.Semaphore(state.request.parallel)
+@dataclass
+class _Attempts:
+    """What the attempts at one assignment have come to so far."""
+
+    number: int = 0
+    approach: Approach = "first"
+    previous: str = ""
+    """Why the last attempt was not enough."""
+    follow_ups: tuple[str, ...] = ()
+    found: dict[int, FindingsRef] = field(default_factory=dict)
+    """The newest findings of each attempt."""
+    checked: Reconciled | None = None
+
+    def record(self, answer: Researched) -> None:
+        if answer.outcome.findings:
+            self.found[self.number] = answer.outcome.findings
+            self.checked = answer.checked
+
+    def retry(self, approach: Approach, outcome: SubagentOutcome) -> None:
+        self.approach, self.previous = approach, getattr(outcome, "reason", "")
+        self.number += 1
+        self.follow_ups = ()
+
+
+class Research:
+    def __init__(self, execution: Execution) -> None:
+        self._execution = execution
+        self._slots = asyncio.Semaphore(execution.state.request.parallel)
         self._promised: dict[str, Allowance] = {}
-        self._waiting: set[str] = set()
-        self._began: dict[str, datetime] = {}
-        self._took: dict[str, float] = {}
-        self._late: dict[str, asyncio.Task[Part]] = {}
+        self.waiting: set[str] = set()
+        """Tasks that have not started yet: they share what is left of the budget."""
+        self.started_at: dict[str, datetime] = {}
 
-    async def _investigate(
-        self, wanted: Callable[[], Sequence[Assignment]], patience: float | None = None
-    ) -> dict[str, Part]:
-        """Research and verify what is wanted, as long as anything is, then pool what it brought.
+    @property
+    def _state(self) -> ResearchState:
+        return self._execution.state
 
-        With `patience`, those that take so much longer than most are left to go on as `_late`.
+    async def run(self, assignment: Assignment) -> tuple[tuple[str, ...], Reconciled | None]:
+        """Research one assignment to its final outcome.
+
+        Returns the keys of the findings, and their ledger where one attempt made all of them.
         """
-        going: dict[str, asyncio.Task[Part]] = {}
-        called_back: list[asyncio.Task[Part]] = []
-        try:
-            while True:
-                now = {assignment.task: assignment for assignment in wanted()}
-                for task in [task for task in going if task not in now]:
-                    going[task].cancel()
-                    called_back.append(going.pop(task))
-                for task, assignment in now.items():
-                    if task not in going:
-                        going[task] = asyncio.create_task(self._pursue(assignment))
-                open_work = [work for work in going.values() if not work.done()]
-                if not open_work:
-                    break
-                try:
-                    await workflow.wait_condition(
-                        lambda open_work=open_work, tasks=set(now): (  # type: ignore[misc]
-                            any(work.done() for work in open_work)
-                            or {assignment.task for assignment in wanted()} != tasks
-                        ),
-                        timeout=self._left(going, patience),
-                    )
-                except TimeoutError:
-                    self._late = {task: work for task, work in going.items() if not work.done()}
-                    break
-        except (Exception, asyncio.CancelledError):
-            called_back += going.values()
-            for work in going.values():
-                work.cancel()
-            await asyncio.gather(*called_back, return_exceptions=True)
-            raise
-        await asyncio.gather(*called_back, return_exceptions=True)
-        parts = {task: work.result() for task, work in going.items() if task not in self._late}
-        if any(part.ledger for part in parts.values()):
-            with timed(self.state, "verify"):
-                await self._pool([part for part in parts.values() if part.ledger])
-        return parts
-
-    def _left(
-        self, going: Mapping[str, asyncio.Task[Part]], patience: float | None
-    ) -> timedelta | None:
-        """How long the last ones are still waited for; None is as long as it takes."""
-        back = [task for task, work in going.items() if work.done()]
-        out = [task for task in going if task not in back]
-        if patience is None or len(back) < MOST * len(going) or set(out) - set(self._began):
-            return None
-        typical = median(self._took[task] for task in back)
-        allowed = max(timedelta(seconds=patience * typical), LEAST)
-        due = max(self._began[task] for task in out) + allowed
-        return max(due - workflow.now(), timedelta())
-
-    async def _catch_up(self, gaps: Sequence[Gap], n: int) -> None:
-        """Wait for the late facets and take in what they brought, for pass `n` to write up.
-
-        One that nobody waits for any more, after a restart, is begun anew: what it had bought by
-        then is in the journal.
-        """
-        for facet in (self._plan().facet(gap.facet_id) for gap in gaps):
-            if facet.id not in self._late:
-                work = self._pursue(Assignment(facet, facet.question, facet.id))
-                self._late[facet.id] = asyncio.create_task(work)
-        parts = {gap.id: await self._late.pop(gap.facet_id) for gap in gaps}
-        if any(part.ledger for part in parts.values()):
-            await self._pool([part for part in parts.values() if part.ledger])
-        after = {
-            gap.id: gap_rules.after_follow_up(
-                gap,
-                self.state.outcomes[gap.facet_id],
-                ledger.claims if (ledger := parts[gap.id].ledger) else 0,
-                n,
-            )
-            for gap in gaps
-        }
-        self.state.gaps = tuple(after.get(gap.id, gap) for gap in self.state.gaps)
-
-    async def _pursue(self, assignment: Assignment) -> Part:
-        """Verification of an assignment starts when it returns, not when the slowest does."""
-        part = await self._pursued(assignment)
-        began = self._began.get(assignment.task, workflow.now())
-        self._took[assignment.task] = (workflow.now() - began).total_seconds()
-        return part
-
-    async def _pursued(self, assignment: Assignment) -> Part:
-        facet = assignment.facet
-        with group("facet", facet.id, facet.title):
-            self._waiting.add(assignment.task)
-            try:
-                await workflow.wait_condition(lambda: self._ready(assignment))
-                findings, checked = await self._research(assignment)
-            finally:
-                self._waiting.discard(assignment.task)
-            if not findings:
-                return Part()
-            with timed(self.state, "verify", facet.id):
-                return await self._check(findings, checked, assignment.task, facet)
-
-    def _ready(self, assignment: Assignment) -> bool:
-        """A facet waits for those it depends on, as long as they are in the plan."""
-        needs = () if assignment.is_follow_up else assignment.facet.depends_on
-        planned = {facet.id for facet in self._plan().facets}
-        return all(need in self.state.outcomes or need not in planned for need in needs)
-
-    async def _research(self, assignment: Assignment) -> tuple[tuple[str, ...], Reconciled | None]:
-        """One subagent, asked again where its outcome calls for it, asked on where it is thin.
-
-        Returns the keys of what it found, and the ledger of it where there is one of all.
-        """
-        found: dict[int, FindingsRef] = {}
-        checked: Reconciled | None = None
-        approach: Approach = "first"
-        previous = ""
-        retries = 0
-        follow_ups: tuple[str, ...] = ()
+        attempts = _Attempts()
         while True:
-            answer = await self._ask(assignment, retries, approach, previous, follow_ups)
-            outcome = answer.outcome
-            if outcome.findings:
-                found[retries], checked = outcome.findings, answer.checked
-            if self._over():
+            answer = await self._ask(assignment, attempts)
+            attempts.record(answer)
+            if self._must_stop() or not await self._continue(assignment, attempts, answer.outcome):
                 break
-            again = acceptance.retry(outcome, retries)
-            if again is not None:
-                if isinstance(outcome, RateLimited):
-                    await workflow.sleep(
-                        timedelta(seconds=outcome.retry_after_seconds),
-                        summary="the provider's rate limit, then ask again",
-                    )
-                approach, previous = again, getattr(outcome, "reason", "")
-                retries += 1
-                follow_ups = ()
-                self.state.counters.retries += 1
-                continue
-            taken = acceptance.judge(outcome, follow_ups)
-            self.state.acceptances[assignment.task] = taken
-            question = acceptance.follow_up(assignment.ask, outcome, taken)
-            if question is None:
-                break
-            follow_ups = (*follow_ups, question)
-            self.state.counters.follow_ups += 1
-        if outcome.findings is None and found:
-            # An earlier try found a part before it failed; that part is kept.
-            kept = list(found.values())[-1]
-            outcome = Partial(findings=kept, missing=(getattr(outcome, "reason", "the rest"),))
-        self.state.counters.partial += outcome.status != "found" and outcome.findings is not None
-        self.state.outcomes[assignment.task] = outcome
-        await self._notify()
-        keys = tuple(dict.fromkeys(ref.key for ref in found.values()))
-        return keys, checked if len(keys) == 1 else None
+        outcome = answer.outcome
+        if outcome.findings is None and attempts.found:
+            # An earlier attempt found a part before it failed; that part is kept.
+            newest = list(attempts.found.values())[-1]
+            outcome = Partial(findings=newest, missing=(getattr(outcome, "reason", "the rest"),))
+        state = self._state
+        state.counters.partial += outcome.status != "found" and outcome.findings is not None
+        state.outcomes[assignment.task] = outcome
+        await self._execution.notify()
+        keys = tuple(dict.fromkeys(ref.key for ref in attempts.found.values()))
+        return keys, attempts.checked if len(keys) == 1 else None
 
-    async def _ask(
-        self,
-        assignment: Assignment,
-        attempt: int,
-        approach: Approach,
-        previous: str,
-        follow_ups: tuple[str, ...],
-    ) -> Researched:
-        async with self._researchers:
+    async def _continue(
+        self, assignment: Assignment, attempts: _Attempts, outcome: SubagentOutcome
+    ) -> bool:
+        """Prepare the next attempt or follow-up; False where the outcome is taken."""
+        state = self._state
+        approach = acceptance.choose_retry(outcome, attempts.number)
+        if approach is not None:
+            if isinstance(outcome, RateLimited):
+                await workflow.sleep(
+                    timedelta(seconds=outcome.retry_after_seconds),
+                    summary="wait for the provider's rate limit",
+                )
+            attempts.retry(approach, outcome)
+            state.counters.retries += 1
+            return True
+        judged = acceptance.judge(outcome, attempts.follow_ups)
+        state.acceptances[assignment.task] = judged
+        question = acceptance.choose_follow_up(assignment.ask, outcome, judged)
+        if question is None:
+            return False
+        attempts.follow_ups = (*attempts.follow_ups, question)
+        state.counters.follow_ups += 1
+        return True
+
+    async def _ask(self, assignment: Assignment, attempts: _Attempts) -> Researched:
+        """Call the subagent once, within its share of the budget."""
+        state = self._state
+        async with self._slots:
             allowance = self._share(assignment.task)
-            if self._over() or allowance.is_nothing:
-                return Researched(outcome=self._not_researched(assignment), spend=Spend())
-            self._began.setdefault(assignment.task, workflow.now())
-            counters = self.state.counters
-            counters.spawned += not follow_ups
-            self._waiting.discard(assignment.task)
+            if self._must_stop() or allowance.is_nothing:
+                return Researched(outcome=self._not_started(assignment), spend=Spend())
+            self.started_at.setdefault(assignment.task, workflow.now())
+            self.waiting.discard(assignment.task)
             self._promised[assignment.task] = allowance
-            self.state.running += (assignment.task,)
-            counters.parallel_max = max(counters.parallel_max, len(self.state.running))
-            await self._notify()
-            seconds = self.state.request.subagent_seconds
-            brief = ResearchBrief(
-                job=self._job(),
-                facet=assignment.facet,
-                ask=assignment.ask,
-                task=assignment.task,
-                known=self._known(assignment),
-                known_findings=self._known_findings(assignment),
-                attempt=attempt,
-                approach=approach,
-                previous=previous,
-                follow_ups=follow_ups,
-                cycles=job_limits(self.state).cycles,
-                max_claims=job_limits(self.state).claims,
-                allowance=allowance,
-                seconds=seconds,
-            )
+            state.running += (assignment.task,)
+            state.counters.spawned += not attempts.follow_ups
+            state.counters.parallel_max = max(state.counters.parallel_max, len(state.running))
+            await self._execution.notify()
+            seconds = state.request.subagent_seconds
             try:
-                with timed(self.state, "research", assignment.facet.id):
-                    answer = await self._call(
-                        "research", brief, Researched, researching(seconds), assignment.facet.title
+                with self._execution.measure("research", assignment.facet.id):
+                    answer = await self._execution.call(
+                        ResearchActivities.research,
+                        self._brief(assignment, attempts, allowance, seconds),
+                        research_policy(seconds),
+                        assignment.facet.title,
                     )
             finally:
                 del self._promised[assignment.task]
-                self.state.running = tuple(
-                    task for task in self.state.running if task != assignment.task
-                )
-        self.state.book("researcher", answer.spend, assignment.facet.id)
+                state.running = tuple(task for task in state.running if task != assignment.task)
+        state.book("researcher", answer.spend, assignment.facet.id)
         return answer
 
-    def _share(self, task: str) -> Allowance:
-        """What one subagent may spend: an equal share of what is not spent and not promised."""
-        left = research_allowance(
-            self.state.request.budget, self.state.spend, self._promised.values()
+    def _brief(
+        self, assignment: Assignment, attempts: _Attempts, allowance: Allowance, seconds: float
+    ) -> ResearchBrief:
+        limits = job_limits(self._state)
+        return ResearchBrief(
+            job=self._execution.describe_job(),
+            facet=assignment.facet,
+            ask=assignment.ask,
+            task=assignment.task,
+            known=self._known(assignment),
+            known_findings=self._known_findings(assignment),
+            attempt=attempts.number,
+            approach=attempts.approach,
+            previous=attempts.previous,
+            follow_ups=attempts.follow_ups,
+            cycles=limits.cycles,
+            max_claims=limits.claims,
+            allowance=allowance,
+            seconds=seconds,
         )
-        return left.divided(len(self._waiting | {task}))
-
-    def _not_researched(self, assignment: Assignment) -> Failed:
-        why, mend = (
-            ("the job was told to finish", "run again without finishing early")
-            if self.state.finishing
-            else ("the budget was reached", "raise the budget and run again")
-        )
-        return Failed(
-            asked=assignment.ask, reason=f"{why} before this was researched", try_instead=mend
-        )
-
-    def _over(self) -> bool:
-        """True when research may not start another turn."""
-        broke = is_exhausted(self.state.request.budget, self.state.spend)
-        return broke or self.state.finishing
-
-    # --- what briefs are made of ----------------------------------------------------------------
 
     def _known(self, assignment: Assignment) -> tuple[Known, ...]:
-        """What the coordinator puts into the prompt: findings it depends on, or found before."""
+        """Summaries for the prompt: of the facets it depends on, or of its own facet so far."""
         facet = assignment.facet
         wanted = (facet.id,) if assignment.is_follow_up else facet.depends_on
         return tuple(
-            Known(facet=self._plan().facet(fid).title, summary=found.summary)
+            Known(facet=self._execution.plan.facet(fid).title, summary=found.summary)
             for fid in wanted
-            if (outcome := self.state.outcomes.get(fid)) and (found := outcome.findings)
+            if (outcome := self._state.outcomes.get(fid)) and (found := outcome.findings)
         )
 
     def _known_findings(self, assignment: Assignment) -> tuple[str, ...]:
         if not assignment.is_follow_up:
             return ()
-        return tuple(o.findings.key for o in self.state.outcomes.values() if o.findings)
+        return tuple(o.findings.key for o in self._state.outcomes.values() if o.findings)
+
+    def _share(self, task: str) -> Allowance:
+        """An equal share of what is neither spent nor promised to another subagent."""
+        state = self._state
+        left = research_allowance(state.request.budget, state.spend, self._promised.values())
+        return left.divided(len(self.waiting | {task}))
+
+    def _must_stop(self) -> bool:
+        """True when research may not start another turn."""
+        state = self._state
+        return state.finishing or is_exhausted(state.request.budget, state.spend)
+
+    def _not_started(self, assignment: Assignment) -> Failed:
+        why, remedy = (
+            ("the job was told to finish", "run again without finishing early")
+            if self._state.finishing
+            else ("the budget was reached", "raise the budget and run again")
+        )
+        return Failed(
+            asked=assignment.ask, reason=f"{why} before this was researched", try_instead=remedy
+        )

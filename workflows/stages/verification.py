@@ -1,67 +1,76 @@
-"""Pooling what subagents brought: one ledger, its conflicts verified in parallel batches."""
+"""Verification: check claims against their sources; have conflicting claims judged."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 
-from temporalio.exceptions import ApplicationError
-
-from workflows.config.policies import BATCHED, THINKING
-from workflows.contracts.activity_io import (
-    Batch,
-    Job,
-    ReconcileBrief,
-    Reconciled,
-    Verified,
-    VerifyBrief,
-)
-from workflows.contracts.facets import Facet, Plan
-from workflows.contracts.spend import Allowance
-from workflows.contracts.state import LedgerRef, ResearchState
+from workflows.config.policies import ActivityPolicy
+from workflows.contracts.activity_io import Batch, ReconcileBrief, Reconciled, VerifyBrief
+from workflows.contracts.facets import Facet
+from workflows.contracts.state import LedgerRef
 from workflows.rules.budget import verification_allowance
-from workflows.stages.execution import Calls, Changed
+from workflows.stages.activity_interfaces import VerificationActivities
+from workflows.stages.execution import Execution
+
+RECONCILING = ActivityPolicy(
+    start_to_close=timedelta(minutes=10),
+    schedule_to_close=timedelta(minutes=40),
+    attempts=10,
+    queue="coordinator",
+)
+VERIFYING = ActivityPolicy(
+    start_to_close=timedelta(minutes=15), schedule_to_close=timedelta(minutes=60), attempts=10
+)
+VERIFYING_IN_BATCHES = ActivityPolicy(
+    start_to_close=timedelta(hours=26), schedule_to_close=timedelta(hours=60), attempts=10
+)
+"""The provider's batches may take a day."""
 
 
 @dataclass(frozen=True)
-class Part:
-    """What one assignment brought: a ledger of its own, with the rulings on it."""
+class VerifiedFindings:
+    """The ledger of one assignment, and the rulings on it."""
 
     ledger: LedgerRef | None = None
     rulings: tuple[str, ...] = ()
 
 
-class Pooling(Calls):
-    def __init__(self, state: ResearchState, changed: Changed | None = None) -> None:
-        super().__init__(state, changed)
-        self._verifiers = asyncio.Semaphore(state.request.parallel)
+class Verification:
+    def __init__(self, execution: Execution) -> None:
+        self._execution = execution
+        self._slots = asyncio.Semaphore(execution.state.request.parallel)
 
-    async def _check(
+    async def check(
         self, findings: tuple[str, ...], checked: Reconciled | None, task: str, facet: Facet
-    ) -> Part:
-        """Hold an assignment's findings against their sources, and judge what conflicts.
+    ) -> VerifiedFindings:
+        """Check the findings of one assignment, and have judged what conflicts in them.
 
-        One subagent's come checked; those of several tries are put together here.
+        `checked` is the ledger of findings that come from one attempt; those of several attempts
+        are reconciled here.
         """
         checked = checked or await self._reconcile(facet.title, [facet], findings=findings)
-        return Part(checked.ledger, await self._verify(checked, task))
+        return VerifiedFindings(checked.ledger, await self._verify(checked, task))
 
-    async def _pool(self, parts: Sequence[Part]) -> None:
-        known = [self.state.ledger.key] if self.state.ledger else []
-        facets = self._plan().facets
+    async def pool(self, parts: Sequence[VerifiedFindings]) -> None:
+        """Join the ledgers of all assignments with the job's, and judge what conflicts across."""
+        state = self._execution.state
+        known = [state.ledger.key] if state.ledger else []
+        facets = self._execution.plan.facets
         pooled = await self._reconcile(
             "pool all claims",
             facets,
             ledgers=(*known, *(part.ledger.key for part in parts if part.ledger)),
             rulings=tuple(key for part in parts for key in part.rulings),
         )
-        rulings = await self._verify(pooled, f"pool-{len(self.state.passes)}")
+        rulings = await self._verify(pooled, f"pool-{len(state.passes)}")
         if rulings:
             pooled = await self._reconcile(
-                "settle what was judged", facets, ledgers=(pooled.ledger.key,), rulings=rulings
+                "apply the rulings", facets, ledgers=(pooled.ledger.key,), rulings=rulings
             )
-        self.state.ledger = pooled.ledger
+        state.ledger = pooled.ledger
 
     async def _reconcile(
         self,
@@ -72,68 +81,42 @@ class Pooling(Calls):
         rulings: tuple[str, ...] = (),
     ) -> Reconciled:
         brief = ReconcileBrief(
-            job=self._job(),
+            job=self._execution.describe_job(),
             questions={facet.id: facet.question for facet in facets},
             findings=findings,
             ledgers=ledgers,
             rulings=rulings,
         )
-        return await self._mechanical("reconcile", brief, Reconciled, self._claims(), summary)
-
-    def _claims(self) -> int:
-        """How many claims the job has, at most."""
-        return sum(o.findings.claims for o in self.state.outcomes.values() if o.findings)
+        return await self._execution.call_mechanical(
+            VerificationActivities.reconcile, brief, RECONCILING, summary
+        )
 
     async def _verify(self, pooled: Reconciled, task: str) -> tuple[str, ...]:
-        among = max(1, len(pooled.batches))
-
-        async def judge(batch: Batch, name: str) -> str:
-            async with self._verifiers:
-                self.state.counters.spawned += 1
-                allowance = verification_allowance(self.state.request.budget, self.state.spend)
-                brief = VerifyBrief(
-                    job=self._job(allowance.divided(among)),
-                    ledger=pooled.ledger,
-                    batch=batch,
-                    task=name,
-                )
-                policy = BATCHED if self.state.request.economy else THINKING
-                ruled = await self._call(
-                    "verify", brief, Verified, policy, f"weigh {len(batch.groups)} groups of claims"
-                )
-            self.state.book("verifier", ruled.spend)
-            return ruled.rulings
-
+        """The keys of the rulings, one per batch."""
         return tuple(
             await asyncio.gather(
-                *(judge(b, f"verify-{task}-{i}") for i, b in enumerate(pooled.batches))
+                *(
+                    self._verify_batch(pooled, batch, f"verify-{task}-{i}")
+                    for i, batch in enumerate(pooled.batches)
+                )
             )
         )
 
-    def _job(self, allowance: Allowance | None = None) -> Job:
-        request = self.state.request
-        return Job(
-            id=self.state.id,
-            journal=self.state.journal,
-            model=request.model,
-            question=request.question,
-            pinned=request.pinned,
-            today=self.state.started_at[:10],
-            corpus=request.corpus,
-            models=request.models,
-            efforts=request.efforts,
-            web=request.web,
-            code=request.code,
-            economy=request.economy,
-            allowance=allowance or Allowance(),
-        )
-
-    def _plan(self) -> Plan:
-        if self.state.plan is None:
-            raise ApplicationError("there is no plan yet", non_retryable=True)
-        return self.state.plan
-
-    def _ledger(self) -> LedgerRef:
-        if self.state.ledger is None:
-            raise ApplicationError("there is no ledger yet", non_retryable=True)
-        return self.state.ledger
+    async def _verify_batch(self, pooled: Reconciled, batch: Batch, task: str) -> str:
+        state = self._execution.state
+        async with self._slots:
+            state.counters.spawned += 1
+            allowance = verification_allowance(state.request.budget, state.spend)
+            verified = await self._execution.call(
+                VerificationActivities.verify,
+                VerifyBrief(
+                    job=self._execution.describe_job(allowance.divided(len(pooled.batches))),
+                    ledger=pooled.ledger,
+                    batch=batch,
+                    task=task,
+                ),
+                VERIFYING_IN_BATCHES if state.request.economy else VERIFYING,
+                f"judge {len(batch.groups)} groups of claims",
+            )
+        state.book("verifier", verified.spend)
+        return verified.rulings
