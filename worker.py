@@ -27,6 +27,7 @@ from temporalio.worker import (
     WorkerDeploymentConfig,
     WorkerTuner,
 )
+from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
 
 from activities.context import Workshop
 from activities.fleet.heartbeat import watching
@@ -127,9 +128,9 @@ def _for_jobs(client: Client, settings: Settings, workshop: Workshop) -> Worker:
             *(_subagents(workshop) if settings.worker_role != "coordinator" else ()),
         ],
         max_concurrent_activities=max(settings.parallel_subagents, 1) if at_home else None,
-        # What the sandbox would guard is forbidden to `workflows/` altogether, by a test that reads
-        # its code; entering the sandbox for every payload took a fifth of a worker's time.
-        workflow_runner=UnsandboxedWorkflowRunner(),
+        workflow_runner=SandboxedWorkflowRunner()
+        if settings.uses_sandbox
+        else UnsandboxedWorkflowRunner(),
         nexus_service_handlers=[ResearchHandler()],
         no_remote_activities=settings.parallel_subagents == 0,
         interceptors=[Counting()],
