@@ -29,12 +29,12 @@ from temporalio.worker import (
 )
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
 
-from activities.context import Workshop
-from activities.fleet.heartbeat import watching
-from activities.fleet.limits import Fleet, Limits
-from activities.fleet.slot_supplier import FleetPlaces
+from activities.context import ActivityContext
+from activities.fleet.heartbeat import detect_freezes
+from activities.fleet.limits import Fleet, FleetLimits
+from activities.fleet.slot_supplier import FleetSlotSupplier
 from activities.llm.client import Models
-from activities.llm.errors import redacted
+from activities.llm.errors import redact
 from activities.mcp.registry import McpServers
 from activities.mcp.settings import McpSettings
 from activities.nexus import ResearchHandler
@@ -45,7 +45,7 @@ from activities.subagents.planning import Planning
 from activities.subagents.researching import Researching
 from activities.subagents.verifying import Verifying
 from activities.subagents.writing import Writing
-from activities.telemetry import Counting, jobs_counted
+from activities.telemetry import CountingInterceptor, record_jobs
 from console.attributes import FRESH_SECONDS, register
 from console.census import census
 from console.confidential import keyring
@@ -67,16 +67,16 @@ DRAIN = timedelta(seconds=30)
 """How long a worker that is told to stop lets turns in flight finish."""
 
 
-def build_workshop(
+def build_context(
     settings: Settings, transport: httpx2.AsyncBaseTransport | None = None
-) -> Workshop:
+) -> ActivityContext:
     """What the activities stand on. `transport` stands in for the models' network."""
     store = Store.open(settings.store, keyring(settings))
-    limits = Limits(settings.fleet_subagents, settings.fleet_turns_per_minute)
+    limits = FleetLimits(settings.fleet_subagents, settings.fleet_turns_per_minute)
     name = f"{socket.gethostname()}-{os.getpid()}"
-    fleet = Fleet(store, name, limits, settings.parallel_subagents) if limits.set else None
+    fleet = Fleet(store, name, limits, settings.parallel_subagents) if limits.is_set else None
     named = McpSettings.load(Path(settings.mcp), os.environ) if settings.mcp else None
-    return Workshop(
+    return ActivityContext(
         store,
         Models(transport, settings.provider, fleet=fleet),
         Path(settings.state_dir) / "indexes",
@@ -89,43 +89,43 @@ def build_workshop(
 
 @asynccontextmanager
 async def build_worker(
-    client: Client, settings: Settings, workshop: Workshop
+    client: Client, settings: Settings, context: ActivityContext
 ) -> AsyncIterator[None]:
     """At work while the body runs: on jobs, on their subagents, or on both, as the settings say."""
     async with AsyncExitStack() as stack:
-        await stack.enter_async_context(watching())
+        await stack.enter_async_context(detect_freezes())
         # A worker for no subagents still runs the jobs themselves: it answers and takes orders.
         subagents = settings.worker_role != "coordinator" and settings.parallel_subagents > 0
         if subagents:
-            if workshop.fleet:
-                await stack.enter_async_context(workshop.fleet.joined())
-            await stack.enter_async_context(_for_subagents(client, settings, workshop))
+            if context.fleet:
+                await stack.enter_async_context(context.fleet.join())
+            await stack.enter_async_context(_for_subagents(client, settings, context))
         if settings.worker_role != "subagents":
-            await stack.enter_async_context(_for_jobs(client, settings, workshop))
+            await stack.enter_async_context(_for_jobs(client, settings, context))
             if settings.health or settings.telemetry:
-                await stack.enter_async_context(census(client, jobs_counted))
+                await stack.enter_async_context(census(client, record_jobs))
         if subagents:
             # Last, for it takes the longest; work is asked for already.
-            await workshop.models.loaded()
+            await context.models.wait_until_loaded()
         yield
 
 
-def _for_jobs(client: Client, settings: Settings, workshop: Workshop) -> Worker:
+def _for_jobs(client: Client, settings: Settings, context: ActivityContext) -> Worker:
     # A fleet's limit is for a queue of subagents alone.
-    at_home = settings.worker_role == "alone" and workshop.fleet is None
-    records = Records(workshop, TASK_QUEUE if at_home else None)
+    at_home = settings.worker_role == "alone" and context.fleet is None
+    records = Records(context, TASK_QUEUE if at_home else None)
     return Worker(
         client,
         task_queue=TASK_QUEUE,
         workflows=[ResearchWorkflow, RefinementWorkflow],
         activities=[
-            Verifying(workshop).reconcile,
+            Verifying(context).reconcile,
             records.publish,
             records.keep_checkpoint,
             records.post_control_messages,
             records.keep_previous,
             records.compare,
-            *(_subagents(workshop) if settings.worker_role != "coordinator" else ()),
+            *(_subagents(context) if settings.worker_role != "coordinator" else ()),
         ],
         max_concurrent_activities=max(settings.parallel_subagents, 1) if at_home else None,
         workflow_runner=SandboxedWorkflowRunner()
@@ -133,7 +133,7 @@ def _for_jobs(client: Client, settings: Settings, workshop: Workshop) -> Worker:
         else UnsandboxedWorkflowRunner(),
         nexus_service_handlers=[ResearchHandler()],
         no_remote_activities=settings.parallel_subagents == 0,
-        interceptors=[Counting()],
+        interceptors=[CountingInterceptor()],
         workflow_task_poller_behavior=POLLERS,
         activity_task_poller_behavior=POLLERS,
         max_heartbeat_throttle_interval=BEAT,
@@ -143,13 +143,13 @@ def _for_jobs(client: Client, settings: Settings, workshop: Workshop) -> Worker:
     )
 
 
-def _for_subagents(client: Client, settings: Settings, workshop: Workshop) -> Worker:
+def _for_subagents(client: Client, settings: Settings, context: ActivityContext) -> Worker:
     return Worker(
         client,
         task_queue=SUBAGENT_QUEUE,
-        activities=_subagents(workshop),
-        tuner=_places(settings, workshop),
-        interceptors=[Counting()],
+        activities=_subagents(context),
+        tuner=_places(settings, context),
+        interceptors=[CountingInterceptor()],
         activity_task_poller_behavior=POLLERS,
         max_heartbeat_throttle_interval=BEAT,
         graceful_shutdown_timeout=DRAIN,
@@ -157,26 +157,26 @@ def _for_subagents(client: Client, settings: Settings, workshop: Workshop) -> Wo
     )
 
 
-def _subagents(workshop: Workshop) -> list[Callable[..., Any]]:
-    planning = Planning(workshop)
+def _subagents(context: ActivityContext) -> list[Callable[..., Any]]:
+    planning = Planning(context)
     return [
-        Records(workshop).open_corpus,
+        Records(context).open_corpus,
         planning.plan,
         planning.review_plan,
-        Researching(workshop).research,
-        Verifying(workshop).verify,
-        Writing(workshop).write,
-        Evaluating(workshop).evaluate,
+        Researching(context).research,
+        Verifying(context).verify,
+        Writing(context).write,
+        Evaluating(context).evaluate,
     ]
 
 
-def _places(settings: Settings, workshop: Workshop) -> WorkerTuner:
+def _places(settings: Settings, context: ActivityContext) -> WorkerTuner:
     """How many subagents run here at once: as the settings say, or this worker's share."""
     none = FixedSizeSlotSupplier(1)
     here = FixedSizeSlotSupplier(settings.parallel_subagents)
     return WorkerTuner.create_composite(
         workflow_supplier=none,
-        activity_supplier=FleetPlaces(workshop.fleet) if workshop.fleet else here,
+        activity_supplier=FleetSlotSupplier(context.fleet) if context.fleet else here,
         local_activity_supplier=none,
         nexus_supplier=none,
     )
@@ -194,7 +194,7 @@ def _deployment(settings: Settings) -> WorkerDeploymentConfig | None:
 
 
 async def main() -> None:
-    keep_log(redacted)
+    keep_log(redact)
     settings = Settings.read(os.environ)
     # Thousands of modules are loaded now and stay: to look through them for garbage, while they
     # come and ever after, takes time and finds nothing.
@@ -206,14 +206,14 @@ async def main() -> None:
         stop = asyncio.Event()
         for name in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(name, stop.set)
-        workshop = build_workshop(settings)
-        async with build_worker(client, settings, workshop):
+        context = build_context(settings)
+        async with build_worker(client, settings, context):
             gc.freeze()
             gc.enable()
             health.ready(client)
             await stop.wait()
             health.drain()
-        await workshop.close()
+        await context.close()
 
 
 if __name__ == "__main__":

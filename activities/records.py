@@ -12,13 +12,13 @@ from pydantic import ValidationError
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
-from activities.context import Workshop
+from activities.context import ActivityContext
 from activities.evidence.compare import compare, told
 from activities.evidence.ledger import Ledger
 from activities.evidence.publish import publish
 from activities.evidence.report_gate import Draft
-from activities.fleet.heartbeat import beating
-from activities.storage.store import Missing, Store
+from activities.fleet.heartbeat import send_heartbeats
+from activities.storage.store import ObjectNotFound, Store
 from workflows.config.store_keys import control_key
 from workflows.contracts.activity_io import (
     CompareBrief,
@@ -45,10 +45,10 @@ _SPACE = re.compile(r"\s+")
 
 
 class Records(RecordActivities):
-    def __init__(self, workshop: Workshop, subagent_queue: str | None = None) -> None:
+    def __init__(self, context: ActivityContext, subagent_queue: str | None = None) -> None:
         """`subagent_queue` is where the jobs of this worker send their subagents."""
-        self._workshop = workshop
-        self._store = workshop.store
+        self._context = context
+        self._store = context.store
         self._subagent_queue = subagent_queue
 
     @activity.defn
@@ -62,8 +62,8 @@ class Records(RecordActivities):
                 type="bad_input",
                 non_retryable=True,
             )
-        async with beating():
-            report = await self._workshop.index(brief.path)
+        async with send_heartbeats():
+            report = await self._context.index(brief.path)
         unreadable = [UnreadableFile(uri=u.uri, reason=u.reason) for u in report.unreadable]
         return CorpusOpened(
             corpus=CorpusReady(
@@ -97,7 +97,7 @@ class Records(RecordActivities):
     async def publish(self, brief: PublishBrief) -> ResearchResult:
         """Put the result together from what the store holds of the job."""
         store, state = self._store, brief.state
-        async with beating():
+        async with send_heartbeats():
             ledger = await store.load(state.ledger.key, Ledger) if state.ledger else Ledger()
             draft = await store.load(state.draft.key, Draft) if state.draft else None
             keys = [o.findings.key for o in state.outcomes.values() if o.findings]
@@ -111,10 +111,10 @@ class Records(RecordActivities):
     @activity.defn
     async def compare(self, brief: CompareBrief) -> ResearchResult:
         """Add to the result what changed since the schedule's last run."""
-        async with beating():
+        async with send_heartbeats():
             kept = await self._store.get(brief.previous.key)
             if kept is None:
-                raise Missing(brief.previous.key)
+                raise ObjectNotFound(brief.previous.key)
             try:
                 before = ResearchResult.model_validate_json(kept)
             except ValidationError:

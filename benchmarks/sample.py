@@ -18,7 +18,7 @@ from temporalio.client import WorkflowHandle
 
 from console.connection import connect
 from console.embedded import server
-from worker import build_worker, build_workshop
+from worker import build_context, build_worker
 from workflows.config.settings import Settings
 from workflows.contracts.request import TASK_QUEUE, ResearchRequest
 from workflows.coordinator import ResearchWorkflow
@@ -32,7 +32,7 @@ async def main() -> None:
     with tempfile.TemporaryDirectory() as home, server(Path(home)) as running:
         settings = Settings.read({"RESEARCH_HOME": home})
         client = await connect(settings, running.address)
-        async with build_worker(client, settings, build_workshop(settings)):
+        async with build_worker(client, settings, build_context(settings)):
             handle = await client.start_workflow(
                 ResearchWorkflow.run,
                 ResearchRequest(question=truth["question"], corpus=str(ROOT / "sample_corpus")),

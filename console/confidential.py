@@ -27,7 +27,14 @@ from google.protobuf.message import DecodeError
 from temporalio.api.common.v1 import Payload
 from temporalio.converter import PayloadCodec
 
-from activities.storage.encryption import KEY_BYTES, MAKE, NONCE_BYTES, CipherError, Keyring, opened
+from activities.storage.encryption import (
+    KEY_BYTES,
+    MAKE,
+    NONCE_BYTES,
+    EncryptionError,
+    Keyring,
+    decrypt_if_encrypted,
+)
 from console.faults import BadInputError, ConsoleError
 from workflows.config.settings import Settings
 
@@ -53,7 +60,7 @@ class Codec(PayloadCodec):
         return [
             Payload(
                 metadata=metadata,
-                data=keyring.seal(payload.SerializeToString(), os.urandom(NONCE_BYTES)),
+                data=keyring.encrypt(payload.SerializeToString(), os.urandom(NONCE_BYTES)),
             )
             for payload in payloads
         ]
@@ -66,8 +73,8 @@ class Codec(PayloadCodec):
         if payload.metadata.get("encoding") != ENCODING:
             return payload
         try:
-            return Payload.FromString(opened(payload.data, self._keyring))
-        except (CipherError, DecodeError) as error:
+            return Payload.FromString(decrypt_if_encrypted(payload.data, self._keyring))
+        except (EncryptionError, DecodeError) as error:
             raise ConsoleError(f"A payload of this job cannot be read: {error}.") from error
 
 
@@ -84,7 +91,7 @@ def keyring(settings: Settings) -> Keyring | None:
             f"The keys file {file} cannot be read: correct RESEARCH_KEYS, or make one with"
             f" `{MAKE}` ({error})."
         ) from error
-    except CipherError as error:
+    except EncryptionError as error:
         raise BadInputError(f"RESEARCH_KEYS: {error}.") from error
     if mode & 0o077 and file not in _warned:
         _warned.add(file)

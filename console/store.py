@@ -18,7 +18,7 @@ from obstore.exceptions import BaseError
 from obstore.store import LocalStore, ObjectStore, from_url
 from pydantic import ValidationError
 
-from activities.storage.encryption import CipherError, Keyring, opened
+from activities.storage.encryption import EncryptionError, Keyring, decrypt_if_encrypted
 from console.confidential import keyring
 from console.faults import ConsoleError
 from workflows.config.settings import Settings
@@ -67,9 +67,11 @@ class Checkpoints:
     async def load(self, kept: Kept) -> ResearchState:
         try:
             found = await obstore.get_async(self._store, kept.key)
-            state = opened(bytes(await found.bytes_async()), self._keyring, kept.key.encode())
+            state = decrypt_if_encrypted(
+                bytes(await found.bytes_async()), self._keyring, kept.key.encode()
+            )
             return ResearchState.model_validate_json(state)
-        except CipherError as error:
+        except EncryptionError as error:
             raise ConsoleError(f"The checkpoint {kept.key} cannot be read: {error}.") from error
         except ValidationError as error:
             raise ConsoleError(

@@ -1,9 +1,8 @@
-"""What comes between a subagent's turns: notes from people, and the call for its answer.
+"""What interrupts a subagent between two turns: notes from people, and the final-answer request.
 
-Orders are looked up before every purchase. A paused job buys nothing. A job that is to finish, a
-clock that runs out, money that is spent and a conversation that grows too long all lead to one last
-call: answer now, with what you have. What was said is kept in the journal by whoever says it, so
-that a replay says it again at the same place.
+Control messages are read before every model call. A paused job makes no call. A job that is to
+finish, time or money that runs out, and a conversation that nears the context window all lead to
+one request: give the final answer now, with what you have.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import asyncio
 
 from temporalio.exceptions import ApplicationError
 
-from activities.agent.messages import Call, last_call, note
+from activities.agent.messages import FinalAnswerReason, final_answer_request, note
 from activities.storage.store import Store
 from workflows.config.policies import PAUSED
 from workflows.config.store_keys import control_key
@@ -20,23 +19,23 @@ from workflows.contracts.evidence import Record
 from workflows.contracts.messages import ControlMessages
 from workflows.contracts.spend import Allowance, Spend
 
-_NOTHING = Spend()
-TIME_KEPT = 0.25
+TIME_RESERVE = 0.25
 """The share of a subagent's time that is kept for its answer."""
-WINDOW_USED = 0.75
-"""The share of the model's window after which a conversation is handed over."""
+WINDOW_LIMIT = 0.75
+"""The share of the context window after which a conversation is handed over."""
 
 
-class Aside(Record):
-    """Words that were put in before a turn."""
+class Interrupt(Record):
+    """Texts that are inserted before a turn."""
 
     texts: tuple[str, ...]
     notes: tuple[str, ...] = ()
-    call: Call | None = None
+    final_answer: FinalAnswerReason | None = None
+    """Why the final answer is requested, where it is."""
 
 
-class Asides:
-    """What one subagent is to be told, and when."""
+class Interrupts:
+    """Decides what one subagent is told, and when."""
 
     def __init__(
         self,
@@ -48,7 +47,10 @@ class Asides:
         window: int = 0,
         finishes: bool = False,
     ) -> None:
-        """`window` is the model's in tokens, 0 for none; `finishes`: whether to end on a finish."""
+        """`window` is the model's context window in tokens, 0 where it is not known.
+
+        `finishes`: whether the subagent ends when the job is told to finish.
+        """
         self._store = store
         self._key = control_key(job)
         self._task = task
@@ -57,57 +59,67 @@ class Asides:
         self._window = window
         self._finishes = finishes
         self._clock = asyncio.get_running_loop().time
-        self._began = self._clock()
-        self._turns: list[float] = []
+        self._started = self._clock()
+        self._turn_seconds: list[float] = []
 
-    async def orders(self) -> ControlMessages:
-        """What people want of this job. Raises where it is paused."""
-        kept = await self._store.get(self._key)
-        orders = ControlMessages() if kept is None else ControlMessages.model_validate_json(kept)
-        if orders.paused:
+    async def read_controls(self) -> ControlMessages:
+        """The control messages of the job; raises ApplicationError where it is paused."""
+        stored = await self._store.get(self._key)
+        controls = ControlMessages.model_validate_json(stored) if stored else ControlMessages()
+        if controls.paused:
             raise ApplicationError(
                 "the job is paused; resume it to go on", type=PAUSED, non_retryable=True
             )
-        return orders
+        return controls
 
-    def aside(self, orders: ControlMessages, told: set[str], call: Call | None) -> Aside | None:
-        """The notes that are new, and the call; None where there is nothing to say."""
+    def compose(
+        self, controls: ControlMessages, known: set[str], final_answer: FinalAnswerReason | None
+    ) -> Interrupt | None:
+        """The notes that are not known yet, and the final-answer request; None for neither."""
         notes = tuple(
             dict.fromkeys(
-                n.text for n in orders.notes if n.task in (None, self._task) and n.text not in told
+                n.text
+                for n in controls.notes
+                if n.task in (None, self._task) and n.text not in known
             )
         )
         texts = [note(words) for words in notes]
-        if call:
-            texts.append(last_call(call))
-        return Aside(texts=tuple(texts), notes=notes, call=call) if texts else None
+        if final_answer:
+            texts.append(final_answer_request(final_answer))
+        if not texts:
+            return None
+        return Interrupt(texts=tuple(texts), notes=notes, final_answer=final_answer)
 
-    def call(
-        self, orders: ControlMessages, spend: Spend, last: Spend = _NOTHING, size: int = 0
-    ) -> Call | None:
-        """Why the answer is due now, the hardest reason first."""
-        if self._allowance.spent_by(spend + last):
-            # Another turn like the last would leave nothing to pay the answer with.
+    def final_answer_reason(
+        self, controls: ControlMessages, spend: Spend, size: int = 0
+    ) -> FinalAnswerReason | None:
+        """Why the final answer is due, the hardest reason first.
+
+        `spend` includes what the next turn is expected to cost; `size` is the conversation's, in
+        tokens.
+        """
+        if self._allowance.spent_by(spend):
             return "money"
-        if orders.finishing and self._finishes:
+        if controls.finishing and self._finishes:
             return "finish"
-        if self._late():
+        if self._is_late():
             return "time"
-        if self._window and size > self._window * WINDOW_USED:
+        if self._window and size > self._window * WINDOW_LIMIT:
             return "context"
         return None
 
-    def took(self, seconds: float) -> None:
-        """How long a turn was waited for."""
-        self._turns.append(seconds)
+    def record_turn(self, seconds: float) -> None:
+        """How long a model call took."""
+        self._turn_seconds.append(seconds)
 
     def now(self) -> float:
         return self._clock()
 
-    def _late(self) -> bool:
-        """An ordinary turn and the answer after it would not both fit into what is left."""
+    def _is_late(self) -> bool:
+        """True when an average turn and the answer after it would not both fit in the time left."""
         if self._seconds is None:
             return False
-        left = self._began + self._seconds - self._clock()
-        typical = sum(self._turns) / len(self._turns) if self._turns else 0.0
-        return left < max(TIME_KEPT * self._seconds, 2 * typical)
+        left = self._started + self._seconds - self._clock()
+        turns = self._turn_seconds
+        average = sum(turns) / len(turns) if turns else 0.0
+        return left < max(TIME_RESERVE * self._seconds, 2 * average)

@@ -1,21 +1,21 @@
-"""The words that stand between a subagent's turns: how a brief, a note, a complaint is put.
+"""Builds the messages of a subagent's conversation, and reads those of the model.
 
-What is said beside tool results and complaints stands in a tag of its own, so that a model, and a
-reader of the journal, can tell who speaks.
+A brief, a note, a follow-up and the final-answer request each have a tag of their own, so that the
+model, and a reader of the journal, can tell who speaks.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 JsonObject = dict[str, Any]
 
-Call = Literal["time", "money", "finish", "context"]
-"""Why a subagent is asked for its answer before it is done."""
+FinalAnswerReason = Literal["time", "money", "finish", "context"]
+"""Why a subagent is asked for its final answer before it is done."""
 
-CALLED_FOR: dict[Call, str] = {
+FINAL_ANSWER_REASONS: dict[FinalAnswerReason, str] = {
     "time": "the time was up",
     "money": "the budget was reached",
     "finish": "the job was told to finish",
@@ -51,7 +51,7 @@ def follow_up(question: str) -> JsonObject:
     )
 
 
-def last_call(why: Call) -> str:
+def final_answer_request(why: FinalAnswerReason) -> str:
     if why == "context":
         return (
             "<last-call>\nThis conversation is nearly as long as it can be. Answer now with "
@@ -59,12 +59,12 @@ def last_call(why: Call) -> str:
             "else. Name every open point as missing.\n</last-call>"
         )
     return (
-        f"<last-call>\n{CALLED_FOR[why].capitalize()}: no tool can be called any more. Answer now "
-        "with what you have, and name what is missing.\n</last-call>"
+        f"<last-call>\n{FINAL_ANSWER_REASONS[why].capitalize()}: no tool can be called any more. "
+        "Answer now with what you have, and name what is missing.\n</last-call>"
     )
 
 
-def complaint(complaints: list[str]) -> JsonObject:
+def complaint(complaints: Sequence[str]) -> JsonObject:
     listed = "\n".join(f"- {one}" for one in complaints[:_LISTED])
     return user(
         text(f"This answer cannot be used yet. Mend exactly this and answer again:\n{listed}")
@@ -85,7 +85,7 @@ def tool_error(words: str) -> JsonObject:
 
 
 def cut_off(message: JsonObject) -> JsonObject:
-    """A tool call that was cut off in mid-air still needs its result."""
+    """Asks again for an answer that was cut off; a tool call that was cut off needs a result."""
     uses = tool_uses(message)
     answered = results(uses, [tool_error("the call was cut off and not run") for _ in uses])
     again = text("You were cut off at the limit. Answer again, and shorter.")
@@ -96,8 +96,8 @@ def tool_uses(message: JsonObject) -> list[JsonObject]:
     return [block for block in message["content"] if block["type"] == "tool_use"]
 
 
-def said(message: JsonObject) -> str:
-    """The answer: what stands after the last of the provider's own tools, not remarks before it."""
+def answer_text(message: JsonObject) -> str:
+    """The text after the last of the provider's own tools: remarks before it are not the answer."""
     content: list[JsonObject] = message["content"]
     used = [at for at, block in enumerate(content) if _is_server_tool(block["type"])]
     last = content[used[-1] + 1 :] if used else content
@@ -122,5 +122,5 @@ def size(message: JsonObject) -> int:
 
 
 def _untagged(words: str, tag: str) -> str:
-    """The words, unable to end the tag they stand in."""
+    """The text, changed so that it cannot close the tag it stands in."""
     return words.replace(f"</{tag}", f"< /{tag}")

@@ -1,11 +1,11 @@
-"""What a role says to its model: prompt, schema, and the frame of every request it makes.
+"""The request template of a role: prompt, schema, tools, everything but the conversation.
 
-A `Frame` is everything of a request but the conversation. It is made once for a job and kept, so
-that a release which rewords a prompt does not change the requests of a job that is running.
+A template is built once for a job and stored, so that a release that rewords a prompt does not
+change the requests of a running job.
 
-The prompt cache is laid out for subagents that run side by side: tools and system prompt come first
-and are marked, so all of a role share them; then the last two messages from our side are marked,
-so that each turn reads the whole conversation before it and writes only what is new.
+Cache marks are placed for subagents that run in parallel: tools and system prompt come first and
+are marked, so that all subagents of a role share them; then our last two messages are marked, so
+that each turn reads the whole conversation before it and writes only what is new.
 """
 
 from __future__ import annotations
@@ -51,15 +51,15 @@ ANSWERS: dict[str, type[Answer]] = {
 
 _MARK = {"type": "ephemeral"}
 _MARKED_MESSAGES = 2
-"""The newest, for the next turn to read; the one before it, where the last turn ended writing.
+"""The newest, which the next turn reads; the one before it, up to which the last turn wrote.
 
 The provider looks back from a mark by twenty blocks only, and a turn with many tool results is
 longer than that.
 """
 
 
-class Frame(Record):
-    """Everything of a subagent's requests but the messages."""
+class RequestTemplate(Record):
+    """All of a subagent's requests but the messages."""
 
     role: str
     model: str
@@ -68,12 +68,14 @@ class Frame(Record):
     fixed: JsonObject
 
     def request(self, messages: Sequence[JsonObject]) -> JsonObject:
-        """The exact request of a turn; its fingerprint is what the journal knows the turn by."""
-        return {**self.fixed, "messages": _marked(messages)}
+        """The exact request of a turn; the journal finds the turn by its fingerprint."""
+        return {**self.fixed, "messages": _mark_for_cache(messages)}
 
 
-def frame(role: Role, model: str, effort: RoleEffort, tools: Sequence[JsonObject] = ()) -> Frame:
-    """What this role asks this model with. `tools` are definitions, in the order they are sent."""
+def build_template(
+    role: Role, model: str, effort: RoleEffort, tools: Sequence[JsonObject] = ()
+) -> RequestTemplate:
+    """`tools` are definitions, in the order they are sent."""
     fixed: JsonObject = {
         "model": model,
         "max_tokens": role.max_tokens,
@@ -85,11 +87,13 @@ def frame(role: Role, model: str, effort: RoleEffort, tools: Sequence[JsonObject
     }
     if tools:
         fixed["tools"] = [dict(tool) for tool in tools]
-    ways = card(model).thinking
-    if ways:
-        way = role.thinking if role.thinking in ways else ways[0]
-        fixed["thinking"] = {"type": way}
-    return Frame(role=role.name, model=model, max_turns=role.max_turns, hits=role.hits, fixed=fixed)
+    modes = card(model).thinking
+    if modes:
+        mode = role.thinking if role.thinking in modes else modes[0]
+        fixed["thinking"] = {"type": mode}
+    return RequestTemplate(
+        role=role.name, model=model, max_turns=role.max_turns, hits=role.hits, fixed=fixed
+    )
 
 
 @cache
@@ -100,13 +104,13 @@ def prompt(role: Role) -> str:
 
 @cache
 def schema(role: Role) -> JsonObject:
-    """The answer's schema; its title names it, which is how the offline engine knows its task."""
+    """The answer's schema; the offline engine recognizes its task by the title."""
     found: JsonObject = anthropic.transform_schema(ANSWERS[role.name].model_json_schema())
     return found
 
 
-def _marked(messages: Sequence[JsonObject]) -> list[JsonObject]:
-    """The messages with cache marks that follow from them alone; the caller's stay as they are."""
+def _mark_for_cache(messages: Sequence[JsonObject]) -> list[JsonObject]:
+    """Copies of the messages, with cache marks that depend on nothing else."""
     plain = list(messages)
     ours = [at for at, message in enumerate(plain) if message["role"] == "user"]
     for at in ours[-_MARKED_MESSAGES:]:

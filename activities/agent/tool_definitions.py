@@ -87,7 +87,7 @@ READ: ToolDefinition = {
 DEFINITIONS: dict[ToolName, ToolDefinition] = {"search": SEARCH, "read": READ}
 
 
-def kit(
+def build_tool_set(
     role: Role, job: Job, mcp_definitions: Iterable[Mapping[str, Any]] = ()
 ) -> list[JsonObject]:
     """What the requests of this role in this job carry, always in the same order."""

@@ -1,10 +1,10 @@
-"""All tools of a subagent in one place, and what it has seen through them.
+"""Runs the tools of a subagent, and records what it has seen through them.
 
 `search` and `read` run here, over one corpus; `mcp__` tools run at their servers; the provider's
-own tools have run already when their results are observed. Every document that comes into a
-subagent's sight is stored under its hash there and then, so its quotes can be checked on any
-worker, years later. A corpus's documents are named by id only, a web page by its address. A tool
-that crashes is an error the model is told of, not the end of the conversation.
+own tools have run already when their results are observed. Every document that the subagent sees is
+stored under its hash at once, so that its quotes can be checked on any worker, years later. The
+documents of a corpus are named by id, web pages by address. A tool that crashes returns an error to
+the model; the conversation goes on.
 """
 
 from __future__ import annotations
@@ -100,16 +100,16 @@ class Toolbox:
         except UnknownDocument as unknown:
             return _error(str(unknown))
         except (KeyError, TypeError, ValueError) as wrong:
-            return _error(f"{name} was called wrongly: {wrong}")
+            return _error(f"{name} was called with wrong arguments: {wrong}")
         except ApplicationError:
-            # Storage that fails is nothing a model can mend: the attempt is made again.
+            # The model cannot repair the store: Temporal retries the activity.
             raise
         except Exception as crash:
             # The subagent can still answer from what it has; its report says what broke.
             log.exception("the tool %s crashed", name)
             return _error(f"{name} failed: {type(crash).__name__}")
 
-    def seen(self, turn: int, name: str, tool_input: JsonObject, result: JsonObject) -> None:
+    def record(self, turn: int, name: str, tool_input: JsonObject, result: JsonObject) -> None:
         for source in result.get("sources", ()):
             known = Source.model_validate(source)
             self.sources[known.id] = known
@@ -127,7 +127,7 @@ class Toolbox:
                 self._problem(" ".join(str(block.get("text")) for block in result["content"]))
 
     async def observe(self, turn: int, message: JsonObject) -> None:
-        """Take in what the provider's own tools brought in a message, kept or new."""
+        """Record the results of the provider's own tools in a message."""
         web = self._place("web")
         for event in self._server_tools.read(message):
             match event:
@@ -153,7 +153,7 @@ class Toolbox:
                 self._problem(event.trouble)
 
     def forget(self) -> None:
-        """A clean conversation begins, which was shown nothing yet."""
+        """A new conversation starts, in which nothing has been shown yet."""
         self._shown.clear()
 
     @property

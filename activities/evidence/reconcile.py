@@ -21,7 +21,7 @@ BATCH = 10
 """Groups one verifier judges."""
 
 
-async def reconciled(
+async def reconcile(
     store: Store,
     questions: Mapping[str, str],
     findings: Sequence[Findings] = (),

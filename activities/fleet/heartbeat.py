@@ -1,13 +1,13 @@
-"""Signs of life while a subagent works, and the end of one that was taken for dead.
+"""Heartbeats of activities, and the end of an activity whose process was frozen.
 
-Heartbeats say that this worker lives, and for people who look how far a subagent is; nothing rests
-on that, for progress is in the journal. A worker that stood still for longer than its heartbeat
-timeout has been replaced: when it wakes it buys nothing more. Where Temporal itself says that the
-activity is over, the SDK cancels the body at the next beat.
+Heartbeats tell Temporal that the worker runs, and people how far a subagent is; progress itself is
+in the journal. A process that was frozen for longer than the heartbeat timeout has been replaced by
+another attempt: when it wakes it makes no further model call. Where Temporal says that the activity
+is over, the SDK cancels the body at the next heartbeat.
 
-What a worker asked for before it stood still may reach it when it wakes, and be another's by then.
-So a worker that has just woken gives signs of life for what it is handed, and waits for an
-objection before it acts.
+A task that was polled before a freeze may be delivered after it, when another worker already has
+it. So a worker that has just woken sends heartbeats for a new task, and waits for an objection of
+Temporal's before it starts the body.
 """
 
 from __future__ import annotations
@@ -22,43 +22,46 @@ from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
 BEAT_SECONDS = 1.0
-STILL_SECONDS = 2.5
-"""A process that missed its own clock for so long stood still."""
+FROZEN_SECONDS = 2.5
+"""A process that missed its own clock for this long was frozen."""
 OBJECTION_SECONDS = 2.5
 """How long after waking an objection of Temporal's is waited for."""
 
-_woke = -math.inf
+_woke_at = -math.inf
 _shown: ContextVar[dict[str, str | int] | None] = ContextVar("shown", default=None)
-_go_on: ContextVar[Callable[[], None]] = ContextVar("_go_on", default=lambda: None)
+_check_replaced: ContextVar[Callable[[], None]] = ContextVar(
+    "_check_replaced", default=lambda: None
+)
 
 
-def show(**known: str | int) -> None:
-    """What the next signs of life say of the subagent: numbers and ids, never what it reads."""
+def show_progress(**known: str | int) -> None:
+    """What the next heartbeats say of the subagent: numbers and ids, never what it reads."""
     shown = _shown.get()
     if shown is not None:
         shown.update(known)
 
 
-def must_be_alive() -> None:
-    """For who is about to pay: raises where the body stood still so long that it was replaced.
+def ensure_not_replaced() -> None:
+    """Raise ApplicationError where the process was frozen so long that it was replaced.
 
-    It may wake in the middle of a step, and be faster than the beat that would end it.
+    Called before each model call: the body may wake and get there before the heartbeat that would
+    end it.
     """
-    _go_on.get()()
+    _check_replaced.get()()
 
 
 @asynccontextmanager
-async def watching(still: float = STILL_SECONDS, every: float = 0.5) -> AsyncIterator[None]:
-    """Notices, while the body runs, that the whole process stood still."""
+async def detect_freezes(still: float = FROZEN_SECONDS, every: float = 0.5) -> AsyncIterator[None]:
+    """Notice, while the body runs, that the whole process was frozen."""
     clock = asyncio.get_running_loop().time
 
     async def watch() -> None:
-        global _woke
+        global _woke_at
         while True:
             last = clock()
             await asyncio.sleep(every)
             if clock() - last > still:
-                _woke = clock()
+                _woke_at = clock()
 
     task = asyncio.create_task(watch())
     try:
@@ -70,63 +73,64 @@ async def watching(still: float = STILL_SECONDS, every: float = 0.5) -> AsyncIte
 
 
 @asynccontextmanager
-async def beating(every: float = BEAT_SECONDS) -> AsyncIterator[None]:
-    """Heartbeats while the body runs. Raises ApplicationError where the body stood still."""
+async def send_heartbeats(every: float = BEAT_SECONDS) -> AsyncIterator[None]:
+    """Send heartbeats while the body runs. Raises ApplicationError where it was frozen."""
     body = asyncio.current_task()
     if body is None:
-        raise RuntimeError("beating() is for the task of an activity")
+        raise RuntimeError("send_heartbeats() has to run in the task of an activity")
     if activity.info().is_local:
-        # Part of a workflow task, which Temporal itself looks after.
+        # Part of a workflow task, which has a timeout of its own.
         yield
         return
     timeout = activity.info().heartbeat_timeout
     limit = timeout.total_seconds() if timeout else 0.0
-    # Monotonic, and it runs on while a process is stopped.
+    # A monotonic clock, which runs on while a process is frozen.
     clock = asyncio.get_running_loop().time
     gave_up, last = False, clock()
     shown: dict[str, str | int] = {}
     _shown.set(shown)
-    objecting = _woke + OBJECTION_SECONDS - clock()
+    objection_wait = _woke_at + OBJECTION_SECONDS - clock()
 
     async def beat() -> None:
         nonlocal gave_up, last
-        # That it was begun is known; who is over before the first beat is due costs no message.
-        if objecting > 0:
+        # Temporal knows that the activity started: one that ends before the first heartbeat is
+        # due needs none.
+        if objection_wait > 0:
             activity.heartbeat()
         while True:
             last = clock()
             await asyncio.sleep(every)
-            if stood_still():
+            if was_frozen():
                 gave_up = True
                 body.cancel()
                 return
             activity.heartbeat(*([dict(shown)] if shown else ()))
 
-    def stood_still() -> bool:
+    def was_frozen() -> bool:
         return bool(limit) and clock() - last > limit
 
-    def taken_for_dead() -> ApplicationError:
+    def replaced_error() -> ApplicationError:
         return ApplicationError(
-            f"this worker stood still for more than {limit:g} s and was taken for dead",
-            type="stood_still",
+            f"this worker was frozen for more than {limit:g} s and has been replaced",
+            type="frozen",
         )
 
-    def go_on() -> None:
-        if stood_still():
-            raise taken_for_dead()
+    def check_replaced() -> None:
+        if was_frozen():
+            raise replaced_error()
 
-    token = _go_on.set(go_on)
+    token = _check_replaced.set(check_replaced)
     task = asyncio.create_task(beat())
     try:
-        if objecting > 0:
-            await asyncio.sleep(objecting)
+        if objection_wait > 0:
+            await asyncio.sleep(objection_wait)
         yield
     except asyncio.CancelledError:
         if not gave_up or body.uncancel() > 0:
             raise
-        raise taken_for_dead() from None
+        raise replaced_error() from None
     finally:
-        _go_on.reset(token)
+        _check_replaced.reset(token)
         task.cancel()
         with suppress(asyncio.CancelledError):
             await task

@@ -1,15 +1,15 @@
-"""Limits for all workers together: how many subagents at once, how many turns a minute.
+"""Limits for all workers together: how many subagents at once, how many model calls a minute.
 
-Every worker keeps a small sign of life in the store and looks at the others'. Each takes an equal
-share of the limits, so no worker has to ask another before it acts, and a limit holds however many
-there are. A worker that comes late waits until the others have made room: a sign also says how many
-subagents its worker has, which may be more than its share until they are done. The share of a
-worker that is gone falls to the rest when its sign is old.
+Every worker keeps a presence record in the store and reads those of the others. Each takes an equal
+share of the limits, so that no worker has to ask another before it acts, and a limit holds for any
+number of workers. A worker that joins later waits until the others have made room: a record also
+says how many subagents its worker runs, which may be more than its share until they end. The share
+of a worker that is gone falls to the others when its record is old.
 
-When the provider says that it is too much, the worker that hears it slows down and says so in its
-sign at once; the others wait as long as the provider asked.
+A worker that gets a rate limit slows down and says so in its record at once; the others wait as
+long as the provider asked.
 
-Ages are taken from the store's own clock, so the machines' clocks need not agree.
+Ages are measured by the store's clock, so the clocks of the machines need not agree.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ log = logging.getLogger(__name__)
 
 FOLDER = "fleet"
 SLOWEST = 0.1
-"""Of a worker's pace, however often the provider complains."""
+"""The lowest share of its pace that a worker slows down to."""
 RECOVERY_SECONDS = 60.0
-"""From the slowest pace back to the full one."""
+"""The time from the slowest pace back to the full one."""
 
 
 @dataclass(frozen=True)
-class Limits:
-    """For the whole fleet; None is no limit."""
+class FleetLimits:
+    """Limits of the whole fleet; None is no limit."""
 
     subagents: int | None = None
     turns_per_minute: float | None = None
 
     @property
-    def set(self) -> bool:
+    def is_set(self) -> bool:
         return self.subagents is not None or self.turns_per_minute is not None
 
 
@@ -53,29 +53,29 @@ class Fleet:
         self,
         store: Store,
         name: str,
-        limits: Limits,
-        most: int = 1000,
-        every: float = 2.0,
+        limits: FleetLimits,
+        capacity: int = 1000,
+        interval: float = 2.0,
         clock: Callable[[], float] = monotonic,
     ) -> None:
-        """This worker runs `most` subagents itself, whatever its share.
+        """`capacity` is how many subagents this worker runs at most, whatever its share.
 
-        A sign of life is given `every` so many seconds; one thrice as old counts no more.
+        The presence record is written every `interval` seconds; one three times as old is ignored.
         """
         self._store = store
         self._name = safe(name)
         self._limits = limits
-        self._most = most
-        self._every = every
+        self._capacity = capacity
+        self._interval = interval
         self._clock = clock
-        self._crew: tuple[str, ...] = (self._name,)
-        self._taken = 0
-        self._welcome = 0.0
+        self._members: tuple[str, ...] = (self._name,)
+        self._used_by_others = 0
+        self._wait_until = 0.0
         self._in_use = 0
         self._changed = asyncio.Event()
-        self._news = asyncio.Event()
+        self._hold_changed = asyncio.Event()
         self._next_turn = 0.0
-        self._told_until = 0.0
+        self._own_hold_until = 0.0
         self._hold_until = 0.0
         self._pace = 1.0
         self._paced_at = clock()
@@ -86,60 +86,60 @@ class Fleet:
     def share(self) -> int:
         """How many subagents this worker may run now."""
         if self._limits.subagents is None:
-            return self._most
-        if self._clock() < self._welcome:
+            return self._capacity
+        if self._clock() < self._wait_until:
             return 0
         limit = self._limits.subagents
-        each, rest = divmod(limit, len(self._crew))
-        equal = each + (self._crew.index(self._name) < rest)
+        each, rest = divmod(limit, len(self._members))
+        equal = each + (self._members.index(self._name) < rest)
         # Others may still have more than their equal share, from the time when they were fewer.
-        return max(0, min(self._most, equal, limit - self._taken))
+        return max(0, min(self._capacity, equal, limit - self._used_by_others))
 
-    def try_take(self) -> bool:
+    def try_reserve(self) -> bool:
         if self._in_use >= self.share:
             return False
         self._in_use += 1
         return True
 
-    async def take(self) -> None:
-        """Wait for a place among the subagents of the fleet."""
-        while not self.try_take():
+    async def reserve(self) -> None:
+        """Wait for a slot among the subagents of the fleet."""
+        while not self.try_reserve():
             self._changed.clear()
-            # The share may grow without a place being given back.
+            # The share may grow without a slot being released here.
             try:
-                await asyncio.wait_for(self._changed.wait(), self._every)
+                await asyncio.wait_for(self._changed.wait(), self._interval)
             except TimeoutError:
                 continue
 
-    def give_back(self) -> None:
+    def release(self) -> None:
         self._in_use -= 1
         self._changed.set()
 
-    # --- turns ----------------------------------------------------------------------------------
+    # --- model calls ----------------------------------------------------------------------------
 
-    async def turn(self) -> None:
-        """Wait until another turn may be bought."""
+    async def wait_for_turn(self) -> None:
+        """Wait until another model call may be made."""
         while (wait := self._wait()) > 0:  # noqa: ASYNC110 - another may have gone first
             await asyncio.sleep(wait)
         if self._limits.turns_per_minute is not None:
             now = self._clock()
             self._next_turn = max(self._next_turn, now) + self._gap()
 
-    def too_much(self, seconds: float) -> None:
-        """The provider asked to wait; after that this worker goes at half its pace, for a while."""
+    def slow_down(self, seconds: float) -> None:
+        """Wait as long as the provider asked, then go on at half the pace for a while."""
         self._recover()
         self._pace = max(SLOWEST, self._pace / 2)
-        self._told_until = max(self._told_until, self._clock() + seconds)
-        self._hold_until = max(self._hold_until, self._told_until)
-        self._news.set()
+        self._own_hold_until = max(self._own_hold_until, self._clock() + seconds)
+        self._hold_until = max(self._hold_until, self._own_hold_until)
+        self._hold_changed.set()
 
     def _wait(self) -> float:
-        return max(self._hold_until, self._next_turn, self._welcome) - self._clock()
+        return max(self._hold_until, self._next_turn, self._wait_until) - self._clock()
 
     def _gap(self) -> float:
         """Seconds between two turns of this worker."""
         self._recover()
-        rate = (self._limits.turns_per_minute or 0.0) / 60 / len(self._crew)
+        rate = (self._limits.turns_per_minute or 0.0) / 60 / len(self._members)
         return 1 / (rate * self._pace)
 
     def _recover(self) -> None:
@@ -147,64 +147,66 @@ class Fleet:
         self._pace = min(1.0, self._pace + (now - self._paced_at) / RECOVERY_SECONDS)
         self._paced_at = now
 
-    # --- the others -----------------------------------------------------------------------------
+    # --- the other workers ----------------------------------------------------------------------
 
     @asynccontextmanager
-    async def joined(self) -> AsyncIterator[None]:
-        """Give signs of life, and look for those of others, while the body runs."""
-        await self._look()
-        if len(self._crew) > 1:
-            # The others still use what will be this worker's share.
-            self._welcome = self._clock() + 2 * self._every
-        looking = asyncio.create_task(self._look_about())
+    async def join(self) -> AsyncIterator[None]:
+        """Write the presence record, and read those of the others, while the body runs."""
+        await self._exchange()
+        if len(self._members) > 1:
+            # The others still use what will be the share of this worker.
+            self._wait_until = self._clock() + 2 * self._interval
+        exchanging = asyncio.create_task(self._exchange_regularly())
         try:
             yield
         finally:
-            looking.cancel()
+            exchanging.cancel()
             with suppress(asyncio.CancelledError):
-                await looking
+                await exchanging
             await self._leave()
 
-    async def _look_about(self) -> None:
+    async def _exchange_regularly(self) -> None:
         while True:
-            self._news.clear()
+            self._hold_changed.clear()
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._news.wait(), self._every)
-            await self._look()
+                await asyncio.wait_for(self._hold_changed.wait(), self._interval)
+            await self._exchange()
 
-    async def _look(self) -> None:
-        """A store that is away changes nothing: the shares stay as they were."""
+    async def _exchange(self) -> None:
+        """Write and read presence records. Where the store fails, the shares stay as they were."""
         try:
             mine = f"{FOLDER}/{self._name}.json"
-            # Only what it was told itself: hearsay that is passed on never ends.
-            held = max(0.0, self._told_until - self._clock())
-            sign = {"hold": held, "subagents": max(self._in_use, self.share)}
-            await self._store.replace(mine, json.dumps(sign).encode())
+            # Only what the provider told this worker: a hold that is passed on would never end.
+            hold = max(0.0, self._own_hold_until - self._clock())
+            record = {"hold": hold, "subagents": max(self._in_use, self.share)}
+            await self._store.replace(mine, json.dumps(record).encode())
             ages = await self._store.ages(FOLDER, mine)
-            others = {key for key, age in ages.items() if age < 3 * self._every} - {mine}
-            taken = [await self._heed(key, ages[key]) for key in others]
-            self._crew = tuple(sorted(_name_of(key) for key in {mine, *others}))
-            self._taken = sum(taken)
+            others = {key for key, age in ages.items() if age < 3 * self._interval} - {mine}
+            used = [await self._read_record(key, ages[key]) for key in others]
+            self._members = tuple(sorted(_name_of(key) for key in {mine, *others}))
+            self._used_by_others = sum(used)
         except Exception:
-            log.warning("the fleet's signs of life cannot be read or written", exc_info=True)
+            log.warning(
+                "the presence records of the fleet cannot be read or written", exc_info=True
+            )
         self._changed.set()
 
-    async def _heed(self, key: str, age: float) -> int:
-        """How many subagents another has. What the provider told it holds for this one too."""
+    async def _read_record(self, key: str, age: float) -> int:
+        """How many subagents another worker runs. Its hold is respected here, too."""
         kept = await self._store.get(key)
         if kept is None:
             return 0  # it has just left
-        sign = json.loads(kept)
-        hold = float(sign["hold"]) - age
+        record = json.loads(kept)
+        hold = float(record["hold"]) - age
         if hold > 0:
             self._hold_until = max(self._hold_until, self._clock() + hold)
-        return int(sign["subagents"])
+        return int(record["subagents"])
 
     async def _leave(self) -> None:
         try:
             await self._store.delete(f"{FOLDER}/{self._name}.json")
         except Exception:
-            log.warning("this worker's sign of life stays until it is old", exc_info=True)
+            log.warning("the presence record of this worker stays until it is old", exc_info=True)
 
 
 def _name_of(key: str) -> str:

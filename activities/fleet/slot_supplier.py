@@ -1,4 +1,4 @@
-"""A worker's places for subagents: as many as are its share of the fleet's."""
+"""The slot supplier of subagent workers: as many slots as the worker's share of the fleet."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from temporalio.worker import (
 from activities.fleet.limits import Fleet
 
 
-class FleetPlaces(CustomSlotSupplier):
-    """Asks for work only where the fleet has a place for it."""
+class FleetSlotSupplier(CustomSlotSupplier):
+    """Polls for a subagent only where the fleet has a slot for it."""
 
     def __init__(self, fleet: Fleet) -> None:
         self._fleet = fleet
 
     async def reserve_slot(self, ctx: SlotReserveContext) -> SlotPermit:
-        await self._fleet.take()
+        await self._fleet.reserve()
         return SlotPermit()
 
     def try_reserve_slot(self, ctx: SlotReserveContext) -> SlotPermit | None:
-        return SlotPermit() if self._fleet.try_take() else None
+        return SlotPermit() if self._fleet.try_reserve() else None
 
     def mark_slot_used(self, ctx: SlotMarkUsedContext) -> None:
-        """A place counts from the moment it is reserved."""
+        """A slot counts from the moment it is reserved."""
 
     def release_slot(self, ctx: SlotReleaseContext) -> None:
-        self._fleet.give_back()
+        self._fleet.release()

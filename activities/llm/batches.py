@@ -1,7 +1,7 @@
-"""Turns bought in batches: half the price, up to a day later.
+"""Turns made in the provider's message batches: half the price, up to a day later.
 
-The id of a batch is kept in the journal as soon as it is placed, so that a worker which takes over
-goes on waiting for the same one.
+The journal keeps the id of a batch as soon as it is created, so that a worker that takes over
+waits for the same one.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ from activities.storage.journal import Journal, Turn
 JsonObject = dict[str, Any]
 POLL_SECONDS = 30.0
 _LOST = ("batch_lost", "bad_request", "too_large")
-"""Errors that say the batch will never have an answer; after others it is asked about again."""
+"""Errors after which the batch will never have an answer; after others it is polled again."""
 
 
-class Errands:
-    def __init__(self, models: Models, every: float = POLL_SECONDS) -> None:
+class Batches:
+    def __init__(self, models: Models, poll_seconds: float = POLL_SECONDS) -> None:
         self._models = models
-        self._every = every
+        self._poll_seconds = poll_seconds
 
-    async def turn(self, journal: Journal, body: JsonObject) -> Turn:
-        """The answer to the request, kept or waited for."""
-        if kept := await journal.kept(body):
-            return kept
-        batch = await journal.errand(body, lambda: self._models.batch(body))
+    async def turn(self, journal: Journal, request: JsonObject) -> Turn:
+        """The turn for this request, from the journal or from a batch."""
+        if found := await journal.find(request):
+            return found
+        batch = await journal.batch_id(request, lambda: self._models.create_batch(request))
         while True:
             try:
-                message = await self._models.batched(batch)
+                message = await self._models.fetch_batch(batch)
             except ApplicationError as error:
                 if error.type in _LOST:
-                    await journal.drop_errand(body)
+                    await journal.delete_batch(request)
                 raise
             if message is not None:
-                return await journal.keep(body, message)
-            await asyncio.sleep(self._every)
+                return await journal.store(request, message)
+            await asyncio.sleep(self._poll_seconds)

@@ -1,4 +1,4 @@
-"""What an endpoint cannot do, learnt from its refusals, and how a request is put to it instead.
+"""Which features an endpoint lacks, learnt from its refusals, and how requests do without them.
 
     schema           goes into the system prompt as text; the answer is checked as always
     server_tools     are left out, and the model is told so
@@ -8,9 +8,9 @@
     search_results   become plain text
     stream           the answer is asked for in one piece
 
-A request is asked as it stands first. When the endpoint refuses it by name (400 or 422), the same
-request goes out without what was refused; once that is answered, this worker remembers it for the
-model. The journal knows a turn by the request as it was asked, not as it was adapted.
+A request is first sent as it is. When the endpoint refuses a feature by name (400 or 422), the same
+request is sent without it; once that is answered, this worker remembers it for the model. The
+fingerprint of a turn is that of the original request, not of the adapted one.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ import re
 from collections.abc import Callable
 from typing import Any, Literal, get_args
 
-from activities.llm.errors import redacted
+from activities.llm.errors import redact
 from activities.llm.lazy_sdk import anthropic
 
 JsonObject = dict[str, Any]
-Ability = Literal[
+Capability = Literal[
     "schema", "server_tools", "effort", "thinking", "cache_control", "search_results", "stream"
 ]
-ABILITIES: tuple[Ability, ...] = get_args(Ability)
+CAPABILITIES: tuple[Capability, ...] = get_args(Capability)
 
 log = logging.getLogger(__name__)
 
-# The words a refusal is known by. Each counts only where the request holds the thing itself.
-_REFUSALS: dict[Ability, re.Pattern[str]] = {
+# How a refusal of each feature is worded. It counts only where the request uses the feature.
+_REFUSALS: dict[Capability, re.Pattern[str]] = {
     "effort": re.compile(r"\beffort\b|output_config['\"]?(?!\W*format)", re.I),
     "schema": re.compile(
         r"output_config['\"]?(?!\W*effort)|json_schema|output_format|structured output"
@@ -52,8 +52,8 @@ _REFUSALS: dict[Ability, re.Pattern[str]] = {
     "stream": re.compile(r"\bstream(?:ing)?\b", re.I),
 }
 
-# Words that say something is not taken at all, and not merely used in the wrong way.
-_NOT_TAKEN = re.compile(
+# Words that say a feature is not supported, not that it is used in the wrong way.
+_NOT_SUPPORTED = re.compile(
     r"extra inputs?|extra field|unknown|unsupported|unexpected|unrecogni[sz]ed|no such"
     r"|not (?:yet )?(?:supported|permitted|allowed|available|enabled|implemented|valid"
     r"|recogni[sz]ed|known)|(?:does|do|can) ?not (?:support|match|accept|handle)|doesn't support"
@@ -68,71 +68,71 @@ _IN_PROMPT = (
 _FENCE = re.compile(r"```(?:json)?[ \t]*\n(.*?)\n?[ \t]*```", re.S)
 
 
-class Abilities:
-    """What the models behind one endpoint have been found not to do."""
+class Capabilities:
+    """The features that models behind one endpoint were found to lack."""
 
     def __init__(self, own_endpoint: bool = False) -> None:
-        """`own_endpoint` is one that may pass over, in silence, what it does not know."""
+        """`own_endpoint` is one that may ignore, without an error, what it does not know."""
         self._own_endpoint = own_endpoint
-        self._missing: dict[str, frozenset[Ability]] = {}
+        self._missing: dict[str, frozenset[Capability]] = {}
 
-    def missing(self, model: str) -> frozenset[Ability]:
+    def missing(self, model: str) -> frozenset[Capability]:
         return self._missing.get(model, frozenset())
 
-    def remember(self, model: str, missing: frozenset[Ability], why: str) -> None:
-        """Said once: what is done instead is in the module's first lines."""
+    def remember(self, model: str, missing: frozenset[Capability], why: str) -> None:
+        """Remember for later requests, with one warning."""
         new = missing - self.missing(model)
         if new:
             log.warning(
-                "the endpoint of %s does not take %s (%s); going on without",
-                model, ", ".join(sorted(new)), redacted(why)[:300],
+                "the endpoint of %s does not support %s (%s); continuing without",
+                model, ", ".join(sorted(new)), redact(why)[:300],
             )  # fmt: skip
             self._missing[model] = self.missing(model) | missing
 
-    def overlooked(self, body: JsonObject, message: JsonObject) -> None:
-        """An endpoint that takes a schema and does not follow it gets it in the prompt next time.
+    def check_schema_followed(self, body: JsonObject, message: JsonObject) -> None:
+        """Put the schema into the prompt from now on, where the endpoint accepts and ignores it.
 
-        The answer goes back to the model as malformed, and that next turn is asked with it.
+        The answer goes back to the model as malformed, and that next turn has it in the prompt.
         """
         model = body["model"]
         if (
             self._own_endpoint
-            and "schema" in _held(body) - self.missing(model)
+            and "schema" in _used_features(body) - self.missing(model)
             and message.get("stop_reason") == "end_turn"
             and not _is_json(_text_of(message))
         ):
             self.remember(model, frozenset({"schema"}), "its answer does not follow the schema")
 
 
-def refused(error: anthropic.APIStatusError, body: JsonObject) -> frozenset[Ability]:
-    """What of this request the endpoint says it does not take; nothing where it is another fault.
+def find_refused(error: anthropic.APIStatusError, body: JsonObject) -> frozenset[Capability]:
+    """The features the endpoint refuses in this request; none where the error is another one.
 
-    `body` is the request as it was sent, so what has been left out already is not found again.
+    `body` is the request as it was sent, so what was left out already is not found again.
     """
     if error.status_code not in (400, 422):
         return frozenset()
     said = error.api_message or _words(error.body) or error.message
-    if not _NOT_TAKEN.search(said):
+    if not _NOT_SUPPORTED.search(said):
         return frozenset()
-    named = {name: at for name in _held(body) if (at := _REFUSALS[name].search(said))}
-    # What is named first is what it is about; the rest is often advice.
+    named = {name: at for name in _used_features(body) if (at := _REFUSALS[name].search(said))}
+    # The feature that is named first is the refused one; the rest is often advice.
     first = min((at.start() for at in named.values()), default=0)
     found = frozenset(name for name, at in named.items() if at.start() == first)
-    # A complaint that names a place in the conversation is about that, not about a setting.
+    # An error that names a message is about its content, not about a setting.
     in_history = re.search(r"messages\W+\d+", said) is not None
     return found & {"cache_control", "search_results"} if in_history else found
 
 
-def adapted(body: JsonObject, missing: frozenset[Ability]) -> JsonObject:
-    """The request as an endpoint takes it that lacks these abilities; `body` is left as it is."""
-    for name in ABILITIES:
-        if name in missing and name in _held(body):
-            body = _WAYS_ROUND[name](body)
+def adapt(body: JsonObject, missing: frozenset[Capability]) -> JsonObject:
+    """The request without the features that are missing; `body` is not changed."""
+    for name in CAPABILITIES:
+        if name in missing and name in _used_features(body):
+            body = _ADAPTERS[name](body)
     return body
 
 
-def unwrapped(message: JsonObject) -> JsonObject:
-    """The answer without the fence and the words that endpoints without schemas put around it."""
+def unwrap_answer(message: JsonObject) -> JsonObject:
+    """The answer without the code fence and the text that models put around JSON."""
     text = _text_of(message)
     if _is_json(text):
         return message
@@ -143,10 +143,10 @@ def unwrapped(message: JsonObject) -> JsonObject:
     return {**message, "content": [*others, {"type": "text", "text": fenced[0].strip()}]}
 
 
-def _held(body: JsonObject) -> set[Ability]:
-    """The abilities a request makes use of."""
+def _used_features(body: JsonObject) -> set[Capability]:
+    """The features that a request uses."""
     output = body.get("output_config") or {}
-    held: dict[Ability, bool] = {
+    held: dict[Capability, bool] = {
         "schema": "format" in output,
         "effort": "effort" in output,
         "server_tools": any(_is_server_tool(tool) for tool in body.get("tools") or ()),
@@ -165,7 +165,7 @@ def _is_server_tool(tool: JsonObject) -> bool:
 def _schema_in_prompt(body: JsonObject) -> JsonObject:
     schema = body["output_config"]["format"]["schema"]
     text = _IN_PROMPT + json.dumps(schema, ensure_ascii=False)
-    return _telling(_without_output(body, "format"), text)
+    return _append_to_system(_without_output(body, "format"), text)
 
 
 def _without_server_tools(body: JsonObject) -> JsonObject:
@@ -175,7 +175,7 @@ def _without_server_tools(body: JsonObject) -> JsonObject:
     if rest:
         slim["tools"] = rest
     note = f"\n\nNot available here, whatever is said above: {', '.join(gone)}."
-    return _telling(slim, note)
+    return _append_to_system(slim, note)
 
 
 def _without_output(body: JsonObject, key: str) -> JsonObject:
@@ -184,8 +184,8 @@ def _without_output(body: JsonObject, key: str) -> JsonObject:
     return {**slim, "output_config": rest} if rest else slim
 
 
-def _telling(body: JsonObject, text: str) -> JsonObject:
-    """The request with something more in its system prompt, within what is cached of it."""
+def _append_to_system(body: JsonObject, text: str) -> JsonObject:
+    """The request with more text in its system prompt, inside the part that is cached."""
     system = body.get("system") or []
     blocks = [{"type": "text", "text": system}] if isinstance(system, str) else list(system)
     if not blocks:
@@ -211,7 +211,7 @@ def _plain_results(value: Any) -> Any:
     return [_plain_results(item) for item in value] if isinstance(value, list) else value
 
 
-_WAYS_ROUND: dict[Ability, Callable[[JsonObject], JsonObject]] = {
+_ADAPTERS: dict[Capability, Callable[[JsonObject], JsonObject]] = {
     "schema": _schema_in_prompt,
     "server_tools": _without_server_tools,
     "effort": lambda body: _without_output(body, "effort"),

@@ -1,10 +1,10 @@
-"""The one way to a model: the Messages API through the provider's client.
+"""Calls the Messages API through the provider's client.
 
-The offline engine, a test's fault, a local server and Claude differ only in what stands behind the
-client's transport. Keys stay in here and never enter a workflow's history.
+The offline engine, a test's fault, a local server and Claude differ only in the transport of the
+client. Keys stay in here and never enter a workflow's history.
 
 Answers are streamed: a long one cannot run into a proxy's time limit, and one that hangs is
-noticed. A turn is asked for once; what is retried, and when, is Temporal's business.
+noticed. The client makes one call; Temporal retries.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ import httpx2
 from temporalio import activity
 from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 
-from activities.fleet.heartbeat import must_be_alive
+from activities.fleet.heartbeat import ensure_not_replaced
 from activities.fleet.limits import Fleet
-from activities.llm.capabilities import Abilities, adapted, refused, unwrapped
+from activities.llm.capabilities import Capabilities, adapt, find_refused, unwrap_answer
 from activities.llm.errors import (
     RATE_LIMITED,
     TOO_LARGE,
     BatchLost,
     StreamCut,
-    as_activity_error,
     bad_input,
+    client_errors,
     from_type,
-    raised_by_asking,
+    to_activity_error,
 )
 from activities.llm.lazy_sdk import anthropic, load
-from activities.llm.prompt_cache import Warmth
+from activities.llm.prompt_cache import PromptCache
 from activities.llm.providers import offline_client, provider_client
-from activities.llm.stream import assembled
+from activities.llm.stream import assemble_message
 from workflows.config.model_catalog import card
 from workflows.config.settings import Provider
 from workflows.contracts.request import OFFLINE
@@ -47,7 +47,7 @@ JsonObject = dict[str, Any]
 TURN_SECONDS = 600.0
 """How long one turn may take in all."""
 IDLE_SECONDS = 120.0
-"""How long nothing may come, not even a sign of life, before a stream is given up."""
+"""How long a stream may be silent, without even a keep-alive, before it is given up."""
 _CUSTOM_ID = "turn"
 
 
@@ -66,38 +66,38 @@ class Models:
         self._idle = idle_seconds
         self._fleet = fleet
         self._clients: dict[str, anthropic.AsyncAnthropic] = {}
-        self._abilities = Abilities(own_endpoint=bool(os.environ.get("ANTHROPIC_BASE_URL")))
-        self._warmth = Warmth()
+        self._capabilities = Capabilities(own_endpoint=bool(os.environ.get("ANTHROPIC_BASE_URL")))
+        self._prompt_cache = PromptCache()
         self._loading: asyncio.Task[None] | None = None
 
-    async def loaded(self) -> None:
-        """Returns when there is something to ask with; the first to call begins to load it."""
+    async def wait_until_loaded(self) -> None:
+        """Return when the SDK is imported; the first caller starts the import in a thread."""
         if self._loading is None:
             self._loading = asyncio.create_task(asyncio.to_thread(load))
-        # One subagent that is cancelled does not stop it for the others.
+        # A subagent that is cancelled does not stop the import for the others.
         await asyncio.shield(self._loading)
 
     @asynccontextmanager
-    async def admitted(self, body: JsonObject) -> AsyncIterator[Callable[[], None]]:
+    async def admit(self, body: JsonObject) -> AsyncIterator[Callable[[], None]]:
         """Enters when the request may be sent; what it yields is for `ask`.
 
-        Whoever puts down a purchase does it in here: a request that waits is not sent yet.
+        The journal marks a call inside this context: a request that waits is not sent yet.
         """
         if body["model"] == OFFLINE:
-            await self._allowed()
+            await self._wait_for_fleet()
             yield lambda: None
             return
-        async with self._warmth.turn(body) as warmed:
-            # Made here, for it takes its time: what is put down as sent should be sent at once.
+        async with self._prompt_cache.admit(body) as on_start:
+            # Created here, because it takes time: a call that is marked should be sent at once.
             self._client(body["model"])
-            await self._allowed()
-            yield warmed
+            await self._wait_for_fleet()
+            yield on_start
 
-    async def _allowed(self) -> None:
-        """Wait for the fleet's pace. A worker that is told to stop buys no other turn."""
+    async def _wait_for_fleet(self) -> None:
+        """Wait for the fleet's rate limit. A worker that shuts down makes no further call."""
         if self._fleet:
-            pace = asyncio.create_task(self._fleet.turn())
-            stop = asyncio.create_task(_told_to_stop())
+            pace = asyncio.create_task(self._fleet.wait_for_turn())
+            stop = asyncio.create_task(_wait_for_shutdown())
             try:
                 await asyncio.wait((pace, stop), return_when=asyncio.FIRST_COMPLETED)
             finally:
@@ -105,46 +105,46 @@ class Models:
                 stop.cancel()
         if activity.in_activity() and activity.is_worker_shutdown():
             raise ApplicationError(
-                "this worker is told to stop; another goes on from here",
+                "this worker is shutting down; another one continues",
                 type="draining",
                 next_retry_delay=timedelta(milliseconds=100),
                 category=ApplicationErrorCategory.BENIGN,
             )
 
-    async def ask(self, body: JsonObject, warmed: Callable[[], None] | None = None) -> JsonObject:
+    async def ask(self, body: JsonObject, on_start: Callable[[], None] | None = None) -> JsonObject:
         """One turn, not retried here. Raises ApplicationError for what Temporal should act on."""
-        if warmed is None:
-            async with self.admitted(body) as warmed:
-                return await self.ask(body, warmed)
-        must_be_alive()
+        if on_start is None:
+            async with self.admit(body) as on_start:
+                return await self.ask(body, on_start)
+        ensure_not_replaced()
         try:
             async with asyncio.timeout(TURN_SECONDS):
                 if body["model"] == OFFLINE:
-                    return await self._streamed(body)
-                return await self._understood(body, warmed)
-        except raised_by_asking() as error:
-            told = as_activity_error(error)
-            if self._fleet and told.type == RATE_LIMITED:
-                self._fleet.too_much(float(told.details[0]))
-            # Without the cause: its words go into the history too, and may hold a key.
-            raise told from None
+                    return await self._stream(body)
+                return await self._ask_adapted(body, on_start)
+        except client_errors() as error:
+            failure = to_activity_error(error)
+            if self._fleet and failure.type == RATE_LIMITED:
+                self._fleet.slow_down(float(failure.details[0]))
+            # Without the cause: its text would go into the history, and may hold a key.
+            raise failure from None
 
-    async def batch(self, body: JsonObject) -> str:
-        """Places the turn in a batch of its own, at half the price; its id is to be kept."""
+    async def create_batch(self, body: JsonObject) -> str:
+        """Create a batch with this one request, at half the price; returns its id."""
         if body["model"] == OFFLINE:
             raise bad_input("the offline model has no batches: ask for its turns at once")
         try:
-            known = self._abilities.missing(body["model"])
+            known = self._capabilities.missing(body["model"])
             batches = self._batches()
-            params = adapted(body, known)
-            placed = await batches.create(requests=[{"custom_id": _CUSTOM_ID, "params": params}])
-        except raised_by_asking() as error:
-            raise as_activity_error(error) from None
-        found: str = placed.id
-        return found
+            params = adapt(body, known)
+            created = await batches.create(requests=[{"custom_id": _CUSTOM_ID, "params": params}])
+        except client_errors() as error:
+            raise to_activity_error(error) from None
+        batch_id: str = created.id
+        return batch_id
 
-    async def batched(self, batch_id: str) -> JsonObject | None:
-        """The message of a batch; None while it is in the works."""
+    async def fetch_batch(self, batch_id: str) -> JsonObject | None:
+        """The message of a batch; None while it is processed."""
         try:
             batches = self._batches()
             batch = await batches.retrieve(batch_id)
@@ -154,67 +154,67 @@ class Models:
                 if entry.custom_id == _CUSTOM_ID:
                     return _batch_result(entry.to_dict(mode="json", warnings=False)["result"])
             raise BatchLost("the batch ended and its result is not there; place it again")
-        except raised_by_asking() as error:
-            raise as_activity_error(error) from None
+        except client_errors() as error:
+            raise to_activity_error(error) from None
 
     async def close(self) -> None:
         for client in self._clients.values():
             await client.close()
 
-    async def _understood(self, body: JsonObject, warmed: Callable[[], None]) -> JsonObject:
-        """The answer, where need be to the request as this endpoint can take it."""
+    async def _ask_adapted(self, body: JsonObject, on_start: Callable[[], None]) -> JsonObject:
+        """Ask as the endpoint can take it, without the features that it refuses."""
         model = body["model"]
-        missing, why = self._abilities.missing(model), ""
+        missing, why = self._capabilities.missing(model), ""
         while True:
-            sent = adapted(body, missing)
+            sent = adapt(body, missing)
             try:
                 if "stream" in missing:
-                    message = await self._whole(sent)
+                    message = await self._ask_whole(sent)
                 else:
-                    message = await self._streamed(sent, warmed)
+                    message = await self._stream(sent, on_start)
                 break
             except anthropic.APIStatusError as error:
-                new = refused(error, sent) - missing
+                new = find_refused(error, sent) - missing
                 if not new:
                     raise
-                # Each round leaves out something more, so this ends.
+                # Each round leaves out one feature more, so the loop ends.
                 missing, why = missing | new, error.message
-        self._abilities.remember(model, missing, why)
-        self._abilities.overlooked(body, message)
-        return unwrapped(message) if "schema" in missing else message
+        self._capabilities.remember(model, missing, why)
+        self._capabilities.check_schema_followed(body, message)
+        return unwrap_answer(message) if "schema" in missing else message
 
-    async def _streamed(
-        self, body: JsonObject, warmed: Callable[[], None] = lambda: None
+    async def _stream(
+        self, body: JsonObject, on_start: Callable[[], None] = lambda: None
     ) -> JsonObject:
         client = self._client(body["model"])
         if isinstance(client, anthropic.AsyncAnthropicBedrock):
-            return await self._unwrapped(body, warmed)
+            return await self._stream_with_sdk(body, on_start)
         async with await client.messages.create(**body, stream=True) as stream:
             if "json" in stream.response.headers.get("content-type", ""):
-                # Some proxies answer in one piece whatever they are asked for.
-                return _plain(await stream.response.aread())
-            message = await assembled(stream.response, warmed)
+                # Some proxies do not stream, whatever they are asked for.
+                return _parse_whole(await stream.response.aread())
+            message = await assemble_message(stream.response, on_start)
         if message is None:
             raise StreamCut("the answer held no message")
-        return _finished(message)
+        return _check_finished(message)
 
-    async def _unwrapped(self, body: JsonObject, warmed: Callable[[], None]) -> JsonObject:
-        """Through the client's own reader: the older runtime of Bedrock wraps its events."""
+    async def _stream_with_sdk(self, body: JsonObject, on_start: Callable[[], None]) -> JsonObject:
+        """Stream with the SDK's own reader: the older runtime of Bedrock wraps its events."""
         async with self._client(body["model"]).messages.stream(**body) as stream:
             started = False
             async for event in stream:
                 started = started or event.type == "message_start"
-                warmed()
+                on_start()
             if not started:
                 raise StreamCut("the answer held no message")
             message = await stream.get_final_message()
-        return _finished(message.to_dict(mode="json", warnings=False))
+        return _check_finished(message.to_dict(mode="json", warnings=False))
 
-    async def _whole(self, body: JsonObject) -> JsonObject:
+    async def _ask_whole(self, body: JsonObject) -> JsonObject:
         # With a timeout given, the client does not refuse long answers in one piece.
         client = self._client(body["model"])
         message = await client.messages.create(**body, timeout=TURN_SECONDS)
-        return _finished(message.to_dict(mode="json", warnings=False))
+        return _check_finished(message.to_dict(mode="json", warnings=False))
 
     def _client(self, model: str) -> anthropic.AsyncAnthropic:
         key = OFFLINE if model == OFFLINE else "provider"
@@ -234,7 +234,7 @@ class Models:
         return batches
 
 
-async def _told_to_stop() -> None:
+async def _wait_for_shutdown() -> None:
     if activity.in_activity():
         await activity.wait_for_worker_shutdown()
     else:
@@ -268,7 +268,7 @@ def spend_of(model: str, message: JsonObject, batch: bool = False) -> Spend:
     )
 
 
-def _plain(raw: bytes) -> JsonObject:
+def _parse_whole(raw: bytes) -> JsonObject:
     try:
         message: JsonObject = json.loads(raw)
         if message.get("type") == "error":
@@ -277,10 +277,10 @@ def _plain(raw: bytes) -> JsonObject:
         message["content"]
     except (ValueError, KeyError, AttributeError) as wrong:
         raise StreamCut(f"the answer is no message: {wrong!r}") from None
-    return _finished(message)
+    return _check_finished(message)
 
 
-def _finished(message: JsonObject) -> JsonObject:
+def _check_finished(message: JsonObject) -> JsonObject:
     if message.get("stop_reason") is None:
         raise StreamCut("the answer ended before the model said why it stopped")
     return message
@@ -290,7 +290,7 @@ def _batch_result(result: JsonObject) -> JsonObject:
     match result["type"]:
         case "succeeded":
             message: JsonObject = result["message"]
-            return _finished(message)
+            return _check_finished(message)
         case "errored":
             error = result.get("error") or {}
             # The error stands within an error response.

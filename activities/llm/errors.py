@@ -93,7 +93,7 @@ _BY_WORDS = (
 )  # fmt: skip
 
 
-def raised_by_asking() -> tuple[type[Exception], ...]:
+def client_errors() -> tuple[type[Exception], ...]:
     """What asking a model may raise."""
     return (
         anthropic.AnthropicError,
@@ -109,7 +109,7 @@ def raised_by_asking() -> tuple[type[Exception], ...]:
     )
 
 
-def as_activity_error(error: Exception) -> ApplicationError:
+def to_activity_error(error: Exception) -> ApplicationError:
     """The provider's error as Temporal wants it: its kind, whether to retry, how long to wait."""
     match error:
         case ApplicationError():
@@ -153,7 +153,7 @@ def from_type(kind: str, message: str) -> ApplicationError:
 
 
 def bad_input(message: str) -> ApplicationError:
-    return _non_retryable("bad_input", redacted(message))
+    return _non_retryable("bad_input", redact(message))
 
 
 def _from_status(error: anthropic.APIStatusError) -> ApplicationError:
@@ -201,7 +201,7 @@ def _raised(fault: Fault, said: str, wait: float | None) -> ApplicationError:
             next_retry_delay=timedelta(seconds=seconds),
         )
     return ApplicationError(
-        f"{fault.says}: {_short(redacted(said))}",
+        f"{fault.says}: {_short(redact(said))}",
         type=fault.type,
         non_retryable=not fault.retry,
         next_retry_delay=timedelta(seconds=wait) if fault.retry and wait is not None else None,
@@ -274,7 +274,7 @@ _LOOKS_SECRET = (
 )  # fmt: skip
 
 
-def redacted(text: str, env: Mapping[str, str] | None = None) -> str:
+def redact(text: str, env: Mapping[str, str] | None = None) -> str:
     """The text without any key: those of the environment, and whatever looks like one."""
     env = os.environ if env is None else env
     known = {env.get(name, "").strip() for name in _SECRETS}
@@ -294,7 +294,7 @@ def redacted(text: str, env: Mapping[str, str] | None = None) -> str:
 
 
 def _told(error: BaseException | None) -> str:
-    return _short(redacted(str(error) or type(error).__name__))
+    return _short(redact(str(error) or type(error).__name__))
 
 
 def _short(text: str) -> str:

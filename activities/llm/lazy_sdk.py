@@ -2,7 +2,7 @@
 
 It is three thousand modules and takes a second, longer than all else a worker needs in order to
 start. So the activities take the SDK from here, and a worker loads it in a thread while it connects
-and asks for work; a subagent waits for that before its first turn (`Models.loaded`).
+and asks for work; a subagent waits for that before its first turn (`Models.wait_until_loaded`).
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from typing import Any, TypeVar, get_args
 import httpx2
 from temporalio.exceptions import ApplicationError
 
-from activities.llm.errors import as_activity_error, bad_input, redacted
+from activities.llm.errors import bad_input, redact, to_activity_error
 from activities.llm.lazy_sdk import anthropic
 from workflows.config.settings import Provider
 
@@ -91,7 +91,7 @@ def _shared(transport: httpx2.AsyncBaseTransport | None, idle_seconds: float) ->
         "open_telemetry": {"traces": False, "propagation": False},
         "timeout": httpx2.Timeout(idle_seconds, connect=_CONNECT_SECONDS),
         "http_client": anthropic.DefaultAsyncHttpxClient(
-            transport=Patience(transport, idle_seconds)
+            transport=IdleTimeout(transport, idle_seconds)
         )
         if transport
         else None,
@@ -102,14 +102,14 @@ def _made(make: Callable[[], _C], provider: Provider) -> _C:
     try:
         return make()
     except anthropic.CredentialsError as error:
-        raise as_activity_error(error) from None
+        raise to_activity_error(error) from None
     except (anthropic.AnthropicError, ValueError, httpx2.InvalidURL, ImportError) as error:
         raise _incomplete(provider, error) from None
 
 
 def _incomplete(provider: Provider, error: Exception) -> ApplicationError:
     what = _NEEDS[provider][1] if provider in _NEEDS else "ANTHROPIC_API_KEY or ANTHROPIC_BASE_URL"
-    return bad_input(f"set {what} for the provider {provider}: {redacted(str(error))}")
+    return bad_input(f"set {what} for the provider {provider}: {redact(str(error))}")
 
 
 def _installed(package: str) -> bool:
@@ -119,7 +119,7 @@ def _installed(package: str) -> bool:
         return False
 
 
-class Patience(httpx2.AsyncBaseTransport):
+class IdleTimeout(httpx2.AsyncBaseTransport):
     """Gives a transport that knows no timeouts the one for reading: no byte for so long ends it.
 
     A keep-alive is a byte too: a model that thinks for minutes is not taken for one that is gone.

@@ -19,7 +19,7 @@ JsonObject = dict[str, Any]
 _PASSED_OVER = (None, "ping")
 
 
-async def assembled(
+async def assemble_message(
     response: httpx2.Response, heard: Callable[[], None] = lambda: None
 ) -> JsonObject | None:
     """The message of a stream; None where it held none. `heard` is called at the first event."""

@@ -1,8 +1,8 @@
-"""What stands behind the store: a folder, or a bucket through `obstore`.
+"""The backends of the store: a folder, or a bucket through `obstore`.
 
-An object is there whole or not at all. A folder's files are written beside their place and linked
-into it, as `obstore` would, and under names that it takes for unfinished ones as well; but on the
-spot, for what a disk does in microseconds takes longer to hand to another thread and to wait for.
+An object is stored completely or not at all. In a folder, a file is written under a temporary name
+and linked to its path, as `obstore` does it and with names that it ignores as well; but in the
+event loop, because a disk takes microseconds and a thread takes longer.
 """
 
 from __future__ import annotations
@@ -19,102 +19,102 @@ from obstore.exceptions import AlreadyExistsError, NotFoundError
 from obstore.store import ObjectStore, from_url
 
 ABSENT = (FileNotFoundError, NotFoundError)
-"""`obstore` has a name of its own for what it raises as the built-in one."""
+"""`obstore` raises the built-in error under a name of its own."""
 _UNFINISHED = re.compile(r"#\d+$")
 
 
-class Objects(Protocol):
-    """Bytes by place, which is a path with slashes."""
+class Backend(Protocol):
+    """Bytes by path."""
 
-    async def create(self, place: str, data: bytes) -> bool:
-        """False where something stands there already; it stays as it was."""
+    async def create(self, path: str, data: bytes) -> bool:
+        """Store an object unless there is one; False where there is."""
         ...
 
-    async def replace(self, place: str, data: bytes) -> None: ...
+    async def replace(self, path: str, data: bytes) -> None: ...
 
-    async def read(self, place: str) -> bytes | None: ...
+    async def read(self, path: str) -> bytes | None: ...
 
-    async def written(self, folder: str) -> dict[str, float]:
-        """When each thing under a folder was written, by its place."""
+    async def list(self, folder: str) -> dict[str, float]:
+        """When each object in a folder was written, by its path."""
         ...
 
-    async def delete(self, place: str) -> None:
-        """It is well where nothing stood there."""
+    async def delete(self, path: str) -> None:
+        """Delete an object, if there is one."""
         ...
 
 
-def open_objects(url: str) -> Objects:
+def open_backend(url: str) -> Backend:
     """A URL (s3://, gs://, az://, file://), or the path of a folder, which is made."""
     if "://" in url and not url.startswith("file://"):
-        return Bucket(from_url(url))
-    return Folder(Path(url.removeprefix("file://")).absolute())
+        return BucketBackend(from_url(url))
+    return FolderBackend(Path(url.removeprefix("file://")).absolute())
 
 
-class Bucket:
+class BucketBackend:
     def __init__(self, objects: ObjectStore) -> None:
         self.objects = objects
 
-    async def create(self, place: str, data: bytes) -> bool:
+    async def create(self, path: str, data: bytes) -> bool:
         try:
-            await self.objects.put_async(place, data, mode="create")
+            await self.objects.put_async(path, data, mode="create")
         except AlreadyExistsError:
             return False
         return True
 
-    async def replace(self, place: str, data: bytes) -> None:
-        await self.objects.put_async(place, data, mode="overwrite")
+    async def replace(self, path: str, data: bytes) -> None:
+        await self.objects.put_async(path, data, mode="overwrite")
 
-    async def read(self, place: str) -> bytes | None:
+    async def read(self, path: str) -> bytes | None:
         try:
-            found = await self.objects.get_async(place)
+            found = await self.objects.get_async(path)
         except ABSENT:
             return None
         return bytes(await found.bytes_async())
 
-    async def written(self, folder: str) -> dict[str, float]:
+    async def list(self, folder: str) -> dict[str, float]:
         found = await self.objects.list(folder).collect_async()
         return {item["path"]: item["last_modified"].timestamp() for item in found}
 
-    async def delete(self, place: str) -> None:
+    async def delete(self, path: str) -> None:
         with suppress(*ABSENT):
-            await self.objects.delete_async(place)
+            await self.objects.delete_async(path)
 
 
-class Folder:
+class FolderBackend:
     def __init__(self, root: Path) -> None:
         root.mkdir(parents=True, exist_ok=True)
         self._root = str(root)
 
-    async def create(self, place: str, data: bytes) -> bool:
-        path = self._path(place)
+    async def create(self, path: str, data: bytes) -> bool:
+        file = self._file(path)
         if not data:
-            return _marked(path)
-        beside = _beside(path, data)
+            return _create_empty(file)
+        temporary = _write_temporary(file, data)
         try:
-            os.link(beside, path)
+            os.link(temporary, file)
         except FileExistsError:
             return False
         finally:
-            os.unlink(beside)
+            os.unlink(temporary)
         return True
 
-    async def replace(self, place: str, data: bytes) -> None:
-        path = self._path(place)
-        os.replace(_beside(path, data), path)
+    async def replace(self, path: str, data: bytes) -> None:
+        file = self._file(path)
+        os.replace(_write_temporary(file, data), file)
 
-    async def read(self, place: str) -> bytes | None:
-        return _read(self._path(place))
+    async def read(self, path: str) -> bytes | None:
+        return _read(self._file(path))
 
-    async def written(self, folder: str) -> dict[str, float]:
+    async def list(self, folder: str) -> dict[str, float]:
         cut = len(self._root) + 1
-        return {path[cut:]: at for path, at in _files(self._path(folder))}
+        return {path[cut:]: at for path, at in _files(self._file(folder))}
 
-    async def delete(self, place: str) -> None:
+    async def delete(self, path: str) -> None:
         with suppress(FileNotFoundError):
-            os.unlink(self._path(place))
+            os.unlink(self._file(path))
 
-    def _path(self, place: str) -> str:
-        return f"{self._root}/{place}"
+    def _file(self, path: str) -> str:
+        return f"{self._root}/{path}"
 
 
 def _read(path: str) -> bytes | None:
@@ -125,8 +125,8 @@ def _read(path: str) -> bytes | None:
         return None
 
 
-def _marked(path: str) -> bool:
-    """An empty file is whole as soon as it is there, and needs no place beside."""
+def _create_empty(path: str) -> bool:
+    """An empty file is complete as soon as it exists, and needs no temporary name."""
     try:
         _add(path, b"")
     except FileExistsError:
@@ -134,15 +134,15 @@ def _marked(path: str) -> bool:
     return True
 
 
-def _beside(path: str, data: bytes) -> str:
-    """The name of a new file beside the path, with the data in it."""
-    beside = f"{path}#{random.getrandbits(60)}"
-    _add(beside, data)
-    return beside
+def _write_temporary(path: str, data: bytes) -> str:
+    """Write a new file next to the path; returns its name."""
+    temporary = f"{path}#{random.getrandbits(60)}"
+    _add(temporary, data)
+    return temporary
 
 
 def _add(path: str, data: bytes) -> None:
-    """A new file, and its folder where there is none."""
+    """Write a new file, and create its folder if there is none."""
     try:
         _write(path, data)
     except FileNotFoundError:
@@ -157,13 +157,13 @@ def _write(path: str, data: bytes) -> None:
             while rest:
                 rest = rest[file.write(rest) :]
         except OSError:
-            # The disk is full: what is half written only takes room.
+            # The disk is full: a part of a file only takes space.
             os.unlink(path)
             raise
 
 
 def _files(folder: str) -> Iterator[tuple[str, float]]:
-    """Finished files at any depth. One that goes away meanwhile is not there."""
+    """Complete files at any depth. One that is deleted meanwhile is left out."""
     with suppress(FileNotFoundError), os.scandir(folder) as entries:
         for entry in entries:
             if entry.is_dir():

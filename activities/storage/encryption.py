@@ -1,11 +1,11 @@
-"""Keys, and what is done with them: bytes are sealed and opened, names are veiled. Pure.
+"""The keyring: encrypts and decrypts bytes, and replaces names by HMACs. No I/O.
 
-Sealed bytes name the key they were sealed with: `FF "RS" version`, the length of the key's id, the
-id, a nonce of 12 bytes, and AES-256-GCM's ciphertext with its tag. The first byte occurs in no
-UTF-8 text: what was written before there were keys is not taken for sealed and is read as it is.
+Encrypted bytes name their key: `FF "RS" version`, the length of the key's id, the id, a nonce of 12
+bytes, and AES-256-GCM's ciphertext with its tag. The first byte occurs in no UTF-8 text, so that
+what was written before there were keys is read as it is.
 
-New things are sealed with the current key, old ones opened with the key they name: a key goes out
-of use by making another one current, and is kept for as long as anything sealed with it is.
+New objects are encrypted with the current key, old ones decrypted with the key they name. To rotate
+keys, make another one current and keep the old one as long as anything is encrypted with it.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _MAGIC = b"\xffRS\x01"
 _LONGEST_ID = 64
 
 
-class CipherError(ValueError):
-    """Something cannot be sealed or opened; the message says what to do."""
+class EncryptionError(ValueError):
+    """Something cannot be encrypted or decrypted; the message says what to do."""
 
 
-class KeyMissingError(CipherError):
+class KeyMissingError(EncryptionError):
     def __init__(self, key_id: str, known: Mapping[str, bytes]) -> None:
         self.key_id = key_id
         remedy = (
@@ -42,47 +42,47 @@ class KeyMissingError(CipherError):
             if known
             else "set RESEARCH_KEYS to the file that holds it"
         )
-        super().__init__(f"this was sealed with the key {key_id!r}: {remedy}")
+        super().__init__(f"this is encrypted with the key {key_id!r}: {remedy}")
 
 
 @dataclass(frozen=True, repr=False)
 class Keyring:
-    """The keys of one keys file. Printed, it shows none of them."""
+    """The keys of one keys file. Its `repr` shows none of them."""
 
     current: str
     keys: Mapping[str, bytes]
     names: bytes
-    """The key names are veiled with: never changed, for what a name stands for is found by it."""
+    """The HMAC key of names. It never changes: objects are found by their hashed names."""
 
-    def seal(self, plain: bytes, nonce: bytes, aad: bytes = b"") -> bytes:
-        """The bytes under the current key. No nonce may be used twice with a key; `aad` is where
-        they belong: they do not open elsewhere."""
+    def encrypt(self, plain: bytes, nonce: bytes, aad: bytes = b"") -> bytes:
+        """Encrypt with the current key. A nonce must not be used twice with a key. `aad` is where
+        the bytes belong: they cannot be decrypted elsewhere."""
         if len(nonce) != NONCE_BYTES:
-            raise CipherError(f"a nonce has {NONCE_BYTES} bytes, not {len(nonce)}")
+            raise EncryptionError(f"a nonce has {NONCE_BYTES} bytes, not {len(nonce)}")
         name = self.current.encode()
         head = _MAGIC + bytes([len(name)]) + name
         return head + nonce + AESGCM(self.keys[self.current]).encrypt(nonce, plain, head + aad)
 
-    def open(self, sealed: bytes, aad: bytes = b"") -> bytes:
-        key_id = sealed_with(sealed)
+    def decrypt(self, encrypted: bytes, aad: bytes = b"") -> bytes:
+        key_id = key_id_of(encrypted)
         if key_id is None:
-            raise CipherError("this is not sealed")
+            raise EncryptionError("this is not encrypted")
         if key_id not in self.keys:
             raise KeyMissingError(key_id, self.keys)
         start = len(_MAGIC) + 1 + len(key_id.encode())
-        head, nonce = sealed[:start], sealed[start : start + NONCE_BYTES]
+        head, nonce = encrypted[:start], encrypted[start : start + NONCE_BYTES]
         try:
             return AESGCM(self.keys[key_id]).decrypt(
-                nonce, sealed[start + NONCE_BYTES :], head + aad
+                nonce, encrypted[start + NONCE_BYTES :], head + aad
             )
         except (InvalidTag, ValueError) as error:
-            raise CipherError(
+            raise EncryptionError(
                 f"this does not open with the key {key_id!r}: it was changed, or the key was;"
                 " restore it from a backup"
             ) from error
 
-    def veil(self, name: str) -> str:
-        """A name that says nothing, the same each time."""
+    def hash_name(self, name: str) -> str:
+        """The HMAC of a name, the same each time."""
         word = name.encode("utf-8", "surrogatepass")
         return hmac.new(self.names, word, hashlib.sha256).hexdigest()[:40]
 
@@ -96,41 +96,41 @@ class Keyring:
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             # Not the error's own words: they may hold a part of a key.
             lacks = f", it lacks {error}" if isinstance(error, KeyError) else ""
-            raise CipherError(
+            raise EncryptionError(
                 f"{origin} is no keys file{lacks}: it has `current`, `keys` and `names`, each key"
                 f" the base64 of {KEY_BYTES} bytes; `{MAKE}` makes one"
             ) from None
         if current not in keys:
-            raise CipherError(
+            raise EncryptionError(
                 f"{origin} names {current!r} as the current key and does not hold it: it has"
                 f" {', '.join(sorted(keys)) or 'none'}"
             )
         for key_id in keys:
             if not key_id or len(key_id.encode()) > _LONGEST_ID:
-                raise CipherError(f"{origin}: a key's id has 1 to {_LONGEST_ID} bytes")
+                raise EncryptionError(f"{origin}: a key's id has 1 to {_LONGEST_ID} bytes")
         return cls(current, keys, names)
 
 
-def sealed_with(data: bytes) -> str | None:
-    """The id of the key these bytes were sealed with; None where they are not sealed."""
+def key_id_of(data: bytes) -> str | None:
+    """The id of the key these bytes are encrypted with; None where they are not encrypted."""
     if not data.startswith(_MAGIC) or len(data) <= len(_MAGIC):
         return None
     start = len(_MAGIC) + 1
     return data[start : start + data[len(_MAGIC)]].decode("utf-8", "replace")
 
 
-def is_sealed(data: bytes) -> bool:
-    return sealed_with(data) is not None
+def is_encrypted(data: bytes) -> bool:
+    return key_id_of(data) is not None
 
 
-def opened(data: bytes, keyring: Keyring | None, aad: bytes = b"") -> bytes:
-    """The bytes as they were before they were sealed, if they were."""
-    key_id = sealed_with(data)
+def decrypt_if_encrypted(data: bytes, keyring: Keyring | None, aad: bytes = b"") -> bytes:
+    """The plain bytes, whether they are encrypted or not."""
+    key_id = key_id_of(data)
     if key_id is None:
         return data
     if keyring is None:
         raise KeyMissingError(key_id, {})
-    return keyring.open(data, aad)
+    return keyring.decrypt(data, aad)
 
 
 def _key(word: Any) -> bytes:

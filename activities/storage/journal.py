@@ -1,19 +1,20 @@
-"""Completed turns and tool results, kept where a crash cannot reach them.
+"""The turn journal: completed model turns and tool results, stored where a crash cannot reach them.
 
 A turn is stored, create-if-absent, under the job and a fingerprint of the exact request, before
-anyone acts on it. A retry, a reset, a restart or a fork that comes to the same request finds the
+anyone acts on it. A retry, a reset, a restart or a fork that sends the same request finds the
 answer and pays nothing; two attempts that race agree on the first answer.
 
     {fingerprint}.json              the turn
-    {fingerprint}/asked-{n}         one purchase of it: written before asking, gone if not billed
-    {fingerprint}.aside.json        what was said before this request was sent, so it was another
-    {fingerprint}.errand.json       the batch that was placed for it
+    {fingerprint}/call-{n}          one model call for it: written before the call is made, deleted
+                                    if the provider did not charge it
+    {fingerprint}.interrupt.json    the interrupt that was inserted instead of sending this request
+    {fingerprint}.batch.json        the batch that was created for it
     {fingerprint}.{tool use}.json   what a tool returned
 
-All purchases but one of a kept turn were bought again: that is the number a report gives.
+All calls for a stored turn except one were repeated: reports and metrics give their number.
 
-Who buys a turn that nobody had asked for before is the first to come this far in the conversation:
-what follows it is not looked up either, until somebody else's trace is met.
+The attempt that makes the first call for a request is the first to get this far in the
+conversation. Nothing can be stored beyond its turn, so it does not look the next request up.
 """
 
 from __future__ import annotations
@@ -30,22 +31,21 @@ from activities.storage.store import Store
 from workflows.config.store_keys import journal_folder, safe
 
 JsonObject = dict[str, Any]
-_Bought = TypeVar("_Bought")
+_Answer = TypeVar("_Answer")
 
-BROKEN_OFF = ("broken_answer", "turn_timeout")
-"""Errors after which the provider may have sold the turn all the same."""
+MAYBE_CHARGED = ("broken_answer", "turn_timeout")
+"""Error types after which the provider may have charged the call."""
 
 
 @dataclass(frozen=True)
 class Turn:
-    """A model's message, and how often it was paid for in vain."""
+    """A message of the model, and how many calls for it were made in vain."""
 
     fingerprint: str
     message: JsonObject
-    bought_again: int = 0
-    """How many other purchases of it there were whose answer nobody kept."""
-    first: bool = field(default=False, compare=False)
-    """Bought just now, and nobody had asked for it before: nothing can be kept beyond it."""
+    repeated_calls: int = 0
+    is_first: bool = field(default=False, compare=False)
+    """Its call was the first for this request: nothing can be stored beyond it."""
 
 
 class Journal:
@@ -54,148 +54,146 @@ class Journal:
         self._folder = journal_folder(job)
         self._newest: tuple[JsonObject, str] | None = None
 
-    async def kept(self, request: JsonObject) -> Turn | None:
-        """The turn this request was answered with, if it ever was."""
-        fingerprint = self._fingerprint(request)
-        record = await self._store.get(f"{self._folder}/{fingerprint}.json")
-        return None if record is None else await self._read(fingerprint, record)
+    # --- turns ----------------------------------------------------------------------------------
 
-    async def turn(self, request: JsonObject, ask: Callable[[], Awaitable[JsonObject]]) -> Turn:
-        """The stored answer to this request, or a new one, stored before it is returned."""
-        return await self.kept(request) or await self.buy(request, ask)
+    async def find(self, request: JsonObject) -> Turn | None:
+        """The stored turn for this request."""
+        record = await self._store.get(f"{self._path(request)}.json")
+        return None if record is None else await self._read(request, record)
 
-    async def buy(self, request: JsonObject, ask: Callable[[], Awaitable[JsonObject]]) -> Turn:
-        """The same for who has just looked: the turn may have been kept since all the same."""
-        marker, first = await self._mark(request)
-        # Who kept the turn meanwhile has counted the purchases, and this one was not among them.
-        if not first and await self._store.get(f"{self._purchases(request)}.json") is not None:
+    async def find_or_call(
+        self, request: JsonObject, ask: Callable[[], Awaitable[JsonObject]]
+    ) -> Turn:
+        return await self.find(request) or await self.call(request, ask)
+
+    async def call(self, request: JsonObject, ask: Callable[[], Awaitable[JsonObject]]) -> Turn:
+        """Make the model call and store its answer before returning it."""
+        marker, is_first = await self._mark_call(request)
+        # An attempt that stored the turn meanwhile has counted the calls without this one.
+        if not is_first and await self._store.get(f"{self._path(request)}.json") is not None:
             await self._store.delete(marker)
-            return await self.turn(request, ask)
-        message = await self._billed(marker, ask)
-        return await self.keep(request, message, first)
+            return await self.find_or_call(request, ask)
+        message = await self._charge(marker, ask)
+        return await self.store(request, message, is_first)
 
-    async def keep(self, request: JsonObject, message: JsonObject, first: bool = False) -> Turn:
-        """The message as this request's turn, unless another was kept before.
+    async def store(self, request: JsonObject, message: JsonObject, is_first: bool = False) -> Turn:
+        """Store the message as this request's turn, unless there is one.
 
-        `first`: nobody had put down a purchase of it before the one that brought this.
+        `is_first` says that the call was the first one that was marked for the request.
         """
-        fingerprint = self._fingerprint(request)
-        key = f"{self._folder}/{fingerprint}.json"
+        key = f"{self._path(request)}.json"
         record = json.dumps({"message": message}).encode()
-        if first and await self._store.put_new(key, record):
-            # Who puts down a purchase from now on finds the turn and takes it back.
-            others = await self._purchased(fingerprint) - 1
-            return Turn(fingerprint, message, max(0, others), first=not others)
-        return await self._read(fingerprint, await self._store.settle(key, record))
+        if is_first and await self._store.put_new(key, record):
+            # A call that is marked from now on finds the turn and deletes its mark.
+            others = max(0, await self._count_calls(request) - 1)
+            return Turn(self._fingerprint(request), message, others, is_first=not others)
+        return await self._read(request, await self._store.settle(key, record))
 
-    async def asked(self, request: JsonObject) -> bool:
-        """Whether the request was sent before, and may have been paid for."""
-        return bool(await self._store.list(self._purchases(request)))
+    async def was_sent(self, request: JsonObject) -> bool:
+        """Whether a call was made for the request, which may have been charged."""
+        return await self._count_calls(request) > 0
 
-    async def errand(self, request: JsonObject, place: Callable[[], Awaitable[str]]) -> str:
-        """The id of the batch placed for this request; one is placed only where there is none."""
-        key = self._errand(request)
-        kept = await self._store.get(key)
-        if kept is None:
-            marker, _ = await self._mark(request)
-            kept = await self._store.get(key)
-            if kept is None:
-                placed = {"id": await self._billed(marker, place), "marker": marker}
-                kept = await self._store.settle(key, json.dumps(placed).encode())
+    async def has_conversation(self, request: JsonObject) -> bool:
+        """Whether a conversation that opens with this request left a trace."""
+        path = self._path(request)
+        return (
+            await self._store.get(f"{path}.json") is not None
+            or await self._store.get(f"{path}.interrupt.json") is not None
+        )
+
+    # --- interrupts, batches, tools -------------------------------------------------------------
+
+    async def find_interrupt(self, request: JsonObject) -> JsonObject | None:
+        """The interrupt that was inserted instead of sending this request."""
+        stored = await self._store.get(f"{self._path(request)}.interrupt.json")
+        return None if stored is None else _load(stored)
+
+    async def store_interrupt(self, request: JsonObject, interrupt: JsonObject) -> JsonObject:
+        """Store the interrupt; returns the one that another attempt stored before, if any."""
+        key = f"{self._path(request)}.interrupt.json"
+        return _load(await self._store.settle(key, json.dumps(interrupt).encode()))
+
+    async def batch_id(self, request: JsonObject, create: Callable[[], Awaitable[str]]) -> str:
+        """The id of the batch for this request, which is created if there is none."""
+        key = f"{self._path(request)}.batch.json"
+        stored = await self._store.get(key)
+        if stored is None:
+            marker, _ = await self._mark_call(request)
+            stored = await self._store.get(key)
+            if stored is None:
+                batch = {"id": await self._charge(marker, create), "marker": marker}
+                stored = await self._store.settle(key, json.dumps(batch).encode())
             else:
                 await self._store.delete(marker)
-        return str(json.loads(kept)["id"])
+        return str(_load(stored)["id"])
 
-    async def drop_errand(self, request: JsonObject) -> None:
-        """The batch came to nothing and was not billed: the next try places another."""
-        kept = await self._store.get(self._errand(request))
-        if kept is not None:
-            await self._store.delete(json.loads(kept)["marker"])
-            await self._store.delete(self._errand(request))
-
-    async def aside(
-        self,
-        request: JsonObject,
-        decide: Callable[[], Awaitable[JsonObject | None]],
-        first: bool = False,
-    ) -> JsonObject | None:
-        """What is put in before this request is sent; a replay puts in the same at this place.
-
-        Nothing is written where there is nothing to say, or looked up by the `first` to come here.
-        """
-        key = f"{self._folder}/{self._fingerprint(request)}.aside.json"
-        kept = None if first else await self._store.get(key)
-        if kept is None:
-            said = await decide()
-            if said is None:
-                return None
-            kept = await self._store.settle(key, json.dumps(said).encode())
-        found: JsonObject = json.loads(kept)
-        return found
-
-    async def began(self, request: JsonObject) -> bool:
-        """Whether a conversation that opens with this request has left a trace."""
-        key = f"{self._folder}/{self._fingerprint(request)}"
-        return (
-            await self._store.get(f"{key}.json") is not None
-            or await self._store.get(f"{key}.aside.json") is not None
-        )
+    async def delete_batch(self, request: JsonObject) -> None:
+        """The batch failed and was not charged: the next attempt creates another."""
+        key = f"{self._path(request)}.batch.json"
+        stored = await self._store.get(key)
+        if stored is not None:
+            await self._store.delete(_load(stored)["marker"])
+            await self._store.delete(key)
 
     async def tool_result(
         self, turn: Turn, tool_use_id: str, run: Callable[[], Awaitable[JsonObject]]
     ) -> JsonObject:
-        """What a tool returned the first time: the world may have changed since, the run not."""
+        """What the tool returned the first time: a replay must not see a world that changed."""
         key = f"{self._folder}/{turn.fingerprint}.{safe(tool_use_id)}.json"
-        kept = None if turn.first else await self._store.get(key)
-        if kept is None:
-            kept = await self._store.settle(key, json.dumps(await run()).encode())
-        found: JsonObject = json.loads(kept)
-        return found
+        stored = None if turn.is_first else await self._store.get(key)
+        if stored is None:
+            stored = await self._store.settle(key, json.dumps(await run()).encode())
+        return _load(stored)
 
-    def _fingerprint(self, request: JsonObject) -> str:
-        """Worked out once for a request, which is looked up in many ways and never altered."""
-        if self._newest is None or self._newest[0] is not request:
-            self._newest = request, fingerprint_of(request)
-        return self._newest[1]
+    # --- calls ----------------------------------------------------------------------------------
 
-    def _errand(self, request: JsonObject) -> str:
-        return f"{self._folder}/{self._fingerprint(request)}.errand.json"
+    async def _mark_call(self, request: JsonObject) -> tuple[str, bool]:
+        """Write down that a call is about to be made; also returns whether it is the first.
 
-    def _purchases(self, request: JsonObject) -> str:
-        return f"{self._folder}/{self._fingerprint(request)}"
-
-    async def _mark(self, request: JsonObject) -> tuple[str, bool]:
-        """Put down that the request is about to be paid for, and whether that is the first time.
-
-        A turn is kept only by who put this down, and it stays where it was: where there is none,
-        there is no turn.
+        A turn is stored only by an attempt that marked its call, so where there is no mark there
+        is no turn.
         """
-        folder, n = self._purchases(request), 1
-        while not await self._store.put_new(f"{folder}/asked-{n}", b""):
+        path, n = self._path(request), 1
+        while not await self._store.put_new(f"{path}/call-{n}", b""):
             n += 1
-        return f"{folder}/asked-{n}", n == 1
+        return f"{path}/call-{n}", n == 1
 
-    async def _billed(self, marker: str, buy: Callable[[], Awaitable[_Bought]]) -> _Bought:
+    async def _charge(self, marker: str, call: Callable[[], Awaitable[_Answer]]) -> _Answer:
+        """Make a call; delete its mark where the provider did not charge it.
+
+        An error is not charged. An answer that broke off may be; so may one that was cancelled,
+        which is no `Exception` and keeps its mark.
+        """
         try:
-            return await buy()
+            return await call()
         except Exception as error:
-            # An error is not billed: the next try is a first purchase again. An answer that broke
-            # off may be; so may one nobody waited for, which is a cancellation and passes by here.
-            if not (isinstance(error, ApplicationError) and error.type in BROKEN_OFF):
+            if not (isinstance(error, ApplicationError) and error.type in MAYBE_CHARGED):
                 await self._store.delete(marker)
             raise
 
-    async def _read(self, fingerprint: str, kept: bytes) -> Turn:
-        record: JsonObject = json.loads(kept)
-        # Counted when it is read: who lost a race may have come after who kept the turn.
-        before = int(record.get("bought_again", 0))
-        again = max(before, await self._purchased(fingerprint) - 1)
-        return Turn(fingerprint, record["message"], again)
+    async def _count_calls(self, request: JsonObject) -> int:
+        return len(await self._store.list(self._path(request)))
 
-    async def _purchased(self, fingerprint: str) -> int:
-        return len(await self._store.list(f"{self._folder}/{fingerprint}"))
+    async def _read(self, request: JsonObject, record: bytes) -> Turn:
+        # Counted when it is read: an attempt that lost a race may have marked its call later.
+        repeated = max(0, await self._count_calls(request) - 1)
+        return Turn(self._fingerprint(request), _load(record)["message"], repeated)
+
+    def _path(self, request: JsonObject) -> str:
+        return f"{self._folder}/{self._fingerprint(request)}"
+
+    def _fingerprint(self, request: JsonObject) -> str:
+        """Computed once for a request, which is looked up several times and never changed."""
+        if self._newest is None or self._newest[0] is not request:
+            self._newest = request, fingerprint_of(request)
+        return self._newest[1]
 
 
 def fingerprint_of(request: JsonObject) -> str:
     exact = json.dumps(request, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(exact.encode("utf-8", "surrogatepass")).hexdigest()[:40]
+
+
+def _load(record: bytes) -> JsonObject:
+    loaded: JsonObject = json.loads(record)
+    return loaded

@@ -12,11 +12,11 @@ from temporalio import activity
 
 from activities.agent.conversation import Unanswered
 from activities.agent.schemas import EvaluationAnswer
-from activities.context import Workshop
+from activities.context import ActivityContext
 from activities.evidence.ledger import Ledger
 from activities.evidence.report_gate import Draft
-from activities.fleet.heartbeat import beating
-from activities.subagents.prompt_parts import contradictions_shown, facets_shown
+from activities.fleet.heartbeat import send_heartbeats
+from activities.subagents.prompt_parts import describe_contradictions, describe_facets
 from workflows.config.roles import EVALUATOR
 from workflows.contracts.activity_io import EvaluateBrief, Evaluated
 from workflows.contracts.state import Gap
@@ -28,31 +28,31 @@ MAX_GAPS = 8
 
 
 class Evaluating(EvaluationActivities):
-    def __init__(self, workshop: Workshop) -> None:
-        self._workshop = workshop
+    def __init__(self, context: ActivityContext) -> None:
+        self._context = context
 
     @activity.defn
     async def evaluate(self, brief: EvaluateBrief) -> Evaluated:
-        store = self._workshop.store
-        async with beating():
-            subagent = await self._workshop.subagent(EVALUATOR, brief.job, brief.task)
+        store = self._context.store
+        async with send_heartbeats():
+            subagent = await self._context.create_subagent(EVALUATOR, brief.job, brief.task)
             ledger = await store.load(brief.ledger.key, Ledger)
             draft = await store.load(brief.draft.key, Draft)
-            spoken = await subagent.converse(EvaluationAnswer, shown(brief, ledger, draft))
-        if isinstance(spoken, Unanswered):
+            reply = await subagent.converse(EvaluationAnswer, shown(brief, ledger, draft))
+        if isinstance(reply, Unanswered):
             # The draft stands; that nobody judged it is itself a gap the report names.
             gap = Gap(
                 id=f"unjudged-{brief.n}",
                 kind="failed",
                 facet_id=brief.plan.facets[0].id,
-                text=f"The draft could not be judged against the question: {spoken.detail}"[:600],
+                text=f"The draft could not be judged against the question: {reply.detail}"[:600],
                 question=brief.job.question[:600],
                 status="failed",
                 opened_in=brief.n,
-                reason=spoken.detail,
+                reason=reply.detail,
             )
             return Evaluated(gaps=(gap,), spend=subagent.spend)
-        return Evaluated(gaps=_gaps(brief, spoken.answer), spend=subagent.spend)
+        return Evaluated(gaps=_gaps(brief, reply.answer), spend=subagent.spend)
 
 
 def _gaps(brief: EvaluateBrief, answer: EvaluationAnswer) -> tuple[Gap, ...]:
@@ -79,7 +79,7 @@ def shown(brief: EvaluateBrief, ledger: Ledger, draft: Draft) -> JsonObject:
     return {
         "question": brief.job.question,
         "kind": brief.plan.kind,
-        "facets": facets_shown(brief.plan, brief.reports),
+        "facets": describe_facets(brief.plan, brief.reports),
         "claims": [
             {
                 "id": claim.id,
@@ -91,7 +91,7 @@ def shown(brief: EvaluateBrief, ledger: Ledger, draft: Draft) -> JsonObject:
             }
             for claim in ledger.citable()
         ],
-        "contradictions": contradictions_shown(ledger),
+        "contradictions": describe_contradictions(ledger),
         "report": "\n\n".join(
             [draft.summary, *(section.markdown for section in draft.sections), draft.gaps]
         ),

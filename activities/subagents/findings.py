@@ -21,7 +21,7 @@ JsonObject = dict[str, Any]
 KNOWN_CLAIMS = 60
 
 
-class Texts:
+class QuoteChecker:
     """The stored copies of what the subagent has seen, to hold its quotes against."""
 
     def __init__(self, store: Store, tools: Toolbox) -> None:
@@ -55,11 +55,11 @@ class Texts:
         return stored is not None and stored.find(Quote(source_id=source_id, text=text)) is not None
 
 
-def gathered(
+def gather_findings(
     brief: ResearchBrief,
     answers: Sequence[ResearchAnswer],
     tools: Toolbox,
-    texts: Texts,
+    texts: QuoteChecker,
     earlier: Findings | None = None,
     asked_afresh: bool = False,
 ) -> Findings | None:
@@ -91,7 +91,7 @@ def gathered(
     )
 
 
-def handed_over(prompt: JsonObject, answers: Sequence[ResearchAnswer], ask: str) -> JsonObject:
+def build_hand_over(prompt: JsonObject, answers: Sequence[ResearchAnswer], ask: str) -> JsonObject:
     """The brief of a clean conversation that goes on where another grew too long."""
     claims = [claim for answer in answers for claim in answer.claims]
     shown = [
@@ -108,7 +108,7 @@ def handed_over(prompt: JsonObject, answers: Sequence[ResearchAnswer], ask: str)
     }
 
 
-def afresh(prompt: JsonObject, ask: str, earlier: Findings | None) -> JsonObject:
+def build_fresh_start(prompt: JsonObject, ask: str, earlier: Findings | None) -> JsonObject:
     """A brief that needs no transcript: the first one, what was found, and the question now."""
     claims = earlier.claims if earlier else ()
     return {

@@ -7,8 +7,8 @@ from temporalio.exceptions import ApplicationError
 
 from activities.agent.conversation import Answered, Unanswered
 from activities.agent.schemas import PlanChange, PlanDraft, PlanReview
-from activities.context import Workshop
-from activities.fleet.heartbeat import beating
+from activities.context import ActivityContext
+from activities.fleet.heartbeat import send_heartbeats
 from workflows.config.roles import PLANNER, REVIEWER
 from workflows.contracts.activity_io import PlanBrief, Planned, ReviewBrief
 from workflows.contracts.facets import Facet, Plan
@@ -19,19 +19,19 @@ PLANNING_CYCLES = 2
 
 
 class Planning(PlanningActivities):
-    def __init__(self, workshop: Workshop) -> None:
-        self._workshop = workshop
+    def __init__(self, context: ActivityContext) -> None:
+        self._context = context
 
     @activity.defn
     async def plan(self, brief: PlanBrief) -> Planned:
         job = brief.job
-        async with beating():
-            tools = await self._workshop.toolbox(PLANNER, job, PLANNING_CYCLES)
-            subagent = await self._workshop.subagent(PLANNER, job, "plan")
-            spoken = await subagent.converse(PlanDraft, _prompt(brief), tools, gate=_plan_faults)
-        if isinstance(spoken, Unanswered):
-            raise _no_plan(spoken)
-        return Planned(plan=_plan(spoken.answer), spend=spoken.spend)
+        async with send_heartbeats():
+            tools = await self._context.create_toolbox(PLANNER, job, PLANNING_CYCLES)
+            subagent = await self._context.create_subagent(PLANNER, job, "plan")
+            reply = await subagent.converse(PlanDraft, _prompt(brief), tools, gate=_plan_faults)
+        if isinstance(reply, Unanswered):
+            raise _no_plan(reply)
+        return Planned(plan=_plan(reply.answer), spend=reply.spend)
 
     @activity.defn
     async def review_plan(self, brief: ReviewBrief) -> Planned:
@@ -40,9 +40,9 @@ class Planning(PlanningActivities):
         async def review_faults(review: PlanReview) -> list[str]:
             return faults(revised(plan, review.changes))
 
-        async with beating():
-            subagent = await self._workshop.subagent(REVIEWER, job, "review")
-            spoken = await subagent.converse(
+        async with send_heartbeats():
+            subagent = await self._context.create_subagent(REVIEWER, job, "review")
+            reply = await subagent.converse(
                 PlanReview,
                 {
                     "question": job.question,
@@ -52,12 +52,12 @@ class Planning(PlanningActivities):
                 },
                 gate=review_faults,
             )
-        if isinstance(spoken, Answered):
-            return Planned(plan=revised(plan, spoken.answer.changes), spend=spoken.spend)
+        if isinstance(reply, Answered):
+            return Planned(plan=revised(plan, reply.answer.changes), spend=reply.spend)
         # A plan that could not be reviewed is still a plan; the report says that it was not.
-        note = f"not reviewed: {spoken.detail}"
+        note = f"not reviewed: {reply.detail}"
         return Planned(
-            plan=plan.model_copy(update={"changes": (*plan.changes, note)}), spend=spoken.spend
+            plan=plan.model_copy(update={"changes": (*plan.changes, note)}), spend=reply.spend
         )
 
 
@@ -105,7 +105,7 @@ async def _plan_faults(draft: PlanDraft) -> list[str]:
     return faults(_plan(draft))
 
 
-def _no_plan(spoken: Unanswered) -> ApplicationError:
+def _no_plan(reply: Unanswered) -> ApplicationError:
     return ApplicationError(
-        f"the planner gave no plan ({spoken.why}): {spoken.detail}", type="no_plan"
+        f"the planner gave no plan ({reply.why}): {reply.detail}", type="no_plan"
     )

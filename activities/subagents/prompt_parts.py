@@ -12,7 +12,7 @@ from workflows.contracts.facets import Plan
 JsonObject = dict[str, Any]
 
 
-def facets_shown(plan: Plan, reports: Iterable[FacetReport]) -> list[JsonObject]:
+def describe_facets(plan: Plan, reports: Iterable[FacetReport]) -> list[JsonObject]:
     ended = {report.facet_id: report for report in reports}
     nothing = FacetReport(facet_id="", status="waiting")
     return [
@@ -22,7 +22,7 @@ def facets_shown(plan: Plan, reports: Iterable[FacetReport]) -> list[JsonObject]
     ]
 
 
-def contradictions_shown(ledger: Ledger) -> list[JsonObject]:
+def describe_contradictions(ledger: Ledger) -> list[JsonObject]:
     claims = {claim.id: claim for claim in ledger.claims}
     return [
         contradiction.model_dump(include={"id", "about", "cause", "explanation"})

@@ -1,7 +1,7 @@
-"""One research subagent: one facet, or one gap of one, to a finding or to an honest failure.
+"""The research activity: one facet, or one gap of one, to findings or to a failure as a value.
 
-Asked on with a follow-up, it takes up its transcript where it ended. Told to stop, by the clock, by
-the budget or by a person, it answers from what it has, and that part is kept.
+A follow-up continues the transcript where it ended. A subagent that is stopped by the clock, by the
+budget or by a person answers from what it has, and that part is kept.
 """
 
 from __future__ import annotations
@@ -18,12 +18,18 @@ from activities.agent.loop import Subagent
 from activities.agent.messages import JsonObject
 from activities.agent.schemas import ResearchAnswer
 from activities.agent.toolbox import Toolbox
-from activities.agent.transcripts import Thread
-from activities.context import Workshop
-from activities.evidence.reconcile import reconciled
-from activities.fleet.heartbeat import beating
+from activities.agent.transcripts import Transcript
+from activities.context import ActivityContext
+from activities.evidence.reconcile import reconcile
+from activities.fleet.heartbeat import send_heartbeats
 from activities.llm.errors import RATE_LIMITED
-from activities.subagents.findings import KNOWN_CLAIMS, Texts, afresh, gathered, handed_over
+from activities.subagents.findings import (
+    KNOWN_CLAIMS,
+    QuoteChecker,
+    build_fresh_start,
+    build_hand_over,
+    gather_findings,
+)
 from workflows.config.roles import RESEARCHER
 from workflows.contracts.activity_io import Reconciled, ResearchBrief, Researched
 from workflows.contracts.evidence import Findings
@@ -40,8 +46,8 @@ from workflows.contracts.outcomes import (
 )
 from workflows.stages.activity_interfaces import ResearchActivities
 
-# A rate limit is Temporal's to wait out; from this try on it is the coordinator's to decide about.
-RATE_LIMIT_TRIES = 3
+# Temporal waits for a rate limit; from this attempt on the coordinator decides.
+RATE_LIMIT_ATTEMPTS = 3
 
 _TRY_INSTEAD = {
     "refused": "rephrase the question, or research this facet by hand",
@@ -55,35 +61,34 @@ _TRY_INSTEAD = {
 
 
 @dataclass
-class _Desk:
-    """What one subagent works with."""
+class _Session:
+    """What one call of the research subagent works with."""
 
     brief: ResearchBrief
     subagent: Subagent
     tools: Toolbox
-    texts: Texts
-    thread: Thread
-    afresh: bool = False
-    """Whether its transcript was lost."""
+    quotes: QuoteChecker
+    transcript: Transcript
+    lost_transcript: bool = False
     earlier: Findings | None = None
-    """What it had found then."""
+    """What it had found before its transcript was lost."""
     checked: Reconciled | None = None
-    """What it found now, held against its sources."""
+    """The ledger of what it found now."""
 
 
 class Researching(ResearchActivities):
-    def __init__(self, workshop: Workshop) -> None:
-        self._workshop = workshop
+    def __init__(self, context: ActivityContext) -> None:
+        self._context = context
 
     @activity.defn
     async def research(self, brief: ResearchBrief) -> Researched:
-        store = self._workshop.store
-        async with beating():
-            # One cycle more for each follow-up: the coordinator asks because something is missing.
+        store = self._context.store
+        async with send_heartbeats():
+            # Each follow-up gets another cycle: the coordinator asks because something is missing.
             cycles = brief.cycles + len(brief.follow_ups)
-            tools = await self._workshop.toolbox(RESEARCHER, brief.job, cycles)
-            # Its clock starts here: opening a corpus may have taken long.
-            subagent = await self._workshop.subagent(
+            tools = await self._context.create_toolbox(RESEARCHER, brief.job, cycles)
+            # Its time starts here: opening a corpus may have taken long.
+            subagent = await self._context.create_subagent(
                 RESEARCHER,
                 brief.job,
                 brief.task,
@@ -92,43 +97,45 @@ class Researching(ResearchActivities):
                 finishes=True,
                 facet=brief.facet.id,
             )
-            desk = _Desk(brief, subagent, tools, Texts(store, tools), Thread(store, brief))
+            session = _Session(
+                brief, subagent, tools, QuoteChecker(store, tools), Transcript(store, brief)
+            )
             try:
                 async with asyncio.timeout(brief.seconds):
-                    spoken = await self._converse(desk)
-                outcome = await self._outcome(desk, spoken)
+                    reply = await self._converse(session)
+                outcome = await self._outcome(session, reply)
             except TimeoutError:
                 reason = f"no answer within {brief.seconds:g} s"
-                outcome = await self._part(desk, reason) or TimedOut(
+                outcome = await self._part(session, reason) or TimedOut(
                     asked=brief.ask,
                     reason=f"{reason}; {_looked_at(tools)}",
                     try_instead="ask a narrower question",
-                    findings=await self._found(desk, subagent.answers),
+                    findings=await self._found(session, subagent.answers),
                     seconds=brief.seconds,
                 )
             except ApplicationError as error:
-                if error.type != RATE_LIMITED or activity.info().attempt < RATE_LIMIT_TRIES:
+                if error.type != RATE_LIMITED or activity.info().attempt < RATE_LIMIT_ATTEMPTS:
                     raise
-                outcome = await self._part(desk, error.message) or RateLimited(
+                outcome = await self._part(session, error.message) or RateLimited(
                     asked=brief.ask,
                     reason=f"{error.message}; {_looked_at(tools)}",
                     try_instead="ask again later",
-                    findings=await self._found(desk, subagent.answers),
+                    findings=await self._found(session, subagent.answers),
                     retry_after_seconds=float(error.details[0]),
                 )
         return Researched(
             outcome=outcome,
             spend=subagent.spend,
-            checked=desk.checked if outcome.findings else None,
+            checked=session.checked if outcome.findings else None,
         )
 
-    async def _converse(self, desk: _Desk) -> Answered[ResearchAnswer] | Unanswered:
-        prompt = await desk.thread.opened_with(await self._prompt(desk.brief))
-        follow_ups = desk.brief.follow_ups
-        if follow_ups and not await desk.subagent.began(prompt):
-            desk.afresh = True
-            desk.earlier = await desk.thread.found()
-            prompt = afresh(prompt, follow_ups[-1], desk.earlier)
+    async def _converse(self, session: _Session) -> Answered[ResearchAnswer] | Unanswered:
+        prompt = await session.transcript.first_prompt(await self._prompt(session.brief))
+        follow_ups = session.brief.follow_ups
+        if follow_ups and not await session.subagent.has_conversation(prompt):
+            session.lost_transcript = True
+            session.earlier = await session.transcript.findings()
+            prompt = build_fresh_start(prompt, follow_ups[-1], session.earlier)
             follow_ups = ()
 
         def hand_over(
@@ -136,15 +143,15 @@ class Researching(ResearchActivities):
         ) -> JsonObject | None:
             if not answers[-1].missing:
                 return None
-            return handed_over(prompt, answers, follow_up or prompt["ask"])
+            return build_hand_over(prompt, answers, follow_up or prompt["ask"])
 
-        return await desk.subagent.converse(
-            ResearchAnswer, prompt, desk.tools, desk.texts.complaints, follow_ups, hand_over
+        return await session.subagent.converse(
+            ResearchAnswer, prompt, session.tools, session.quotes.complaints, follow_ups, hand_over
         )
 
     async def _prompt(self, brief: ResearchBrief) -> JsonObject:
-        """All the subagent is told. Nothing else is inherited."""
-        store = self._workshop.store
+        """All that the subagent is told: it inherits nothing."""
+        store = self._context.store
         known = [await store.load(key, Findings) for key in brief.known_findings]
         return {
             "question": brief.job.question,
@@ -163,40 +170,49 @@ class Researching(ResearchActivities):
         }  # fmt: skip
 
     async def _outcome(
-        self, desk: _Desk, spoken: Answered[ResearchAnswer] | Unanswered
+        self, session: _Session, reply: Answered[ResearchAnswer] | Unanswered
     ) -> SubagentOutcome:
-        brief, tools = desk.brief, desk.tools
-        if isinstance(spoken, Unanswered):
-            part = await self._part(desk, spoken.detail)
-            kind = Refused if spoken.why == "refused" else Failed
+        brief, tools = session.brief, session.tools
+        if isinstance(reply, Unanswered):
+            part = await self._part(session, reply.detail)
+            kind = Refused if reply.why == "refused" else Failed
             return part or kind(
                 asked=brief.ask,
-                reason=f"{spoken.detail}; {_looked_at(tools)}",
-                try_instead=_TRY_INSTEAD[spoken.why],
+                reason=f"{reply.detail}; {_looked_at(tools)}",
+                try_instead=_TRY_INSTEAD[reply.why],
             )
-        ref = await self._found(desk, spoken.answers)
+        ref = await self._found(session, reply.answers)
         if ref is None:
-            return _nothing(brief, spoken, tools)
-        missing = (*ref.missing, *((spoken.cut_short,) if spoken.cut_short else ()))
+            return _nothing(brief, reply, tools)
+        missing = (*ref.missing, *((reply.cut_short,) if reply.cut_short else ()))
         return Partial(findings=ref, missing=missing) if missing else Found(findings=ref)
 
-    async def _part(self, desk: _Desk, why: str) -> Partial | None:
-        """Where a follow-up failed, what was found before it is still taken."""
-        if not desk.brief.follow_ups:
+    async def _part(self, session: _Session, why: str) -> Partial | None:
+        """The findings before a follow-up that failed."""
+        if not session.brief.follow_ups:
             return None
-        ref = await self._found(desk, desk.subagent.answers)
+        ref = await self._found(session, session.subagent.answers)
         return Partial(findings=ref, missing=(*ref.missing, why)) if ref else None
 
-    async def _found(self, desk: _Desk, answers: Sequence[ResearchAnswer]) -> FindingsRef | None:
-        """What the answers come to, stored."""
-        found = gathered(desk.brief, answers, desk.tools, desk.texts, desk.earlier, desk.afresh)
+    async def _found(
+        self, session: _Session, answers: Sequence[ResearchAnswer]
+    ) -> FindingsRef | None:
+        """The findings of the answers, stored and checked."""
+        found = gather_findings(
+            session.brief,
+            answers,
+            session.tools,
+            session.quotes,
+            session.earlier,
+            session.lost_transcript,
+        )
         if found is None:
             return None
-        key = await self._workshop.store.save("findings", found)
-        await desk.thread.keep(key)
-        facet = desk.brief.facet
-        desk.checked = await reconciled(
-            self._workshop.store, {facet.id: facet.question}, findings=[found]
+        key = await self._context.store.save("findings", found)
+        await session.transcript.save_findings(key)
+        facet = session.brief.facet
+        session.checked = await reconcile(
+            self._context.store, {facet.id: facet.question}, findings=[found]
         )
         newest = answers[-1] if answers else ResearchAnswer(summary="")
         return FindingsRef(
@@ -212,19 +228,19 @@ class Researching(ResearchActivities):
 
 
 def _nothing(
-    brief: ResearchBrief, spoken: Answered[ResearchAnswer], tools: Toolbox
+    brief: ResearchBrief, reply: Answered[ResearchAnswer], tools: Toolbox
 ) -> SubagentOutcome:
-    cut_short = f" ({spoken.cut_short})" if spoken.cut_short else ""
-    if any(answer.claims for answer in spoken.answers):
+    cut_short = f" ({reply.cut_short})" if reply.cut_short else ""
+    if any(answer.claims for answer in reply.answers):
         return Failed(
             asked=brief.ask,
             reason=f"none of the quotes stand in their sources{cut_short}; {_looked_at(tools)}",
             try_instead="ask a narrower question, or use another model",
         )
     if not tools.searched or cut_short:
-        # Nothing was looked at, or not to the end, so nothing can be called absent.
+        # The search did not take place or did not end, so nothing can be called absent.
         why = "its searches failed" if tools.queries() else "it answered without searching"
-        why = spoken.cut_short or why
+        why = reply.cut_short or why
         return Failed(
             asked=brief.ask,
             reason=f"the subagent found nothing because {why}; {_looked_at(tools)}",
@@ -237,7 +253,7 @@ def _nothing(
         reason=f"the sources hold nothing on it; {_looked_at(tools)}",
         try_instead="add documents about it",
         queries=tools.queries(),
-        exhausted=spoken.answer.exhausted,
+        exhausted=reply.answer.exhausted,
     )
 
 

@@ -15,11 +15,11 @@ from temporalio import activity
 
 from activities.agent.conversation import Unanswered
 from activities.agent.schemas import GroupAnswer, SideAnswer, VerifierAnswer
-from activities.context import Workshop
+from activities.context import ActivityContext
 from activities.evidence.ledger import Ledger
 from activities.evidence.quotes import StoredText
-from activities.evidence.reconcile import reconciled, stored_texts
-from activities.fleet.heartbeat import beating
+from activities.evidence.reconcile import reconcile, stored_texts
+from activities.fleet.heartbeat import send_heartbeats
 from workflows.config.roles import VERIFIER
 from workflows.contracts.activity_io import ReconcileBrief, Reconciled, Verified, VerifyBrief
 from workflows.contracts.evidence import (
@@ -39,29 +39,29 @@ VERIFY_CYCLES = 2
 
 
 class Verifying(VerificationActivities):
-    def __init__(self, workshop: Workshop) -> None:
-        self._workshop = workshop
+    def __init__(self, context: ActivityContext) -> None:
+        self._context = context
 
     @activity.defn
     async def reconcile(self, brief: ReconcileBrief) -> Reconciled:
-        store = self._workshop.store
-        async with beating():
+        store = self._context.store
+        async with send_heartbeats():
             findings = await asyncio.gather(*(store.load(k, Findings) for k in brief.findings))
             ledgers = await asyncio.gather(*(store.load(k, Ledger) for k in brief.ledgers))
             rulings = await asyncio.gather(*(store.load(k, Rulings) for k in brief.rulings))
-            return await reconciled(store, brief.questions, findings, ledgers, rulings)
+            return await reconcile(store, brief.questions, findings, ledgers, rulings)
 
     @activity.defn
     async def verify(self, brief: VerifyBrief) -> Verified:
-        store, job = self._workshop.store, brief.job
-        async with beating():
-            subagent = await self._workshop.subagent(VERIFIER, job, brief.task)
+        store, job = self._context.store, brief.job
+        async with send_heartbeats():
+            subagent = await self._context.create_subagent(VERIFIER, job, brief.task)
             ledger = await store.load(brief.ledger.key, Ledger)
             groups = [[ledger.claim(c) for c in group.claim_ids] for group in brief.batch.groups]
             sources = {sid: ledger.sources[sid] for g in groups for c in g for sid in c.source_ids}
             texts = await stored_texts(store, list(sources.values()))
-            tools = await self._workshop.toolbox(VERIFIER, job, VERIFY_CYCLES)
-            spoken = await subagent.converse(
+            tools = await self._context.create_toolbox(VERIFIER, job, VERIFY_CYCLES)
+            reply = await subagent.converse(
                 VerifierAnswer,
                 {
                     "question": job.question,
@@ -72,8 +72,8 @@ class Verifying(VerificationActivities):
                 },
                 tools,
             )
-            reason = spoken.detail if isinstance(spoken, Unanswered) else ""
-            judged = [] if isinstance(spoken, Unanswered) else spoken.answer.groups
+            reason = reply.detail if isinstance(reply, Unanswered) else ""
+            judged = [] if isinstance(reply, Unanswered) else reply.answer.groups
             key = await store.save("rulings", _rulings(groups, judged, reason, ledger))
         return Verified(rulings=key, spend=subagent.spend)
 

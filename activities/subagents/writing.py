@@ -12,7 +12,7 @@ from temporalio import activity
 
 from activities.agent.conversation import Answered
 from activities.agent.schemas import DraftAnswer
-from activities.context import Workshop
+from activities.context import ActivityContext
 from activities.evidence.ledger import Ledger, origin_count, origins
 from activities.evidence.report_gate import (
     Draft,
@@ -24,8 +24,8 @@ from activities.evidence.report_gate import (
     repair,
     sections_by_facet,
 )
-from activities.fleet.heartbeat import beating
-from activities.subagents.prompt_parts import contradictions_shown, facets_shown
+from activities.fleet.heartbeat import send_heartbeats
+from activities.subagents.prompt_parts import describe_contradictions, describe_facets
 from workflows.config.roles import WRITER
 from workflows.contracts.activity_io import WriteBrief, Written
 from workflows.contracts.state import DraftRef
@@ -35,14 +35,14 @@ JsonObject = dict[str, Any]
 
 
 class Writing(WritingActivities):
-    def __init__(self, workshop: Workshop) -> None:
-        self._workshop = workshop
+    def __init__(self, context: ActivityContext) -> None:
+        self._context = context
 
     @activity.defn
     async def write(self, brief: WriteBrief) -> Written:
-        store = self._workshop.store
-        async with beating():
-            subagent = await self._workshop.subagent(WRITER, brief.job, brief.task)
+        store = self._context.store
+        async with send_heartbeats():
+            subagent = await self._context.create_subagent(WRITER, brief.job, brief.task)
             ledger = await store.load(brief.ledger.key, Ledger)
             previous = await store.load(brief.previous.key, Draft) if brief.previous else None
             evidence = Evidence(ledger, brief.gaps)
@@ -51,16 +51,16 @@ class Writing(WritingActivities):
                 draft = drafted(brief, answer, previous)
                 return [str(fault) for fault in faults(draft, evidence)]
 
-            spoken = await subagent.converse(
+            reply = await subagent.converse(
                 DraftAnswer,
                 shown(brief, ledger, previous),
-                await self._workshop.toolbox(WRITER, brief.job),
+                await self._context.create_toolbox(WRITER, brief.job),
                 gate,
             )
-            if isinstance(spoken, Answered):
-                draft = drafted(brief, spoken.answer, previous)
+            if isinstance(reply, Answered):
+                draft = drafted(brief, reply.answer, previous)
             else:
-                draft = unwritten(brief, ledger, previous, spoken.detail)
+                draft = unwritten(brief, ledger, previous, reply.detail)
             draft = repair(draft, evidence)
             key = await store.save("drafts", draft)
         words = sum(len(section.markdown.split()) for section in draft.sections)
@@ -126,7 +126,7 @@ def shown(brief: WriteBrief, ledger: Ledger, previous: Draft | None) -> JsonObje
         "question": brief.job.question,
         "today": brief.job.today,
         "kind": brief.plan.kind,
-        "facets": facets_shown(brief.plan, brief.reports),
+        "facets": describe_facets(brief.plan, brief.reports),
         "claims": [
             {
                 "id": claim.id,
@@ -155,7 +155,7 @@ def shown(brief: WriteBrief, ledger: Ledger, previous: Draft | None) -> JsonObje
             }
             for sid, n in ledger.numbers.items()
         ],
-        "contradictions": contradictions_shown(ledger),
+        "contradictions": describe_contradictions(ledger),
         "gaps": [
             gap.model_dump(include={"id", "facet_id", "kind", "text", "status", "reason"})
             for gap in brief.gaps

@@ -21,7 +21,7 @@ from benchmarks.engines import stub, topology
 from benchmarks.engines.topology import TurnLog
 from console.connection import connect
 from console.embedded import server
-from worker import build_worker, build_workshop
+from worker import build_context, build_worker
 from workflows.config.policies import WORKFLOW_TASK_TIMEOUT
 from workflows.config.settings import Settings
 from workflows.contracts.request import TASK_QUEUE, ResearchRequest
@@ -56,11 +56,11 @@ async def timed(home: Path, facets: Mapping[str, float], jobs: int) -> list[floa
 
     stub.write_documents(home / "documents")
     settings = Settings.read({"RESEARCH_HOME": str(home)})
-    workshop = build_workshop(settings, stub.Stub(TurnLog(home / "turns.log"), seconds))
+    context = build_context(settings, stub.Stub(TurnLog(home / "turns.log"), seconds))
     took = []
     with server(home) as running:
         client = await connect(settings, running.address)
-        async with build_worker(client, settings, workshop):
+        async with build_worker(client, settings, context):
             for n in range(jobs):
                 began = time.perf_counter()
                 await client.execute_workflow(
@@ -77,7 +77,7 @@ async def timed(home: Path, facets: Mapping[str, float], jobs: int) -> list[floa
                     task_timeout=WORKFLOW_TASK_TIMEOUT,
                 )
                 took.append(time.perf_counter() - began)
-        await workshop.close()
+        await context.close()
     return took[1:]
 
 

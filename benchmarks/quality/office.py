@@ -16,13 +16,13 @@ from uuid import uuid4
 import httpx2
 from temporalio.client import Client
 
-from activities.context import Workshop
+from activities.context import ActivityContext
 from benchmarks.quality.checks import checked
 from benchmarks.quality.rubric import Judge
 from benchmarks.quality.sets import JsonObject, Options, Outcome
 from console.connection import connect
 from console.embedded import server
-from worker import build_worker, build_workshop
+from worker import build_context, build_worker
 from workflows.config.settings import Settings
 from workflows.contracts.request import TASK_QUEUE, ResearchRequest
 from workflows.contracts.result import ResearchResult
@@ -34,7 +34,7 @@ class Office:
     """Jobs with the settings of a run."""
 
     client: Client
-    workshop: Workshop
+    context: ActivityContext
     options: Options
     judge: Judge | None
 
@@ -52,7 +52,7 @@ class Office:
 
     async def outcome(self, result: ResearchResult) -> Outcome:
         """What can be said of any report."""
-        store = self.workshop.store
+        store = self.context.store
         hashes = {source.sha256 for source in result.sources}
         texts = {one: await store.text(one) or "" for one in sorted(hashes)}
         measures = checked(result, texts)
@@ -80,8 +80,8 @@ async def office(
         chosen = {name: value for name, value in os.environ.items() if name != "RESEARCH_STORE"}
         settings = Settings.read({**chosen, "RESEARCH_HOME": home})
         client = await connect(settings, running.address)
-        workshop = build_workshop(settings, transport)
-        judge = Judge(workshop.models, options.judge) if options.judge else None
-        async with build_worker(client, settings, workshop):
-            yield Office(client, workshop, options, judge)
-        await workshop.close()
+        context = build_context(settings, transport)
+        judge = Judge(context.models, options.judge) if options.judge else None
+        async with build_worker(client, settings, context):
+            yield Office(client, context, options, judge)
+        await context.close()

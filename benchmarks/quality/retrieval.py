@@ -27,7 +27,7 @@ from pathlib import Path
 from activities.agent.conversation import Answered
 from activities.agent.schemas import ResearchAnswer
 from activities.agent.toolbox import Toolbox
-from activities.context import Workshop
+from activities.context import ActivityContext
 from activities.llm.client import Models
 from activities.storage.store import Store
 from benchmarks.quality.intervals import Pair
@@ -96,7 +96,7 @@ class Retrieval:
         with tempfile.TemporaryDirectory() as place:
             store = Store.open(str(Path(place, "store")))
             models = Models(provider=settings.provider)
-            workshop = Workshop(store, models, Path(place, "indexes"))
+            context = ActivityContext(store, models, Path(place, "indexes"))
             opening = asyncio.Lock()
 
             async def run(case: Case) -> Outcome:
@@ -105,25 +105,25 @@ class Retrieval:
                     if case.group not in self._documents:
                         path = self._folder / f"{case.group}.json"
                         records = await asyncio.to_thread(_written, path, folder)
-                        corpus = await workshop.corpus(str(folder))
+                        corpus = await context.corpus(str(folder))
                         assert corpus is not None
                         self._documents[case.group] = {
                             meta.id: records[meta.uri] for meta in corpus.documents()
                         }
-                return await self._run(workshop, folder, case)
+                return await self._run(context, folder, case)
 
             try:
                 yield run
             finally:
-                await workshop.close()
+                await context.close()
 
-    async def _run(self, workshop: Workshop, folder: Path, case: Case) -> Outcome:
+    async def _run(self, context: ActivityContext, folder: Path, case: Case) -> Outcome:
         question, gold = case.content["q"], {str(one) for one in case.content["gold"]}
         documents = self._documents[case.group]
         job = Job(id=case.id, journal=case.id, model=self._options.model, question=question,
                   today=_TODAY, corpus=str(folder))  # fmt: skip
         measures: dict[str, Pair] = {}
-        tools = await workshop.toolbox(RESEARCHER, job, CYCLES)
+        tools = await context.create_toolbox(RESEARCHER, job, CYCLES)
         for turn, way in enumerate(("search", "loop")):
             begun = time.perf_counter()
             answer = await tools.run("search", {"query": question, "aim": "the question"}, turn)
@@ -133,17 +133,17 @@ class Retrieval:
                 ("hits@4", "hits@10", "MAP@10", "all@10"), score(found, gold), strict=True
             ):
                 measures[f"{way} {name}"] = (value, 1)
-        tools = await workshop.toolbox(RESEARCHER, job, CYCLES)
-        ranked = await self._researched(workshop, job, tools)
+        tools = await context.create_toolbox(RESEARCHER, job, CYCLES)
+        ranked = await self._researched(context, job, tools)
         hits4, _, _, everything = score([documents[one] for one in ranked], gold)
         sight = gold.issubset(documents[one] for one in tools.sources)
         measures |= {"researcher hits@4": (hits4, 1), "researcher all@10": (everything, 1),
                      "researcher all in sight": (float(sight), 1)}  # fmt: skip
         return Outcome(measures, {"question": question, "cycles": len(tools.cycles())})
 
-    async def _researched(self, workshop: Workshop, job: Job, tools: Toolbox) -> list[str]:
+    async def _researched(self, context: ActivityContext, job: Job, tools: Toolbox) -> list[str]:
         """The sources a research subagent saw, in the order it gives them: best first."""
-        subagent = await workshop.subagent(RESEARCHER, job, "facet")
+        subagent = await context.create_subagent(RESEARCHER, job, "facet")
         spoken = await subagent.converse(ResearchAnswer, _brief(job.question), tools)
         if not isinstance(spoken, Answered):
             return []

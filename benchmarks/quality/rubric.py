@@ -74,12 +74,12 @@ class Judge:
     async def _answer(self, messages: list[JsonObject]) -> RubricAnswer:
         message = await self._asked(messages)
         try:
-            return RubricAnswer.model_validate_json(say.said(message))
+            return RubricAnswer.model_validate_json(say.answer_text(message))
         except ValidationError as wrong:
             again = say.complaint([str(e["msg"]) for e in wrong.errors(include_url=False)])
             said = {"role": "assistant", "content": message["content"]}
             message = await self._asked([*messages, said, again])
-            return RubricAnswer.model_validate_json(say.said(message))
+            return RubricAnswer.model_validate_json(say.answer_text(message))
 
     async def _asked(self, messages: list[JsonObject]) -> JsonObject:
         """One turn; what passes by itself is waited for, as a workflow would."""

@@ -14,7 +14,7 @@ from obstore.exceptions import BaseError
 from pydantic import BaseModel, ValidationError
 from temporalio.service import RPCError
 
-from activities.storage.encryption import CipherError, opened
+from activities.storage.encryption import EncryptionError, decrypt_if_encrypted
 from console import checks, jobs
 from console.confidential import keyring
 from console.faults import ConsoleError
@@ -192,12 +192,14 @@ async def _contested(rooms: Rooms, state: ResearchState | None) -> tuple[Contrad
     async def ask() -> tuple[Contradiction, ...]:
         keys = keyring(rooms.settings)
         folder, _, _ = key.partition("/")
-        place = f"{folder}/{keys.veil(key)}" if keys else key
+        place = f"{folder}/{keys.hash_name(key)}" if keys else key
         store = open_store(rooms.settings.store)
         data = bytes(await (await store.get_async(place)).bytes_async())
-        return _Ledger.model_validate_json(opened(data, keys, key.encode())).contradictions
+        return _Ledger.model_validate_json(
+            decrypt_if_encrypted(data, keys, key.encode())
+        ).contradictions
 
     try:
         return await rooms.small.of(("ledger", key), ask)
-    except (BaseError, OSError, CipherError, ValidationError):
+    except (BaseError, OSError, EncryptionError, ValidationError):
         return ()

@@ -16,7 +16,7 @@ from obstore.exceptions import BaseError
 from obstore.store import AzureStore, GCSStore, S3Store, from_url
 
 import console.payloads
-from activities.storage.backends import Bucket, open_objects
+from activities.storage.backends import BucketBackend, open_backend
 from activities.storage.store import Store
 from console import confidential, ports
 from console.connection import connect
@@ -163,8 +163,8 @@ def test_each_kind_of_bucket_is_opened_by_its_url(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("AZURE_STORAGE_ACCOUNT_NAME", "research")
-    behind = open_objects(place)
-    assert isinstance(behind, Bucket)
+    behind = open_backend(place)
+    assert isinstance(behind, BucketBackend)
     for opened in (open_store(place), behind.objects):
         assert isinstance(opened, kind)
         assert str(opened.prefix) == "jobs"

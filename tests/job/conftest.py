@@ -19,7 +19,7 @@ from activities.offline.transport import OfflineTransport
 from console.connection import connect
 from console.embedded import server
 from tests.wire.scripted import JsonObject, message, text
-from worker import build_worker, build_workshop
+from worker import build_context, build_worker
 from workflows.config.policies import WORKFLOW_TASK_TIMEOUT
 from workflows.config.settings import Settings
 from workflows.contracts.request import TASK_QUEUE, ResearchRequest
@@ -160,10 +160,10 @@ class Office:
 
     @asynccontextmanager
     async def working(self, wire: Wire) -> AsyncIterator[None]:
-        workshop = build_workshop(self.settings, wire)
-        async with build_worker(self.client, self.settings, workshop):
+        context = build_context(self.settings, wire)
+        async with build_worker(self.client, self.settings, context):
             yield
-        await workshop.close()
+        await context.close()
 
     async def start(self, question: str = QUESTION, **request: Any) -> Handle:
         return await self.client.start_workflow(

@@ -27,7 +27,7 @@ from tests.simulator.brains import Brain, Turn, think
 from tests.simulator.records import Record
 from tests.simulator.simulator import Simulator
 from tests.simulator.transport import SimulatorTransport
-from worker import build_worker, build_workshop
+from worker import build_context, build_worker
 from workflows.config.model_catalog import card
 from workflows.config.policies import WORKFLOW_TASK_TIMEOUT
 from workflows.config.settings import Settings
@@ -63,10 +63,10 @@ class Office:
 
     @asynccontextmanager
     async def working(self, wire: httpx2.AsyncBaseTransport) -> AsyncIterator[None]:
-        workshop = build_workshop(self.settings, wire)
-        async with build_worker(self.client, self.settings, workshop):
+        context = build_context(self.settings, wire)
+        async with build_worker(self.client, self.settings, context):
             yield
-        await workshop.close()
+        await context.close()
 
     async def start(self, question: str, **request: Any) -> Handle:
         return await self.client.start_workflow(

@@ -38,7 +38,7 @@ from tests.job.conftest import (
     planned,
 )
 from tests.triggers.conftest import Held, eventually, reconnected, unique
-from worker import build_workshop
+from worker import build_context
 from workflows.config.store_keys import previous_key
 from workflows.contracts.activity_io import CompareBrief, KeepPrevious
 from workflows.contracts.request import TASK_QUEUE, ResearchRequest
@@ -140,13 +140,13 @@ async def test_a_last_result_that_cannot_be_read_is_said_and_does_not_end_the_jo
 ) -> None:
     async with office.working(wire()):
         result: ResearchResult = await (await office.start()).result()
-    workshop = build_workshop(office.settings)
-    comparing, key = Records(workshop), previous_key("../job", "run")
+    context = build_context(office.settings)
+    comparing, key = Records(context), previous_key("../job", "run")
     kept = KeepPrevious(key=key, result={"from": "another version"})
     await ActivityEnvironment().run(comparing.keep_previous, kept)
     brief = CompareBrief(previous=PreviousRef(key=key), result=result)
     compared = await ActivityEnvironment().run(comparing.compare, brief)
-    await workshop.close()
+    await context.close()
     assert compared.changes is None
     assert "cannot be read" in compared.report_markdown
     assert ".." not in Path(key).parts

@@ -10,9 +10,9 @@ from typing import Any
 import httpx2
 
 from activities.agent.conversation import Answered, Unanswered
-from activities.agent.interrupts import Asides
+from activities.agent.interrupts import Interrupts
 from activities.agent.loop import Subagent
-from activities.agent.request_template import frame
+from activities.agent.request_template import build_template
 from activities.agent.schemas import PlanReview
 from activities.agent.tool_definitions import SEARCH as SEARCH_TOOL
 from activities.llm.client import Models
@@ -120,11 +120,12 @@ class Notebook:
         self.told: list[tuple[int, str]] = []
         self.observed: list[tuple[int, list[str]]] = []
         self.forgot = 0
+        self.sources: dict[str, object] = {}
 
     async def run(self, name: str, tool_input: JsonObject, turn: int) -> JsonObject:
         return {"content": [text(f"result of {tool_input['query']}")]}
 
-    def seen(self, turn: int, name: str, tool_input: JsonObject, result: JsonObject) -> None:
+    def record(self, turn: int, name: str, tool_input: JsonObject, result: JsonObject) -> None:
         self.told.append((turn, tool_input["query"]))
 
     async def observe(self, turn: int, message: JsonObject) -> None:
@@ -142,16 +143,16 @@ class Setting:
         self.tools = Notebook()
         self.store = Store.open(str(folder))
         self.models = Models(self.wire)
-        made = frame(REVIEWER, "offline", "high", [{**SEARCH_TOOL}])
-        self.frame = made.model_copy(update={"max_turns": max_turns})
+        made = build_template(REVIEWER, "offline", "high", [{**SEARCH_TOOL}])
+        self.template = made.model_copy(update={"max_turns": max_turns})
 
     async def post(self, **orders: Any) -> None:
         data = ControlMessages.model_validate(orders).model_dump_json().encode()
         await self.store.replace(control_key("job"), data)
 
     def subagent(self, allowance: Allowance | None = None, **limits: Any) -> Subagent:
-        asides = Asides(self.store, "job", "task", allowance, finishes=True, **limits)
-        return Subagent(self.models, Journal(self.store, "job"), self.frame, asides)
+        interrupts = Interrupts(self.store, "job", "task", allowance, finishes=True, **limits)
+        return Subagent(self.models, Journal(self.store, "job"), self.template, interrupts)
 
     async def talk(
         self,

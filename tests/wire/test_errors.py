@@ -12,7 +12,7 @@ from temporalio.converter import default
 from temporalio.exceptions import ApplicationError
 
 from activities.llm.client import Models
-from activities.llm.errors import BY_STATUS, BY_TYPE, as_activity_error, redacted, retry_after
+from activities.llm.errors import BY_STATUS, BY_TYPE, redact, retry_after, to_activity_error
 from tests.wire.scripted import JsonObject, ScriptedTransport, failure
 from workflows.config.model_catalog import MEDIUM
 from workflows.config.policies import NEEDS_OPERATOR
@@ -127,7 +127,7 @@ def test_the_request_id_is_in_the_message_for_whoever_asks_the_provider() -> Non
         500, headers={"request-id": "req_42"}, request=httpx2.Request("POST", "http://x.invalid")
     )
     error = anthropic.InternalServerError("broken", response=response, body=None)
-    assert "req_42" in str(as_activity_error(error))
+    assert "req_42" in str(to_activity_error(error))
 
 
 # Keys
@@ -152,7 +152,7 @@ def test_nothing_that_looks_like_a_key_is_left(text: str) -> None:
         "ANTHROPIC_AUTH_TOKEN": "tok-en-of-mine-123",
         "ANTHROPIC_BASE_URL": "https://me:passw0rd-here@proxy.example",
     }
-    clean = redacted(text, env)
+    clean = redact(text, env)
     assert "[hidden]" in clean
     for secret in (KEY, "abcdefghijklmnop", "dXNlcjpw", "abcdef123456", "passw0rd", "tok-en",
                    "anothers"):  # fmt: skip
@@ -161,7 +161,7 @@ def test_nothing_that_looks_like_a_key_is_left(text: str) -> None:
 
 def test_ordinary_words_are_left_alone() -> None:
     said = "messages.1.content: a task-based request to https://example.org/a@b is no basic need"
-    assert redacted(said, {"ANTHROPIC_API_KEY": "need"}) == said
+    assert redact(said, {"ANTHROPIC_API_KEY": "need"}) == said
 
 
 async def test_no_key_reaches_the_history(

@@ -14,7 +14,7 @@ import pytest
 from temporalio.testing import ActivityEnvironment
 
 from activities.agent.conversation import Answered
-from activities.context import Workshop
+from activities.context import ActivityContext
 from activities.llm.client import Models
 from activities.offline.skills import SKILLS
 from activities.offline.transport import OfflineTransport
@@ -120,8 +120,8 @@ class Office:
         self.connect(self.wire)
 
     def connect(self, wire: httpx2.AsyncBaseTransport) -> None:
-        workshop = Workshop(self.store, Models(wire), self.folder / "indexes")
-        self.researching = Researching(workshop)
+        context = ActivityContext(self.store, Models(wire), self.folder / "indexes")
+        self.researching = Researching(context)
 
     def brief(self, **more: object) -> ResearchBrief:
         facet = Facet(

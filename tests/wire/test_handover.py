@@ -11,7 +11,7 @@ import pytest
 from temporalio.exceptions import ApplicationError
 
 from activities.agent.conversation import Answered, Unanswered
-from activities.agent.loop import HAND_OVERS
+from activities.agent.loop import MAX_HAND_OVERS
 from activities.agent.schemas import PlanReview
 from tests.wire.scripted import (
     GOOD,
@@ -79,7 +79,7 @@ async def test_handing_over_has_an_end(tmp_path: Path) -> None:
     rounds = [turn for n in range(9) for turn in (big(searching(str(n))), reviewed(f"part {n}"))]
     setting = Setting(tmp_path, rounds)
     spoken = await talk(setting)
-    assert reasons(spoken) == [f"part {n}" for n in range(HAND_OVERS + 1)]
+    assert reasons(spoken) == [f"part {n}" for n in range(MAX_HAND_OVERS + 1)]
     assert isinstance(spoken, Answered)
     assert spoken.cut_short == "the conversation outgrew the model"
 

@@ -13,7 +13,7 @@ from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 
 from activities.fleet import heartbeat
-from activities.fleet.heartbeat import beating, must_be_alive
+from activities.fleet.heartbeat import ensure_not_replaced, send_heartbeats
 
 
 def environment(seconds: float) -> ActivityEnvironment:
@@ -36,7 +36,7 @@ async def test_the_body_is_heard_of_while_it_runs() -> None:
     env.on_heartbeat = beat
 
     async def body() -> str:
-        async with beating(every=0.01):
+        async with send_heartbeats(every=0.01):
             await heard.wait()
         return "done"
 
@@ -47,7 +47,7 @@ async def test_who_stood_still_too_long_buys_nothing_more() -> None:
     bought: list[str] = []
 
     async def body() -> None:
-        async with beating(every=0.05):
+        async with send_heartbeats(every=0.05):
             await asyncio.sleep(0.1)
             # As good as a SIGSTOP: nothing in this process moves.
             time.sleep(0.6)  # noqa: ASYNC251
@@ -57,7 +57,7 @@ async def test_who_stood_still_too_long_buys_nothing_more() -> None:
 
     with pytest.raises(ApplicationError) as raised:
         await environment(0.4).run(body)
-    assert raised.value.type == "stood_still"
+    assert raised.value.type == "frozen"
     assert not raised.value.non_retryable
     assert len(bought) <= 1
 
@@ -67,18 +67,18 @@ async def test_who_wakes_in_the_middle_of_a_step_pays_for_nothing() -> None:
     paid: list[str] = []
 
     async def body() -> None:
-        async with beating(every=0.01):
-            must_be_alive()
+        async with send_heartbeats(every=0.01):
+            ensure_not_replaced()
             paid.append("awake")
             time.sleep(0.5)  # noqa: ASYNC251 - as good as a SIGSTOP
-            must_be_alive()
+            ensure_not_replaced()
             paid.append("asleep")
 
     with pytest.raises(ApplicationError) as raised:
         await environment(0.2).run(body)
-    assert raised.value.type == "stood_still"
+    assert raised.value.type == "frozen"
     assert paid == ["awake"]
-    must_be_alive()
+    ensure_not_replaced()
 
 
 async def test_a_cancellation_passes_through_at_once() -> None:
@@ -86,7 +86,7 @@ async def test_a_cancellation_passes_through_at_once() -> None:
     started = asyncio.Event()
 
     async def body() -> None:
-        async with beating(every=0.01):
+        async with send_heartbeats(every=0.01):
             started.set()
             await asyncio.Event().wait()
 
@@ -99,7 +99,7 @@ async def test_a_cancellation_passes_through_at_once() -> None:
 
 async def test_an_error_of_the_body_stays_what_it_is() -> None:
     async def body() -> None:
-        async with beating():
+        async with send_heartbeats():
             raise ValueError("wrong")
 
     with pytest.raises(ValueError, match="wrong"):
@@ -109,16 +109,16 @@ async def test_an_error_of_the_body_stays_what_it_is() -> None:
 async def test_who_has_just_woken_waits_for_an_objection_before_it_acts(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(heartbeat, "_woke", -math.inf)
+    monkeypatch.setattr(heartbeat, "_woke_at", -math.inf)
     monkeypatch.setattr(heartbeat, "OBJECTION_SECONDS", 60.0)
     bought: list[str] = []
     env = environment(60)
 
     async def body() -> None:
-        async with beating(every=0.01):
+        async with send_heartbeats(every=0.01):
             bought.append("turn")
 
-    async with heartbeat.watching(still=0.2, every=0.02):
+    async with heartbeat.detect_freezes(still=0.2, every=0.02):
         await env.run(body)
         assert bought == ["turn"], "a worker that was awake all the time acts at once"
         time.sleep(0.5)  # noqa: ASYNC251 - as good as a SIGSTOP
@@ -145,9 +145,9 @@ async def test_who_looks_is_told_how_far_a_subagent_is() -> None:
     env.on_heartbeat = beat
 
     async def body() -> None:
-        async with beating(every=0.01):
-            heartbeat.show(role="researcher", facet="costs")
-            heartbeat.show(turns=2, sources=5)
+        async with send_heartbeats(every=0.01):
+            heartbeat.show_progress(role="researcher", facet="costs")
+            heartbeat.show_progress(turns=2, sources=5)
             await heard.wait()
 
     await env.run(body)

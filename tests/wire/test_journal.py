@@ -11,7 +11,7 @@ from temporalio.exceptions import ApplicationError
 
 from activities.evidence.quotes import StoredText
 from activities.storage.journal import Journal, Turn, fingerprint_of
-from activities.storage.store import Missing, Store
+from activities.storage.store import ObjectNotFound, Store
 from workflows.config.settings import Settings
 from workflows.config.store_keys import journal_folder
 
@@ -36,18 +36,18 @@ class Provider:
 
 async def test_the_same_request_is_bought_once(store: Store) -> None:
     ask = Provider()
-    first = await Journal(store, "job").turn(REQUEST, ask)
-    again = await Journal(store, "job").turn(dict(reversed(REQUEST.items())), ask)
+    first = await Journal(store, "job").find_or_call(REQUEST, ask)
+    again = await Journal(store, "job").find_or_call(dict(reversed(REQUEST.items())), ask)
     assert ask.sold == 1
     assert again == first
-    assert not again.bought_again
+    assert not again.repeated_calls
 
 
 async def test_another_request_or_another_job_is_another_turn(store: Store) -> None:
     ask = Provider()
-    await Journal(store, "job").turn(REQUEST, ask)
-    await Journal(store, "job").turn({**REQUEST, "model": "n"}, ask)
-    await Journal(store, "other").turn(REQUEST, ask)
+    await Journal(store, "job").find_or_call(REQUEST, ask)
+    await Journal(store, "job").find_or_call({**REQUEST, "model": "n"}, ask)
+    await Journal(store, "other").find_or_call(REQUEST, ask)
     assert ask.sold == 3
 
 
@@ -67,15 +67,15 @@ async def test_attempts_that_race_agree_on_the_first_answer_and_count_one_in_vai
         return {"id": "slow"}
 
     async def buy(ask: Any) -> Turn:
-        turn = await Journal(store, "job").turn(REQUEST, ask)
+        turn = await Journal(store, "job").find_or_call(REQUEST, ask)
         first_kept.set()
         return turn
 
     turns = await asyncio.gather(buy(fast), buy(slow))
     assert [turn.message for turn in turns] == [{"id": "fast"}] * 2
-    assert [turn.bought_again for turn in turns] == [1, 1], "whichever of the two is heard"
-    replayed = await Journal(store, "job").turn(REQUEST, Provider())
-    assert replayed.bought_again == 1
+    assert [turn.repeated_calls for turn in turns] == [1, 1], "whichever of the two is heard"
+    replayed = await Journal(store, "job").find_or_call(REQUEST, Provider())
+    assert replayed.repeated_calls == 1
 
 
 async def test_who_is_first_to_come_this_far_looks_nothing_else_up(store: Store) -> None:
@@ -93,17 +93,13 @@ async def test_who_is_first_to_come_this_far_looks_nothing_else_up(store: Store)
     async def tool() -> dict[str, Any]:
         return {"content": "found"}
 
-    async def nothing() -> None:
-        return None
-
-    journal = Journal(Watched(store._objects), "job")
-    turn = await journal.buy(REQUEST, Provider())
-    assert turn.first
+    journal = Journal(Watched(store._backend), "job")
+    turn = await journal.call(REQUEST, Provider())
+    assert turn.is_first
     assert await journal.tool_result(turn, "use_1", tool) == {"content": "found"}
-    assert await journal.aside({**REQUEST, "model": "n"}, nothing, first=True) is None
-    assert looked == [f"{journal_folder('job')}/{turn.fingerprint}"], "its purchases, to count them"
-    again = await Journal(store, "job").turn(REQUEST, Provider())
-    assert not again.first, "somebody was here before"
+    assert looked == [f"{journal_folder('job')}/{turn.fingerprint}"], "its calls, to count them"
+    again = await Journal(store, "job").find_or_call(REQUEST, Provider())
+    assert not again.is_first, "somebody was here before"
 
 
 async def test_who_comes_too_late_to_be_counted_buys_nothing(store: Store) -> None:
@@ -111,14 +107,14 @@ async def test_who_comes_too_late_to_be_counted_buys_nothing(store: Store) -> No
 
     class Slow(Store):
         async def put_new(self, key: str, data: bytes) -> bool:
-            if "asked" in key:
-                await Journal(store, "job").turn(REQUEST, winner)
+            if "/call-" in key:
+                await Journal(store, "job").find_or_call(REQUEST, winner)
             return await super().put_new(key, data)
 
     winner, loser = Provider(), Provider()
-    turn = await Journal(Slow(store._objects), "job").turn(REQUEST, loser)
+    turn = await Journal(Slow(store._backend), "job").find_or_call(REQUEST, loser)
     assert (winner.sold, loser.sold) == (1, 0)
-    assert turn.bought_again == 0
+    assert turn.repeated_calls == 0
 
 
 async def test_every_turn_asked_for_and_lost_counts_as_bought_again(store: Store) -> None:
@@ -127,11 +123,11 @@ async def test_every_turn_asked_for_and_lost_counts_as_bought_again(store: Store
 
     for _ in range(2):
         with pytest.raises(asyncio.CancelledError):
-            await Journal(store, "job").turn(REQUEST, killed)
-    turn = await Journal(store, "job").turn(REQUEST, Provider())
-    assert turn.bought_again == 2
-    again = await Journal(store, "job").turn(REQUEST, Provider())
-    assert again.bought_again == 2
+            await Journal(store, "job").find_or_call(REQUEST, killed)
+    turn = await Journal(store, "job").find_or_call(REQUEST, Provider())
+    assert turn.repeated_calls == 2
+    again = await Journal(store, "job").find_or_call(REQUEST, Provider())
+    assert again.repeated_calls == 2
 
 
 async def test_an_answer_that_broke_off_may_have_been_paid_for(store: Store) -> None:
@@ -139,29 +135,16 @@ async def test_an_answer_that_broke_off_may_have_been_paid_for(store: Store) -> 
         raise ApplicationError("the stream ended", type="broken_answer")
 
     with pytest.raises(ApplicationError):
-        await Journal(store, "job").turn(REQUEST, cut)
-    assert (await Journal(store, "job").turn(REQUEST, Provider())).bought_again == 1
+        await Journal(store, "job").find_or_call(REQUEST, cut)
+    assert (await Journal(store, "job").find_or_call(REQUEST, Provider())).repeated_calls == 1
 
 
-async def test_a_journal_of_an_earlier_release_is_read(store: Store) -> None:
-    key = f"journal/job/{fingerprint_of(REQUEST)}"
-    await store.put_new(f"{key}.asked", b"")
-    await store.put_new(f"{key}.json", b'{"message": {"id": "old"}, "bought_again": true}')
-    turn = await Journal(store, "job").turn(REQUEST, Provider())
-    assert (turn.message, turn.bought_again) == ({"id": "old"}, 1)
-
-
-async def test_what_was_put_in_before_a_request_is_put_in_again(store: Store) -> None:
-    said = iter([None, {"texts": ["first"]}, {"texts": ["second"]}])
-
-    async def decide() -> dict[str, Any] | None:
-        return next(said)
-
+async def test_an_interrupt_stays_what_it_was_the_first_time(store: Store) -> None:
     journal = Journal(store, "job")
-    assert await journal.aside(REQUEST, decide) is None
-    assert await journal.aside(REQUEST, decide) == {"texts": ["first"]}
-    assert await journal.aside(REQUEST, decide) == {"texts": ["first"]}
-    assert next(said) == {"texts": ["second"]}, "what is kept is not decided again"
+    assert await journal.find_interrupt(REQUEST) is None
+    assert await journal.store_interrupt(REQUEST, {"texts": ["first"]}) == {"texts": ["first"]}
+    assert await journal.store_interrupt(REQUEST, {"texts": ["second"]}) == {"texts": ["first"]}
+    assert await Journal(store, "job").find_interrupt(REQUEST) == {"texts": ["first"]}
 
 
 async def test_a_batch_is_placed_once_and_again_only_where_it_was_lost(store: Store) -> None:
@@ -171,12 +154,12 @@ async def test_a_batch_is_placed_once_and_again_only_where_it_was_lost(store: St
         placed.append(f"batch_{len(placed) + 1}")
         return placed[-1]
 
-    assert await Journal(store, "job").errand(REQUEST, place) == "batch_1"
-    assert await Journal(store, "job").errand(REQUEST, place) == "batch_1"
-    await Journal(store, "job").drop_errand(REQUEST)
-    assert await Journal(store, "job").errand(REQUEST, place) == "batch_2"
-    turn = await Journal(store, "job").keep(REQUEST, {"id": "m"})
-    assert turn.bought_again == 0, "a batch that came to nothing is not billed"
+    assert await Journal(store, "job").batch_id(REQUEST, place) == "batch_1"
+    assert await Journal(store, "job").batch_id(REQUEST, place) == "batch_1"
+    await Journal(store, "job").delete_batch(REQUEST)
+    assert await Journal(store, "job").batch_id(REQUEST, place) == "batch_2"
+    turn = await Journal(store, "job").store(REQUEST, {"id": "m"})
+    assert turn.repeated_calls == 0, "a batch that came to nothing is not billed"
 
 
 async def test_an_error_is_not_billed_so_the_next_try_is_a_first_purchase(store: Store) -> None:
@@ -184,14 +167,14 @@ async def test_an_error_is_not_billed_so_the_next_try_is_a_first_purchase(store:
         raise RuntimeError("overloaded")
 
     with pytest.raises(RuntimeError):
-        await Journal(store, "job").turn(REQUEST, refused)
-    turn = await Journal(store, "job").turn(REQUEST, Provider())
-    assert not turn.bought_again
+        await Journal(store, "job").find_or_call(REQUEST, refused)
+    turn = await Journal(store, "job").find_or_call(REQUEST, Provider())
+    assert not turn.repeated_calls
 
 
 async def test_a_tool_result_stays_what_it_was_the_first_time(store: Store) -> None:
     journal = Journal(store, "job")
-    turn = await journal.turn(REQUEST, Provider())
+    turn = await journal.find_or_call(REQUEST, Provider())
     results = iter([{"content": "as it was"}, {"content": "changed since"}])
 
     async def run() -> dict[str, Any]:
@@ -214,5 +197,5 @@ async def test_stored_text_comes_back_letter_for_letter(store: Store) -> None:
 
 
 async def test_a_missing_record_says_what_to_look_at(store: Store) -> None:
-    with pytest.raises(Missing, match="RESEARCH_STORE"):
+    with pytest.raises(ObjectNotFound, match="RESEARCH_STORE"):
         await store.load("findings/none.json", Settings)

@@ -283,12 +283,12 @@ class Batches(httpx2.AsyncBaseTransport):
 async def test_a_batch_is_placed_waited_for_and_read() -> None:
     wire = Batches({"type": "succeeded", "message": message(text("cheap"))})
     models = Models(wire)
-    placed = await models.batch(ASKED)
+    placed = await models.create_batch(ASKED)
     assert placed == "msgbatch_1"
     assert wire.placed["requests"][0]["params"] == ASKED
-    assert await models.batched(placed) is None
+    assert await models.fetch_batch(placed) is None
     wire.ended = True
-    answer = await models.batched(placed)
+    answer = await models.fetch_batch(placed)
     assert answer is not None
     assert answer["content"] == [text("cheap")]
 
@@ -312,13 +312,13 @@ async def test_a_batch_without_an_answer_says_why(
     wire = Batches(result)
     wire.ended = True
     with pytest.raises(ApplicationError) as raised:
-        await Models(wire).batched("msgbatch_1")
+        await Models(wire).fetch_batch("msgbatch_1")
     assert (raised.value.type, raised.value.non_retryable) == (kind, final)
 
 
 async def test_the_offline_model_has_no_batches() -> None:
     with pytest.raises(ApplicationError) as raised:
-        await Models().batch({**ASKED, "model": OFFLINE})
+        await Models().create_batch({**ASKED, "model": OFFLINE})
     assert raised.value.type == "bad_input"
 
 

@@ -10,7 +10,13 @@ from itertools import pairwise
 import pytest
 from rich.console import Console
 
-from activities.agent.request_template import ANSWERS, Frame, frame, prompt, schema
+from activities.agent.request_template import (
+    ANSWERS,
+    RequestTemplate,
+    build_template,
+    prompt,
+    schema,
+)
 from activities.llm.client import Models
 from console import staff
 from console.faults import BadInputError, ExitCode
@@ -110,7 +116,7 @@ def unmarked(messages: list[JsonObject]) -> list[JsonObject]:
 
 
 def test_a_frame_holds_everything_but_the_messages() -> None:
-    made = frame(RESEARCHER, MEDIUM, "low", [TOOL])
+    made = build_template(RESEARCHER, MEDIUM, "low", [TOOL])
     request = made.request(talk(0))
     assert set(request) == {
         "model", "max_tokens", "system", "output_config", "tools", "thinking", "messages",
@@ -122,15 +128,15 @@ def test_a_frame_holds_everything_but_the_messages() -> None:
 
 
 def test_a_frame_survives_being_kept() -> None:
-    made = frame(PLANNER, LARGE, "high", [TOOL])
-    again = Frame.model_validate_json(made.model_dump_json())
+    made = build_template(PLANNER, LARGE, "high", [TOOL])
+    again = RequestTemplate.model_validate_json(made.model_dump_json())
     assert again == made
     assert again.request(talk(3)) == made.request(talk(3))
 
 
 @pytest.mark.parametrize("turns", range(6))
 def test_a_request_has_at_most_four_cache_marks(turns: int) -> None:
-    request = frame(RESEARCHER, MEDIUM, "medium", [TOOL]).request(talk(turns))
+    request = build_template(RESEARCHER, MEDIUM, "medium", [TOOL]).request(talk(turns))
     assert 2 <= marks(request) <= 4
     assert "cache_control" in request["system"][-1]
     assert "cache_control" in request["messages"][-1]["content"][-1]
@@ -138,7 +144,7 @@ def test_a_request_has_at_most_four_cache_marks(turns: int) -> None:
 
 def test_each_turn_can_read_all_that_the_one_before_it_wrote() -> None:
     """A mark stands again where the last request's newest stood, over the very same blocks."""
-    made = frame(RESEARCHER, MEDIUM, "medium", [TOOL])
+    made = build_template(RESEARCHER, MEDIUM, "medium", [TOOL])
     for shorter, longer in pairwise(made.request(talk(n)) for n in range(5)):
         end = len(shorter["messages"])
         assert unmarked(longer["messages"])[:end] == unmarked(shorter["messages"])
@@ -148,7 +154,7 @@ def test_each_turn_can_read_all_that_the_one_before_it_wrote() -> None:
 
 
 def test_marks_follow_from_the_messages_and_leave_the_callers_alone() -> None:
-    made = frame(RESEARCHER, MEDIUM, "medium")
+    made = build_template(RESEARCHER, MEDIUM, "medium")
     messages = talk(2)
     before = copy.deepcopy(messages)
     assert made.request(messages) == made.request(copy.deepcopy(messages))
@@ -157,25 +163,30 @@ def test_marks_follow_from_the_messages_and_leave_the_callers_alone() -> None:
 
 def test_a_paused_turn_is_sent_back_unmarked() -> None:
     paused = [*talk(1), {"role": "assistant", "content": [text("wait")]}]
-    request = frame(RESEARCHER, MEDIUM, "medium").request(paused)
+    request = build_template(RESEARCHER, MEDIUM, "medium").request(paused)
     assert request["messages"][-1] == paused[-1]
 
 
 def test_plain_text_of_ours_can_be_marked_too() -> None:
-    request = frame(WRITER, MEDIUM, "medium").request([{"role": "user", "content": "hello"}])
+    request = build_template(WRITER, MEDIUM, "medium").request(
+        [{"role": "user", "content": "hello"}]
+    )
     assert request["messages"][0]["content"][0]["text"] == "hello"
     assert marks(request) == 2
 
 
 def test_thinking_is_only_asked_of_models_that_take_it_as_a_setting() -> None:
-    assert "thinking" not in frame(PLANNER, OFFLINE, "high").fixed
-    assert "thinking" not in frame(PLANNER, "a-model-of-ones-own", "high").fixed
+    assert "thinking" not in build_template(PLANNER, OFFLINE, "high").fixed
+    assert "thinking" not in build_template(PLANNER, "a-model-of-ones-own", "high").fixed
     for model in (LARGE, MEDIUM, SMALL):
-        assert frame(PLANNER, model, "high").fixed["thinking"]["type"] in MODELS[model].thinking
+        assert (
+            build_template(PLANNER, model, "high").fixed["thinking"]["type"]
+            in MODELS[model].thinking
+        )
 
 
 def test_roles_without_tools_send_none() -> None:
-    assert "tools" not in frame(EVALUATOR, LARGE, "high").fixed
+    assert "tools" not in build_template(EVALUATOR, LARGE, "high").fixed
 
 
 @pytest.mark.parametrize("model", [LARGE, MEDIUM, SMALL])
@@ -187,7 +198,7 @@ async def test_every_role_is_understood_by_every_model(
     simulator = Simulator()
     models = Models(SimulatorTransport(simulator))
     for role in ROLES.values():
-        await models.ask(frame(role, model, role.effort, [TOOL]).request(talk(0)))
+        await models.ask(build_template(role, model, role.effort, [TOOL]).request(talk(0)))
     assert [record.status for record in simulator.messages] == [200] * len(ROLES)
 
 

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from temporalio.exceptions import ApplicationError
 
-from activities.storage.cache import Recent
-from activities.storage.encryption import Keyring, is_sealed
+from activities.storage import store as store_module
+from activities.storage.encryption import Keyring, is_encrypted
 from activities.storage.journal import Journal
-from activities.storage.store import Missing, Store
+from activities.storage.store import ObjectNotFound, Store
 from console.store import open_store
 from workflows.config import store_keys as keys
 from workflows.contracts.messages import ControlMessages
@@ -146,19 +146,16 @@ async def test_what_never_changes_is_fetched_once(store: Store, tmp_path: Path) 
     for known in (store, other):
         assert (await known.load(key, ControlMessages)).paused
         assert await known.text("sha") == "words"
-    with pytest.raises(Missing):
+    with pytest.raises(ObjectNotFound):
         await Store.open(str(tmp_path / "store")).load(key, ControlMessages)
 
 
-def test_what_was_not_asked_for_longest_is_forgotten_first() -> None:
-    recent = Recent(limit=10)
-    recent.remember("a", "A", 4)
-    recent.remember("b", "B", 4)
-    assert recent.recall("a") == "A"
-    recent.remember("c", "C", 4)
-    assert [recent.recall(key) for key in "abc"] == ["A", None, "C"]
-    recent.remember("d", "D", 11)
-    assert [recent.recall(key) for key in "acd"] == [None, None, None], "too large for all of it"
+async def test_what_is_too_large_for_the_cache_is_still_stored(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_module, "CACHE_BYTES", 3)
+    await store.keep_text("sha", "words")
+    assert await store.text("sha") == "words"
 
 
 ODD = ("..", ".", "../../etc/passwd", "a/../b", "/abs", "a//b", "a\x00b", "a\nb", "x#1", "",
@@ -196,7 +193,7 @@ def test_an_ordinary_id_stays_readable() -> None:
 
 # --- sealed ---------------------------------------------------------------------------------------
 
-KEYS = ("journal/job/abc.json", "texts/0123", "findings/4567.json", "threads/job/ferry-89.json",
+KEYS = ("journal/job/abc.json", "texts/0123", "findings/4567.json", "transcripts/job/ferry-89.json",
         "checkpoints/job/run/001-opened.json", "control/job.json")  # fmt: skip
 
 
@@ -229,7 +226,7 @@ async def test_a_sealed_store_shows_neither_contents_nor_telling_names(tmp_path:
     await store.keep_text("f00d", "a secret")
     files = await asyncio.to_thread(on_disk, tmp_path)
     assert len(files) == len(KEYS) + 1
-    assert all(is_sealed(data) and b"secret" not in data for data in files.values())
+    assert all(is_encrypted(data) and b"secret" not in data for data in files.values())
     names = " ".join(sorted(files))
     assert [word for word in ("abc", "0123", "4567", "ferry", "f00d") if word in names] == []
     assert {"checkpoints/job/run/001-opened.json", "control/job.json"} <= set(files)
@@ -259,11 +256,13 @@ async def test_no_turn_is_bought_again_when_keys_come_or_change(tmp_path: Path) 
 
     for ring in (None, RING, ROTATED):
         journal = Journal(Store.open(str(tmp_path), ring), "job")
-        turn = await journal.turn({"model": "a", "messages": ["one"]}, ask)
-        assert (turn.message, turn.bought_again) == ({"content": "an answer"}, 0)
+        turn = await journal.find_or_call({"model": "a", "messages": ["one"]}, ask)
+        assert (turn.message, turn.repeated_calls) == ({"content": "an answer"}, 0)
     assert len(bought) == 1
     for ring in (RING, ROTATED):
-        await Journal(Store.open(str(tmp_path), ring), "job").turn({"messages": ["two"]}, ask)
+        await Journal(Store.open(str(tmp_path), ring), "job").find_or_call(
+            {"messages": ["two"]}, ask
+        )
     assert len(bought) == 2
 
 
@@ -278,7 +277,7 @@ async def test_after_a_rotation_the_old_is_read_and_the_new_sealed_anew(tmp_path
         await old.get("texts/2")
     assert raised.value.type == "storage"
     with pytest.raises(ApplicationError, match=r"the key 'new'.*RESEARCH_KEYS"):
-        await Store.open(str(tmp_path)).get(f"texts/{RING.veil('texts/2')}")
+        await Store.open(str(tmp_path)).get(f"texts/{RING.hash_name('texts/2')}")
 
 
 async def test_an_object_put_in_anothers_place_does_not_open(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import anthropic.types
 import pytest
 
-from activities.agent.tool_definitions import READ, SEARCH, kit
+from activities.agent.tool_definitions import READ, SEARCH, build_tool_set
 from activities.agent.toolbox import Toolbox
 from activities.mcp.registry import McpServers
 from activities.mcp.settings import McpSettings
@@ -34,7 +34,7 @@ def job(**given: Any) -> Job:
 
 
 def names(role: Role, **given: Any) -> list[str]:
-    return [tool["name"] for tool in kit(role, job(**given), [LOOKUP])]
+    return [tool["name"] for tool in build_tool_set(role, job(**given), [LOOKUP])]
 
 
 @pytest.fixture
@@ -57,13 +57,15 @@ def store(tmp_path: Path) -> Store:
 
 
 def test_a_corpus_alone_gives_the_same_tools_as_ever() -> None:
-    assert kit(RESEARCHER, job(corpus="/d")) == [SEARCH, READ]
-    assert kit(PLANNER, job(corpus="/d")) == [SEARCH]
-    assert kit(WRITER, job(corpus="/d")) == [READ]
+    assert build_tool_set(RESEARCHER, job(corpus="/d")) == [SEARCH, READ]
+    assert build_tool_set(PLANNER, job(corpus="/d")) == [SEARCH]
+    assert build_tool_set(WRITER, job(corpus="/d")) == [READ]
 
 
 def test_without_a_corpus_there_is_nothing_to_search() -> None:
-    assert [kit(role, job()) for role in (PLANNER, RESEARCHER, VERIFIER, WRITER)] == [[]] * 4
+    assert [build_tool_set(role, job()) for role in (PLANNER, RESEARCHER, VERIFIER, WRITER)] == [
+        []
+    ] * 4
 
 
 @pytest.mark.parametrize("role", [RESEARCHER, VERIFIER], ids=lambda role: role.name)
@@ -75,7 +77,7 @@ def test_researchers_and_verifiers_get_all_of_it_in_one_order(role: Role) -> Non
 
 @pytest.mark.parametrize("role", [PLANNER, REVIEWER, WRITER, EVALUATOR], ids=lambda r: r.name)
 def test_no_other_role_reaches_the_web_or_the_sandbox(role: Role) -> None:
-    assert kit(role, job(web=Web(), code=True)) == []
+    assert build_tool_set(role, job(web=Web(), code=True)) == []
 
 
 @pytest.mark.parametrize(
@@ -88,20 +90,20 @@ def test_no_other_role_reaches_the_web_or_the_sandbox(role: Role) -> None:
 )
 def test_limits_and_domains_hold_for_search_and_fetch(web: Web, domains: JsonObject) -> None:
     limited = web.model_copy(update={"max_searches": 3, "max_fetches": 5})
-    search, fetch = kit(RESEARCHER, job(web=limited))
+    search, fetch = build_tool_set(RESEARCHER, job(web=limited))
     assert (search["max_uses"], fetch["max_uses"]) == (3, 5)
     for tool in (search, fetch):
         assert {k: v for k, v in tool.items() if k.endswith("_domains")} == domains
 
 
 def test_pages_come_whole_and_without_citations_so_that_quotes_can_be_checked() -> None:
-    search, fetch = kit(RESEARCHER, job(web=Web()))
+    search, fetch = build_tool_set(RESEARCHER, job(web=Web()))
     assert fetch["citations"] == {"enabled": False}
     assert search["allowed_callers"] == fetch["allowed_callers"] == ["direct"]
 
 
 def test_definitions_are_as_the_sdk_and_the_provider_know_them() -> None:
-    tools = kit(RESEARCHER, job(corpus="/d", web=Web(), code=True), [LOOKUP])
+    tools = build_tool_set(RESEARCHER, job(corpus="/d", web=Web(), code=True), [LOOKUP])
     for profile in MODELS.values():
         check_tools({"tools": tools}, profile)
     kinds = {
@@ -126,7 +128,7 @@ async def test_every_sentence_shown_can_be_traced_to_its_place(
     if name == "read":
         source_id = result["sources"][0]["id"]
         result = await tools.run("read", {"source_id": source_id, "start": 12}, 1)
-    tools.seen(0, name, {"query": "tern"}, json.loads(json.dumps(result)))
+    tools.record(0, name, {"query": "tern"}, json.loads(json.dumps(result)))
     shown = [
         (block["source"], sentence["text"])
         for block in result["content"]
@@ -159,7 +161,7 @@ async def test_web_searches_use_up_no_cycle_of_the_documents(corpus: Corpus, sto
         await tools.observe(turn, said(call("web_search", query=f"web {turn}"), hits()))
     asked = {"query": "tern", "aim": "all"}
     first = await tools.run("search", asked, 3)
-    tools.seen(3, "search", asked, first)
+    tools.record(3, "search", asked, first)
     assert not first.get("is_error")
     late = await tools.run("search", asked, 4)
     assert late["is_error"]
@@ -171,7 +173,7 @@ async def test_a_web_that_could_not_be_searched_leaves_nothing_absent_from_docum
 ) -> None:
     tools = Toolbox(RESEARCHER, corpus, store, 3)
     asked = {"query": "tern", "aim": "all"}
-    tools.seen(0, "search", asked, await tools.run("search", asked, 0))
+    tools.record(0, "search", asked, await tools.run("search", asked, 0))
     assert tools.searched == 1
     down = failed("web_search", "unavailable", "s1")
     await tools.observe(1, said(call("web_search", "s1", query="tern"), down))
@@ -183,7 +185,7 @@ async def test_a_web_that_could_not_be_searched_leaves_nothing_absent_from_docum
 async def test_documents_and_pages_are_sources_side_by_side(corpus: Corpus, store: Store) -> None:
     tools = Toolbox(RESEARCHER, corpus, store, 3)
     asked = {"query": "eider diesel", "aim": "all"}
-    tools.seen(0, "search", asked, await tools.run("search", asked, 0))
+    tools.record(0, "search", asked, await tools.run("search", asked, 0))
     await tools.observe(1, said(page(FERRY, WORDS)))
     known = set(tools.sources)
     assert FERRY in known
@@ -195,7 +197,7 @@ async def test_a_clean_conversation_is_shown_passages_again(corpus: Corpus, stor
     tools = Toolbox(RESEARCHER, corpus, store, 3)
     asked = {"query": "eider diesel", "aim": "all"}
     first = await tools.run("search", asked, 0)
-    tools.seen(0, "search", asked, first)
+    tools.record(0, "search", asked, first)
     again = await tools.run("search", asked, 0)
     assert len(again["content"]) == 1
     tools.forget()
@@ -208,7 +210,7 @@ async def test_without_documents_the_model_is_told_so(store: Store, name: str) -
     tools = Toolbox(RESEARCHER, None, store, 3)
     result = await tools.run(name, {"query": "tern", "source_id": "d1"}, 0)
     assert result["is_error"]
-    tools.seen(0, name, {"query": "tern"}, result)
+    tools.record(0, name, {"query": "tern"}, result)
     await tools.observe(1, said(call("web_search", query="tern"), hits()))
     assert tools.searched == 1
 
@@ -242,7 +244,7 @@ async def test_an_mcp_call_goes_to_its_server_and_its_source_is_known(store: Sto
     archive = Archive({"content": [], "sources": [source], "passages": [("m1", 0)]})
     tools = Toolbox(RESEARCHER, None, store, 3, servers=archive)  # type: ignore[arg-type]
     result = await tools.run("mcp__archive__lookup", {"word": "tern"}, 0)
-    tools.seen(0, "mcp__archive__lookup", {"word": "tern"}, result)
+    tools.record(0, "mcp__archive__lookup", {"word": "tern"}, result)
     assert archive.asked == [("researcher", "mcp__archive__lookup", {"word": "tern"})]
     assert set(tools.sources) == {"m1"}
     assert tools.searched == 1
@@ -253,7 +255,7 @@ async def test_a_server_that_is_down_is_a_problem_and_not_an_absence(store: Stor
     down = {"is_error": True, "content": [{"type": "text", "text": "the server is down"}]}
     tools = Toolbox(RESEARCHER, None, store, 3, servers=Archive(down))  # type: ignore[arg-type]
     result = await tools.run("mcp__archive__lookup", {}, 0)
-    tools.seen(0, "mcp__archive__lookup", {}, result)
+    tools.record(0, "mcp__archive__lookup", {}, result)
     assert tools.searched == 0
     assert tools.problems == ["the server is down"]
 

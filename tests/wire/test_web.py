@@ -12,7 +12,7 @@ from anthropic.types import Message
 from temporalio.testing import ActivityEnvironment
 
 from activities.agent.toolbox import Toolbox
-from activities.context import Workshop
+from activities.context import ActivityContext
 from activities.evidence.quotes import StoredText
 from activities.llm.client import Models
 from activities.sources.snapshots import address
@@ -274,7 +274,7 @@ def test_an_id_leaves_out_only_what_does_not_name_the_page() -> None:
 async def researched(folder: Path, *answers: JsonObject) -> SubagentOutcome:
     """What a researcher with the web and no documents comes back with."""
     models = Models(ScriptedTransport(answers))
-    workshop = Workshop(Store.open(str(folder / "store")), models, folder / "index")
+    context = ActivityContext(Store.open(str(folder / "store")), models, folder / "index")
     brief = ResearchBrief(
         job=Job(
             id="j", journal="j", model="offline", question="?", today="2026-11-01", web=WebReach()
@@ -287,7 +287,7 @@ async def researched(folder: Path, *answers: JsonObject) -> SubagentOutcome:
         allowance=Allowance(),
         seconds=100,
     )
-    told = await ActivityEnvironment().run(Researching(workshop).research, brief)
+    told = await ActivityEnvironment().run(Researching(context).research, brief)
     return told.outcome
 
 

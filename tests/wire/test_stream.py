@@ -10,7 +10,7 @@ import httpx2
 import pytest
 from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient
 
-from activities.llm.stream import assembled
+from activities.llm.stream import assemble_message
 from activities.offline.stream import body, events, streamed
 
 JsonObject = dict[str, Any]
@@ -48,7 +48,7 @@ async def test_it_is_the_message_the_client_itself_would_give(content: list[Json
         client.messages.stream(**ASKED) as stream,
     ):
         theirs = (await stream.get_final_message()).to_dict(mode="json", warnings=False)
-    ours = await assembled(streamed(sent))
+    ours = await assemble_message(streamed(sent))
     assert ours is not None
     assert ours["content"] == theirs["content"] == content
     assert ours["stop_reason"] == theirs["stop_reason"]
@@ -61,7 +61,7 @@ async def test_a_tool_call_that_was_cut_off_keeps_what_was_written_of_it() -> No
     for part in parts:
         if part["type"] == "content_block_delta":
             part["delta"] = {"type": "input_json_delta", "partial_json": '{"query": "fer'}
-    found = await assembled(httpx2.Response(200, content=body(parts)))
+    found = await assemble_message(httpx2.Response(200, content=body(parts)))
     assert found is not None
     assert found["stop_reason"] == "max_tokens"
     assert set(found["content"][0]["input"]) <= {"query"}
@@ -73,7 +73,7 @@ async def test_an_error_in_mid_stream_is_the_providers() -> None:
     request = httpx2.Request("POST", "http://provider.invalid/v1/messages")
     response = httpx2.Response(200, content=body([start, error]), request=request)
     with pytest.raises(anthropic.APIStatusError, match="busy") as caught:
-        await assembled(response)
+        await assemble_message(response)
     assert caught.value.type == "overloaded_error"
 
 
@@ -83,9 +83,9 @@ async def test_an_error_in_mid_stream_is_the_providers() -> None:
 async def test_what_makes_no_sense_is_a_broken_answer(event: JsonObject) -> None:
     start = next(iter(events(message([]))))
     with pytest.raises(ValueError, match="makes no sense"):
-        await assembled(httpx2.Response(200, content=body([start, event])))
+        await assemble_message(httpx2.Response(200, content=body([start, event])))
     with pytest.raises(ValueError, match="before message_start"):
-        await assembled(httpx2.Response(200, content=body([event])))
+        await assemble_message(httpx2.Response(200, content=body([event])))
 
 
 async def test_pings_are_passed_over_and_the_first_event_is_heard() -> None:
@@ -93,8 +93,8 @@ async def test_pings_are_passed_over_and_the_first_event_is_heard() -> None:
     sent = message(BLOCKS["text"])
     ping = b'event: ping\ndata: {"type": "ping"}\n\n'
     response = httpx2.Response(200, content=ping + body(events(sent)) + ping)
-    found = await assembled(response, lambda: heard.append(True))
+    found = await assemble_message(response, lambda: heard.append(True))
     assert heard == [True]
     assert found is not None
     assert json.dumps(found["content"]) == json.dumps(sent["content"])
-    assert await assembled(httpx2.Response(200, content=ping)) is None
+    assert await assemble_message(httpx2.Response(200, content=ping)) is None

@@ -11,10 +11,10 @@ import httpx2
 import pytest
 from temporalio.exceptions import ApplicationError
 
-from activities.agent.request_template import frame
+from activities.agent.request_template import build_template
 from activities.agent.tool_definitions import DEFINITIONS
 from activities.llm.client import Models
-from activities.llm.prompt_cache import Warmth, beginning_of
+from activities.llm.prompt_cache import PromptCache, prefix_of
 from activities.offline.stream import body, events
 from tests.simulator.brains import Turn, use
 from tests.simulator.simulator import Simulator
@@ -131,32 +131,32 @@ async def test_a_first_request_that_is_cancelled_lets_the_others_go() -> None:
 
 
 async def test_nobody_waits_longer_than_agreed() -> None:
-    warmth = Warmth(wait_seconds=0.05)
-    async with warmth.turn(asked("a")), asyncio.timeout(PATIENCE), warmth.turn(asked("b")):
+    warmth = PromptCache(wait_seconds=0.05)
+    async with warmth.admit(asked("a")), asyncio.timeout(PATIENCE), warmth.admit(asked("b")):
         pass
 
 
 async def test_a_warm_beginning_is_not_waited_for_again() -> None:
-    warmth = Warmth()
-    async with warmth.turn(asked("a")) as warmed:
+    warmth = PromptCache()
+    async with warmth.admit(asked("a")) as warmed:
         warmed()
         async with asyncio.timeout(PATIENCE / 2):
-            async with warmth.turn(asked("b")), warmth.turn(asked("c")):
+            async with warmth.admit(asked("b")), warmth.admit(asked("c")):
                 pass
 
 
 async def test_requests_that_start_otherwise_do_not_wait_for_each_other() -> None:
-    warmth = Warmth()
+    warmth = PromptCache()
     async with asyncio.timeout(PATIENCE / 2):
-        async with warmth.turn(asked("a")), warmth.turn(asked("a", system="Another.")):
+        async with warmth.admit(asked("a")), warmth.admit(asked("a", system="Another.")):
             pass
 
 
 def test_the_conversation_is_no_part_of_the_beginning() -> None:
-    assert beginning_of(asked("a")) == beginning_of(asked("b"))
+    assert prefix_of(asked("a")) == prefix_of(asked("b"))
     for other in ({"model": "x"}, {"tools": [{"name": "t"}]}, {"thinking": {"type": "adaptive"}},
                   {"output_config": {"effort": "low"}}):  # fmt: skip
-        assert beginning_of(asked("a", **other)) != beginning_of(asked("a"))
+        assert prefix_of(asked("a", **other)) != prefix_of(asked("a"))
 
 
 async def test_the_offline_model_has_nothing_to_warm() -> None:
@@ -181,7 +181,7 @@ def _brain(body: JsonObject) -> Turn:
 
 async def _research(models: Models, name: str) -> list[JsonObject]:
     """The usage of each turn of one subagent."""
-    framed = frame(RESEARCHER, MEDIUM, "medium", [dict(DEFINITIONS["search"])])
+    framed = build_template(RESEARCHER, MEDIUM, "medium", [dict(DEFINITIONS["search"])])
     messages = [{"role": "user", "content": [text(f"<brief>{name * 3000}</brief>")]}]
     usages: list[JsonObject] = []
     while True:

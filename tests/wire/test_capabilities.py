@@ -11,7 +11,7 @@ import httpx2
 import pytest
 from temporalio.exceptions import ApplicationError
 
-from activities.llm.capabilities import ABILITIES, adapted, unwrapped
+from activities.llm.capabilities import CAPABILITIES, adapt, unwrap_answer
 from activities.llm.client import Models
 from tests.wire.scripted import JsonObject, ScriptedTransport, failure, message, text
 
@@ -85,14 +85,14 @@ async def test_what_is_refused_by_name_is_left_out_and_the_rest_stays(said: str)
     assert answer == GOOD
     assert before == ASKED, "the journal knows the turn by the request as it was asked"
     first, second = wire.requests
-    expected = adapted(ASKED, frozenset(REFUSALS[said]))  # type: ignore[arg-type]
+    expected = adapt(ASKED, frozenset(REFUSALS[said]))  # type: ignore[arg-type]
     assert {k: v for k, v in second.items() if k != "stream"} == expected
     assert ("stream" in second) is (REFUSALS[said] != {"stream"})
     assert first["stream"] is True
 
 
 def test_each_way_round_leaves_no_trace_of_what_is_not_taken() -> None:
-    bare = json.dumps(adapted(ASKED, frozenset(ABILITIES)))
+    bare = json.dumps(adapt(ASKED, frozenset(CAPABILITIES)))
     for gone in ("output_config", "cache_control", '"thinking"', "web_search_2026", "max_uses",
                  '"search_result"'):  # fmt: skip
         assert gone not in bare
@@ -166,7 +166,7 @@ async def test_an_endpoint_that_refuses_whatever_is_left_out_is_not_asked_for_ev
     wire = ScriptedTransport([no(said)] * 20)
     with pytest.raises(ApplicationError):
         await Models(wire).ask(ASKED)
-    assert len(wire.requests) <= len(ABILITIES) + 1
+    assert len(wire.requests) <= len(CAPABILITIES) + 1
 
 
 async def test_an_endpoint_of_ones_own_that_overlooks_the_schema_gets_it_in_the_prompt(
@@ -202,5 +202,5 @@ async def test_the_providers_own_endpoint_keeps_the_schema_whatever_the_model_sa
     ],
 )
 def test_fences_around_an_answer_are_taken_off(said: str, meant: str) -> None:
-    got: Any = unwrapped(message(text(said)))
+    got: Any = unwrap_answer(message(text(said)))
     assert got["content"] == [text(meant)]

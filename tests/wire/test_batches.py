@@ -10,11 +10,11 @@ import pytest
 from temporalio.exceptions import ApplicationError
 
 from activities.agent.conversation import Answered
-from activities.agent.interrupts import Asides
+from activities.agent.interrupts import Interrupts
 from activities.agent.loop import Subagent
-from activities.agent.request_template import frame
+from activities.agent.request_template import build_template
 from activities.agent.schemas import PlanReview
-from activities.llm.batches import Errands
+from activities.llm.batches import Batches
 from activities.llm.client import Models
 from activities.storage.journal import Journal
 from activities.storage.store import Store
@@ -76,9 +76,9 @@ async def talk(folder: Path, wire: BatchWire) -> Answered[PlanReview]:
     subagent = Subagent(
         models,
         Journal(store, "job"),
-        frame(REVIEWER, MEDIUM, "high"),
-        Asides(store, "job", "task"),
-        Errands(models, every=0.01),
+        build_template(REVIEWER, MEDIUM, "high"),
+        Interrupts(store, "job", "task"),
+        Batches(models, poll_seconds=0.01),
     )
     spoken = await subagent.converse(PlanReview, {"question": "?"})
     assert isinstance(spoken, Answered)

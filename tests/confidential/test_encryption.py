@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from activities.storage.encryption import (
-    CipherError,
+    EncryptionError,
     KeyMissingError,
     Keyring,
-    is_sealed,
-    opened,
-    sealed_with,
+    decrypt_if_encrypted,
+    is_encrypted,
+    key_id_of,
 )
 
 NONCE = bytes(range(12))
@@ -31,9 +31,9 @@ def ring(current: str = "2026-05", *ids: str) -> Keyring:
 @settings(max_examples=50, deadline=None)
 @given(st.binary(max_size=500), st.binary(max_size=40))
 def test_what_was_sealed_comes_out_as_it_was(plain: bytes, aad: bytes) -> None:
-    sealed = ring().seal(plain, os.urandom(12), aad)
-    assert sealed_with(sealed) == "2026-05"
-    assert ring().open(sealed, aad) == plain
+    sealed = ring().encrypt(plain, os.urandom(12), aad)
+    assert key_id_of(sealed) == "2026-05"
+    assert ring().decrypt(sealed, aad) == plain
     assert len(plain) < 8 or plain not in sealed
 
 
@@ -41,47 +41,47 @@ def test_what_was_sealed_comes_out_as_it_was(plain: bytes, aad: bytes) -> None:
 @given(st.text(max_size=200))
 def test_no_text_is_taken_for_sealed(text: str) -> None:
     data = text.encode("utf-8", "surrogatepass")
-    assert not is_sealed(data)
-    assert opened(data, None) == data
+    assert not is_encrypted(data)
+    assert decrypt_if_encrypted(data, None) == data
 
 
 def test_new_things_get_the_current_key_and_old_ones_open_with_theirs() -> None:
-    old = ring("2026-05").seal(b"old", NONCE)
+    old = ring("2026-05").encrypt(b"old", NONCE)
     rotated = ring("2026-11", "2026-05")
-    new = rotated.seal(b"new", NONCE)
-    assert (rotated.open(old), rotated.open(new)) == (b"old", b"new")
-    assert (sealed_with(old), sealed_with(new)) == ("2026-05", "2026-11")
+    new = rotated.encrypt(b"new", NONCE)
+    assert (rotated.decrypt(old), rotated.decrypt(new)) == (b"old", b"new")
+    assert (key_id_of(old), key_id_of(new)) == ("2026-05", "2026-11")
 
 
 def test_a_missing_key_is_named() -> None:
-    sealed = ring("2026-11").seal(b"x", NONCE)
+    sealed = ring("2026-11").encrypt(b"x", NONCE)
     with pytest.raises(KeyMissingError, match=r"'2026-11'.*RESEARCH_KEYS.*which has 2026-05"):
-        ring("2026-05").open(sealed)
+        ring("2026-05").decrypt(sealed)
     with pytest.raises(KeyMissingError, match=r"'2026-11'.*set RESEARCH_KEYS to the file"):
-        opened(sealed, None)
+        decrypt_if_encrypted(sealed, None)
 
 
 @pytest.mark.parametrize("at", [5, 8, 14, 30, -1])
 def test_changed_bytes_do_not_open(at: int) -> None:
-    sealed = bytearray(ring().seal(b"a sentence", NONCE, b"here"))
+    sealed = bytearray(ring().encrypt(b"a sentence", NONCE, b"here"))
     sealed[at] ^= 1
-    with pytest.raises(CipherError):
-        ring().open(bytes(sealed), b"here")
+    with pytest.raises(EncryptionError):
+        ring().decrypt(bytes(sealed), b"here")
 
 
 def test_what_belongs_in_one_place_does_not_open_in_another() -> None:
-    sealed = ring().seal(b"x", NONCE, b"journal/a")
-    with pytest.raises(CipherError, match="does not open"):
-        ring().open(sealed, b"journal/b")
-    with pytest.raises(CipherError, match="does not open"):
-        ring().open(sealed[:20], b"journal/a")
+    sealed = ring().encrypt(b"x", NONCE, b"journal/a")
+    with pytest.raises(EncryptionError, match="does not open"):
+        ring().decrypt(sealed, b"journal/b")
+    with pytest.raises(EncryptionError, match="does not open"):
+        ring().decrypt(sealed[:20], b"journal/a")
 
 
-def test_a_veiled_name_is_the_same_after_a_rotation_and_another_with_other_keys() -> None:
-    assert ring("2026-05").veil("facet") == ring("2026-11", "2026-05").veil("facet")
+def test_a_hashed_name_is_the_same_after_a_rotation_and_another_with_other_keys() -> None:
+    assert ring("2026-05").hash_name("facet") == ring("2026-11", "2026-05").hash_name("facet")
     stranger = Keyring("2026-05", ring().keys, b"m" * 32)
-    assert stranger.veil("facet") != ring().veil("facet")
-    assert "facet" not in ring().veil("facet")
+    assert stranger.hash_name("facet") != ring().hash_name("facet")
+    assert "facet" not in ring().hash_name("facet")
 
 
 def test_a_keyring_does_not_show_its_keys() -> None:
@@ -105,7 +105,7 @@ WORD = base64.b64encode(b"k" * 32).decode()
 )
 def test_a_wrong_keys_file_says_what_is_wrong_and_shows_no_key(told: Any, said: str) -> None:
     text = told if isinstance(told, str) else json.dumps(told)
-    with pytest.raises(CipherError, match=said) as raised:
+    with pytest.raises(EncryptionError, match=said) as raised:
         Keyring.parse(text, "keys.json")
     assert "keys.json" in str(raised.value)
     assert WORD not in str(raised.value)
