@@ -115,7 +115,7 @@ def test_the_dockerfile_passes_its_linter() -> None:
 
 def test_the_image_holds_every_module_the_doors_need() -> None:
     setup = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["setuptools"]
-    modules = {name.split(".")[0] for name in setup["packages"]}
+    modules = {name.rstrip("*") for name in setup["packages"]["find"]["include"]}
     modules |= {f"{name}.py" for name in setup["py-modules"]}
     ignored = (DEPLOY / "Dockerfile.dockerignore").read_text("utf-8").splitlines()
     copied = {

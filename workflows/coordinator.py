@@ -32,7 +32,6 @@ with workflow.unsafe.imports_passed_through():
     from workflows.rules import steering
     from workflows.rules.status import describe_status
     from workflows.stages import evaluation, planning, publishing, writing
-    from workflows.stages.approval import PlanApproval
     from workflows.stages.checkpoints import save_checkpoint
     from workflows.stages.execution import Execution
     from workflows.stages.fan_out import FanOut
@@ -48,7 +47,7 @@ class ResearchWorkflow:
         self._started, self._earlier_seconds = workflow.now(), state.seconds
         self._visibility = Visibility()
         self._execution = Execution(state, self._show)
-        self._approval = PlanApproval(self._execution)
+        self._approval = planning.PlanApproval(self._execution)
         self._fan_out = FanOut(self._execution)
         self._passes = RefinementPasses(self._execution)
         self._callers = 0

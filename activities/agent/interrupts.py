@@ -61,16 +61,23 @@ class Interrupts:
         self._clock = asyncio.get_running_loop().time
         self._started = self._clock()
         self._turn_seconds: list[float] = []
+        self._controls: ControlMessages | None = None
+
+    def start_turn(self) -> None:
+        """The control messages are read anew for each turn, and once for all of it."""
+        self._controls = None
 
     async def read_controls(self) -> ControlMessages:
         """The control messages of the job; raises ApplicationError where it is paused."""
-        stored = await self._store.get(self._key)
-        controls = ControlMessages.model_validate_json(stored) if stored else ControlMessages()
-        if controls.paused:
-            raise ApplicationError(
-                "the job is paused; resume it to go on", type=PAUSED, non_retryable=True
-            )
-        return controls
+        if self._controls is None:
+            stored = await self._store.get(self._key)
+            controls = ControlMessages.model_validate_json(stored) if stored else ControlMessages()
+            if controls.paused:
+                raise ApplicationError(
+                    "the job is paused; resume it to go on", type=PAUSED, non_retryable=True
+                )
+            self._controls = controls
+        return self._controls
 
     def compose(
         self, controls: ControlMessages, known: set[str], final_answer: FinalAnswerReason | None

@@ -53,32 +53,26 @@ class TurnSource:
         3. Without money, or told to finish, the subagent stops.
         4. The model is called.
         """
+        self._interrupts.start_turn()
         request = self._template.request(conversation.messages)
         turn = None if self._is_ahead else await self._journal.find(request)
-        controls: ControlMessages | None = None
         if turn is None and conversation.ends_with_user and not await self._was_sent(request):
-            interrupt = await self._find_interrupt(request)
-            if interrupt is None:
-                controls = await self._interrupts.read_controls()
-                decision = self._decide(controls, conversation, has_answer)
-                if isinstance(decision, Stop):
-                    return decision
-                if decision is not None:
-                    interrupt = await self._store_interrupt(request, decision)
+            interrupt = await self._next_interrupt(request, conversation, has_answer)
+            if isinstance(interrupt, Stop):
+                return interrupt
             if interrupt is not None:
                 conversation.insert(interrupt)
                 request = self._template.request(conversation.messages)
                 turn = await self._journal.find(request)
-        if turn is None:
-            controls = controls or await self._interrupts.read_controls()
-            if not conversation.ends_with_user and self._is_out_of_money(controls):
-                return Stop.for_final_answer("money")
-            called = await self._call_model(request)
-            if isinstance(called, Stop):
-                return called
-            turn = called
-        else:
+        if turn is not None:
             self._telemetry.found_turn()
+            return self._record(turn)
+        if await self._must_stop(conversation):
+            return Stop.for_final_answer("money")
+        called = await self._call_model(request)
+        return called if isinstance(called, Stop) else self._record(called)
+
+    def _record(self, turn: Turn) -> Turn:
         self._is_ahead = turn.is_first
         self._last_spend = self._cost(turn)
         self.spend += self._last_spend + Spend(bought_again=turn.repeated_calls)
@@ -87,13 +81,19 @@ class TurnSource:
     async def _was_sent(self, request: JsonObject) -> bool:
         return not self._is_ahead and await self._journal.was_sent(request)
 
-    async def _find_interrupt(self, request: JsonObject) -> Interrupt | None:
+    async def _next_interrupt(
+        self, request: JsonObject, conversation: Conversation, has_answer: bool
+    ) -> Interrupt | Stop | None:
+        """The interrupt before this request: the journal's, else a new one, which it stores."""
         stored = None if self._is_ahead else await self._journal.find_interrupt(request)
-        return Interrupt.model_validate(stored) if stored else None
-
-    async def _store_interrupt(self, request: JsonObject, interrupt: Interrupt) -> Interrupt:
-        record = interrupt.model_dump(mode="json")
-        return Interrupt.model_validate(await self._journal.store_interrupt(request, record))
+        if stored is None:
+            controls = await self._interrupts.read_controls()
+            decision = self._decide(controls, conversation, has_answer)
+            if not isinstance(decision, Interrupt):
+                return decision
+            record = decision.model_dump(mode="json")
+            stored = await self._journal.store_interrupt(request, record)
+        return Interrupt.model_validate(stored)
 
     def _decide(
         self, controls: ControlMessages, conversation: Conversation, has_answer: bool
@@ -112,7 +112,14 @@ class TurnSource:
             return Stop.for_final_answer(reason)
         return self._interrupts.compose(controls, conversation.notes, reason if is_new else None)
 
-    def _is_out_of_money(self, controls: ControlMessages) -> bool:
+    async def _must_stop(self, conversation: Conversation) -> bool:
+        """Whether no call may be made. Raises where the job is paused.
+
+        A paused turn of the model takes no interrupt: only the budget ends it.
+        """
+        controls = await self._interrupts.read_controls()
+        if conversation.ends_with_user:
+            return False
         return self._interrupts.final_answer_reason(controls, self.spend) == "money"
 
     async def _call_model(self, request: JsonObject) -> Turn | Stop:

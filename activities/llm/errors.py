@@ -129,13 +129,8 @@ def to_activity_error(error: Exception) -> ApplicationError:
             return ApplicationError("the model took too long to answer", type="turn_timeout")
         case anthropic.CredentialsError():
             return _no_credentials(_told(error))
-        case TypeError() | RuntimeError() if _speaks_of_credentials(error):
-            # The SDK raises this when no credentials were found at the time of the call.
-            return _no_credentials()
-        case RuntimeError() if re.search(r"project_id|region", str(error)):
-            return bad_input(_told(error))
-        case TypeError():
-            return _non_retryable("bad_request", f"the request cannot be sent: {_told(error)}")
+        case TypeError() | RuntimeError():
+            return _from_sdk(error)
         case httpx2.InvalidURL():
             return bad_input(f"the endpoint's address cannot be used ({_told(error)}): correct"
                              " ANTHROPIC_BASE_URL")  # fmt: skip
@@ -143,7 +138,23 @@ def to_activity_error(error: Exception) -> ApplicationError:
             return ApplicationError(_told(error), type="batch_lost")
         case anthropic.AnthropicError() if not isinstance(error, anthropic.APIError):
             return bad_input(_told(error))
-    # A dropped stream, a stream without an end, or one that makes no sense: asked for again.
+    return _broken_answer(error)
+
+
+def _from_sdk(error: TypeError | RuntimeError) -> ApplicationError:
+    """An error of the SDK itself, before or after the request."""
+    if _speaks_of_credentials(error):
+        # The SDK raises this when no credentials were found at the time of the call.
+        return _no_credentials()
+    if isinstance(error, TypeError):
+        return _non_retryable("bad_request", f"the request cannot be sent: {_told(error)}")
+    if re.search(r"project_id|region", str(error)):
+        return bad_input(_told(error))
+    return _broken_answer(error)
+
+
+def _broken_answer(error: Exception) -> ApplicationError:
+    """A stream that was dropped, has no end or makes no sense: Temporal retries."""
     return ApplicationError(f"the model's answer broke off: {_told(error)}", type="broken_answer")
 
 

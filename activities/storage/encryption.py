@@ -119,10 +119,6 @@ def key_id_of(data: bytes) -> str | None:
     return data[start : start + data[len(_MAGIC)]].decode("utf-8", "replace")
 
 
-def is_encrypted(data: bytes) -> bool:
-    return key_id_of(data) is not None
-
-
 def decrypt_if_encrypted(data: bytes, keyring: Keyring | None, aad: bytes = b"") -> bytes:
     """The plain bytes, whether they are encrypted or not."""
     key_id = key_id_of(data)

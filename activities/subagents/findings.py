@@ -1,13 +1,13 @@
-"""What a research subagent's answers come to: claims whose quotes stand, merged, as findings.
+"""Turns the answers of a research subagent into findings: claims with valid quotes, merged.
 
-Answers before a hand-over and to follow-ups are one finding with those after them: claims keep
-their place and their ids, what is said twice stands once, and a quote that is not in the stored
-copy of its source does not stand at all.
+Answers before a hand-over and to follow-ups are merged with those after them: claims keep their
+order and ids, a claim that is repeated counts once, and a quote that is not in the stored copy of
+its source is dropped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from activities.agent.schemas import ClaimAnswer, ResearchAnswer
@@ -15,14 +15,14 @@ from activities.agent.toolbox import Toolbox
 from activities.evidence.quotes import StoredText
 from activities.storage.store import Store
 from workflows.contracts.activity_io import ResearchBrief
-from workflows.contracts.evidence import Claim, Findings, Quote
+from workflows.contracts.evidence import Claim, Findings, Quote, Source
 
 JsonObject = dict[str, Any]
 KNOWN_CLAIMS = 60
 
 
 class QuoteChecker:
-    """The stored copies of what the subagent has seen, to hold its quotes against."""
+    """Checks quotes against the stored copies of what the subagent has seen."""
 
     def __init__(self, store: Store, tools: Toolbox) -> None:
         self._store = store
@@ -39,17 +39,17 @@ class QuoteChecker:
             f"this quote does not stand in {quote.source_id}, copy it exactly: {quote.text[:200]}"
             for claim in answer.claims
             for quote in claim.quotes
-            if not self._stands(quote.source_id, quote.text)
+            if not self._is_valid(quote.source_id, quote.text)
         ]
 
-    def standing(self, claim: ClaimAnswer) -> tuple[Quote, ...]:
+    def valid_quotes(self, claim: ClaimAnswer) -> tuple[Quote, ...]:
         return tuple(
             Quote(source_id=self._tools.resolve(q.source_id), text=q.text)
             for q in claim.quotes
-            if self._stands(q.source_id, q.text)
+            if self._is_valid(q.source_id, q.text)
         )
 
-    def _stands(self, source_id: str, text: str) -> bool:
+    def _is_valid(self, source_id: str, text: str) -> bool:
         source = self._tools.sources.get(self._tools.resolve(source_id))
         stored = self._texts.get(source.sha256) if source else None
         return stored is not None and stored.find(Quote(source_id=source_id, text=text)) is not None
@@ -59,40 +59,56 @@ def gather_findings(
     brief: ResearchBrief,
     answers: Sequence[ResearchAnswer],
     tools: Toolbox,
-    texts: QuoteChecker,
+    quotes: QuoteChecker,
     earlier: Findings | None = None,
-    asked_afresh: bool = False,
+    lost_transcript: bool = False,
 ) -> Findings | None:
-    """All answers as one finding, after what was found `earlier`; None where no claim stands."""
-    claims = list(earlier.claims) if earlier else []
-    said = {_folded(claim.text) for claim in claims}
-    for answer in answers:
-        standing = [(claim, quotes) for claim in answer.claims if (quotes := texts.standing(claim))]
-        for claim, quotes in standing[: brief.max_claims]:
-            if _folded(claim.text) not in said:
-                said.add(_folded(claim.text))
-                claims.append(_claim(brief, len(claims), claim, quotes))
+    """All answers joined to what was found `earlier`; None where no claim has a valid quote."""
+    claims = _gather_claims(brief, answers, quotes, earlier)
     if not claims:
         return None
     newest = answers[-1] if answers else ResearchAnswer(summary="")
-    cited = {sid for claim in claims for sid in claim.source_ids}
-    sources = {s.id: s for s in (earlier.sources if earlier else ())} | tools.sources
+    before = (earlier,) if earlier else ()
+    sources = {s.id: s for found in before for s in found.sources} | tools.sources
     scores = ((tools.resolve(s.source_id), s.score, s.reason) for s in newest.scores)
-    told = [earlier.summary if earlier else "", *(answer.summary for answer in answers)]
-    lost = ("the subagent's transcript was lost; it was asked afresh",) if asked_afresh else ()
+    summaries = dict.fromkeys(found.summary for found in (*before, *answers))
+    lost = ("the subagent's transcript was lost; a new one was started",) if lost_transcript else ()
     return Findings(
         facet_id=brief.facet.id,
-        summary=" ".join(dict.fromkeys(words for words in told if words))[:1200],
+        summary=" ".join(filter(None, summaries))[:1200],
         claims=tuple(claims),
-        sources=tuple(s for s in sources.values() if s.id in cited),
+        sources=_cited_sources(claims, sources),
         cycles=(*(earlier.cycles if earlier else ()), *tools.cycles(scores)),
         uncertain=(*newest.missing, *tools.problems, *lost),
         next_step=newest.next_step,
     )
 
 
+def _cited_sources(claims: Iterable[Claim], sources: Mapping[str, Source]) -> tuple[Source, ...]:
+    cited = {source_id for claim in claims for source_id in claim.source_ids}
+    return tuple(source for source in sources.values() if source.id in cited)
+
+
+def _gather_claims(
+    brief: ResearchBrief,
+    answers: Sequence[ResearchAnswer],
+    quotes: QuoteChecker,
+    earlier: Findings | None,
+) -> list[Claim]:
+    """The claims with valid quotes, in order; a claim that is repeated counts once."""
+    claims = list(earlier.claims) if earlier else []
+    known = {_normalize(claim.text) for claim in claims}
+    for answer in answers:
+        valid = [(claim, found) for claim in answer.claims if (found := quotes.valid_quotes(claim))]
+        for claim, found in valid[: brief.max_claims]:
+            if _normalize(claim.text) not in known:
+                known.add(_normalize(claim.text))
+                claims.append(_claim(brief, len(claims), claim, found))
+    return claims
+
+
 def build_hand_over(prompt: JsonObject, answers: Sequence[ResearchAnswer], ask: str) -> JsonObject:
-    """The brief of a clean conversation that goes on where another grew too long."""
+    """The brief of a new conversation that continues one that grew too long."""
     claims = [claim for answer in answers for claim in answer.claims]
     shown = [
         {"text": c.text, "quotes": [q.model_dump() for q in c.quotes], "uncertain": c.uncertain}
@@ -109,7 +125,7 @@ def build_hand_over(prompt: JsonObject, answers: Sequence[ResearchAnswer], ask: 
 
 
 def build_fresh_start(prompt: JsonObject, ask: str, earlier: Findings | None) -> JsonObject:
-    """A brief that needs no transcript: the first one, what was found, and the question now."""
+    """A brief for a subagent that lost its transcript: first prompt, findings, question."""
     claims = earlier.claims if earlier else ()
     return {
         **prompt,
@@ -128,7 +144,7 @@ def _known(prompt: JsonObject, texts: Iterable[str]) -> list[str]:
     return list(dict.fromkeys([*prompt.get("known_claims", ()), *texts]))[-KNOWN_CLAIMS:]
 
 
-def _folded(text: str) -> str:
+def _normalize(text: str) -> str:
     return " ".join(text.lower().split())
 
 

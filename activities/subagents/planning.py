@@ -38,7 +38,7 @@ class Planning(PlanningActivities):
         job, plan = brief.job, brief.plan
 
         async def review_faults(review: PlanReview) -> list[str]:
-            return faults(revised(plan, review.changes))
+            return faults(revise(plan, review.changes))
 
         async with send_heartbeats():
             subagent = await self._context.create_subagent(REVIEWER, job, "review")
@@ -53,7 +53,7 @@ class Planning(PlanningActivities):
                 gate=review_faults,
             )
         if isinstance(reply, Answered):
-            return Planned(plan=revised(plan, reply.answer.changes), spend=reply.spend)
+            return Planned(plan=revise(plan, reply.answer.changes), spend=reply.spend)
         # A plan that could not be reviewed is still a plan; the report says that it was not.
         note = f"not reviewed: {reply.detail}"
         return Planned(
@@ -75,26 +75,33 @@ def _prompt(brief: PlanBrief) -> dict[str, object]:
     return told
 
 
-def revised(plan: Plan, changes: list[PlanChange]) -> Plan:
+def revise(plan: Plan, changes: list[PlanChange]) -> Plan:
     """The plan after a review. A change that names no facet of the plan changes nothing."""
-    facets: list[Facet] = list(plan.facets)
+    facets = list(plan.facets)
     notes = list(plan.changes)
     for change in changes:
-        named = [f for f in facets if f.id in change.facet_ids]
-        if change.action == "add" and change.facet:
-            facets.append(change.facet)
-            notes.append(f"added “{change.facet.title}”: {change.reason}")
-        elif change.action in ("rewrite", "merge") and change.facet and named:
-            at = facets.index(named[0])
-            facets = [f for f in facets if f not in named]
-            facets.insert(at, change.facet)
-            titles = " and ".join(f"“{f.title}”" for f in named)
-            notes.append(f"{titles} became “{change.facet.title}”: {change.reason}")
-        elif change.action == "drop" and named and len(facets) > len(named):
-            facets = [f for f in facets if f not in named]
-            titles = " and ".join(f"“{f.title}”" for f in named)
-            notes.append(f"dropped {titles}: {change.reason}")
+        if note := _apply_change(facets, change):
+            notes.append(f"{note}: {change.reason}")
     return plan.model_copy(update={"facets": tuple(facets), "changes": tuple(notes)})
+
+
+def _apply_change(facets: list[Facet], change: PlanChange) -> str | None:
+    """Change the facets in place; returns what was done, None for nothing."""
+    named = [facet for facet in facets if facet.id in change.facet_ids]
+    others = [facet for facet in facets if facet not in named]
+    titles = " and ".join(f"“{facet.title}”" for facet in named)
+    match change.action, change.facet:
+        case "add", Facet() as new:
+            facets.append(new)
+            return f"added “{new.title}”"
+        case "rewrite" | "merge", Facet() as new if named:
+            others.insert(facets.index(named[0]), new)
+            facets[:] = others
+            return f"{titles} became “{new.title}”"
+        case "drop", _ if named and others:
+            facets[:] = others
+            return f"dropped {titles}"
+    return None
 
 
 def _plan(draft: PlanDraft) -> Plan:

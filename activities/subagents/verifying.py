@@ -1,8 +1,8 @@
 """Verification: a mechanical check of every claim, then subagents for claims that seem to conflict.
 
-`reconcile` needs no model: quotes against stored text, agreeing claims joined, candidate conflicts
-found. `verify` is a subagent that is handed one batch of such candidates. Where it cannot run, its
-claims stay unverified and the conflict still reaches the report, with both sides.
+`reconcile` needs no model: it checks quotes against stored texts, joins claims that agree and finds
+candidates for conflicts. `verify` is a subagent that judges one batch of candidates. Where it
+cannot run, its claims stay unverified and the conflict reaches the report with both sides.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Verifying(VerificationActivities):
 def _shown(
     group: Sequence[Claim], sources: Mapping[str, Source], texts: Mapping[str, StoredText]
 ) -> dict[str, object]:
-    """A group as the verifier sees it: each claim with its quotes in their surroundings."""
+    """A group for the prompt: each claim with its quotes and the text around them."""
     return {
         "claims": [
             {
@@ -110,53 +110,57 @@ def _shown(
 
 
 def _rulings(
-    groups: Sequence[Sequence[Claim]],
-    judged: Sequence[GroupAnswer],
-    reason: str,
-    ledger: Ledger,
+    groups: Sequence[Sequence[Claim]], judged: Sequence[GroupAnswer], reason: str, ledger: Ledger
 ) -> Rulings:
-    """The verifier's word on each group; a group it is silent on keeps its conflict, unverified."""
+    """The verifier's verdicts on all groups."""
     rulings: list[Ruling] = []
     contradictions: list[Contradiction] = []
     for group in groups:
-        ids = {claim.id for claim in group}
-        answer = next((a for a in judged if set(a.claim_ids) & ids), None)
-        sides = _sides(answer, ids, ledger) if answer else ()
-        if answer is None or (answer.relation == "contradiction" and len(sides) < 2):
-            why = reason or "the verifier gave no usable answer"
-            contradictions.append(_unjudged(group, why))
-            rulings += [
-                Ruling(
-                    claim_id=claim.id,
-                    verdict=Verdict.UNVERIFIED,
-                    confidence=claim.confidence,
-                    notes=f"could not be checked: {why}",
-                )
-                for claim in group
-            ]
-            continue
-        if answer.relation == "contradiction":
-            contradictions.append(
-                Contradiction(
-                    id=_contradiction_id(ids),
-                    about=answer.about or group[0].text,
-                    sides=sides,
-                    cause=answer.cause,
-                    explanation=answer.explanation or "the sources give no reason",
-                )
-            )
-        rulings += [
-            Ruling(
-                claim_id=ruling.claim_id,
-                verdict=ruling.verdict,
-                confidence=ruling.confidence,
-                notes=ruling.notes,
-            )
-            for ruling in answer.rulings
-            if ruling.claim_id in ids
-        ]
+        verdicts, contradiction = _rule(group, judged, reason, ledger)
+        rulings += verdicts
+        contradictions += [contradiction] if contradiction else []
     settled = tuple(tuple(sorted(claim.id for claim in group)) for group in groups)
     return Rulings(rulings=tuple(rulings), contradictions=tuple(contradictions), settled=settled)
+
+
+def _rule(
+    group: Sequence[Claim], judged: Sequence[GroupAnswer], reason: str, ledger: Ledger
+) -> tuple[list[Ruling], Contradiction | None]:
+    """The verdicts on one group. Without an answer it keeps its conflict, unverified."""
+    ids = {claim.id for claim in group}
+    answer = next((a for a in judged if set(a.claim_ids) & ids), None)
+    contradiction = _contradiction(answer, group, ledger) if answer else None
+    if answer and (contradiction or answer.relation != "contradiction"):
+        rulings = [Ruling(**r.model_dump()) for r in answer.rulings if r.claim_id in ids]
+        return rulings, contradiction
+    why = reason or "the verifier gave no usable answer"
+    return [_unverified(claim, why) for claim in group], _unjudged(group, why)
+
+
+def _unverified(claim: Claim, why: str) -> Ruling:
+    return Ruling(
+        claim_id=claim.id,
+        verdict=Verdict.UNVERIFIED,
+        confidence=claim.confidence,
+        notes=f"could not be checked: {why}",
+    )
+
+
+def _contradiction(
+    answer: GroupAnswer, group: Sequence[Claim], ledger: Ledger
+) -> Contradiction | None:
+    """The contradiction that the verifier found, with both sides; None where it found none."""
+    ids = {claim.id for claim in group}
+    sides = _sides(answer, ids, ledger)
+    if answer.relation != "contradiction" or len(sides) < 2:
+        return None
+    return Contradiction(
+        id=_contradiction_id(ids),
+        about=answer.about or group[0].text,
+        sides=sides,
+        cause=answer.cause,
+        explanation=answer.explanation or "the sources give no reason",
+    )
 
 
 def _sides(answer: GroupAnswer, ids: set[str], ledger: Ledger) -> tuple[Side, ...]:

@@ -26,7 +26,7 @@ from activities.offline.language import content_terms, words
 from activities.offline.planner import plan as draft_plan
 from activities.offline.reviewer import review
 from activities.sources.corpus import Corpus
-from activities.subagents.planning import revised
+from activities.subagents.planning import revise
 from tests.offline.libraries import Library, planned
 from workflows.contracts.facets import Effort, Facet, Plan, QuestionKind
 from workflows.rules.plan import LIMITS, fit, repair, twins
@@ -118,7 +118,7 @@ def made(library: Library, question: str, effort: Effort = Effort.STANDARD) -> P
     }
     second = review(Conversation("PlanReview", brief, frozenset())).answer
     changes = PlanReview.model_validate(second).changes
-    return fit(repair(revised(first, changes)), effort)
+    return fit(repair(revise(first, changes)), effort)
 
 
 def measured(case: Case, plan: Plan) -> Row:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from activities.agent.schemas import PlanChange
-from activities.subagents.planning import revised
+from activities.subagents.planning import revise
 from workflows.contracts.facets import Effort, Facet, Plan, QuestionKind
 from workflows.rules.plan import LIMITS, faults, fit, limits_for, repair, twins
 
@@ -217,7 +217,7 @@ def test_a_review_cannot_empty_a_plan_nor_touch_what_is_not_in_it() -> None:
         PlanChange(action="drop", facet_ids=["zulu"], reason="off topic"),
         PlanChange(action="merge", facet_ids=["zulu"], facet=facet("yankee"), reason="same"),
     ]
-    assert revised(only, off_topic) == only
-    without = revised(only, [PlanChange(action="drop", facet_ids=["bravo"], reason="off topic")])
+    assert revise(only, off_topic) == only
+    without = revise(only, [PlanChange(action="drop", facet_ids=["bravo"], reason="off topic")])
     assert [f.id for f in without.facets] == ["alpha"]
     assert without.changes == ("dropped “Title bravo”: off topic",)

@@ -193,7 +193,7 @@ async def test_where_the_transcript_is_gone_a_fresh_one_knows_what_was_found(
     assert [found["text"] for found in told["found_so_far"]] == [claim.text for claim in one.claims]
     assert told["facet"]["title"] == "Passengers"
     assert both.claims[: len(one.claims)] == one.claims, "nothing found is lost"
-    assert any("afresh" in remark for remark in both.uncertain)
+    assert any("transcript was lost" in remark for remark in both.uncertain)
     assert again.spend.turns == len(office.wire.requests) - asked
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from temporalio.exceptions import ApplicationError
 
 from activities.storage import store as store_module
-from activities.storage.encryption import Keyring, is_encrypted
+from activities.storage.encryption import Keyring, key_id_of
 from activities.storage.journal import Journal
 from activities.storage.store import ObjectNotFound, Store
 from console.store import open_store
@@ -226,7 +226,7 @@ async def test_a_sealed_store_shows_neither_contents_nor_telling_names(tmp_path:
     await store.keep_text("f00d", "a secret")
     files = await asyncio.to_thread(on_disk, tmp_path)
     assert len(files) == len(KEYS) + 1
-    assert all(is_encrypted(data) and b"secret" not in data for data in files.values())
+    assert all(key_id_of(data) and b"secret" not in data for data in files.values())
     names = " ".join(sorted(files))
     assert [word for word in ("abc", "0123", "4567", "ferry", "f00d") if word in names] == []
     assert {"checkpoints/job/run/001-opened.json", "control/job.json"} <= set(files)

@@ -1,7 +1,7 @@
-"""The models a job can name: what they cost, what they can, and what a report says about them.
+"""The models: their prices, their features, and what a report says about them.
 
-Prices are US dollars per million tokens, as published on the date below. A model that is not
-listed can still be used with an endpoint of one's own; its cost is then unknown and counted as 0.
+Prices are US dollars per million tokens, as published on the date below. A model that is not listed
+can be used with one's own endpoint; its cost is unknown and counted as 0.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ LARGE = "claude-opus-5-5"
 MEDIUM = "claude-sonnet-5-5"
 SMALL = "claude-haiku-5-5"
 MIXED = "claude"
-"""Each role its own model, from the table of roles."""
+"""Each role has its own model, from the table of roles."""
 DEFAULT_CLAUDE = MIXED
 
 CACHE_WRITE_5M = 1.25
 CACHE_WRITE_1H = 2.0
-"""What writing to the prompt cache costs, as a multiple of plain input."""
+"""The price of writing to the prompt cache, as a multiple of plain input."""
 BATCH_PRICE = 0.5
-"""What a turn in a batch costs, as a multiple of one asked for at once."""
+"""The price of a turn in a batch, as a multiple of a plain one."""
 WEB_SEARCH_USD = 0.01
-"""One search of the web by the provider: ten dollars for a thousand. Fetching is not charged."""
+"""One web search by the provider. Fetching is not charged."""
 
 
 class Rates(Record):
@@ -47,9 +47,9 @@ class ModelCard(Record):
     """Tokens a conversation may hold; 0 where it is not known."""
     max_output: int = 0
     thinking: tuple[str, ...] = ()
-    """Ways of thinking the model takes as a setting; none is sent to a model that has none."""
+    """The thinking modes that the model supports."""
     statement: str = ""
-    """What the report says about how its words came about."""
+    """What the report says about how it was written."""
 
     def cost(
         self,
@@ -136,7 +136,7 @@ _MIXED_CARD = ModelCard(name=MIXED, statement=_WRITTEN_BY_SEVERAL)
 
 
 def card(name: str) -> ModelCard:
-    """What is known of a model; of `MIXED`, only what a report says: its turns have own models."""
+    """The card of a model; that of `MIXED` has only a statement, as each turn has its own model."""
     if name == MIXED:
         return _MIXED_CARD
     return MODELS.get(name) or ModelCard(name=name, statement=_WRITTEN_BY)

@@ -1,8 +1,8 @@
-"""The one table of roles: which model each works with, how hard, with which tools, and why.
+"""The table of roles: model, effort and tools of each, with the reason.
 
-No tool is in a role's row by accident: a test pins the table. The writer only reads. Judging what
-a report lacks and splitting the question are rare and steer everything after them, so these get the
-large model; research is where the turns are, so it gets the medium one.
+A test pins the tools of each role; the writer only reads. Splitting the question and judging the
+report are rare and steer everything else, so they get the large model; research makes most turns,
+so it gets the medium one.
 """
 
 from __future__ import annotations

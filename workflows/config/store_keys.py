@@ -1,7 +1,7 @@
-"""Where the things of a job lie in the store. Job ids come from foreign clients: none can escape.
+"""The keys of objects in the store. Job ids come from clients and must not leave their folder.
 
-An id becomes one segment of a key. Letters, digits and a few signs stay as they are; everything
-else, slashes too, is percent-encoded, so two ids never share a folder and none lies within another.
+An id becomes one segment of a key. Letters, digits and a few signs stay; everything else, slashes
+included, is percent-encoded, so that two ids never share a folder and none is inside another.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ import hashlib
 from urllib.parse import quote
 
 _LONGEST = 160
-"""Characters of one segment: a file's name may have 255 bytes, and suffixes are put to it."""
+"""Characters of one segment: a file name may have 255 bytes, and suffixes are added."""
 
 
 def safe(name: str) -> str:
     """The name as one segment of a key; different names give different segments."""
     segment = quote(name, safe="@+=,:", errors="surrogatepass")
     if not segment.strip("."):
-        # "", "." and ".." mean something to a file system; a percent sign alone is no encoding.
+        # "", "." and ".." have a meaning in a file system; a percent sign alone encodes nothing.
         segment = "%" + segment.replace(".", "2E")
     if len(segment) > _LONGEST:
         digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:32]

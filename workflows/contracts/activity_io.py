@@ -1,7 +1,7 @@
-"""What the coordinator hands each activity, and what it gets back.
+"""The inputs and results of the activities.
 
-A brief is all a subagent knows: nothing else is inherited. Answers are compact; what is large is
-stored by the activity and comes back as a reference.
+A brief is all that a subagent knows: it inherits nothing. Results are small: an activity stores
+what is large and returns a reference.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Approach = Literal["first"] | Retry
 
 
 class Job(Record):
-    """What every subagent of a job shares."""
+    """What all subagents of a job share."""
 
     id: str
     journal: str
@@ -63,7 +63,7 @@ class PlanBrief(Record):
     effort: Effort
     max_facets: int
     notes: tuple[str, ...] = ()
-    """What was said against earlier plans."""
+    """The notes of those who rejected earlier plans."""
 
 
 class Planned(Record):
@@ -78,7 +78,7 @@ class ReviewBrief(Record):
 
 
 class Known(Record):
-    """A finding put into a prompt by the coordinator."""
+    """A finding that the coordinator puts into a prompt."""
 
     facet: str
     summary: str
@@ -98,7 +98,7 @@ class ResearchBrief(Record):
     attempt: int = 0
     approach: Approach = "first"
     previous: str = ""
-    """Why the last try did not do, in words."""
+    """Why the last attempt was not enough."""
     follow_ups: tuple[str, ...] = ()
     """Precise questions to the same subagent, after its answer, in their order."""
     cycles: int
@@ -108,7 +108,7 @@ class ResearchBrief(Record):
 
 
 class Group(Record):
-    """Claims that bear on one thing and seem to differ."""
+    """Claims about one thing that seem to differ."""
 
     claim_ids: tuple[str, ...]
     kind: str
@@ -128,15 +128,15 @@ class Researched(Record):
     outcome: SubagentOutcome
     spend: Spend
     checked: Reconciled | None = None
-    """Its findings as a ledger of their own; None where there are none, or an older worker came."""
+    """The ledger of its findings; None where there are none."""
 
 
 class ReconcileBrief(Record):
-    """Pool findings and ledgers into one ledger, with the rulings there are."""
+    """Join findings and ledgers into one ledger, and apply the rulings."""
 
     job: Job
     questions: dict[str, str]
-    """Of the facets concerned, by their ids."""
+    """The questions of the facets, by id."""
     findings: tuple[str, ...] = ()
     ledgers: tuple[str, ...] = ()
     rulings: tuple[str, ...] = ()
@@ -151,12 +151,12 @@ class VerifyBrief(Record):
 
 class Verified(Record):
     rulings: str
-    """The key of the stored rulings, also where the check could not run and left all unverified."""
+    """The key of the rulings; where the check could not run, all are `unverified`."""
     spend: Spend
 
 
 class FacetReport(Record):
-    """How a facet's research ended, for the writer and the evaluator."""
+    """How the research of a facet ended, for the writer and the evaluator."""
 
     facet_id: str
     status: str
@@ -173,7 +173,7 @@ class WriteBrief(Record):
     unreadable: tuple[UnreadableFile, ...] = ()
     previous: DraftRef | None = None
     revise: tuple[str, ...] = ()
-    """Facets whose sections are written anew; all where there is no previous draft."""
+    """Facets whose sections are rewritten; all where there is no previous draft."""
     task: str
 
 
@@ -230,4 +230,4 @@ class CompareBrief(Record):
 class KeepPrevious(Record):
     key: str
     result: dict[str, Any] = Field(repr=False)
-    """As it was written, perhaps by another version; whether it can be read is seen at the end."""
+    """As it was written, perhaps by another version."""

@@ -1,6 +1,6 @@
 """What changed since the last run of a question: new, gone and changed claims, disputes, sources.
 
-It is part of the result, as JSON; `comparing` finds it and tells it in the report.
+It is part of the result; `activities.evidence.compare` finds the changes.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class SourceChanged(Record):
 
 
 class Changes(Record):
-    """What is otherwise than in the run before."""
+    """The differences from the previous run."""
 
     since: str
     """When the earlier run began."""

@@ -1,7 +1,6 @@
-"""Sources, quotes, claims, verdicts and contradictions: what research is made of.
+"""Sources, quotes, claims, verdicts and contradictions.
 
-A claim always carries at least one verbatim quote; a contradiction always has two sides. Both hold
-by construction, so nothing later has to ask.
+A claim has at least one verbatim quote and a contradiction has two sides: the types guarantee it.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 
 class Record(BaseModel):
-    """A value that never changes once made; fields added later do not break old readers."""
+    """An immutable value; unknown fields are ignored, so that fields can be added."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -26,7 +25,7 @@ Share = Annotated[float, Field(ge=0.0, le=1.0)]
 
 
 class Verdict(StrEnum):
-    """What checking a claim came to. Not verified is never refuted."""
+    """The result of checking a claim. `unverified` never means refuted."""
 
     SUPPORTED = "supported"
     CONTRADICTED = "contradicted"
@@ -35,7 +34,7 @@ class Verdict(StrEnum):
     FAILED = "failed"
 
 
-# How far a kind of document is trusted when sources of different standing say the same thing.
+# How much a kind of document is trusted where sources of different kinds say the same.
 AUTHORITY: dict[str, float] = {
     "regulation": 1.0,
     "dataset": 0.9,
@@ -54,7 +53,7 @@ AUTHORITY: dict[str, float] = {
 
 
 class Source(Record):
-    """A document as it was read; `sha256` names the stored copy that quotes are checked against."""
+    """A document as it was read; `sha256` is the stored copy that quotes are checked against."""
 
     id: str
     uri: str
@@ -67,7 +66,7 @@ class Source(Record):
     @field_validator("date")
     @classmethod
     def _date_parses(cls, value: str | None) -> str | None:
-        """A year, a month or a day, as ISO writes it; what does not parse is no date."""
+        """An ISO year, month or day; anything else becomes None."""
         if value is None or not _DATE.fullmatch(value):
             return None
         try:
@@ -82,7 +81,7 @@ class Source(Record):
 
 
 class Quote(Record):
-    """Words that stand in a source, and where: offsets into its stored copy once checked."""
+    """A verbatim passage of a source, with offsets into its stored copy once checked."""
 
     source_id: str
     text: str = Field(min_length=1)
@@ -91,7 +90,7 @@ class Quote(Record):
 
 
 class Claim(Record):
-    """One statement of fact with the words it rests on."""
+    """One statement of fact with the quotes that support it."""
 
     id: str
     facet_id: str
@@ -104,7 +103,7 @@ class Claim(Record):
     verdict: Verdict = Verdict.UNVERIFIED
     notes: str = ""
     also_for: tuple[str, ...] = ()
-    """Other facets whose own finding of it was joined to this one."""
+    """Other facets that found the same claim."""
 
     def bears_on(self, facet_id: str) -> bool:
         return facet_id == self.facet_id or facet_id in self.also_for
@@ -115,12 +114,12 @@ class Claim(Record):
 
     @property
     def citable(self) -> bool:
-        """A claim whose quote is not in its source never reaches the writer."""
+        """False where a quote is not in its source: the writer does not see such a claim."""
         return self.verdict is not Verdict.FAILED
 
 
 class SideContext(Record):
-    """What a reader needs to see why two sides may differ."""
+    """What a reader needs in order to see why two sides may differ."""
 
     value: str = ""
     date: str = ""
@@ -129,7 +128,7 @@ class SideContext(Record):
 
 
 class Side(Record):
-    """One of the positions in a contradiction, with the claims and sources that hold it."""
+    """One position in a contradiction, with its claims and sources."""
 
     text: str
     claim_ids: tuple[str, ...] = Field(min_length=1)
@@ -152,7 +151,7 @@ class Contradiction(Record):
 
 
 class Ruling(Record):
-    """A verifier's word on one claim."""
+    """A verifier's verdict on one claim."""
 
     claim_id: str
     verdict: Verdict
@@ -161,16 +160,16 @@ class Ruling(Record):
 
 
 class Rulings(Record):
-    """What one verification batch came to."""
+    """The result of one verification batch."""
 
     rulings: tuple[Ruling, ...] = ()
     contradictions: tuple[Contradiction, ...] = ()
     settled: tuple[tuple[str, ...], ...] = ()
-    """Groups of claims that were looked at together, so they are not looked at again."""
+    """Groups of claims that were judged together and are not judged again."""
 
 
 class Cycle(Record):
-    """One round of retrieval: what was asked, how the hits scored, what was still missing."""
+    """One retrieval cycle: the queries, the scores of the hits, what was still missing."""
 
     queries: tuple[str, ...]
     scores: dict[str, Share] = {}
@@ -180,7 +179,7 @@ class Cycle(Record):
 
 
 class Findings(Record):
-    """What one research subagent hands over: at least one claim, and how it was found."""
+    """What one research subagent found: at least one claim, and how."""
 
     facet_id: str
     summary: str = ""

@@ -10,7 +10,7 @@ from .evidence import Record
 
 
 class QuestionKind(StrEnum):
-    """The shape of a question; it decides how many researchers it gets."""
+    """The kind of a question; it decides how many researchers work on it."""
 
     OVERVIEW = "overview"
     COMPARISON = "comparison"
@@ -27,7 +27,7 @@ class Effort(StrEnum):
 
 
 class Limits(Record):
-    """What an effort allows."""
+    """The limits of an effort."""
 
     facets: PositiveInt
     passes: int = Field(ge=0)
@@ -37,7 +37,7 @@ class Limits(Record):
 
 
 class Facet(Record):
-    """One sub-domain: a question of its own, and what is not its job."""
+    """One sub-domain of the question, with its own question and its boundary."""
 
     id: str = Field(min_length=1, max_length=64)
     title: str = Field(min_length=1, max_length=160)
@@ -56,7 +56,7 @@ class Plan(Record):
     left_out: tuple[Facet, ...] = ()
     """Facets beyond the cap: not researched, and the report says so."""
     changes: tuple[str, ...] = ()
-    """What review and rules changed, in words."""
+    """What the review, the rules and operators changed."""
 
     def facet(self, facet_id: str) -> Facet:
         return next(facet for facet in self.facets if facet.id == facet_id)

@@ -1,12 +1,13 @@
-"""What people may say to a running job. Each message has a type of its own: fields can be added.
+"""The messages of operators and callers to a running job, and its messages to them.
 
-    resume    go on after a block or a pause
-    approve   say yes or no to the plan, or put an edited one in its place
+    resume    continue a blocked or paused job
+    approve   accept or reject the plan, or replace it by an edited one
     steer     add, drop or refine facets, add a note, set the budget
-    pause     buy nothing until resumed
+    pause     make no model calls until resumed
     finish    write the report from what there is
+    join      ask for research that may be running already
 
-All are idempotent: said twice, they change nothing the second time.
+All updates are idempotent. A job signals `CheckpointReached` to the callers that asked for it.
 """
 
 from __future__ import annotations
@@ -23,17 +24,17 @@ Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, ma
 
 
 class Resume(Record):
-    """Go on with a blocked or paused job."""
+    """Continue a blocked or paused job."""
 
     note: str = ""
 
 
 class Approve(Record):
-    """The answer to a plan that waits for one."""
+    """The answer to a plan that waits for approval."""
 
     decision: Literal["approve", "reject"] = "approve"
     plan: Plan | None = None
-    """The plan as it was edited; None takes it as it is."""
+    """The edited plan; None accepts the plan as it is."""
     note: str = ""
     """A rejected plan is made anew with this note; without one the job ends."""
 
@@ -49,7 +50,7 @@ class DropFacet(Record):
 
 
 class RefineFacet(Record):
-    """Ask a facet another question, or draw its boundary anew."""
+    """Give a facet another question."""
 
     kind: Literal["refine_facet"] = "refine_facet"
     facet_id: str
@@ -57,7 +58,7 @@ class RefineFacet(Record):
 
 
 class AddNote(Record):
-    """A remark for every subagent; those that run get it at their next turn."""
+    """A note for every subagent; running ones receive it before their next turn."""
 
     kind: Literal["add_note"] = "add_note"
     text: Words
@@ -78,7 +79,7 @@ class Steer(Record):
 
 
 class Pause(Record):
-    """Buy nothing more until resumed."""
+    """Make no model calls until resumed."""
 
 
 class Finish(Record):
@@ -103,7 +104,7 @@ class ControlMessages(Record):
 SIGNAL = "research_checkpoint"
 MAX_LISTENERS = 50
 FINISHED = "finished"
-"""The last report of a job: its result is ready."""
+"""The last checkpoint of a job: its result is ready."""
 
 Id = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
 
@@ -113,12 +114,12 @@ class Notify(Record):
 
     workflow_id: Id
     run_id: str | None = None
-    """A run of it; None for whichever runs at the time."""
+    """None signals the run that is open at the time."""
     signal: Id = SIGNAL
 
 
 class CheckpointReached(Record):
-    """Where a job stands. The last one of a job is called `finished`."""
+    """The progress of a job. The last one of a job is called `finished`."""
 
     job_id: str
     run_id: str
@@ -134,18 +135,18 @@ class Join(Record):
     """Ask for a job that may be running already."""
 
     notify: Notify | None = None
-    """Where the job is to report to this caller as well."""
+    """Signal this caller, too."""
 
 
 class Joined(Record):
-    """Which job it is, and where it stands."""
+    """Which job it is, and its progress."""
 
     id: str
     run_id: str
     started_at: str
     phase: str
     callers: int = Field(ge=1)
-    """How many have asked for this run; the first one started it."""
+    """How many callers asked for this run; the first one started it."""
 
     @property
     def started(self) -> bool:

@@ -1,4 +1,4 @@
-"""What a research subagent can come back with. Failures are values.
+"""The outcomes of a research subagent. Failures are values.
 
     found         the facet is answered
     partial       something was found, something named is missing
@@ -6,7 +6,7 @@
     no results    the sources hold nothing on it
     rate limited  the provider asked to wait
     refused       the model declined
-    failed        anything else that asking again as it was would not mend
+    failed        anything else that the same question again would not repair
 
 Success carries a `FindingsRef`, which counts at least one claim: an empty success cannot be built.
 Every other outcome says what was asked, what was found before, and what to try instead.
@@ -22,18 +22,18 @@ from .evidence import Record
 
 
 class FindingsRef(Record):
-    """Where a subagent's findings are stored, and enough of them to decide on."""
+    """Where a subagent's findings are stored, and what the coordinator needs to decide."""
 
     key: str
     claims: PositiveInt
     sources: PositiveInt
     summary: str = Field(default="", max_length=1200)
     confidence: float = Field(default=1.0, ge=0, le=1)
-    """Of the surest claim."""
+    """The highest confidence of a claim."""
     missing: tuple[str, ...] = ()
-    """What the ask needs and was not found."""
+    """What the question needs and was not found."""
     next_step: str = ""
-    """What the subagent would look into next."""
+    """What the subagent would do next."""
     exhausted: bool = False
     """The subagent says that searching on would find nothing more."""
 

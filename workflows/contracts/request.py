@@ -25,16 +25,16 @@ RoleEffort = Literal["low", "medium", "high", "xhigh", "max"]
 
 
 class Approval(Record):
-    """A person is asked about the plan before anything is spent on research."""
+    """A person approves the plan before research is paid for."""
 
     seconds: float = Field(default=24 * 3600.0, gt=0, le=30 * 24 * 3600)
     """How long the plan waits for an answer."""
     default: Literal["approve", "reject"] = "approve"
-    """What holds when nobody answers."""
+    """The decision when nobody answers."""
 
 
 class Web(Record):
-    """The provider's search and fetch tools, and how far they may reach."""
+    """The provider's search and fetch tools, and their limits."""
 
     allowed_domains: tuple[str, ...] = ()
     blocked_domains: tuple[str, ...] = ()
@@ -50,7 +50,7 @@ class Web(Record):
 
 
 class ResearchRequest(BaseModel):
-    """What someone asks for. Unknown fields are refused: a typo must not be ignored in silence."""
+    """A research job. Unknown fields are refused, so that a typo is not ignored."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -58,14 +58,14 @@ class ResearchRequest(BaseModel):
     corpus: str | None = None
     """A folder of documents the workers can read."""
     model: str = OFFLINE
-    """One model for all roles, or `claude`: each role its own."""
+    """One model for all roles, or `claude`: the role table's model for each role."""
     models: dict[str, str] = Field(default_factory=dict)
     """Another model for a role, by the role's name."""
     efforts: dict[str, RoleEffort] = Field(default_factory=dict)
     """Another effort for a role, by the role's name."""
     web: Web | None = None
     code: bool = False
-    """Whether researchers and verifiers may compute in the provider's sandbox."""
+    """Whether researchers and verifiers may run code in the provider's sandbox."""
     economy: bool = False
     """Verify in batches: half the price, up to a day later."""
     effort: Effort = Effort.STANDARD
@@ -76,39 +76,39 @@ class ResearchRequest(BaseModel):
     parallel: int = Field(default=DEFAULT_PARALLEL, ge=1, le=50)
     """How many subagents of this job run at once."""
     subagent_seconds: float = Field(default=900.0, gt=0, le=6 * 3600)
-    """When a subagent hands over what it has."""
+    """When a subagent answers with what it has."""
     patience: float | None = Field(default=3.0, gt=1, le=100)
-    """How many times as long as most facets the last ones may take before the report is begun
-    without them; they are put in when they are back. None waits for all."""
+    """How many times longer than most facets the last ones may take before the report is started
+    without them; a refinement pass adds them. None waits for all."""
     budget: Budget = Budget()
     pinned: tuple[Note, ...] = ()
-    """Facts every subagent is given beside the question."""
+    """Facts that every subagent is given with the question."""
     approval: Approval | None = None
-    """Set where a person is to approve the plan."""
+    """Set where a person approves the plan."""
     tenant: str = Field(default="", max_length=64)
-    """Whose job it is: tenants get equal turns at the workers. Not encrypted: no names here."""
+    """Fairness key: tenants get equal shares of the workers. Not encrypted: no names here."""
     weight: float = Field(default=1.0, ge=0.001, le=1000)
-    """A tenant of twice the weight gets twice the turns."""
+    """A tenant of twice the weight gets twice the share."""
     priority: int = Field(default=3, ge=1, le=5)
-    """1 goes before 5, whoever's they are."""
+    """1 goes before 5, for all tenants."""
     notify: Notify | None = None
     """A workflow that is signalled at each checkpoint."""
     report_changes: bool = False
-    """Say what changed since the last run; for jobs a schedule starts."""
+    """Report what changed since the last run; for scheduled jobs."""
 
 
 def shared_id(request: ResearchRequest, scope: str = "") -> str:
     """The id of the job that answers this request: a hash, nothing of the question is in it.
 
-    Case, white space and a closing mark do not make another question; any other setting does. Jobs
-    of different scopes (a tenant, a team) are never shared. Asked again on the day it was answered,
-    a question finds what was bought for it, and not what has changed since: a scope with the hour
-    in it asks anew every hour.
+    Callers that ask the same question with the same settings get the same id; started with it by
+    update-with-start, they share one job. Case, white space and a closing mark make no difference.
+    Jobs of different scopes (a tenant, a team) are never shared. A question that is asked again on
+    the same day finds the journaled answers: put the hour into the scope to ask anew every hour.
     """
-    # Defaults are left out, so a setting that is added later does not rename running jobs.
+    # Without defaults, so that a setting that is added later does not rename running jobs.
     settings = request.model_dump(
         mode="json", exclude={"question", "notify"}, exclude_defaults=True
     )
     question = " ".join(request.question.casefold().split()).rstrip(" ?!.")
-    told = json.dumps([scope, question, settings], sort_keys=True, ensure_ascii=True)
-    return f"research-{hashlib.sha256(told.encode()).hexdigest()[:32]}"
+    identity = json.dumps([scope, question, settings], sort_keys=True, ensure_ascii=True)
+    return f"research-{hashlib.sha256(identity.encode()).hexdigest()[:32]}"

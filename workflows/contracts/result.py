@@ -1,7 +1,6 @@
-"""What a job comes to: its standing at a glance, and its result, which `report.json` holds.
+"""The status of a job, and its result, which `report.json` holds.
 
-Plain JSON. Names stay as they are: scripts outside rely on them. New fields have defaults, so that
-what an earlier version wrote can still be read.
+The field names are published: scripts rely on them. New fields have defaults.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ DISAGREE = "Where the sources disagree"
 MISSING = "What is missing"
 METHOD = "How this was researched"
 SOURCES = "Sources"
-"""The headings of the parts that are not a facet's."""
+"""The headings of the sections that belong to no facet."""
 
 
 class FacetStatus(Record):
@@ -36,7 +35,7 @@ class FacetStatus(Record):
 
 
 class Status(Record):
-    """A job at a glance; what `status` answers and the live view shows."""
+    """A job at a glance: what the query `status` returns."""
 
     id: str
     phase: Phase
@@ -57,7 +56,7 @@ class Status(Record):
     paused: bool = False
     finishing: bool = False
     approve_by: str | None = None
-    """Until when the plan waits for a person's word; None where it does not."""
+    """Until when the plan waits for approval; None where it does not."""
     plan_changes: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     parent: Parent | None = None
@@ -93,7 +92,7 @@ class Coverage(Record):
 
 class SourceOut(Record):
     n: int | None = None
-    """The [n] it is cited by; None where it was read and not cited."""
+    """The [n] it is cited by; None where it is not cited."""
     id: str
     uri: str
     title: str
@@ -105,7 +104,7 @@ class SourceOut(Record):
 
 
 class QuoteOut(Quote):
-    """A quote with the text it stands in, from the stored copy."""
+    """A quote with the text around it, from the stored copy."""
 
     before: str = ""
     after: str = ""
@@ -174,10 +173,10 @@ class ResearchResult(Record):
     parent: Parent | None = None
     started_at: str = ""
     changes: Changes | None = None
-    """What is otherwise than in the last run of its schedule; None where there was none."""
+    """What changed since the last run of its schedule; None for the first run."""
     telemetry: Telemetry = Telemetry()
     documents: int = 0
     """How many documents of the corpus were searched."""
     timeline: tuple[StepTiming, ...] = ()
-    """Which step ran when, in seconds since the job began."""
+    """When each step ran, in seconds since the job began."""
     report_markdown: str

@@ -8,35 +8,24 @@ from .evidence import Record
 
 
 class Spend(Record):
-    """What turns cost; sums with `+`."""
+    """What model calls cost; sums with `+`."""
 
     turns: int = 0
     bought_again: int = 0
+    """Calls that were repeated because their answer was lost."""
     input_tokens: int = 0
     output_tokens: int = 0
     cache_read_tokens: int = 0
-    """Those of the input that were read from the provider's cache."""
+    """Input tokens that were read from the prompt cache."""
     usd: float = 0.0
 
     def __add__(self, other: Spend) -> Spend:
-        return Spend(
-            turns=self.turns + other.turns,
-            bought_again=self.bought_again + other.bought_again,
-            input_tokens=self.input_tokens + other.input_tokens,
-            output_tokens=self.output_tokens + other.output_tokens,
-            cache_read_tokens=self.cache_read_tokens + other.cache_read_tokens,
-            usd=self.usd + other.usd,
-        )
+        mine, others = self.model_dump(), other.model_dump()
+        return Spend(**{name: mine[name] + others[name] for name in mine})
 
     def __sub__(self, other: Spend) -> Spend:
-        return Spend(
-            turns=self.turns - other.turns,
-            bought_again=self.bought_again - other.bought_again,
-            input_tokens=self.input_tokens - other.input_tokens,
-            output_tokens=self.output_tokens - other.output_tokens,
-            cache_read_tokens=self.cache_read_tokens - other.cache_read_tokens,
-            usd=self.usd - other.usd,
-        )
+        mine, others = self.model_dump(), other.model_dump()
+        return Spend(**{name: mine[name] - others[name] for name in mine})
 
     @property
     def tokens(self) -> int:

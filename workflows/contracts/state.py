@@ -16,7 +16,7 @@ from .spend import Spend
 
 GapKind = Literal["missing", "thin", "unexplained", "adjacent", "failed", "left_out", "asked"]
 LATE: Literal["late"] = "late"
-"""A facet that was not back when the report was begun. Nobody judges it so: it is a fact."""
+"""A facet that had not returned when the report was started. No judge names this kind."""
 GapStatus = Literal["open", "closed", "absent", "failed"]
 
 
@@ -25,9 +25,9 @@ class Gap(Record):
     kind: GapKind | Literal["late"]
     facet_id: str
     text: str = Field(min_length=1, max_length=600)
-    """What the report lacks, in a sentence a reader understands."""
+    """What the report lacks, in a sentence for its readers."""
     question: str = Field(min_length=1, max_length=600)
-    """What a follow-up is sent out to find."""
+    """What a follow-up has to find."""
     status: GapStatus = "open"
     opened_in: int = 0
     closed_in: int | None = None
@@ -40,11 +40,11 @@ class StopReason(StrEnum):
     CAP = "cap"
     BUDGET = "budget"
     FINISHED = "finished"
-    """Somebody said: finish now."""
+    """An operator told the job to finish."""
 
 
 class Pass(Record):
-    """What one round cost and closed. Pass 0 is the first draft."""
+    """What one pass cost and closed. Pass 0 is the first draft."""
 
     n: int
     gaps_in: int = 0
@@ -67,7 +67,7 @@ class Phase(StrEnum):
 
 
 class Checkpoint(Record):
-    """A point the job can be taken up from: the whole state, stored under `key`."""
+    """A point the job can be restarted from: the whole state, stored under `key`."""
 
     name: str
     phase: Phase
@@ -78,7 +78,7 @@ class Checkpoint(Record):
 
 
 class Parent(Record):
-    """Which run a job was taken up from, and where."""
+    """The run and the checkpoint a job was started from."""
 
     id: str
     run_id: str = ""
@@ -87,7 +87,7 @@ class Parent(Record):
 
 
 class Blocked(Record):
-    """Why a job waits for an operator, and what would let it go on."""
+    """Why a job waits for an operator, and what would let it continue."""
 
     step: str
     reason: str
@@ -101,12 +101,12 @@ class UnreadableFile(Record):
 
 
 class StepTiming(Record):
-    """One step, in seconds since the job began."""
+    """When a step ran, in seconds since the job began."""
 
     step: str
     """`open`, `plan`, `review`, `research`, `verify`, `write` or `evaluate`."""
     facet_id: str = ""
-    """Whose research or verification it was; empty where it was about the whole."""
+    """The facet that was researched or verified; empty for a step of the whole job."""
     n: int = 0
     """The pass; 0 is the first draft."""
     began: float
@@ -114,7 +114,7 @@ class StepTiming(Record):
 
 
 class PreviousRef(Record):
-    """Where the result of the run before is kept while this one works."""
+    """Where the result of the previous run is stored."""
 
     key: str
 
@@ -138,7 +138,7 @@ class LedgerRef(Record):
 
 
 class DraftRef(Record):
-    """Where the draft is stored, and whether the gate had to mend it."""
+    """Where the draft is stored, and what the gate repaired in it."""
 
     key: str
     words: int = 0
@@ -146,7 +146,7 @@ class DraftRef(Record):
 
 
 class Acceptance(Record):
-    """The four questions asked of an answer before it is taken, and the follow-ups they led to."""
+    """The four questions about an answer, and the follow-ups they led to."""
 
     answers: bool
     """Does it answer the objective?"""
@@ -155,7 +155,7 @@ class Acceptance(Record):
     explored: bool
     """Was nothing adjacent left unexplored?"""
     proceed: bool
-    """Would one proceed on this alone?"""
+    """Could one proceed on this alone?"""
     follow_ups: tuple[str, ...] = ()
 
     @property
@@ -164,21 +164,18 @@ class Acceptance(Record):
 
 
 class Counters(BaseModel):
-    """What the coordinator counts as it goes."""
+    """What the coordinator counts."""
 
     spawned: int = 0
     parallel_max: int = 0
     retries: int = 0
     partial: int = 0
     follow_ups: int = 0
-    """Precise questions to the same subagent, before its answer was taken."""
+    """Precise questions to the same subagent, before its answer was accepted."""
 
 
 class ResearchState(BaseModel):
-    """All of a job. Continue-as-new, restart and fork start a run from one of these.
-
-    Big things (findings, ledger, draft) are references into the store.
-    """
+    """All of a job. What is large (findings, ledger, draft) is a reference into the store."""
 
     id: str
     journal: str
@@ -190,12 +187,12 @@ class ResearchState(BaseModel):
     reviewed: bool = False
     approved: bool = False
     plan_notes: tuple[str, ...] = ()
-    """What was said against earlier plans."""
+    """The notes of those who rejected earlier plans."""
     outcomes: dict[str, SubagentOutcome] = {}
     """By facet id; a follow-up's outcome by its gap's id."""
     acceptances: dict[str, Acceptance] = {}
     dropped: tuple[str, ...] = ()
-    """Facets an operator took out."""
+    """Facets that an operator dropped."""
     researched: bool = False
     running: tuple[str, ...] = ()
     ledger: LedgerRef | None = None
@@ -218,18 +215,18 @@ class ResearchState(BaseModel):
     finishing: bool = False
     parent: Parent | None = None
     listeners: tuple[Notify, ...] = ()
-    """Callers who joined and want to hear of checkpoints, beside the one the request names."""
+    """Callers who joined and want to be told of checkpoints, beside the one in the request."""
     previous: PreviousRef | None = None
-    """The result of the run before, where changes are reported."""
+    """The result of the previous run, where changes are reported."""
     subagent_queue: str | None = None
     """The task queue of the subagents, where the job's worker wants another than their own."""
     seconds: float = 0.0
-    """How long the job had been worked on when this state was handed over."""
+    """How long earlier runs of the job took."""
     timeline: tuple[StepTiming, ...] = ()
-    """Which step ran when, of this run and of those it was taken up from."""
+    """When each step ran, in this run and in those it continues."""
 
     def book(self, role: str, spend: Spend, facet_id: str | None = None) -> None:
-        """Enter what a subagent cost, in total, by role and by facet."""
+        """Add what a subagent cost, in total, by role and by facet."""
         self.spend += spend
         self.spend_by_role[role] = self.spend_by_role.get(role, Spend()) + spend
         if facet_id is not None:

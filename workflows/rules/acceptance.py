@@ -1,8 +1,9 @@
-"""Four questions the coordinator asks before it takes a subagent's answer.
+"""What the coordinator does with the outcome of a subagent: retry, follow up, or accept.
 
-Does it answer the objective? Are there obvious holes? Was something adjacent left unexplored? Would
-one proceed on this alone? What fails becomes a precise follow-up to the same subagent, two at most;
-one that says its sources are exhausted is not asked again.
+Before it accepts an answer it asks four questions: does it answer the objective, are there obvious
+holes, was something adjacent left unexplored, could one proceed on this alone? What fails becomes a
+precise follow-up to the same subagent, two at most. A subagent that says its sources are exhausted
+is not asked again.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from workflows.contracts.outcomes import (
 from workflows.contracts.state import Acceptance
 
 MAX_FOLLOW_UPS = 2
-SURE = 0.5
-"""Confidence of the surest claim below which one would not proceed."""
-_NAMED = 4
+MINIMUM_CONFIDENCE = 0.5
+"""Of the surest claim; below it one could not proceed."""
+_LISTED = 4
 
 
 def judge(outcome: SubagentOutcome, follow_ups: tuple[str, ...] = ()) -> Acceptance:
@@ -33,15 +34,15 @@ def judge(outcome: SubagentOutcome, follow_ups: tuple[str, ...] = ()) -> Accepta
     return Acceptance(
         answers=True,
         complete=complete,
-        # A next step is always suggested; it is a hole only where the answer itself has one.
+        # A next step is always suggested; it counts only where the answer has a hole.
         explored=complete or not found.next_step,
-        proceed=found.confidence >= SURE,
+        proceed=found.confidence >= MINIMUM_CONFIDENCE,
         follow_ups=follow_ups,
     )
 
 
 def choose_follow_up(ask: str, outcome: SubagentOutcome, acceptance: Acceptance) -> str | None:
-    """What the subagent that was asked `ask` is asked next; None where its answer is taken."""
+    """The next question to the same subagent; None where its answer is accepted."""
     found = outcome.findings
     if found is None or acceptance.accepted or found.exhausted:
         return None
@@ -49,13 +50,13 @@ def choose_follow_up(ask: str, outcome: SubagentOutcome, acceptance: Acceptance)
         return None
     asks: list[str] = []
     if not acceptance.complete:
-        asks.append("Find what you named as missing: " + "; ".join(found.missing[:_NAMED]) + ".")
+        asks.append("Find what you named as missing: " + "; ".join(found.missing[:_LISTED]) + ".")
     if not acceptance.explored:
         asks.append(f"You suggested this next, do it: {found.next_step}")
     if not acceptance.proceed:
         asks.append(f"Your surest claim is too weak to go on, find a stronger source for: {ask}")
     question = " ".join(asks)[:1500]
-    # The same words a second time would bring the same answer.
+    # The same question would bring the same answer.
     return None if question in acceptance.follow_ups else question
 
 
@@ -63,10 +64,10 @@ MAX_RETRIES = 2
 
 
 def choose_retry(outcome: SubagentOutcome, retries: int) -> Retry | None:
-    """How the coordinator asks once more, or None where it takes what there is.
+    """The approach of the next attempt; None where the outcome is accepted.
 
-    A timeout or a failure is met with a smaller question, an empty search with a wider one, a rate
-    limit with the same one later. What was refused is not asked again, and a part is taken.
+    A timeout or a failure leads to a narrower question, an empty search to a broader one, a rate
+    limit to the same one later. A refusal is not retried, and a partial answer is accepted.
     """
     if retries >= MAX_RETRIES:
         return None

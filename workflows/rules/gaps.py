@@ -1,6 +1,6 @@
 """Gaps, and when a job may stop.
 
-A gap is specific enough to be commissioned. It ends closed (something was found), absent (searched,
+A gap is specific enough for a follow-up. It ends closed (something was found), absent (searched,
 and the sources hold nothing) or failed (it could not be searched); until then it is open.
 """
 
@@ -25,12 +25,12 @@ def open_gaps(gaps: Iterable[Gap]) -> list[Gap]:
 
 
 def commissionable_gaps(gaps: Iterable[Gap]) -> list[Gap]:
-    """Open gaps a follow-up could close. What the cap left out is named, not commissioned."""
+    """Open gaps that a follow-up could close. Facets beyond the cap are named, not researched."""
     return [gap for gap in open_gaps(gaps) if gap.kind not in ("left_out", LATE)]
 
 
 def late_gaps(gaps: Iterable[Gap]) -> list[Gap]:
-    """Facets whose research goes on behind a report that was begun without them."""
+    """The gaps of facets whose research goes on while the report is written."""
     return [gap for gap in open_gaps(gaps) if gap.kind == LATE]
 
 
@@ -43,8 +43,8 @@ def stop(
 ) -> StopReason | None:
     """Why refinement ends here, or None where another pass is worth its price."""
     gaps = tuple(gaps)
-    if any(gap.kind == LATE and gap.closed_in == len(passes) for gap in gaps):
-        # Found, paid for and not written up yet: it belongs into the report, whatever else holds.
+    if _has_unwritten_late_facet(gaps, len(passes)):
+        # Found and paid for, but not in the report yet: it needs a pass in any case.
         return None
     if finishing:
         return StopReason.FINISHED
@@ -54,18 +54,20 @@ def stop(
     if exhausted:
         return StopReason.BUDGET
     if any(gap.kind == "asked" for gap in wanted):
-        # An operator asked for it: that is worth a pass whatever the last one closed.
+        # An operator asked for it: that is worth a pass, whatever the last one closed.
         return None
     refinements = [p for p in passes if p.n > 0]
     if refinements and refinements[-1].gaps_closed == 0:
         return StopReason.NO_PROGRESS
-    if len(refinements) >= max_passes:
-        return StopReason.CAP
-    return None
+    return StopReason.CAP if len(refinements) >= max_passes else None
+
+
+def _has_unwritten_late_facet(gaps: Iterable[Gap], n: int) -> bool:
+    return any(gap.kind == LATE and gap.closed_in == n for gap in gaps)
 
 
 def merge(known: Iterable[Gap], found: Iterable[Gap]) -> tuple[Gap, ...]:
-    """Known gaps first and as they are; a gap found again under the same question is not new."""
+    """The known gaps, then the new ones; a gap with the question of a known one is not new."""
     gaps = {_key(gap): gap for gap in known}
     for gap in found:
         gaps.setdefault(_key(gap), gap)
@@ -73,7 +75,7 @@ def merge(known: Iterable[Gap], found: Iterable[Gap]) -> tuple[Gap, ...]:
 
 
 def from_research(plan: Plan, outcomes: Mapping[str, SubagentOutcome]) -> tuple[Gap, ...]:
-    """The gaps no judge is needed for: facets that came back empty, failed, or were left out."""
+    """The gaps that need no judge: facets that found nothing, failed, or were left out."""
     gaps = [gap for f in plan.facets if (gap := _from_outcome(f, outcomes.get(f.id)))]
     gaps += [
         Gap(
@@ -89,7 +91,7 @@ def from_research(plan: Plan, outcomes: Mapping[str, SubagentOutcome]) -> tuple[
 
 
 def from_late_facets(facets: Iterable[Facet]) -> tuple[Gap, ...]:
-    """What the report says of facets that are not back yet."""
+    """The gaps of facets that have not returned yet."""
     return tuple(
         Gap(
             id=f"{LATE}-{facet.id}",
@@ -103,7 +105,7 @@ def from_late_facets(facets: Iterable[Facet]) -> tuple[Gap, ...]:
 
 
 def after_follow_up(gap: Gap, outcome: SubagentOutcome, claims: int, n: int) -> Gap:
-    """What a gap came to when its follow-up brought `claims` new claims."""
+    """The gap after its follow-up, which brought `claims` new claims."""
     if claims > 0:
         return gap.model_copy(update={"status": "closed", "closed_in": n})
     match outcome:
@@ -112,7 +114,7 @@ def after_follow_up(gap: Gap, outcome: SubagentOutcome, claims: int, n: int) -> 
         case TimedOut() | RateLimited() | Refused() | Failed() as failure:
             return gap.model_copy(update={"status": "failed", "reason": failure.reason})
         case _:
-            # Found, but nothing the job did not know: the sources hold no more on it.
+            # All that was found was known: the sources hold no more on it.
             return gap.model_copy(update={"status": "absent", "reason": "nothing new was found"})
 
 

@@ -1,7 +1,7 @@
 """Facets, how many a question deserves, and the rules a plan must keep.
 
-The model proposes a plan; these functions decide. `fit` sizes it to the question, `faults`
-lists what is wrong with it in words that can be sent back, `mend` puts it right without a model.
+The model proposes a plan; these functions decide. `fit` cuts it to the question's size, `faults`
+lists what is wrong in words that can be sent back, `repair` corrects it without a model.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LIMITS: dict[Effort, Limits] = {
 
 
 def limits_for(effort: Effort, kind: QuestionKind, max_facets: int | None = None) -> Limits:
-    """A narrow fact gets one researcher and no refinement, whatever the effort."""
+    """A narrow fact gets one researcher and no refinement with any effort."""
     limits = LIMITS[effort]
     if kind is QuestionKind.FACT:
         return limits.model_copy(update={"facets": 1, "passes": 0})
@@ -44,7 +44,7 @@ def job_limits(state: ResearchState) -> Limits:
 
 
 def fit(plan: Plan, effort: Effort, max_facets: int | None = None) -> Plan:
-    """The plan cut to what the question deserves; what is cut is kept by name in `left_out`."""
+    """The plan cut to the limit; what is cut is listed in `left_out`."""
     cap = limits_for(effort, plan.kind, max_facets).facets
     kept, cut = plan.facets[:cap], plan.facets[cap:]
     ids = {facet.id for facet in kept}
@@ -52,13 +52,13 @@ def fit(plan: Plan, effort: Effort, max_facets: int | None = None) -> Plan:
         facet.model_copy(update={"depends_on": tuple(d for d in facet.depends_on if d in ids)})
         for facet in kept
     )
-    # A fact's extra facets are other wordings of one question, not something left undone.
+    # The extra facets of a fact are other wordings of one question, nothing that is missing.
     left_out = () if plan.kind is QuestionKind.FACT else (*plan.left_out, *cut)
     return plan.model_copy(update={"facets": kept, "left_out": left_out})
 
 
 def faults(plan: Plan) -> list[str]:
-    """What breaks the rules: duplicate ids, overlapping facets, dependencies that go nowhere."""
+    """What is wrong: duplicate ids, overlapping facets, dependencies on unknown facets."""
     found: list[str] = []
     ids = [facet.id for facet in plan.facets]
     found += [f"two facets share the id {fid!r}" for fid in _repeated(ids)]
@@ -72,14 +72,14 @@ def faults(plan: Plan) -> list[str]:
         f"facets {one.id!r} and {other.id!r} ask nearly the same; join them or draw the boundary"
         for one, other in twins(plan.facets)
     ]
-    if not any("depends" in fault for fault in found) and _stuck(plan.facets):
-        found.append(f"facets depend on each other in a circle: {sorted(_stuck(plan.facets))}")
+    if not any("depends" in fault for fault in found) and _circular(plan.facets):
+        found.append(f"facets depend on each other in a circle: {sorted(_circular(plan.facets))}")
     return found
 
 
 def repair(plan: Plan) -> Plan:
-    """The same plan made lawful without a model: ids unique, twins joined, circles cut."""
-    kept = _with_own_ids(plan.facets)
+    """The plan with unique ids, without overlapping facets and without circular dependencies."""
+    kept = _with_unique_ids(plan.facets)
     changes = list(plan.changes)
     while pair := next(iter(twins(kept)), None):
         one, other = pair
@@ -92,10 +92,10 @@ def repair(plan: Plan) -> Plan:
         )
         for facet in kept
     ]
-    stuck = _stuck(kept)
-    if stuck:
+    circular = _circular(kept)
+    if circular:
         changes.append("dropped dependencies that formed a circle")
-        kept = [f.model_copy(update={"depends_on": ()}) if f.id in stuck else f for f in kept]
+        kept = [f.model_copy(update={"depends_on": ()}) if f.id in circular else f for f in kept]
     return plan.model_copy(update={"facets": tuple(kept), "changes": tuple(changes)})
 
 
@@ -105,8 +105,7 @@ OVERLAP = 0.8
 def twins(facets: Sequence[Facet]) -> list[tuple[Facet, Facet]]:
     """Pairs of facets that ask nearly the same.
 
-    Words that most facets share name the subject of the whole question, so they tell no facet from
-    another and do not count.
+    Words that most facets share name the subject of the whole question and do not count.
     """
     words = {id(facet): _words(facet) for facet in facets}
     shared = Counter(word for own in words.values() for word in own)
@@ -126,8 +125,8 @@ def _overlap(one: set[str], other: set[str], subject: set[str]) -> float:
     return len(a & b) / min(len(a), len(b)) if a and b else 0.0
 
 
-def _with_own_ids(facets: Iterable[Facet]) -> list[Facet]:
-    """A second facet of one name is still a facet: it gets an id of its own."""
+def _with_unique_ids(facets: Iterable[Facet]) -> list[Facet]:
+    """A facet whose id is taken gets another one."""
     kept: dict[str, Facet] = {}
     for facet in facets:
         name, number = facet.id, 2
@@ -145,7 +144,7 @@ def _repeated(items: list[str]) -> list[str]:
     return sorted({item for item in items if items.count(item) > 1})
 
 
-def _stuck(facets: Iterable[Facet]) -> set[str]:
+def _circular(facets: Iterable[Facet]) -> set[str]:
     waiting = {facet.id: set(facet.depends_on) for facet in facets}
     done: set[str] = set()
     while free := {fid for fid, needs in waiting.items() if needs <= done} - done:

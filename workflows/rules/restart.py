@@ -1,10 +1,10 @@
-"""A job taken up from the state of an earlier run: the same again, or one with other settings.
+"""Start a run from the state of an earlier one.
 
-    restarted   the same job, as it was, with nothing left of what stopped it
-    forked      another job from the same point, with other settings
+    restart_state   the same job, without what stopped it
+    fork_state      another job from the same checkpoint, with other settings
 
-Both keep the journal, so whatever was bought before the checkpoint is found there and not paid for
-again, and both say whose state they took up. When the work began does not change either.
+Both keep the journal, so that nothing before the checkpoint is paid for again, and both name the
+run they start from. The time the work began stays.
 """
 
 from __future__ import annotations
@@ -34,29 +34,29 @@ SETTABLE: tuple[str, ...] = (
     *BUDGETS,
     *(f"{name}.{role}" for name in BY_ROLE for role in ROLES),
 )
-"""What a fork may set."""
+"""The settings that a fork may change."""
 
 NONE = "none"
-"""The value that takes a setting back to its default."""
+"""The value that resets a setting to its default."""
 
 
 def restart_state(state: ResearchState, *, run_id: str, checkpoint: str) -> ResearchState:
-    """The same job from this point on."""
+    """The same job from this checkpoint on."""
     parent = Parent(id=state.id, run_id=run_id, checkpoint=checkpoint, how="restart")
-    return _unhindered(state, parent)
+    return _without_blocks(state, parent)
 
 
 def fork_state(
     state: ResearchState, *, job_id: str, run_id: str, checkpoint: str, changes: Mapping[str, str]
 ) -> ResearchState:
-    """A new job from this point on. Raises ValueError that names the remedy for a bad change."""
+    """A new job from this checkpoint on; raises ValueError for a change that is not possible."""
     parent = Parent(id=state.id, run_id=run_id, checkpoint=checkpoint, how="fork")
-    copy = _unhindered(state, parent)
+    copy = _without_blocks(state, parent)
     return copy.model_copy(update={"id": job_id, "request": change_request(state.request, changes)})
 
 
 def change_request(request: ResearchRequest, changes: Mapping[str, str]) -> ResearchRequest:
-    """The request with other settings."""
+    """The request with other settings; raises ValueError for one that is not possible."""
     fields = request.model_dump()
     for key, text in changes.items():
         if key not in SETTABLE:
@@ -67,7 +67,7 @@ def change_request(request: ResearchRequest, changes: Mapping[str, str]) -> Rese
     except ValidationError as error:
         fault = error.errors()[0]
         raise ValueError(
-            f"{_typed(fault['loc'], changes)} is not possible: {fault['msg']}"
+            f"{_as_typed(fault['loc'], changes)} is not possible: {fault['msg']}"
         ) from None
 
 
@@ -86,16 +86,16 @@ def _set(fields: dict[str, Any], key: str, text: str) -> None:
         fields[key] = value
 
 
-def _typed(place: tuple[int | str, ...], changes: Mapping[str, str]) -> str:
-    """The change as it was typed, from where in the request it went wrong."""
+def _as_typed(place: tuple[int | str, ...], changes: Mapping[str, str]) -> str:
+    """The change as it was typed, for the place of a validation error."""
     names = {field: name for name, field in (BUDGETS | BY_ROLE).items()}
     parts = [names.get(str(part), str(part)) for part in place if part != "budget"]
     key = ".".join(parts)
     return f"{key}={changes[key]}" if key in changes else key
 
 
-def _unhindered(state: ResearchState, parent: Parent) -> ResearchState:
-    """The state with nothing in it that would keep the job from going on."""
+def _without_blocks(state: ResearchState, parent: Parent) -> ResearchState:
+    """The state without what would keep the job from running."""
     passes = state.passes
     if passes:
         passes = (*passes[:-1], passes[-1].model_copy(update={"stop_reason": None}))

@@ -1,4 +1,4 @@
-"""A job's state as people see it: at a glance, and in the Temporal UI."""
+"""The state of a job for people: the status, and the details in the Temporal UI."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SUMMARY = 160
 
 
 def summarize_status(state: ResearchState) -> str:
-    """How the job is, in a word a list can be filtered by."""
+    """One word for the job, which lists can be filtered by."""
     if state.blocked:
         return "blocked"
     if state.paused:
@@ -98,7 +98,7 @@ def _findings(state: ResearchState, facet_id: str) -> FindingsRef | None:
 
 
 class RequestDescription(TypedDict):
-    """What is said of a job when it is started; sealed where there are keys."""
+    """The summary, details and memo of a new workflow; encrypted where there are keys."""
 
     static_summary: str
     static_details: str
@@ -106,7 +106,7 @@ class RequestDescription(TypedDict):
 
 
 def describe_request(request: ResearchRequest) -> RequestDescription:
-    """For the Temporal UI the question and its limits; for lists the question's beginning."""
+    """The question and its limits for the Temporal UI, the start of the question for lists."""
     limits = [f"effort {request.effort}"]
     if request.budget.usd is not None:
         limits.append(f"at most ${request.budget.usd:.2f}")
@@ -114,21 +114,22 @@ def describe_request(request: ResearchRequest) -> RequestDescription:
         limits.append(f"at most {request.budget.tokens:,} tokens")
     short = " ".join(request.question.split())
     short = short if len(short) <= _SUMMARY else f"{short[: _SUMMARY - 1]}…"
+    question = _escape(request.question, 4000)
     return RequestDescription(
         static_summary=short,
-        static_details=f"{_plain(request.question, 4000)}\n\n{request.model} · {', '.join(limits)}",
+        static_details=f"{question}\n\n{request.model} · {', '.join(limits)}",
         memo={"question": short},
     )
 
 
 def render_details(state: ResearchState) -> str:
-    """Markdown for the Temporal UI: where the job stands, its plan, gaps, contradictions, spend."""
-    blocks = [_headline(state), *_awaited(state)]
+    """Markdown for the Temporal UI: phase, plan, gaps, contradictions, spend."""
+    blocks = [_headline(state), *_describe_wait(state)]
     if facets := _facets(state):
         blocks.append("\n".join(["**Plan**", "", *(_facet_line(facet) for facet in facets)]))
     if state.gaps:
         newest = sorted(state.gaps, key=lambda gap: gap.status != "open")
-        lines = [f"- {_GAPS[gap.status]} {_plain(gap.text, 160)}" for gap in newest[:_MOST]]
+        lines = [f"- {_GAPS[gap.status]} {_escape(gap.text, 160)}" for gap in newest[:_MOST]]
         more = [f"- and {len(newest) - _MOST} more"] if len(newest) > _MOST else []
         blocks.append("\n".join(["**Gaps**", "", *lines, *more]))
     if state.ledger and state.ledger.contradictions:
@@ -145,11 +146,11 @@ def _headline(state: ResearchState) -> str:
     return f"**{phase}** · {spent.turns} turns · {money}{tokens}"
 
 
-def _awaited(state: ResearchState) -> list[str]:
-    """Whose word is needed, where one is."""
+def _describe_wait(state: ResearchState) -> list[str]:
+    """What the job waits for, if it waits."""
     if state.blocked:
-        why = f"{_plain(state.blocked.reason, 300)}; {_plain(state.blocked.remedy, 300)}"
-        return [f"**blocked** at {_plain(state.blocked.step, 80)}: {why}"]
+        why = f"{_escape(state.blocked.reason, 300)}; {_escape(state.blocked.remedy, 300)}"
+        return [f"**blocked** at {_escape(state.blocked.step, 80)}: {why}"]
     if state.paused:
         return ["**paused**: resume it to go on"]
     if state.phase is Phase.APPROVING:
@@ -161,11 +162,11 @@ def _facet_line(facet: FacetStatus) -> str:
     numbers = ((facet.claims, "claims"), (facet.sources, "sources"), (facet.turns, "turns"))
     found = "".join(f", {count} {name}" for count, name in numbers if count)
     mark = _MARKS.get(facet.status, "✗")
-    return f"- {mark} {_plain(facet.title, 120)}: {facet.status.replace('_', ' ')}{found}"
+    return f"- {mark} {_escape(facet.title, 120)}: {facet.status.replace('_', ' ')}{found}"
 
 
-def _plain(text: str, length: int) -> str:
-    """One line of text that is not taken for Markdown."""
+def _escape(text: str, length: int) -> str:
+    """One line of text, escaped for Markdown."""
     text = " ".join(text.split())
     text = text if len(text) <= length else f"{text[: length - 1]}…"
     return re.sub(r"([\\`*_\[\]<>#|!])", r"\\\1", text)

@@ -1,7 +1,7 @@
-"""What an operator's word does to a job's state. Pure: the coordinator and its pass share it.
+"""Operators' changes to the state of a job, for the coordinator and its refinement passes.
 
-`refusal` says why a change cannot be made, in words for the operator; `apply` makes it. Both may be
-called again with the same change: what was made already is not refused and changes nothing.
+`check_change` says why a change cannot be made; `apply` makes it. Both are idempotent: a change
+that was made already is not refused and changes nothing.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _NO_PLAN = "there is no plan yet: wait until the job is planned"
 
 
 def check_change(state: ResearchState, change: Change) -> str | None:
-    """Why the change cannot be made now; None where it can, or was."""
+    """Why the change cannot be made now; None where it can be, or was."""
     if state.phase is Phase.FINISHED:
         return "the report is being put together: fork the job to go on from a checkpoint"
     match change:
@@ -64,9 +64,9 @@ def apply(state: ResearchState, change: Change) -> None:
 
 
 def check_approval(state: ResearchState, answer: Approve) -> str | None:
-    """Why this answer to the plan cannot be taken."""
+    """Why this answer to the plan is refused; None where it is not."""
     if state.approved:
-        # Said again by someone whose first word arrived: not an error.
+        # A repeated approval is not an error.
         return None if answer.decision == "approve" else "the plan is approved already"
     if state.phase is not Phase.APPROVING:
         return "no plan waits for approval"
@@ -106,11 +106,11 @@ def _cannot_add(state: ResearchState, facet: Facet) -> str | None:
 def _add(state: ResearchState, facet: Facet) -> None:
     if state.plan is None or _facet(state, facet.id):
         return
-    state.plan = _changed(
+    state.plan = _with_facets(
         state.plan, (*state.plan.facets, facet), f"added “{facet.title}”: an operator asked for it"
     )
     if state.researched:
-        _commission(state, facet, facet.question)
+        _add_gap(state, facet, facet.question)
 
 
 def _cannot_drop(state: ResearchState, facet_id: str) -> str | None:
@@ -136,7 +136,7 @@ def _drop(state: ResearchState, facet_id: str) -> None:
         for f in state.plan.facets
         if f.id != facet_id
     )
-    state.plan = _changed(state.plan, kept, f"dropped “{facet.title}”: an operator took it out")
+    state.plan = _with_facets(state.plan, kept, f"dropped “{facet.title}”: an operator took it out")
     state.dropped += (facet_id,)
 
 
@@ -145,17 +145,17 @@ def _refine(state: ResearchState, facet_id: str, question: str) -> None:
     if state.plan is None or facet is None:
         return
     if state.researched or facet_id in state.outcomes:
-        _commission(state, facet, question)
+        _add_gap(state, facet, question)
     elif facet.question != question:
         refined = facet.model_copy(update={"question": question})
         facets = tuple(refined if f.id == facet_id else f for f in state.plan.facets)
-        state.plan = _changed(state.plan, facets, f"asked “{facet.title}” anew: {question}")
+        state.plan = _with_facets(state.plan, facets, f"asked “{facet.title}” anew: {question}")
         if facet_id in state.running:
             _note(state, TaskNote(text=f"Your question is now: {question}", task=facet_id))
 
 
-def _commission(state: ResearchState, facet: Facet, question: str) -> None:
-    """What comes after the research is done goes to the next pass, as a gap."""
+def _add_gap(state: ResearchState, facet: Facet, question: str) -> None:
+    """A question that comes after the research becomes a gap for the next pass."""
     question = question[:600]
     if any(gap.facet_id == facet.id and gap.question == question for gap in state.gaps):
         return
@@ -176,7 +176,7 @@ def _note(state: ResearchState, note: TaskNote) -> None:
         state.notes += (note,)
 
 
-def _changed(plan: Plan, facets: tuple[Facet, ...], why: str) -> Plan:
+def _with_facets(plan: Plan, facets: tuple[Facet, ...], why: str) -> Plan:
     return plan.model_copy(update={"facets": facets, "changes": (*plan.changes, why)})
 
 

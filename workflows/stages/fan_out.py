@@ -115,11 +115,7 @@ class FanOut:
         cancelled: list[asyncio.Task[VerifiedFindings]] = []
         try:
             while True:
-                assignments = {assignment.task: assignment for assignment in wanted()}
-                cancelled += _cancel_dropped(running, assignments)
-                for task, assignment in assignments.items():
-                    if task not in running:
-                        running[task] = asyncio.create_task(self._pursue(assignment))
+                cancelled += self._follow_plan(running, wanted())
                 if all(work.done() for work in running.values()):
                     break
                 try:
@@ -136,6 +132,19 @@ class FanOut:
         parts = {task: work.result() for task, work in running.items() if task not in self._late}
         await self._pool(parts.values())
         return parts
+
+    def _follow_plan(
+        self, running: Tasks, assignments: Sequence[Assignment]
+    ) -> list[asyncio.Task[VerifiedFindings]]:
+        """Start tasks that are new; cancel and return those that are no longer wanted."""
+        wanted = {assignment.task for assignment in assignments}
+        dropped = [running.pop(task) for task in list(running) if task not in wanted]
+        for work in dropped:
+            work.cancel()
+        for assignment in assignments:
+            if assignment.task not in running:
+                running[assignment.task] = asyncio.create_task(self._pursue(assignment))
+        return dropped
 
     async def _wait_for_change(
         self,
@@ -196,12 +205,3 @@ class FanOut:
         if with_ledger:
             with self._execution.measure("verify"):
                 await self._verification.pool(with_ledger)
-
-
-def _cancel_dropped(
-    running: Tasks, assignments: Mapping[str, Assignment]
-) -> list[asyncio.Task[VerifiedFindings]]:
-    dropped = [running.pop(task) for task in list(running) if task not in assignments]
-    for work in dropped:
-        work.cancel()
-    return dropped
