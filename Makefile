@@ -16,7 +16,7 @@ JOBS ?= 3
 BENCH := out/bench
 SUDO := $(shell test $$(id -u) = 0 || echo sudo)
 
-.PHONY: install run browser test test-all soak histories lint format bench bench-quality \
+.PHONY: install run browser test test-all soak histories lint format bench bench-quality bench-docs \
   bench-engines-install gallery lock clean
 
 run: $(STAMP)  ## a research job on the sample documents, into out/
@@ -73,6 +73,9 @@ bench-engines-install:  ## LangGraph and DBOS beside it, in an environment of th
 
 bench-quality: $(STAMP)  ## quality on public data, tables with intervals: DATA=DIR ARGS="--check"
 	$(PY) -m benchmarks.quality $(if $(DATA),--data "$(DATA)") $(ARGS)
+
+bench-docs: $(STAMP)  ## the documentation that `bench-quality reference` asks about, with pip
+	$(PY) -m benchmarks.quality.documentation
 
 install: $(STAMP)
 

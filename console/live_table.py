@@ -42,7 +42,13 @@ _STYLES = {
     "no_results": "yellow",
 }
 _STAGES = {"✓": "green", "▸": "bold", "·": "dim"}
-_GAP_STYLES = {"open": "yellow", "closed": "green", "absent": "dim", "failed": "red"}
+_GAP_STYLES = {
+    "open": "yellow",
+    "closed": "green",
+    "partly": "yellow",
+    "absent": "dim",
+    "failed": "red",
+}
 _BAR = 16
 _LABEL = 9
 _NARROW = 72

@@ -19,8 +19,14 @@ if TYPE_CHECKING:
 
 NO_BREAK = "\N{NO-BREAK SPACE}"
 MARKS = {"waiting": "·", "running": "▸", "found": "✓", "partial": "◐", "no_results": "∅"}
-GAP_MARKS = {"open": "○", "closed": "✓", "absent": "∅", "failed": "✗"}
-GAP_WORDS = {"open": "gap", "closed": "gap closed", "absent": "gap absent", "failed": "gap failed"}
+GAP_MARKS = {"open": "○", "closed": "✓", "partly": "◐", "absent": "∅", "failed": "✗"}
+GAP_WORDS = {
+    "open": "gap",
+    "closed": "gap closed",
+    "partly": "gap answered in part",
+    "absent": "gap absent",
+    "failed": "gap failed",
+}
 _OWN_WORK = {
     Phase.STARTING: "reading the documents",
     Phase.PLANNING: "splitting the question",

@@ -48,8 +48,8 @@ _SCORES = {
 SEARCH: ToolDefinition = {
     "name": "search",
     "description": (
-        "Search the documents by words. Returns passages, sentence by sentence, with the id of "
-        "the source each stands in, and how many documents hold each of your words. All searches "
+        "Search the documents by words. Returns passages, each with the id of its source and the "
+        "headings it stands under, and how many documents hold each of your words. All searches "
         "of one turn are one cycle; the cycles are limited, so start broad, then aim at what is "
         "missing, in the documents' own terms. A passage you have been shown is not sent again."
     ),

@@ -12,7 +12,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -23,11 +22,15 @@ from temporalio.exceptions import ApplicationError
 
 from activities.agent.schemas import SourceScore
 from activities.evidence.quotes import sketch
+from activities.evidence.text.terms import words
 from activities.mcp.definitions import PREFIX as MCP
+from activities.sources.chunks import SECTION_MARK
 from activities.sources.corpus import Corpus
-from activities.sources.documents import DocumentMeta, Passage, UnknownDocument
+from activities.sources.documents import DocumentMeta, Hit, UnknownDocument
+from activities.sources.formats.lines import units
 from activities.sources.snapshots import Snapshots, Unquotable
-from activities.sources.web import Breakdown, Fetch, Hit, Search, ServerTools
+from activities.sources.web import Breakdown, Fetch, Search, ServerTools
+from activities.sources.web import Hit as WebHit
 from activities.storage.store import Store
 from workflows.config.roles import Role
 from workflows.contracts.evidence import Cycle, Source
@@ -39,7 +42,6 @@ JsonObject = dict[str, Any]
 READ_CHARACTERS = 6000
 PER_DOCUMENT = 2
 """Passages of one document in one search: the second often holds the figure."""
-_WORD = re.compile(r"\w{3,}")
 _COUNTED = 40
 _LONGEST_PROBLEM = 400
 
@@ -157,7 +159,7 @@ class Toolbox:
         self._shown.clear()
 
     @property
-    def candidates(self) -> tuple[Hit, ...]:
+    def candidates(self) -> tuple[WebHit, ...]:
         """Web pages that were found and never opened."""
         return self._snapshots.candidates()
 
@@ -190,15 +192,15 @@ class Toolbox:
             return _error(f"all {self._cycles} search cycles are used up; answer now")
         query = str(tool_input["query"])
         exclude = [str(sid) for sid in tool_input.get("exclude") or ()]
-        # The middle of a search follows names; the start is broad and the end checks.
-        follows = 1 < cycle < self._cycles
+        # The first cycle is broad; later ones also follow the names that good hits lead to.
+        follows = cycle > 1
         found, counted = await asyncio.to_thread(
             _look, corpus, query, self._role.hits, exclude, follows
         )
         report = {"cycle": cycle, "cycles_left": self._cycles - cycle, **counted}
         # What a subagent was shown in an earlier turn is not sent, and paid for, again. Searches of
         # one turn run side by side: what each returns must not hang on which is faster.
-        new = [(m, p) for m, p in found if (m.id, p.start) not in self._shown]
+        new = [hit for hit in found if (hit.document.id, hit.passage.start) not in self._shown]
         report["shown_before"] = len(found) - len(new)
         return await self._result(corpus, report, new)
 
@@ -209,29 +211,24 @@ class Toolbox:
         document = await asyncio.to_thread(corpus.document, document_id)
         ended = passage.end >= len(document.text)
         report = {"start": passage.start, "next": None if ended else passage.end}
-        return await self._result(corpus, report, [(document.meta, passage)])
+        return await self._result(corpus, report, [Hit(document.meta, passage, 0.0)])
 
-    async def _result(
-        self, corpus: Corpus, report: JsonObject, found: list[tuple[DocumentMeta, Passage]]
-    ) -> JsonObject:
-        metas = {meta.id: meta for meta, _ in found}
+    async def _result(self, corpus: Corpus, report: JsonObject, found: list[Hit]) -> JsonObject:
+        metas = {hit.document.id: hit.document for hit in found}
         kept = await asyncio.gather(*(self._keep(corpus, meta) for meta in metas.values()))
         sources = {source.id: source for source in kept}
         report["hits"] = [
             {"source_id": s.id, "title": s.title, "date": s.date, "kind": s.kind, "uri": s.uri}
             for s in kept
         ]
-        blocks = [_passage(sources[meta.id], passage) for meta, passage in found]
-        spans = [[meta.id, *span] for meta, passage in found for span, _ in _sentences(passage)]
+        blocks = [_passage(sources[hit.document.id], hit) for hit in found]
         return {
             "content": [
                 {"type": "text", "text": json.dumps(report, ensure_ascii=False)},
                 *(block for block in blocks if block["content"]),
             ],
             "sources": [source.model_dump(mode="json") for source in kept],
-            "passages": [(meta.id, passage.start) for meta, passage in found],
-            # Where each sentence shown stands in its stored text, in the order they are shown.
-            "spans": spans,
+            "passages": [(hit.document.id, hit.passage.start) for hit in found],
         }
 
     async def _keep(self, corpus: Corpus, meta: DocumentMeta) -> Source:
@@ -315,29 +312,33 @@ class _CycleLog:
 
 def _look(
     corpus: Corpus, query: str, limit: int, exclude: Sequence[str], follows: bool
-) -> tuple[list[tuple[DocumentMeta, Passage]], JsonObject]:
+) -> tuple[list[Hit], JsonObject]:
     """What was found, and how many documents there are and hold each of the query's words."""
     hits = corpus.search(query, limit=limit, exclude=exclude, per_document=PER_DOCUMENT)
     if follows:
         hits = corpus.follow(query, hits, limit, exclude=exclude)
-    words = list(dict.fromkeys(_WORD.findall(query.lower())))[:_COUNTED]
-    counted = {"documents": len(corpus), "terms": corpus.frequency(words)}
-    return [(hit.document, hit.passage) for hit in hits], counted
+    counted = list(dict.fromkeys(words(query)))[:_COUNTED]
+    return hits, {"documents": len(corpus), "terms": corpus.frequency(counted)}
 
 
-def _passage(source: Source, passage: Passage) -> JsonObject:
+def _passage(source: Source, hit: Hit) -> JsonObject:
+    """A hit with its blocks as the document writes them: headings, items and code with marks."""
     return {
         "type": "search_result",
         "source": source.id,
-        "title": source.title,
-        "content": [{"type": "text", "text": text} for _, text in _sentences(passage)],
+        "title": SECTION_MARK.join(filter(None, (source.title, hit.section))),
+        "content": [{"type": "text", "text": text} for text in _blocks(hit.passage.text)],
     }
 
 
-def _sentences(passage: Passage) -> list[tuple[tuple[int, int], str]]:
-    """The sentences that are shown, each with its place in the stored text."""
-    quoted = (((s.start, s.end), passage.quote(s)) for s in passage.sentences)
-    return [(span, text) for span, text in quoted if text.strip()]
+def _blocks(text: str) -> list[str]:
+    """The units of a text, each from the start of its line on."""
+    found = []
+    for unit in units(text):
+        line = text.rfind("\n", 0, unit.start) + 1
+        block = text[line : unit.end].strip("\n")
+        found.append(block if unit.kind == "code" else " ".join(block.split()))
+    return [block for block in found if block]
 
 
 def _error(message: str) -> JsonObject:

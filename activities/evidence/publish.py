@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from activities.evidence.ledger import Ledger, origin_count, origins
-from activities.evidence.report_gate import CITATION, Draft, sections_by_facet
+from activities.evidence.report_gate import CITATION, CODE_BLOCK, Draft, sections_by_facet
 from workflows.config.model_catalog import card
 from workflows.contracts.evidence import Cycle, Quote
 from workflows.contracts.facets import Facet
@@ -55,8 +55,8 @@ def publish(
     origin = origins(ledger)
     coverage = tuple(_coverage(state, ledger, origin, cycles))
     body = _body(state, draft) if draft else _nothing_found(state)
-    numbers = _reading_order(body, ledger.numbers)
-    markdown = CITATION.sub(lambda m: f"[{numbers[int(m.group(1))]}]", body)
+    numbers = _reading_order(CODE_BLOCK.sub("", body), ledger.numbers)
+    markdown = _renumbered(body, numbers)
     sources = sorted(
         (_source(ledger, sid, numbers, origin) for sid in ledger.sources),
         key=lambda s: (s.n is None, s.n or 0, s.uri),
@@ -216,6 +216,20 @@ def _source_list(sources: Iterable[SourceOut]) -> str:
         for s in cited
     ]
     return "\n\n".join([f"## {SOURCES}", "\n".join(lines)]) if lines else ""
+
+
+def _renumbered(markdown: str, numbers: Mapping[int, int]) -> str:
+    """The text with its citations renumbered; what stands in code blocks is no citation."""
+    parts: list[str] = []
+    position = 0
+    for block in (*CODE_BLOCK.finditer(markdown), None):
+        end = block.start() if block else len(markdown)
+        prose = markdown[position:end]
+        parts.append(CITATION.sub(lambda m: f"[{numbers[int(m.group(1))]}]", prose))
+        if block:
+            parts.append(block.group())
+            position = block.end()
+    return "".join(parts)
 
 
 def _reading_order(markdown: str, numbers: Mapping[str, int]) -> dict[int, int]:

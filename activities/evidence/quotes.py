@@ -10,6 +10,7 @@ import re
 from bisect import bisect_right
 from hashlib import blake2b
 
+from activities.sources.chunks import section_paths
 from workflows.contracts.evidence import Quote
 
 _SPACE = re.compile(r"\s+")
@@ -46,8 +47,13 @@ class StoredText:
         at = self._folded.find(wanted) if wanted else -1
         if at < 0:
             return None
+        start = self._original(at)
         return quote.model_copy(
-            update={"start": self._original(at), "end": self._original(at + len(wanted) - 1) + 1}
+            update={
+                "start": start,
+                "end": self._original(at + len(wanted) - 1) + 1,
+                "section": section_paths(self.text, [start])[0],
+            }
         )
 
     def around(self, start: int, end: int, reach: int = 400) -> str:

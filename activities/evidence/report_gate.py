@@ -27,6 +27,7 @@ from workflows.contracts.state import Gap
 
 CITATION = re.compile(r"\[(\d{1,5})\]")
 _PARAGRAPHS = re.compile(r"\n\s*\n")
+CODE_BLOCK = re.compile(r"^```.*?^```[ \t]*$", re.M | re.S)
 _LIST_ITEM = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+")
 _SENTENCE = re.compile(r"(?<=[.!?…])(?:\s*(?:\[\d+\])+)?\s+(?=[^\s\[])")
 _NAMED = 0.7
@@ -207,8 +208,8 @@ class _Support:
 
 
 def paragraphs(markdown: str) -> Iterator[str]:
-    """Blocks of prose: paragraphs, and each item of a list for itself; no headings, no remarks."""
-    for block in _PARAGRAPHS.split(markdown.strip()):
+    """Paragraphs, and each item of a list for itself; no headings, no remarks, no code blocks."""
+    for block in _PARAGRAPHS.split(CODE_BLOCK.sub("", markdown).strip()):
         for piece in _pieces(block):
             if piece.strip() and not _is_heading(piece) and not _is_remark(piece):
                 yield piece

@@ -20,20 +20,16 @@ _ASIDE = re.compile(r"<(note|follow-up|last-call)>\s*(.*?)\s*</\1>", re.S)
 
 
 @dataclass(frozen=True)
-class Sentence:
-    source_id: str
-    text: str
-
-
-@dataclass(frozen=True)
 class Hit:
-    """A passage a tool returned: one document, some of its sentences in their order."""
+    """A passage a tool returned: one document, some of its paragraphs, items, rows and headings."""
 
     source_id: str
     title: str
+    section: str
+    """The headings above the passage, outermost first."""
     date: str | None
     kind: str
-    sentences: tuple[Sentence, ...]
+    blocks: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -176,17 +172,24 @@ def _call(turn: int, use: JsonObject, result: JsonObject) -> ToolCall:
     report: JsonObject = json.loads(texts[0]) if texts else {}
     about = {entry["source_id"]: entry for entry in report.get("hits", ())}
     hits = tuple(
-        Hit(
-            source_id=block["source"],
-            title=block["title"],
-            date=about.get(block["source"], {}).get("date"),
-            kind=about.get(block["source"], {}).get("kind", "page"),
-            sentences=tuple(Sentence(block["source"], t) for t in _texts(block["content"])),
-        )
+        _hit(block, about.get(block["source"], {}))
         for block in content
         if isinstance(block, dict) and block["type"] == "search_result"
     )
     return ToolCall(turn, use["name"], use["input"], hits, report, None)
+
+
+def _hit(block: JsonObject, about: JsonObject) -> Hit:
+    title = str(about.get("title") or block["title"])
+    section = str(block["title"]).removeprefix(title).removeprefix(" › ")
+    return Hit(
+        source_id=block["source"],
+        title=title,
+        section=section,
+        date=about.get("date"),
+        kind=about.get("kind", "page"),
+        blocks=tuple(_texts(block["content"])),
+    )
 
 
 def _last_answer(assistants: list[JsonObject]) -> JsonObject | None:

@@ -1,276 +1,149 @@
-"""What a plan could cover: the parts a question names, and the themes its documents show.
-
-A part that is named is always drafted, also where nothing was found on it. A theme is drafted where
-several documents share it and nothing drafted before covers it.
-"""
+"""A question split into the parts it names, each with its subject restored."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from activities.offline import dimensions
-from activities.offline.aboutness import Documents
-from activities.offline.facets import Draft
-from activities.offline.grammar import trimmed
-from activities.offline.groups import Group, groups_of
-from activities.offline.headings import heading, subject_of
-from activities.offline.language import capitalised, content_terms, stem, words
-from activities.offline.lexicon import STOP
-from activities.offline.questions import GENERIC_STEMS, Aspect, Question
-from activities.offline.themes import Landscape, Theme
-from activities.offline.topicality import Passage
+from activities.evidence.text.sentences import sentences
+from activities.evidence.text.stopwords import STOP_WORDS
+from activities.offline.families import is_on
+from activities.offline.question import Question, content_words
 from workflows.contracts.facets import QuestionKind
 
-
-def named_parts(
-    question: Question, view: Landscape, documents: Documents | None = None, most: int = 10
-) -> list[Draft]:
-    """A draft for every part the question names; "risks and challenges" are one."""
-    aspects: list[Aspect] = []
-    for aspect in _completed(question, view):
-        family = _family(aspect)
-        if family and aspects and _family(aspects[-1]) is family:
-            aspects[-1] = Aspect(f"{aspects[-1].text} and {aspect.text}")
-        else:
-            aspects.append(aspect)
-    spare = most - len(aspects) - _RESERVED
-    split: list[Aspect] = []
-    for aspect in aspects:
-        halves = _halves(aspect, documents) if documents and spare > 0 else []
-        spare -= bool(halves)
-        split += halves or [aspect]
-    return [named_draft(aspect, view, documents) for aspect in split]
-
-
-_WHOLE = re.compile(
-    r"(?:(?:how|what|which|who|when|where|why)(?: (?:many|much|long|often|\w+))? (?:do|does|did|is|"
-    r"are|was|were|has|have|had|can|could|will|would|should)|who \w+ed|what happen(?:s|ed))\b",
+_WH = (
+    r"(?:how|what|when|where|why|who|whom|whose|which|whether|wie|was|wann|wo|warum|wer|welche\w*)"
+)
+_CLAUSE = re.compile(rf"(?:,|;)?\s+(?:and|or|und|oder)\s+(?={_WH}\b)|[,;]\s+(?={_WH}\b)", re.I)
+_LISTED = re.compile(r"\s*[,;]\s*(?:and\s+|or\s+|und\s+|oder\s+)?|\s+(?:and|or|und|oder)\s+", re.I)
+_BETWEEN = re.compile(
+    r"(?:compare[ds]?|comparing|comparison (?:of|between)|differences? between"
+    r"|unterschiede? zwischen|vergleich\w*)\s+(?P<things>[^?.:;]+)",
     re.I,
 )
-_RESERVED = 3
-"""Places kept for what the documents show and the question does not name."""
-_MUCH = 4
-
-
-def _halves(aspect: Aspect, documents: Documents) -> list[Aspect]:
-    """ "How A and B perform" as two, where several documents are about each."""
-    joint = subject_of(aspect.text) if aspect.asks else None
-    parts = [part.strip() for part in re.split(r",\s*(?:and )?|\s+and\s+", joint or "")]
-    if not joint or len(parts) != 2 or len(parts[0].split()) > 3:
-        return []
-    about = [documents.about(set(content_terms(part))) for part in parts]
-    apart = all(len(set(a) - set(b)) >= _MUCH for a, b in (about, about[::-1]))
-    return [Aspect(aspect.text.replace(joint, p), True) for p in parts] if apart else []
-
-
-_FAMILIES = (
-    frozenset(
-        map(stem, ("risk", "challenge", "problem", "barrier", "threat", "issue", "difficulty"))
-    ),
-    frozenset(map(stem, ("benefit", "advantage", "opportunity", "strength", "merit"))),
+_VERSUS = re.compile(
+    r"(?P<one>[\w'’+#. -]{2,40}?)\s+(?:versus|vs\.?)\s+(?P<other>[\w'’+#. -]{2,40})", re.I
 )
+_COMPARING = re.compile(
+    r"\b(?:compar\w+|versus|vs|differen\w+|better|differs?|vergleich\w*|unterschied\w*)\b", re.I
+)
+_CRITERIA = re.compile(
+    r"\s+(?:in terms of|with respect to|with regard to|regarding|for|on|by|when|as to)\s+", re.I
+)
+_SCAFFOLD = re.compile(
+    r"^.*?\b(?:what (?:is|do we|do you|does one) know\w*|what is known|tell (?:me|us)|overview"
+    r"|everything|all|report|summary|learn|find out)\b.{0,20}?\b(?:about|of|on)\s+",
+    re.I,
+)
+_OPENING = re.compile(
+    rf"^(?:[^?:]{{0,160}},\s+)?{_WH}\b\s*(?:(?:is|are|was|were|do|does|did|can|could|should|would|will"
+    r"|must|may|has|have|had|to)\b\s*)?(?:(?:i|we|you|one|they)\b\s*)?",
+    re.I,
+)
+_PRONOUN = re.compile(r"\b(?:it|they|them|this|these|those)\b", re.I)
+_POSSESSIVE = re.compile(r"\b(?:its|their)\b", re.I)
+# "the costs, risks and benefits of X": three or more things asked of one subject.
+_NOUNS = re.compile(
+    r"^(?P<head>(?:what|which) (?:is|are|were|was) the )"
+    r"(?P<list>[\w -]+(?:, [\w -]+)+,? and [\w -]+)"
+    r"(?P<tail> (?:of|for|in|to|at) .+)$",
+    re.I,
+)
+_LONGEST_SUBJECT = 14
 
 
-def _family(aspect: Aspect) -> frozenset[str] | None:
-    terms = set(content_terms(aspect.text))
-    return next((f for f in _FAMILIES if not aspect.asks and terms and terms <= f), None)
+@dataclass(frozen=True)
+class Part:
+    """One thing that is asked, as the question words it and as a question of its own."""
+
+    title: str
+    question: str
 
 
-def _completed(question: Question, view: Landscape) -> list[Aspect]:
-    """Aspects with the noun they share: "incident, problem and change management".
-
-    The documents decide: one of the short ones must stand there with the last one's noun.
-    """
-    text = "\n".join(p.text for p in view.passages).lower()
-    aspects = list(question.aspects)
-    for end, last in enumerate(aspects):
-        start = end
-        while start and " " not in aspects[start - 1].text and not aspects[start - 1].asks:
-            start -= 1
-        if start == end or last.asks or len(last.text.split()) != 2:
-            continue
-        noun = last.text.split()[1]
-        full = [f"{aspect.text} {noun}" for aspect in aspects[start:end]]
-        listed = ", ".join(a.text for a in aspects[start:end]) in question.text
-        if listed and sum(phrase.lower() in text for phrase in full) * 2 >= len(full):
-            aspects[start:end] = [Aspect(phrase) for phrase in full]
-    return aspects
+def split_question(text: str) -> list[Part]:
+    """The parts a question names; the question itself where it names one thing."""
+    text = " ".join(text.split())
+    asked = [s for s in sentences(text) if s.endswith("?")]
+    found: list[Part] = []
+    if is_on("parts"):
+        for sentence in asked if len(asked) > 1 else [text]:
+            subject = " ".join(content_words(asked[0])) if found else ""
+            found += _parts(sentence.rstrip("?. "), subject)
+    return found if len(found) > 1 else [Part(_title(text), text)]
 
 
-def named_draft(aspect: Aspect, view: Landscape, documents: Documents | None = None) -> Draft:
-    title = heading(aspect.text) if aspect.asks else aspect.text.strip(" ?.")
-    title = (title[0].upper() + title[1:])[:110]
-    title += "?" * bool(aspect.asks and _WHOLE.match(title) and len(title) < 100)
-    members = view.holding(phrase_of(aspect))
-    if aspect.asks:
-        parts = re.split(r",\s*|\s+and\s+", title)
-        members = members.union(*(view.holding(part) for part in parts))
-        members = members or frozenset().union(*(view.holding(word) for word in title.split()))
-    if members:
-        reason = (
-            f"Named in the question; {len(members)} of the {len(view.passages)} passages on the "
-            f"subject touch it."
-        )
-    else:
-        reason = (
-            "Named in the question; the first search found nothing on it, so it must be looked for."
-        )
-    return Draft(
-        title=title,
-        about=inline(title) if aspect.asks else aspect.text,
-        reason=reason,
-        prefer=dimensions.prefer(title, kinds_of(members, view.passages)),
-        named=True,
-        phrases=tuple(
-            _told(title, view, documents)
-            or ([] if aspect.asks else view.tied(members, content_terms(title)))
-        ),
-        asks=aspect.text if aspect.asks else "",
-        follows=aspect.follows,
-        weight=float(len(members)),
-        passages=members,
-    )
-
-
-def _told(title: str, view: Landscape, documents: Documents | None) -> list[str]:
-    """What the documents call a side of the matter that the question names otherwise."""
-    side = dimensions.closest(title)
-    if side is None or not side.beside or documents is None:
+def compared_things(text: str) -> list[str]:
+    """The things a comparison sets side by side, in the question's own words."""
+    if Question(text).kind is not QuestionKind.COMPARISON:
         return []
-    about = documents.about(side.vocabulary)
-    words = side.vocabulary - set(content_terms(title)) - view.known - GENERIC_STEMS
-    support = {term: len(documents.holding(term, about)) for term in sorted(words)}
-    often = [t for t in words if support[t] >= max(3, 0.3 * len(about))]
-    return [
-        documents.word(side.spelled[term])
-        for term in sorted(often, key=lambda t: (-support[t], t))[:2]
-    ]
+    if found := _BETWEEN.search(text):
+        things = _CRITERIA.split(found["things"])[0]
+        listed = re.split(r"\s*,\s*(?:and\s+)?|\s+(?:and|with|to|or|und|mit)\s+", things)
+        return [thing.strip(" .") for thing in listed if content_words(thing)]
+    found = _VERSUS.search(text)
+    return [_run(found["one"], -1), _run(found["other"], 0)] if found else []
 
 
-def core_parts(question: Question, view: Landscape, named: Sequence[Draft]) -> list[Draft]:
-    """What a decision is about: the matter beside the name of whoever decides."""
-    whose = {t for name in capitalised(question.text) for t in content_terms(name.text)}
-    drafts: list[Draft] = []
-    for span in question.spans:
-        terms = set(content_terms(span)) - GENERIC_STEMS
-        called = bool(terms & whose) and len(terms - whose) < 2  # "the Harrow district"
-        if terms - whose and len(content_terms(span)) > 1 and not called:
-            draft = named_draft(Aspect(trimmed(span)), view)
-            if not covered(draft, [*named, *drafts]):
-                drafts.append(draft)
-    return drafts[:2]
+def criteria(text: str, things: Sequence[str]) -> str:
+    """What a comparison asks of each thing: its words without the things and the comparing."""
+    named = {word for thing in things for word in content_words(thing)}
+    kept = [w for w in content_words(_COMPARING.sub(" ", text)) if w not in named]
+    return " ".join(kept)
 
 
-_FEW = 16
+def _run(text: str, which: int) -> str:
+    """The first (0) or last (-1) run of words that no function word breaks."""
+    runs: list[list[str]] = [[]]
+    for word in text.split():
+        if word.lower() in STOP_WORDS["en"]:
+            runs.append([])
+        else:
+            runs[-1].append(word)
+    return " ".join([run for run in runs if run][which])
 
 
-def shown_themes(view: Landscape, documents: Documents, kept: Sequence[Draft]) -> list[Draft]:
-    """Themes on topic that nothing kept covers yet, and that documents are about."""
-    drafts: list[Draft] = []
-    few = len(view.passages) < _FEW
-    least = 2 if few else max(3, len(view.passages) // 25)
-    for theme in view.themes(20):
-        if len(theme.documents) < 2 or len(theme.passages) < least:
-            continue
-        telling = set(content_terms(theme.phrases[0])) - GENERIC_STEMS - view.known
-        if few and len(telling) < 2 and len(theme.documents) < 3:
-            continue  # where little was found, a theme needs a telling name or a third witness
-        if len(documents.about(telling, together=True)) < (1 if few else 2):
-            continue
-        draft = theme_draft(theme, view)
-        if not covered(draft, [*kept, *drafts]):
-            drafts.append(draft)
-    return drafts
+def _parts(sentence: str, subject: str = "") -> list[Part]:
+    head, colon, tail = sentence.partition(": ")
+    if colon:
+        items = _clauses(tail) if re.match(rf"{_WH}\b", tail, re.I) else _LISTED.split(tail)
+        items = [item for item in items if content_words(item)]
+        if len(items) > 1:
+            return [_part(item, _subject(head)) for item in items]
+    if found := _NOUNS.match(sentence):
+        things = [t for t in _LISTED.split(found["list"]) if content_words(t)]
+        return [_part(f"{found['head']}{thing}{found['tail']}", "") for thing in things]
+    clauses = [clause for clause in _clauses(sentence) if content_words(clause)]
+    if len(clauses) > 1 and re.search(rf"\b{_WH}\b", clauses[0], re.I):
+        first = " ".join(content_words(clauses[0]))
+        return [_part(clauses[0], subject), *(_part(clause, first) for clause in clauses[1:])]
+    return [_part(sentence, subject)]
 
 
-_NEAR = 0.4
+def _clauses(text: str) -> list[str]:
+    """Clauses that open with a question word; "what it costs and how it is paid" is one item."""
+    return [clause.strip(" ,;") for clause in _CLAUSE.split(text) if clause.strip(" ,;")]
 
 
-def shown_groups(question: Question, view: Landscape, kept: Sequence[Draft]) -> list[Draft]:
-    """What single documents of a small folder are about, and nothing kept covers."""
-    drafts: list[Draft] = []
-    matter = set(content_terms(question.matter or question.subject)) - GENERIC_STEMS
-    names = {t for name in capitalised(question.text) for t in content_terms(name.text)}
-    if question.kind is QuestionKind.DECISION:
-        matter -= names  # what is decided, not who decides
-    elif names & matter:
-        matter &= names  # what has the effects, whatever the words for them
-    for group in groups_of(view.passages, view.known):
-        broad = question.kind is QuestionKind.OVERVIEW and not question.aspects
-        if not broad and not _bears(group, matter, view):
-            continue
-        told = Draft(
-            title=group.title,
-            about=inline(group.title),
-            reason=(
-                f"{len(group.passages)} of the {len(view.passages)} passages on the subject deal "
-                f"with it."
-            ),
-            prefer=dimensions.prefer(group.title, kinds_of(group.passages, view.passages)),
-            weight=group.weight,
-            passages=group.passages,
-        )
-        side = dimensions.closest(group.title)
-        # "Budget and expenditure" beside "Costs" would be the same side under another name.
-        taken = side and group.terms <= side.vocabulary and side.title in {d.title for d in kept}
-        if group.weight >= _NEAR and not taken and not covered(told, [*kept, *drafts]):
-            drafts.append(told)
-    return drafts
+def _subject(text: str) -> str:
+    """What the first part asks about, in its own words."""
+    rest = _SCAFFOLD.sub("", text)
+    rest = rest if rest != text else _OPENING.sub("", text)
+    return " ".join(rest.split()[:_LONGEST_SUBJECT]).strip(" ,")
 
 
-def _bears(group: Group, matter: set[str], view: Landscape) -> bool:
-    """Whether a group speaks of the matter itself: half of its passages hold half of the words."""
-    held = [sum(t in view.passages[i].terms for t in matter) for i in group.passages]
-    return not matter or sum(n * 2 >= len(matter) for n in held) * 2 >= len(held)
+def _part(text: str, subject: str) -> Part:
+    text = text.strip(" ,;.?")
+    question = text
+    if subject and _PRONOUN.search(text):
+        question = _PRONOUN.sub(lambda _: subject, text, count=1)
+    elif subject and (
+        _POSSESSIVE.search(text) or not set(content_words(subject)) & set(content_words(text))
+    ):
+        question = f"{text} ({subject})"
+    return Part(_title(text), f"{question[:1].upper()}{question[1:]}?")
 
 
-def theme_draft(theme: Theme, view: Landscape) -> Draft:
-    more = view.tied(theme.passages, content_terms(theme.title))
-    return Draft(
-        title=theme.title,
-        about=inline(theme.title),
-        reason=(
-            f"{len(theme.passages)} of the {len(view.passages)} passages on the subject, in "
-            f"{len(theme.documents)} documents, deal with it: "
-            f"{', '.join(dict.fromkeys([*theme.phrases[:3], *more]))}."
-        ),
-        prefer=dimensions.prefer(theme.title, kinds_of(theme.passages, view.passages)),
-        phrases=tuple(more),
-        weight=theme.weight,
-        passages=theme.passages,
-    )
-
-
-def covered(draft: Draft, kept: Sequence[Draft], by_passages: bool = True) -> bool:
-    """Whether a draft shares a telling word, or most of its passages, with one that is kept."""
-    own = set(content_terms(draft.title)) - GENERIC_STEMS
-    return any(
-        own & set(content_terms(f"{other.title} {other.about}"))
-        or (by_passages and shared(draft, other))
-        for other in kept
-    )
-
-
-def shared(one: Draft, other: Draft) -> bool:
-    """Whether two drafts are about the same passages."""
-    both = len(one.passages & other.passages)
-    return both > 0 and both / len(one.passages | other.passages) > 0.5
-
-
-def kinds_of(members: frozenset[int], passages: Sequence[Passage]) -> list[str]:
-    counted = Counter(passages[i].kind for i in members)
-    return sorted(counted, key=lambda kind: (-counted[kind], kind))
-
-
-def inline(title: str) -> str:
-    """A title as it reads within a sentence."""
-    first = title.split()[0]
-    if any(c.isupper() or c.isdigit() for c in first[1:]):
-        return title
-    return first.lower() + title[len(first) :]
-
-
-def phrase_of(aspect: Aspect) -> str:
-    return " ".join(w for w in words(aspect.text) if w not in STOP) if aspect.asks else aspect.text
+def _title(text: str) -> str:
+    text = text.strip(" ?.")
+    return f"{text[:1].upper()}{text[1:]}"[:160]

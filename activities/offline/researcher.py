@@ -1,327 +1,199 @@
-"""One facet researched: search broadly, score, aim at what is missing, then claim what was read.
+"""One facet researched: search, score what came, follow what is missing, answer with passages.
 
-`research` answers `ResearchAnswer`. Each cycle scores every source 0–1 with its reason and says
-what is missing; the next takes on the documents' own terms and leaves out what scored below 0.2.
-Claims are verbatim windows that hold the ask's distinctive terms. Where no document holds them the
-answer has no claims, says so, and names what was looked for.
+`research` answers `ResearchAnswer`. The first search asks in the question's own words; a second one
+follows the names in good hits and leaves out what scored below 0.2. It stops early where three
+sources score 0.7 or better and nothing is missing. A claim is a passage, word for word.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 
-from activities.offline.claims import Chosen, choose, claimed
-from activities.offline.conversation import Conversation, JsonObject
-from activities.offline.language import (
-    capitalised,
-    content_terms,
-    noun_phrases,
-    stem,
-    words,
-)
-from activities.offline.lexicon import GENERIC, STOP
-from activities.offline.passages import gather, is_row
-from activities.offline.relevance import Aim, aim_at
-from activities.offline.residue import plain
-from activities.offline.scoring import (
-    GOOD,
-    USELESS,
-    Scored,
-    entities,
-    in_reading_order,
-    listed,
-    score,
-    told,
-    uncovered,
-)
+from activities.offline.conversation import Conversation, JsonObject, ToolCall
+from activities.offline.families import is_on
+from activities.offline.passages import cut_passages
+from activities.offline.question import Question
+from activities.offline.scoring import Scored, Scorer
+from activities.offline.selection import select
 from activities.offline.transport import Reply, UseTools
-from activities.offline.vocabulary import is_general, synonyms
 
-ENOUGH = 3
-_CHECKS = 8
-_ELSEWHERE = "What other documents say of:"
-_READS = 8
-# Complaints about an answer's form, as against a follow-up question.
+GOOD, USELESS, ENOUGH = 0.7, 0.2, 3
+_ANSWERED = 0.6
+"""The share of the question's terms that a passage which answers it covers."""
+_RELATED = 0.34
+"""Below this share, where most of the question's words stand nowhere, nothing was found."""
+_NARROW = 8
+_FOLLOWED = "names that the first hits lead to"
+# Complaints about an answer's form, as against a further question.
 _FAULT = re.compile(r"does not stand in|copy it exactly|validation error|schema", re.I)
 
 
 def research(conversation: Conversation) -> UseTools | Reply:
-    brief = conversation.brief
-    sent_back = [c for c in conversation.complaints if _FAULT.search(c)]
-    if sent_back and conversation.last_answer:
-        return Reply(_without_faults(conversation.last_answer, "\n".join(sent_back)))
+    faults = [c for c in conversation.complaints if _FAULT.search(c)]
+    if faults and conversation.last_answer:
+        return Reply(_without_faults(conversation.last_answer, "\n".join(faults)))
     if conversation.follow_ups:
-        return _asked_on(conversation)
-    aim = _aim(conversation)
-    scored = score(gather(conversation.hits), aim)
-    missing = uncovered(aim, scored)
-    if conversation.last_call:
-        return Reply(_answer(choose(scored, aim, brief), scored, missing, aim, conversation))
-    if _may_search(conversation) and not _enough(scored, missing, aim):
-        queries = _queries(conversation, aim, scored, missing)
-        if queries:
-            return UseTools(_searches(queries, scored))
-    if unread := _unread(conversation, aim, scored):
-        return UseTools(tuple(("read", {"source_id": sid}) for sid in unread))
-    if _may_check(conversation):
-        # Which of these are disputed is looked into once others have been heard.
-        checks = _cross_checks(choose(scored, aim, brief, all_sides=False))
-        if checks:
-            return UseTools(_searches(checks, scored, exclude=False))
-    chosen = choose(scored, aim, brief)
-    return Reply(_answer(chosen, scored, missing, aim, conversation))
+        conversation = _with_follow_up(conversation)
+    search = _Search(conversation)
+    query = None if conversation.last_call else search.next_query()
+    return UseTools((("search", query),)) if query else Reply(search.answer())
 
 
-def _asked_on(conversation: Conversation) -> UseTools | Reply:
-    """A follow-up: an ask of its own over all that was read; what was answered is known."""
-    brief = conversation.brief
+def _with_follow_up(conversation: Conversation) -> Conversation:
+    """A follow-up is an ask of its own; what was answered before is known."""
     told = [claim["text"] for answer in conversation.answers for claim in answer.get("claims", ())]
-    brief = {
-        **brief,
-        "ask": _wanted(conversation.follow_ups[-1]),
-        "known_claims": [*brief.get("known_claims", ()), *told],
-    }
-    conversation = replace(conversation, brief=brief)
-    aim = _aim(conversation)
-    scored = score(gather(conversation.hits), aim)
-    if not conversation.last_call and _may_go_on(conversation):
-        return UseTools(_searches([(brief["ask"], "what was asked next")], scored, exclude=False))
-    missing = uncovered(aim, scored)
-    return Reply(_answer(choose(scored, aim, brief), scored, missing, aim, conversation))
-
-
-def _wanted(question: str) -> str:
-    """What is asked for: where a sentence leads up to it with a colon, what comes after that."""
-    parts = [part.partition(": ")[2] or part for part in re.split(r"(?<=[.?!])\s+", question)]
-    return " ".join(parts)
-
-
-def _may_go_on(conversation: Conversation) -> bool:
-    """One cycle is granted with each follow-up."""
-    searches = conversation.searches()
-    done = len({call.turn for call in searches})
-    granted = int(conversation.brief.get("cycles", 3)) + len(conversation.follow_ups)
-    return (
-        "search" in conversation.tools
-        and done < granted
-        and not any(call.turn >= conversation.since for call in searches)
-    )
-
-
-# --- retrieval ----------------------------------------------------------------------------------
-
-
-def _aim(conversation: Conversation) -> Aim:
     brief = conversation.brief
-    frequency: dict[str, int] = {}
-    documents = 0
-    for call in conversation.searches():
-        frequency.update(call.report.get("terms", {}))
-        documents = max(documents, int(call.report.get("documents", 0)))
-    ask = " ".join([brief["ask"], *(c for c in conversation.complaints if not _FAULT.search(c))])
-    facet = brief["facet"]
-    title = facet["title"] if brief["ask"] == facet["question"] else ""
-    return aim_at(brief["question"], title, ask, frequency, documents)
+    known = [*brief.get("known_claims", ()), *told]
+    asked = re.sub(r"^[^:?]{0,80}: ", "", conversation.follow_ups[-1])
+    return replace(conversation, brief={**brief, "ask": asked, "known_claims": known})
 
 
-def _may_search(conversation: Conversation) -> bool:
-    searches = conversation.searches()
-    done = len({call.turn for call in searches})
-    refused = any(call.error for call in searches)
-    left = min((int(c.report.get("cycles_left", 1)) for c in searches if not c.error), default=1)
-    # The last cycle is kept for what others say of what was found.
-    cycles = max(1, int(conversation.brief.get("cycles", 3)) - 1)
-    return "search" in conversation.tools and not refused and left > 0 and done < cycles
+class _Search:
+    """What has come of the searches so far, and what to do next."""
 
+    def __init__(self, conversation: Conversation) -> None:
+        self._conversation = conversation
+        self._brief = conversation.brief
+        self.question = _question(self._brief)
+        frequency: dict[str, int] = {}
+        documents = 0
+        for call in conversation.searches():
+            frequency.update(call.report.get("terms", {}))
+            documents = max(documents, int(call.report.get("documents", 0)))
+        self._scorer = Scorer(self.question, frequency, documents)
+        self._ranked = self._scorer.rank(cut_passages(conversation.hits))
+        self._sources = _scores(self._ranked, conversation)
 
-def _may_check(conversation: Conversation) -> bool:
-    searches = conversation.searches()
-    return (
-        "search" in conversation.tools
-        and conversation.brief.get("approach") != "narrower"
-        and not any(call.error for call in searches)
-        and min((int(c.report.get("cycles_left", 0)) for c in searches), default=0) > 0
-        and not any(str(c.input.get("aim", "")).startswith(_ELSEWHERE) for c in searches)
-    )
-
-
-def _cross_checks(chosen: list[Chosen]) -> list[tuple[str, str]]:
-    """What other documents say of the same thing: one search for each of the best claims."""
-    checks = []
-    for claim in chosen:
-        text = plain(claim.window.sentences[0])
-        if not is_row(text):
-            terms = (w for w in words(text) if not w[0].isdigit() and w not in STOP)
-            checks.append((" ".join(terms), f"{_ELSEWHERE} {text[:120]}"))
-    return checks[:_CHECKS]
-
-
-def _enough(scored: list[Scored], missing: list[str], aim: Aim) -> bool:
-    """Three good sources and nothing missing that some document is known to hold."""
-    good = sum(1 for s in scored if s.score >= GOOD)
-    findable = [t for t in missing if aim.frequency.get(t, 0) > 0]
-    return good >= ENOUGH and not findable
-
-
-def _queries(
-    conversation: Conversation, aim: Aim, scored: list[Scored], missing: list[str]
-) -> list[tuple[str, str]]:
-    """The next cycle's searches as (query, aim); none that was asked before."""
-    brief = conversation.brief
-    approach = brief.get("approach", "first")
-    asked = {frozenset(content_terms(str(c.input["query"]))) for c in conversation.searches()}
-    if not conversation.searches():
-        wanted = _first_queries(brief, aim, approach)
-    else:
-        wanted = _refined(aim, scored, missing, brief)
-    queries: list[tuple[str, str]] = []
-    for query, purpose in wanted:
-        key = frozenset(content_terms(query))
-        if key and key not in asked:
-            asked.add(key)
-            queries.append((query, purpose))
-    return queries[: 1 if approach == "narrower" else 4]
-
-
-def _unread(conversation: Conversation, aim: Aim, scored: list[Scored]) -> list[str]:
-    """Documents worth reading beyond the passage that was found: one turn, before answering."""
-    reads = [call for call in conversation.calls if call.name == "read"]
-    if reads or "read" not in conversation.tools:
-        return []
-    best = [s for s in scored if s.score >= USELESS and (s.best or aim.titled(s.document.title))]
-    return [s.document.source_id for s in best[:_READS]]
-
-
-def _first_queries(brief: JsonObject, aim: Aim, approach: str) -> list[tuple[str, str]]:
-    subject = " ".join(_subject(brief["question"]))
-    title = brief["facet"]["title"]
-    ask = brief["ask"]
-    core = " ".join(aim.surface.get(t, t) for t in aim.core)
-    if approach == "narrower":
-        return [(core, "the core of the question")]
-    if approach == "broader":
-        wide = [w for t in aim.core for w in (aim.surface.get(t, t), *synonyms(t))]
-        return [
-            (" ".join(wide), "other words for the same things"),
-            (f"{title} {subject}", "the subject at large"),
-            (brief["question"], "the whole question"),
+    def next_query(self) -> JsonObject | None:
+        """The arguments of the next search; None where it is time to answer."""
+        done = [
+            call for call in self._conversation.searches() if call.turn >= self._conversation.since
         ]
-    return [
-        (ask, "the question as asked"),
-        (f"{title} {subject}", "the facet within its subject"),
-        (title, "the facet by its name"),
-        (brief["question"], "the question around it"),
-    ]
+        if "search" not in self._conversation.tools or any(call.error for call in done):
+            return None
+        if not done:
+            return {"query": self._first_query(), "aim": "the question in its own words"}
+        left = min(int(call.report.get("cycles_left", 0)) for call in done)
+        if (
+            left < 1
+            or self._is_enough()
+            or self._has_seen_all(done)
+            or any(c.input.get("aim") == _FOLLOWED for c in done)
+        ):
+            return None
+        useless = [sid for sid, entry in self._sources.items() if entry["score"] < USELESS]
+        return {
+            "query": str(self._brief["ask"]),
+            "aim": _FOLLOWED,
+            "exclude": useless,
+            "scores": [{"source_id": sid, **entry} for sid, entry in self._sources.items()],
+        }
+
+    def _has_seen_all(self, done: Sequence[ToolCall]) -> bool:
+        documents = max(int(call.report.get("documents", 0)) for call in done)
+        return len({hit.source_id for hit in self._conversation.hits}) >= documents
+
+    def answer(self) -> JsonObject:
+        chosen = self._chosen()
+        answered = any(own.answers and own.coverage >= _ANSWERED for own in chosen)
+        missing = self._missing(bool(chosen), answered)
+        return {
+            "summary": " ".join(own.passage.core for own in chosen[:3])[:1000]
+            or f"No document holds anything on {', '.join(missing)}.",
+            "claims": [self._claim(own, chosen[0].score) for own in chosen],
+            "scores": [{"source_id": sid, **entry} for sid, entry in self._sources.items()],
+            "missing": missing,
+            "exhausted": True,
+            "next_step": f"Look beyond these documents for: {', '.join(missing)}."
+            if missing
+            else "",
+        }
+
+    def _first_query(self) -> str:
+        """The ask; broader or narrower where an earlier attempt brought too little or too much."""
+        approach = self._brief.get("approach", "first")
+        asked = str(self._brief["ask"])
+        if approach == "broader":
+            return f"{asked} {self._brief['question']}"
+        return self.question.text if approach == "narrower" else asked
+
+    def _is_enough(self) -> bool:
+        good = sum(entry["score"] >= GOOD for entry in self._sources.values())
+        return good >= ENOUGH and any(own.answers and own.coverage >= GOOD for own in self._ranked)
+
+    def _chosen(self) -> list[Scored]:
+        if not self._ranked or self._is_off_topic():
+            return []
+        most = int(self._brief.get("max_claims", 16))
+        broad = self.question.is_open and is_on("spread")
+        known = frozenset(map(_folded, self._brief.get("known_claims", ())))
+        fresh = [own for own in self._ranked if _folded(own.passage.text) not in known]
+        if known:
+            # Asked once more, only an answer is news: other related passages close no gap.
+            fresh = [own for own in fresh if own.answers and own.coverage >= _ANSWERED]
+        return select(fresh, most if broad else min(most, _NARROW), spread=broad)
+
+    def _is_off_topic(self) -> bool:
+        """Most of what is asked about stands in no document, and no passage holds the rest."""
+        terms = {own: w for own, w in self.question.terms.items() if w >= 0.5}
+        absent = sum(own in self._scorer.absent for own in terms)
+        best = max(own.coverage for own in self._ranked)
+        return 2 * absent > len(terms) or (absent > 0 and best < _RELATED)
+
+    def _missing(self, found: bool, answered: bool) -> list[str]:
+        surface = self.question.surface
+        absent = [surface[own] for own, w in self.question.terms.items()
+                  if own in self._scorer.absent and w >= 0.5]  # fmt: skip
+        if found and not answered:
+            return [*absent, f"a direct answer to “{self.question.text}”"]
+        return absent if found or absent else [self.question.text]
+
+    def _claim(self, own: Scored, best: float) -> JsonObject:
+        passage = own.passage
+        return {
+            "text": passage.text,
+            "quotes": [{"source_id": passage.source_id, "text": part} for part in passage.parts],
+            "confidence": round(
+                min(0.95, 0.45 + 0.5 * own.coverage * (1.0 if own.answers else 0.7)), 2
+            ),
+            "relevance": round(min(1.0, own.score / best), 3),
+            "uncertain": "",
+            "not_to_overstate": "",
+        }
 
 
-def _subject(question: str) -> list[str]:
-    """The question's own names, or else its first things."""
-    names = [name.text for name in capitalised(question)]
-    return (names or noun_phrases(question))[:3]
+def _question(brief: JsonObject) -> Question:
+    """What is asked now. A part of a larger question leads with its own words: those of the
+    subject it was given count as context."""
+    asked, facet = str(brief["ask"]), brief["facet"]
+    own = str(facet["title"]) if asked == facet["question"] else asked
+    whole = str(brief["question"])
+    part = Question(own)
+    if own != asked and part.terms and set(part.terms) <= set(Question(asked).terms):
+        return Question(own, asked, form=asked)
+    return Question(asked, "" if asked == whole else whole)
 
 
-def _refined(
-    aim: Aim, scored: list[Scored], missing: list[str], brief: JsonObject
-) -> list[tuple[str, str]]:
-    subject = " ".join(_subject(brief["question"])[:1])
-    core = [aim.surface.get(t, t) for t in aim.core[:3]]
-    wanted: list[tuple[str, str]] = []
-    wanting = [aim.surface.get(t, t) for t in missing] or core[:2]
-    for name in entities(aim, scored)[:2]:
-        wanted.append((" ".join([name, *wanting[:3]]), f"{name}: named, not explained"))
-    if missing:
-        lacking = [aim.surface.get(t, t) for t in missing[:4]]
-        wide = [w for t in missing[:4] for w in synonyms(t)]
-        purpose = f"still missing: {', '.join(lacking)}"
-        wanted.insert(1, (" ".join([*lacking, *wide]), purpose))
-    for phrase in _own_terms(aim, scored)[:2]:
-        wanted.append((" ".join([phrase, *core]), f"the documents' own term “{phrase}”"))
-    wanted.append((" ".join([*core, subject]), "the heart of the question"))
-    return wanted
+def _scores(ranked: Sequence[Scored], conversation: Conversation) -> dict[str, JsonObject]:
+    """Every source in sight with its score, 0 to 1, and the reason."""
+    scores: dict[str, JsonObject] = {}
+    for own in ranked:
+        entry = scores.setdefault(own.passage.source_id, {"score": 0.0, "reason": ""})
+        score = round(min(1.0, own.coverage * (1.0 if own.answers else 0.8)), 2)
+        if score > entry["score"]:
+            held = ", ".join(sorted(own.held)[:6])
+            entry.update(score=score, reason=f"its best passage holds: {held}")
+    for hit in conversation.hits:
+        scores.setdefault(
+            hit.source_id, {"score": 0.0, "reason": "it holds nothing of the question"}
+        )
+    return scores
 
 
-def _own_terms(aim: Aim, scored: list[Scored]) -> list[str]:
-    """Phrases frequent in good hits and rare in the others."""
-    good: Counter[str] = Counter()
-    other: Counter[str] = Counter()
-    for source in scored:
-        held = {p.lower() for s in source.document.sentences for p in noun_phrases(plain(s))}
-        (good if source.score >= 0.5 else other).update(held)
-    general = {stem(word) for word in GENERIC}
-    telling = {
-        phrase: good[phrase] / (1 + other[phrase])
-        for phrase in good
-        if " " in phrase
-        and good[phrase] >= 2
-        and not set(content_terms(phrase)) <= set(aim.weights) | general
-        and aim.coverage(phrase) > 0
-    }
-    return sorted(telling, key=lambda p: (-telling[p], p))
-
-
-def _searches(
-    queries: list[tuple[str, str]], scored: list[Scored], *, exclude: bool = True
-) -> tuple[tuple[str, JsonObject], ...]:
-    useless = [s.document.source_id for s in scored if s.score < USELESS] if exclude else []
-    calls: list[tuple[str, JsonObject]] = []
-    for query, purpose in queries:
-        arguments: JsonObject = {"query": query, "aim": purpose}
-        if useless:
-            arguments["exclude"] = useless
-        if scored and not calls:
-            # One account of the cycle before is enough for the record.
-            arguments["scores"] = told(scored)
-        calls.append(("search", arguments))
-    return tuple(calls)
-
-
-# --- the answer -----------------------------------------------------------------------------------
-
-
-def _answer(
-    chosen: list[Chosen],
-    scored: list[Scored],
-    missing: list[str],
-    aim: Aim,
-    conversation: Conversation,
-) -> JsonObject:
-    brief = conversation.brief
-    searched = [[hit.source_id for hit in call.hits] for call in conversation.searches()]
-    # Where something was found, a general word beside it is not a hole.
-    lacking = [t for t in missing if not (chosen and is_general(t))]
-    wanted = _in_words(lacking, aim)
-    best = chosen[0].worth if chosen else 1.0
-    claims = [claimed(c, best, aim, str(brief.get("today", ""))) for c in chosen]
-    if not claims and not wanted:
-        wanted = _in_words(list(aim.core), aim) or [brief["ask"]]
-    return {
-        "summary": _summary(chosen, wanted),
-        "claims": claims,
-        "scores": told(in_reading_order(scored, searched)),
-        "missing": wanted,
-        "exhausted": not claims or bool(wanted),
-        "next_step": f"Look beyond these documents for: {listed(wanted)}." if wanted else "",
-    }
-
-
-def _in_words(terms: list[str], aim: Aim) -> list[str]:
-    """Missing terms as the ask's own phrases."""
-    said: dict[str, None] = {}
-    for term in terms:
-        phrase = next((p for p in aim.phrases if term in content_terms(p)), None)
-        said.setdefault((phrase or aim.surface.get(term, term)).strip(), None)
-    return list(said)
-
-
-def _summary(chosen: list[Chosen], missing: list[str]) -> str:
-    if not chosen:
-        return f"The documents hold nothing on {listed(missing)}."
-    lead = [c.window.text for c in chosen if not is_row(c.window.sentences[0])] or [
-        c.window.text for c in chosen
-    ]
-    return " ".join(lead[:3])[:1000]
+def _folded(text: str) -> str:
+    return " ".join(text.lower().split())
 
 
 def _without_faults(answer: JsonObject, complaint: str) -> JsonObject:
@@ -331,4 +203,4 @@ def _without_faults(answer: JsonObject, complaint: str) -> JsonObject:
         quotes = [q for q in claim["quotes"] if q["text"][:200] not in complaint]
         if quotes:
             claims.append({**claim, "quotes": quotes})
-    return {**answer, "claims": claims, "exhausted": answer.get("exhausted", False) or not claims}
+    return {**answer, "claims": claims, "exhausted": True}

@@ -1,266 +1,233 @@
-"""The report written from checked claims alone, in the parts the gate puts together.
+"""The report as passages: the best first, then a handful for each facet, grouped by document.
 
-`write` answers `DraftAnswer`. Every sentence of fact is a claim's own words with its citations;
-what the writer adds is order, who says it, and plain remarks in italics on what is contested,
-absent, failed or open. Sent back with complaints, it mends exactly what they name.
+`write` answers `DraftAnswer`. Every sentence of fact is a source's own; what the writer adds is
+order, the document and headings a passage stands under, and remarks in italics on what was not
+found. Sent back by the gate, it leaves out what the gate names.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from activities.evidence.report_gate import CITATION
-from activities.offline.appendix import ABSENT, ANSWERED, entry, gaps_told, listed, remark
+from activities.evidence.text.sentences import sentences
+from activities.evidence.text.terms import words
+from activities.offline.answer_types import holds_answer
 from activities.offline.conversation import Conversation, JsonObject
-from activities.offline.disputes import Disputes, in_order
-from activities.offline.gist import Gist
-from activities.offline.homes import settled
-from activities.offline.language import in_a_sentence, sentences, similarity
-from activities.offline.leaning import leans
-from activities.offline.mending import mended
-from activities.offline.passages import figures, is_row
-from activities.offline.prose import Cited, cited, clean, headline, marks, row, told
-from activities.offline.summary import summary, worth
-from activities.offline.title import title
+from activities.offline.markdown import bare, cited, fenced, marks, passage, plain, remark
+from activities.offline.question import Question
 from activities.offline.transport import Reply
 
-_PARAGRAPH_WORDS, _PARAGRAPH_CLAIMS = 110, 4
-_YEAR = re.compile(r"\b(?:1[5-9]|20)\d\d\b")
-_REPEATED = 0.85
-_SAID = 0.95
+SUMMARY_WORDS = 120
+_SENTENCE_WORDS = 45
+_WORTH = 0.6
+"""The share of the best claim's relevance from which on a claim may stand in the summary."""
+_SHORT = 10
+_CODE_LINES = 10
+_ANSWERED = frozenset({"answered", "contested", "found", "partial"})
+_ABSENT = frozenset({"absent", "no_results"})
+_DIRECT = "a direct answer to"
+_FAULT = re.compile(r"in “(?P<start>[^”]+?)…?”\s*$", re.M)
+
+
+@dataclass(frozen=True)
+class _Claim:
+    facet_id: str
+    parts: tuple[str, ...]
+    sections: tuple[str, ...]
+    cite: tuple[int, ...]
+    relevance: float
+    order: int
+
+    @property
+    def text(self) -> str:
+        return " ".join(self.parts)
 
 
 def write(conversation: Conversation) -> Reply:
     brief = conversation.brief
-    if conversation.complaints and conversation.last_answer:
-        return Reply(
-            mended(conversation.last_answer, conversation.complaints[-1], brief, _draft(brief))
-        )
-    return Reply(_draft(brief))
-
-
-def _draft(brief: JsonObject) -> JsonObject:
-    facets: list[JsonObject] = brief["facets"]
-    claims = settled(_claims(brief), facets)
-    wanted = set(brief.get("revise") or ()) or {f["id"] for f in facets}
-    titles = {int(s["n"]): str(s.get("title", "")) for s in brief.get("sources", ())}
-    gist = Gist(brief["question"], [claim.text for claim in claims])
-    # Weighed before the sections mark what is contested.
-    opening = summary(brief, claims, Disputes(brief), gist)
-    disputes = Disputes(brief)
-    said = _Said()
-    sections = []
-    for kept in (brief.get("previous") or {}).get("sections", ()):
-        if kept["facet_id"] not in wanted:
-            said.heard(kept["markdown"])
-    for claim in claims:
-        if said.has_all(claim):
-            disputes.mark(claim)
-    for facet in facets:
-        if facet["id"] not in wanted:
-            continue
-        own = [c for c in claims if c.facet_id == facet["id"]]
-        asked = f"{facet['title']} {facet['question']}"
-        own.sort(key=lambda c: (-worth(c, asked, gist, disputes, titles), c.id))
-        markdown = _section(facet, own, brief, said, disputes)
-        sections.append({"facet_id": facet["id"], "markdown": markdown})
-    return {
-        "title": title(brief["question"]),
-        "summary": opening,
-        "sections": sections,
-        "contradictions": [
-            {"contradiction_id": c["id"], "markdown": entry(c)} for c in in_order(brief)
-        ],
-        "gaps": gaps_told(brief),
-    }
-
-
-def _claims(brief: JsonObject) -> list[Cited]:
-    found = [
-        Cited(
-            id=c["id"],
-            facet_id=c["facet_id"],
-            text=c["text"],
-            cite=tuple(c["cite"]),
-            verdict=c["verdict"],
-            confidence=float(c.get("confidence", 0.5)),
-            relevance=float(c.get("relevance", 0.5)),
-            origins=int(c.get("origins") or 1),
-            uncertain=c.get("uncertain", ""),
-            limits=c.get("not_to_overstate", ""),
-        )
-        for c in brief["claims"]
+    refused = [
+        " ".join(found["start"].split())
+        for complaint in conversation.complaints
+        for found in _FAULT.finditer(complaint)
     ]
-    usable = [c for c in found if c.verdict != "failed" and c.cite]
-    return sorted(usable, key=lambda c: (-c.strength, c.id))
-
-
-# --- sections -----------------------------------------------------------------------------------
-
-
-class _Said:
-    """What the report has told so far, by the sentence: nothing is told twice."""
-
-    def __init__(self) -> None:
-        self._claims: list[str] = []
-        self._sentences: list[str] = []
-
-    def fresh(self, claim: Cited) -> Cited | None:
-        """The claim without sentences told before; None where nothing new is left to stand."""
-        if any(similarity(claim.text, text) >= _REPEATED for text in self._claims):
-            return None
-        parts = [claim.text] if is_row(claim.text) else sentences(claim.text)
-        new = [part for part in parts if not self._has(part)]
-        if not new or (len(new) < len(parts) and leans(new[0])):
-            return None
-        self._claims.append(claim.text)
-        self._sentences += new
-        return replace(claim, text=" ".join(new))
-
-    def heard(self, markdown: str) -> None:
-        """A section that stays as it is."""
-        self._sentences += sentences(CITATION.sub("", markdown))
-
-    def has_all(self, claim: Cited) -> bool:
-        return all(self._has(part) for part in sentences(clean(claim.text)))
-
-    def _has(self, sentence: str) -> bool:
-        return any(
-            similarity(sentence, told) >= _SAID and figures(sentence) == figures(told)
-            for told in self._sentences
-        )
-
-
-def _section(
-    facet: JsonObject, claims: list[Cited], brief: JsonObject, said: _Said, disputes: Disputes
-) -> str:
-    fresh: list[Cited] = []
-    marks_of: dict[str, str] = {}
-    for claim in claims:
-        if disputes.is_told(claim):
-            continue
-        if new := said.fresh(claim):
-            fresh.append(new)
-            marks_of[claim.id] = disputes.mark(claim)
-    if not fresh:
-        return _empty(facet, bool(claims))
-    sources: dict[int, Mapping[str, object]] = {int(s["n"]): s for s in brief.get("sources", ())}
-    named: set[str] = set()
-    groups = _grouped(fresh)
-    if brief.get("kind") == "timeline":
-        fresh.sort(key=lambda c: _when(c, sources))
-        groups = _in_turn(fresh)
-        marks_of = {c.id: _dated(c, sources) + marks_of[c.id] for c in fresh}
-    blocks = [_paragraph(group, sources, marks_of, named) for group in groups]
-    blocks += _tables([c for c in fresh if is_row(c.text)], sources)
-    if facet.get("missing"):
-        wording = f"{brief['question']} {facet.get('question', '')}"
-        lacking = [in_a_sentence(point, wording) for point in facet["missing"]]
-        blocks.append(remark(f"On {listed(lacking)} the sources say nothing here."))
-    return "\n\n".join(blocks)
-
-
-def _empty(facet: JsonObject, repeated: bool) -> str:
-    looked = f"; looked for: {listed(facet['missing'])}" if facet.get("missing") else ""
-    if repeated or facet["status"] in ANSWERED:
-        # Claims that agree are one claim, told where it was found first.
-        absent = f" Looked for and not found: {listed(facet['missing'])}." if looked else ""
-        return remark(f"What was found on this is told under the other headings.{absent}")
-    if facet["status"] in ABSENT:
-        return remark(f"The documents were searched and hold nothing on this{looked}.")
-    reason = str(facet.get("reason") or facet["status"]).rstrip(". ")
-    return remark(f"This part has no findings: {reason}{looked}.")
-
-
-def _when(claim: Cited, sources: Mapping[int, Mapping[str, object]]) -> str:
-    """The first year a claim names, else the day of its source; what has neither comes last."""
-    named = _YEAR.search(claim.text)
-    return named.group() if named else str(sources.get(claim.cite[0], {}).get("date") or "9999")
-
-
-def _dated(claim: Cited, sources: Mapping[int, Mapping[str, object]]) -> str:
-    """The day of the source, where a history would else not say when."""
-    date = sources.get(claim.cite[0], {}).get("date")
-    return f" (Dated {date}.)" if date and not _YEAR.search(claim.text) else ""
-
-
-def _in_turn(claims: list[Cited]) -> list[list[Cited]]:
-    """Paragraphs of claims one after the other, as a history tells them."""
-    groups: list[list[Cited]] = []
-    for claim in (c for c in claims if not is_row(c.text)):
-        size = sum(len(c.text.split()) for c in groups[-1]) if groups else _PARAGRAPH_WORDS
-        if size + len(claim.text.split()) > _PARAGRAPH_WORDS:
-            groups.append([])
-        groups[-1].append(claim)
-    return groups
-
-
-def _grouped(claims: list[Cited]) -> list[list[Cited]]:
-    """Paragraphs: the strongest claim left opens one, what is closest to it follows."""
-    left = [c for c in claims if not is_row(c.text)]
-    groups: list[list[Cited]] = []
-    while left:
-        group = [left.pop(0)]
-        size = len(group[0].text.split())
-        while left and len(group) < _PARAGRAPH_CLAIMS:
-            nearest = max(left, key=lambda c: (_closeness(group, c), c.strength, c.id))
-            size += len(nearest.text.split())
-            if size > _PARAGRAPH_WORDS or _closeness(group, nearest) < 0.12:
-                break
-            left.remove(nearest)
-            group.append(nearest)
-        groups.append(group)
-    # A lone short claim reads better at the end of the paragraph before it.
-    joined: list[list[Cited]] = []
-    for group in groups:
-        short = len(group) == 1 and len(group[0].text.split()) < 35
-        if joined and short and len(joined[-1]) < _PARAGRAPH_CLAIMS:
-            joined[-1] = joined[-1] + group
-        else:
-            joined.append(group)
-    return joined
-
-
-def _closeness(group: Sequence[Cited], claim: Cited) -> float:
-    likeness = max(similarity(c.text, claim.text) for c in group)
-    return likeness + 0.15 * (group[-1].cite[0] == claim.cite[0])
-
-
-def _paragraph(
-    group: list[Cited],
-    sources: Mapping[int, Mapping[str, object]],
-    marks_of: Mapping[str, str],
-    named: set[str],
-) -> str:
-    # What one source says stays together, so that its title is named once.
-    order = {c.cite[0]: i for i, c in reversed(list(enumerate(group)))}
-    return " ".join(
-        _with_caveats(claim, told(claim, sources, named)) + marks_of.get(claim.id, "")
-        for claim in sorted(group, key=lambda c: order[c.cite[0]])
+    writer = _Writer(brief)
+    return Reply(
+        {
+            "title": _title(str(brief["question"])),
+            "summary": _without(writer.summary(), refused)
+            or remark("No passage could be cited for this question."),
+            "sections": [
+                {"facet_id": facet["id"], "markdown": _without(writer.section(facet), refused)}
+                for facet in brief["facets"]
+                if not brief.get("revise") or facet["id"] in brief["revise"]
+            ],
+            "contradictions": [
+                {"contradiction_id": c["id"], "markdown": _contradiction(c)}
+                for c in brief["contradictions"]
+            ],
+            "gaps": _gaps(brief),
+        }
     )
 
 
-def _with_caveats(claim: Cited, line: str) -> str:
-    """What the reader must know and the words themselves do not say."""
-    if claim.verdict == "unverified":
-        # Beside its citation: a section of such claims would else say it in a dozen sentences.
-        line = f"{line[:-1]} (unverified)." if line.endswith(".") else f"{line} (unverified)"
-    if claim.limits and claim.limits.lower() not in claim.text.lower():
-        line += f" This holds for {claim.limits} {claim.marks}."
-    return line
+class _Writer:
+    def __init__(self, brief: JsonObject) -> None:
+        self._facets: list[JsonObject] = brief["facets"]
+        self._titles = {int(s["n"]): str(s["title"]) for s in brief.get("sources", ())}
+        self._claims = [
+            _read_claim(claim, order)
+            for order, claim in enumerate(brief["claims"])
+            if claim["cite"] and claim["verdict"] != "failed"
+        ]
+
+    def summary(self) -> str:
+        """The best sentences of the best passages, at most one for each of several facets."""
+        leads: list[tuple[str, _Claim, str]] = []
+        for facet in self._facets:
+            own = self._of(facet)
+            question = Question(str(facet["question"]))
+            several = len(self._facets) > 1
+            worth = [claim for claim in own if claim.relevance >= _WORTH]
+            for claim in worth[: 1 if several else 8]:
+                leads.append((str(facet["title"]) if several else "", claim, _key(claim, question)))
+        lines: list[str] = []
+        room = SUMMARY_WORDS
+        for title, claim, sentence in leads:
+            size = len(sentence.split())
+            if size > room and lines:
+                continue
+            room -= size
+            label = f"**{bare(title)}:** " if title else ""
+            bullet = "- " if lines or label else ""
+            lines.append(f"{bullet}{label}{cited(plain(sentence), claim.cite)}")
+        if lines and not lines[0].startswith("- "):
+            best = leads[0][1].parts[-1]
+            code = ["", fenced(best)] if "\n" in best and best.count("\n") <= _CODE_LINES else []
+            return "\n".join([lines[0], *code, "", *lines[1:]]).rstrip()
+        return "\n".join(lines)
+
+    def section(self, facet: JsonObject) -> str:
+        """A facet's passages by document, the document with the best one first."""
+        claims = self._of(facet)
+        if not claims:
+            return _empty(facet)
+        blocks = [remark(text)] if (text := _shortfall(facet)) else []
+        for number in dict.fromkeys(claim.cite[0] for claim in claims):
+            told = ""
+            for claim in sorted((c for c in claims if c.cite[0] == number), key=lambda c: c.order):
+                place = _place(self._titles.get(number, ""), claim.sections[0])
+                blocks.append(passage(claim.parts, claim.cite, place if place != told else ""))
+                told = place
+        return "\n\n".join(blocks)
+
+    def _of(self, facet: JsonObject) -> list[_Claim]:
+        own = [claim for claim in self._claims if claim.facet_id == facet["id"]]
+        return sorted(own, key=lambda claim: (-claim.relevance, claim.order))
 
 
-def _tables(rows: list[Cited], sources: Mapping[int, Mapping[str, object]]) -> list[str]:
-    """Rows of one table as a list of comparable figures."""
-    blocks = []
-    for n in dict.fromkeys(c.cite[0] for c in rows):
-        own = [c for c in rows if c.cite[0] == n]
-        name = headline(str(sources.get(n, {}).get("title", "")))
-        if len(own) == 1:
-            blocks.append(f"“{name}” lists {cited(row(clean(own[0].text)), own[0].marks)}")
-            continue
-        lines = [f"- {cited(row(clean(c.text)), c.marks)}" for c in own]
-        blocks.append("\n".join([f"“{name}” gives these figures {marks([n])}:", "", *lines]))
-    return blocks
+def _place(title: str, section: str) -> str:
+    """Document and headings; a first heading that repeats the title is told once."""
+    path = [part for part in section.split(" › ") if part]
+    if path and path[0].casefold() == title.casefold():
+        path = path[1:]
+    return " › ".join([title, *path])
+
+
+def _read_claim(claim: JsonObject, order: int) -> _Claim:
+    """A claim with its parts: its quotes where it is made of them, else its text."""
+    quotes = [
+        " ".join(text.split()) if "\n" not in text.strip() else text for text in claim["quotes"]
+    ]
+    whole = " ".join(claim["text"].split())
+    parts = quotes if words(" ".join(quotes)) == words(whole) else [whole]
+    return _Claim(
+        facet_id=claim["facet_id"],
+        parts=tuple(parts),
+        sections=tuple(claim.get("sections") or ("",)),
+        cite=tuple(claim["cite"]),
+        relevance=float(claim.get("relevance", 0.5)),
+        order=order,
+    )
+
+
+def _key(claim: _Claim, question: Question) -> str:
+    """The sentence of a claim that says most on a question, with the next where it is short."""
+    given = [s for part in claim.parts if "\n" not in part for s in sentences(part)] or [claim.text]
+
+    def worth(sentence: str) -> tuple[bool, float]:
+        held = question.terms_of(sentence)
+        covered = sum(weight for own, weight in question.terms.items() if own in held)
+        reads_well = len(sentence.split()) <= _SENTENCE_WORDS and not sentence.endswith(":")
+        return reads_well, covered + holds_answer(sentence, question)
+
+    best = max(range(len(given)), key=lambda i: (worth(given[i]), -i))
+    sentence = given[best]
+    if (len(sentence.split()) < _SHORT or sentence.endswith(":")) and best + 1 < len(given):
+        sentence = f"{sentence} {given[best + 1]}"
+    return sentence
+
+
+def _shortfall(facet: JsonObject) -> str:
+    missing = [str(point) for point in facet.get("missing", ())]
+    absent = [f"“{point}”" for point in missing if not point.startswith(_DIRECT)]
+    said = [f"In no document: {', '.join(absent)}."] if absent else []
+    if len(absent) < len(missing):
+        said.append("No passage answers this directly; these are the closest.")
+    return " ".join(said)
+
+
+def _empty(facet: JsonObject) -> str:
+    if facet["status"] in _ANSWERED:
+        return remark("What was found on this stands under the other headings.")
+    if facet["status"] in _ABSENT:
+        return remark("The documents were searched and hold nothing on this.")
+    return remark(
+        f"This part has no findings: {str(facet.get('reason') or facet['status']).rstrip('. ')}."
+    )
+
+
+def _contradiction(contradiction: JsonObject) -> str:
+    """Both sides in their own words, what is known of each, and the likely reason."""
+    sides = contradiction["sides"]
+    every = tuple(dict.fromkeys(n for side in sides for n in side["cite"]))
+    about = bare(str(contradiction["about"])).strip(" .")
+    lines = [f"**{about[:1].upper()}{about[1:]}** {marks(every)}", ""]
+    for side in sides:
+        known = [f"dated {side['date']}"] if side.get("date") else []
+        known += [str(side[k]) for k in ("definition", "population") if side.get(k)]
+        extra = f" ({'; '.join(known)})" if known else ""
+        lines.append(f"- {plain(side['text']).rstrip('.')}{bare(extra)} {marks(side['cite'])}.")
+    reason = str(contradiction.get("explanation") or "the sources give no reason").rstrip(". ")
+    lines.append(f"- Likely reason: {bare(reason)} {marks(every)}.")
+    return "\n".join(lines)
+
+
+def _gaps(brief: JsonObject) -> str:
+    """What stays open, absent or failed, each in its own words."""
+    labels = {"absent": "Searched and absent", "partly": "Answered in part", "failed": "Failed"}
+    lines = []
+    for gap in brief["gaps"]:
+        label = "Left out" if gap["kind"] == "left_out" else labels.get(gap["status"], "Open")
+        lines.append(f"- **{label}**: {bare(gap['text']).rstrip('. ')}.")
+    lines += [
+        f"- **Unreadable file**: {bare(file['uri'])} ({bare(file['reason'])})."
+        for file in brief.get("unreadable", ())[:5]
+    ]
+    return "\n".join(dict.fromkeys(lines)) or remark("No gap is known.")
+
+
+def _without(markdown: str, refused: Sequence[str]) -> str:
+    """The blocks that the gate did not refuse."""
+    kept = []
+    for block in markdown.split("\n\n"):
+        folded = " ".join(block.split())
+        if not any(start[:60] in folded for start in refused):
+            kept.append(block)
+    return "\n\n".join(kept)
+
+
+def _title(question: str) -> str:
+    title = " ".join(question.split()).rstrip("?. ")
+    return title if len(title) <= 140 else title[:140].rpartition(" ")[0] + " …"

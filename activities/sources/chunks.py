@@ -1,19 +1,21 @@
 """Stretches of about 180 words in which a document is indexed and found.
 
 Chunks cover the text without gaps: joined, they are the text. They end between paragraphs, else
-between lines, else between sentences; a heading begins a chunk and never ends one. This runs for
-every document when it is indexed, so it looks for boundaries with `str.find`, not with a model.
+between lines, else between sentences; a heading begins a chunk and never ends one, and a code block
+stays whole and with the line that leads to it. This runs for every document when it is indexed, so
+it looks for boundaries with `str.find`, not with a model.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 _TARGET = 180
 _MOST = 230
 # After a word of four letters in lower case, a full stop is hardly ever an abbreviation's.
 _SENTENCE_END = re.compile(r"(?<=[a-z\d%)]{4})[.!?][\"'”’)]* +(?=[A-Z\"'“‘(\d])")
+_CODE = re.compile(r"^(`{3,})\w.*\n(?:.*\n)*?\1$", re.MULTILINE)
 
 
 def chunk_starts(text: str) -> list[int]:
@@ -22,30 +24,55 @@ def chunk_starts(text: str) -> list[int]:
     if len(text) < 5 * _MOST and text.count(" ") + text.count("\n") < _MOST:
         return starts
     words = 0
-    heading: int | None = None  # where a run of headings began that must not end a chunk
+    lead: int | None = None  # where a run of lines began that must not end a chunk
     for start, end in _pieces(text):
-        size = text.count(" ", start, end) + 1
+        size = len(text[start:end].split())
         if (words and words + size > _MOST) or words >= _TARGET:
-            starts.append(heading if heading is not None else start)
-            words = text.count(" ", starts[-1], start)
+            starts.append(lead if lead is not None else start)
+            words = len(text[starts[-1] : start].split())
         words += size
-        is_heading = text.startswith("#", start)
-        heading = (start if heading is None else heading) if is_heading else None
-        if heading == starts[-1]:
-            heading = None
+        leads = text.startswith("#", start) or text[max(start, end - 4) : end].rstrip()[-1:] == ":"
+        lead = (start if lead is None else lead) if leads else None
+        if lead == starts[-1]:
+            lead = None
     return starts
 
 
+SECTION_MARK = " › "
+_HEADING = re.compile(r"^(#{1,6}) +(\S.*)$", re.M)
+
+
+def section_paths(text: str, starts: Sequence[int]) -> list[str]:
+    """The headings above each start, outermost first, without those that begin there."""
+    prose = _CODE.sub(lambda code: " " * len(code[0]), text) if "```" in text else text
+    headings = [
+        (found.start(), len(found[1]), found[2].strip("# ")) for found in _HEADING.finditer(prose)
+    ]
+    paths: list[str] = []
+    above: list[tuple[int, str]] = []
+    position = 0
+    for start in starts:
+        while position < len(headings) and headings[position][0] < start:
+            _, level, title = headings[position]
+            above = [(other, name) for other, name in above if other < level] + [(level, title)]
+            position += 1
+        paths.append(SECTION_MARK.join(name for _, name in above))
+    return paths
+
+
 def _pieces(text: str) -> Iterator[tuple[int, int]]:
-    """Lines with the newlines after them; lines that are too long in sentences."""
+    """Lines and code blocks with the newlines after them; lines that are too long in sentences."""
     start = 0
     length = len(text)
     while start < length:
-        end = text.find("\n", start)
+        code = _CODE.match(text, start) if text.startswith("```", start) else None
+        if code is not None and len(code[0].split()) > 2 * _MOST:
+            code = None
+        end = text.find("\n", code.end() if code else start)
         end = length if end < 0 else end
         while end < length and text[end] == "\n":
             end += 1
-        if end - start > 5 * _TARGET and text.count(" ", start, end) > _TARGET:
+        if code is None and end - start > 5 * _TARGET and text.count(" ", start, end) > _TARGET:
             yield from _sentences(text, start, end)
         else:
             yield start, end

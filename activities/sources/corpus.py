@@ -13,23 +13,21 @@ Every method may be called from any thread, and from several processes on the sa
 from __future__ import annotations
 
 import hashlib
-import math
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
+from activities.evidence.text.stopwords import detect_language
+from activities.evidence.text.terms import lemma, words
 from activities.sources import index
 from activities.sources.database import Database
 from activities.sources.documents import Document, DocumentMeta, Hit, Passage
 from activities.sources.formats.parsing import VERSION
 from activities.sources.hops import as_hit, follow
-from activities.sources.phrases import salient_phrases
 from activities.sources.ranking import CANDIDATES, Chunk, Ranking, phrase
 from activities.sources.refresh import IndexReport, Progress, refresh
 from activities.sources.sentences import passage
-from activities.sources.stems import Stemmer, words
 
-_SAMPLED = 400
 _MOST_ROUNDS = 3
 
 
@@ -39,8 +37,7 @@ class Corpus:
     def __init__(self, folder: Path, database: Database) -> None:
         self.folder = folder
         self._database = database
-        self._stemmer = Stemmer()
-        self._ranking = Ranking(self._stemmer)
+        self._ranking = Ranking()
 
     @classmethod
     def open(cls, folder: Path, index_dir: Path) -> Corpus:
@@ -60,7 +57,6 @@ class Corpus:
 
     def close(self) -> None:
         self._database.close()
-        self._stemmer.close()
 
     def __enter__(self) -> Corpus:
         return self
@@ -79,23 +75,20 @@ class Corpus:
         limit: int = 10,
         exclude: Collection[str] = (),
         per_document: int = 1,
-        require: Collection[str] = (),
     ) -> list[Hit]:
         """The best passages for any text, at most `per_document` of each document.
 
-        `exclude` holds ids of documents; of the terms in `require` at least one must occur in a
-        passage or its title, in any inflection.
+        `exclude` holds ids of documents.
         """
         if limit < 1 or per_document < 1:
             return []
         with self._database.reading() as connection:
             terms = self._ranking.terms(connection, query)
-            within = " OR ".join(filter(None, map(phrase, require))) or None
             excluded = set(index.numbers(connection, exclude))
             found: list[Chunk] = []
             # A long document can fill the candidates alone; then look again without it.
             for _ in range(_MOST_ROUNDS):
-                chunks = self._ranking.search(connection, terms, within=within, excluded=excluded)
+                chunks = self._ranking.search(connection, terms, excluded=excluded)
                 found.extend(chunks)
                 seen = {chunk.document.id for chunk in found}
                 if len(chunks) < CANDIDATES or len(seen) >= limit:
@@ -144,39 +137,17 @@ class Corpus:
         """In how many documents each term occurs, in any inflection; phrases count as phrases."""
         with self._database.reading() as connection:
             return {
-                term: index.documents_matching(connection, match) if (match := phrase(term)) else 0
+                term: index.documents_matching(connection, " OR ".join(forms)) if forms else 0
                 for term in terms
+                for forms in [_forms(term)]
             }
 
-    def salient(self, hits: Sequence[Hit], *, limit: int = 12, known: str = "") -> list[str]:
-        """The corpus's own phrases in these hits that are not in `known` already."""
-        texts = [hit.passage.text for hit in hits]
-        return self._weighed(texts, known, limit)
 
-    def terms(self, limit: int = 50) -> list[str]:
-        """Phrases that many documents of the corpus use."""
-        with self._database.reading() as connection:
-            texts = index.sample(connection, _SAMPLED)
-        return self._weighed(texts, "", limit)
-
-    def _weighed(self, texts: Sequence[str], known: str, limit: int) -> list[str]:
-        """Phrases by how many of the texts use them and how rare they are elsewhere."""
-        stems = set(self._stemmer.stems(words(known)).values())
-        counted = salient_phrases(texts)[: 20 * limit]
-        # What one text alone says is not yet the corpus's term; it serves where there is no other.
-        shared = [pair for pair in counted if pair[1] > 1]
-        candidates = [
-            (text, count)
-            for text, count in (shared if len(shared) >= limit else counted)
-            if not stems.issuperset(self._stemmer.stems(words(text)).values())
-        ][: 4 * limit]
-        everywhere = self.frequency([text for text, _ in candidates])
-        size = max(1, len(self))
-        weights = {
-            text: count * math.log(1 + size / max(1, everywhere[text]))
-            for text, count in candidates
-        }
-        return sorted(weights, key=lambda text: (-weights[text], text))[:limit]
+def _forms(term: str) -> list[str]:
+    """FTS5 phrases for a term and, where it is one word, for its lemma."""
+    found = words(term)
+    forms = [term, lemma(found[0], detect_language(term))] if len(found) == 1 else [term]
+    return [match for form in dict.fromkeys(forms) if (match := phrase(form))]
 
 
 def _hits(chunks: Sequence[Chunk], limit: int, per_document: int) -> list[Hit]:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from activities.sources.stems import TOKENIZER
+from activities.evidence.text.terms import TOKENIZER
 
 TITLE_WEIGHT = 2.0
 
@@ -26,14 +26,21 @@ _SCHEMA = (
     "CREATE INDEX unreadable_path ON unreadable(path)",
     "CREATE TABLE documents("
     "number INTEGER PRIMARY KEY, id TEXT UNIQUE, path TEXT,"
-    " uri TEXT, title TEXT, date TEXT, kind TEXT, sha256 TEXT)",
+    " uri TEXT, title TEXT, date TEXT, kind TEXT, sha256 TEXT, fingerprint BLOB)",
     "CREATE INDEX documents_path ON documents(path)",
-    "CREATE TABLE chunks(number INTEGER PRIMARY KEY, start INTEGER, words INTEGER, body TEXT)",
+    "CREATE INDEX documents_fingerprint ON documents(fingerprint)",
+    # Files with the words of a document that another file gave.
+    "CREATE TABLE copies(path TEXT, uri TEXT, number INTEGER)",
+    "CREATE INDEX copies_path ON copies(path)",
+    "CREATE INDEX copies_number ON copies(number)",
+    "CREATE TABLE chunks("
+    "number INTEGER PRIMARY KEY, start INTEGER, words INTEGER, section TEXT, body TEXT)",
     "CREATE TABLE totals(generation INTEGER, documents INTEGER, chunks INTEGER, words INTEGER)",
     "INSERT INTO totals VALUES (0, 0, 0, 0)",
-    # The text stands in `chunks`; a second copy inside FTS5 would double the file.
+    # The text stands in `chunks`; a second copy inside FTS5 would double the file. `forms` holds
+    # what lemmas add to stems.
     "CREATE VIRTUAL TABLE passages USING fts5("
-    f"title, body, content='', tokenize='{TOKENIZER}', detail=full)",
+    f"title, body, forms, content='', tokenize='{TOKENIZER}', detail=full)",
     "CREATE VIRTUAL TABLE vocabulary USING fts5vocab(passages, row)",
     "PRAGMA user_version = 1",
 )
@@ -116,7 +123,7 @@ class Database:
                     connection.execute(statement)
                 connection.execute(
                     "INSERT INTO passages(passages, rank) VALUES ('rank', ?)",
-                    (f"bm25({TITLE_WEIGHT}, 1.0)",),
+                    (f"bm25({TITLE_WEIGHT}, 1.0, 1.0)",),
                 )
                 connection.execute("COMMIT")
 

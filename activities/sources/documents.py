@@ -25,7 +25,7 @@ Kind = Literal[
     "page",
     "note",
 ]
-SentenceKind = Literal["prose", "heading", "item", "row"]
+SentenceKind = Literal["prose", "heading", "item", "row", "code"]
 
 _ID_DIGITS = 10
 
@@ -44,7 +44,7 @@ class UnknownDocument(LookupError):
 
 @dataclass(frozen=True, slots=True)
 class DocumentMeta:
-    """A document without its text."""
+    """A document without its text; `also_at` are other files with the same words."""
 
     id: str
     uri: str
@@ -52,6 +52,7 @@ class DocumentMeta:
     date: str | None
     kind: Kind
     sha256: str
+    also_at: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,7 @@ class Unreadable:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A quotable span, without list markers; `kind` tells prose from headings and table rows."""
+    """A quotable span, without list markers or fences; a code block is one span."""
 
     start: int
     end: int
@@ -110,6 +111,8 @@ class Hit:
     document: DocumentMeta
     passage: Passage
     score: float
+    section: str = ""
+    """The headings above the passage, outermost first."""
 
 
 def text_hash(text: str) -> str:

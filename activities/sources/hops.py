@@ -15,12 +15,14 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, zip_longest
 
+from activities.evidence.text.names import names
+from activities.evidence.text.stopwords import detect_language
+from activities.evidence.text.terms import stem, terms, words
+from activities.sources.chunks import SECTION_MARK
 from activities.sources.documents import Hit
 from activities.sources.index import numbers, totals
-from activities.sources.phrases import names
-from activities.sources.ranking import Chunk, Ranking, Term, phrase
+from activities.sources.ranking import Chunk, QueryTerm, Ranking, phrase
 from activities.sources.sentences import passage
-from activities.sources.stems import STOP_WORDS, words
 
 _KEPT = 4
 _READ = 3
@@ -47,7 +49,18 @@ class _Name:
 def as_hit(chunk: Chunk) -> Hit:
     """A chunk as a hit, with its sentences."""
     text = chunk.body.rstrip()
-    return Hit(chunk.document, passage(chunk.document.id, text, chunk.start), chunk.score)
+    return Hit(
+        chunk.document,
+        passage(chunk.document.id, text, chunk.start),
+        chunk.score,
+        _section(chunk),
+    )
+
+
+def _section(chunk: Chunk) -> str:
+    """The headings above a chunk, without one that only repeats the document's title."""
+    path = chunk.section.split(SECTION_MARK) if chunk.section else []
+    return SECTION_MARK.join(path[1:] if path and path[0] == chunk.document.title else path)
 
 
 def follow(
@@ -89,8 +102,9 @@ class _Hop:
         self._connection = connection
         self._ranking = ranking
         self._kept = kept
+        self._language = detect_language(query)
         self._terms = ranking.terms(connection, query)
-        self._asked = frozenset(term.stem for term in self._terms)
+        self._asked = frozenset(t.term for t in self._terms)
         self._seen = numbers(connection, {*exclude, *(hit.document.id for hit in kept)})
 
     def reached(self, known: Collection[str], places: int) -> tuple[list[Chunk], list[Chunk]]:
@@ -125,8 +139,8 @@ class _Hop:
         covered: set[str] = set()
         for hit in self._kept[:2]:
             covered |= self._stems(f"{hit.document.title} {hit.passage.text}")
-        missing: Sequence[Term] = [t for t in self._terms if t.stem not in covered] or self._terms
-        return " OR ".join(f'"{term.word}"' for term in missing)
+        missing: Sequence[QueryTerm] = [t for t in self._terms if t.term not in covered]
+        return " OR ".join(f'"{form}"' for t in missing or self._terms for form in t.forms)
 
     def _names(self) -> list[_Name]:
         titles = {self._stems(_bare(hit.document.title)) for hit in self._kept[:_READ]}
@@ -142,7 +156,9 @@ class _Hop:
 
     def _is_rare(self, name: _Name) -> bool:
         """Words that stand everywhere name nothing; the capital only began a sentence."""
-        frequencies = self._ranking.frequencies(self._connection, sorted(name.stems))
+        frequencies = self._ranking.frequencies(
+            self._connection, [stem(word) for word in words(name.text)]
+        )
         share = min(_MOST_CHUNKS, _SHARE * totals(self._connection).chunks)
         return min(frequencies.values()) <= max(_OFTEN, share)
 
@@ -150,7 +166,8 @@ class _Hop:
         for position, sentence in enumerate(hit.passage.sentences):
             text = hit.passage.quote(sentence)
             in_sentence = len((self._stems(text) & self._asked) - own)
-            for start, name in names(text):
+            for found in names(text):
+                start, name = found.start, found.text
                 stems = self._stems(name)
                 if not stems:
                     continue
@@ -160,8 +177,7 @@ class _Hop:
                 yield _Name(name, stems, weight + near + 0.3 * in_sentence + first)
 
     def _stems(self, text: str) -> _Stems:
-        meaningful = [word for word in words(text) if word not in STOP_WORDS]
-        return frozenset(self._ranking.stemmer.stems(meaningful).values())
+        return frozenset(terms(text, self._language))
 
 
 _NOTHING = _Name("", frozenset(), -1.0)

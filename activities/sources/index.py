@@ -1,14 +1,20 @@
-"""Documents and their chunks in the index: stored by file, loaded by id."""
+"""Documents and their chunks in the index: stored by file, loaded by id.
+
+Files with the same words are one document: the first one read gives it, the others are its copies.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
+import re
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from activities.sources.chunks import chunk_starts
+from activities.evidence.text.terms import extra_forms
+from activities.sources.chunks import chunk_starts, section_paths
 from activities.sources.database import Database
 from activities.sources.documents import (
     Document,
@@ -22,8 +28,14 @@ from activities.sources.documents import (
 # A chunk's number holds its document's, so finding one from the other needs no join.
 CHUNK_BITS = 20
 _LAST_CHUNK = (1 << CHUNK_BITS) - 1
+_WORD = re.compile(r"\w+")
 
-Row = tuple[int, str, str, str, str | None, str, str]
+Row = tuple[int, str, str, str, str | None, str, str, str | None]
+META = (
+    "d.number, d.id, d.uri, d.title, d.date, d.kind, d.sha256,"
+    " (SELECT group_concat(c.uri, char(10)) FROM copies c WHERE c.number = d.number)"
+)
+"""The columns of documents as `d` that `meta` reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +59,18 @@ class FileContent:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Documents that a write added and removed."""
+    """Documents that a write added and removed, and files whose original went with them."""
 
     added: int = 0
     removed: int = 0
+    orphans: frozenset[str] = frozenset()
 
     def __add__(self, other: Change) -> Change:
-        return Change(self.added + other.added, self.removed + other.removed)
+        return Change(
+            self.added + other.added,
+            self.removed + other.removed,
+            self.orphans | other.orphans,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,22 +100,22 @@ def unreadable(connection: sqlite3.Connection) -> tuple[Unreadable, ...]:
 def metas(connection: sqlite3.Connection, after: str = "", limit: int = 1000) -> list[DocumentMeta]:
     """The next documents in the order of their ids."""
     rows = connection.execute(
-        "SELECT number, id, uri, title, date, kind, sha256 FROM documents"
-        " WHERE id > ? ORDER BY id LIMIT ?",
+        f"SELECT {META} FROM documents d WHERE d.id > ? ORDER BY d.id LIMIT ?",  # noqa: S608
         (after, limit),
     )
     return [meta(row) for row in rows]
 
 
 def meta(row: Row) -> DocumentMeta:
-    _, identifier, uri, title, date, kind, sha256 = row
-    return DocumentMeta(identifier, uri, title, date, cast(Kind, kind), sha256)
+    _, identifier, uri, title, date, kind, sha256, copies = row
+    also_at = tuple(copies.split("\n")) if copies else ()
+    return DocumentMeta(identifier, uri, title, date, cast(Kind, kind), sha256, also_at)
 
 
 def find(connection: sqlite3.Connection, identifier: str) -> tuple[int, DocumentMeta]:
     """Number and description of a document; `UnknownDocument` if there is none."""
     row = connection.execute(
-        "SELECT number, id, uri, title, date, kind, sha256 FROM documents WHERE id = ?",
+        f"SELECT {META} FROM documents d WHERE d.id = ?",  # noqa: S608
         (identifier,),
     ).fetchone()
     if row is None:
@@ -122,18 +139,6 @@ def documents_matching(connection: sqlite3.Connection, match: str) -> int:
         (CHUNK_BITS, match),
     ).fetchone()
     return int(row[0])
-
-
-def sample(connection: sqlite3.Connection, count: int) -> list[str]:
-    """The first chunks of documents spread evenly over the corpus."""
-    step = max(1, totals(connection).documents // count)
-    rows = connection.execute(
-        "SELECT d.title || char(10) || c.body FROM documents d"
-        " JOIN chunks c ON c.number = d.number << ?"
-        " WHERE d.number % ? = 0 ORDER BY d.number LIMIT ?",
-        (CHUNK_BITS, step, count),
-    )
-    return [row[0] for row in rows]
 
 
 def text_between(connection: sqlite3.Connection, number: int, start: int, end: int) -> str:
@@ -163,14 +168,14 @@ def store(connection: sqlite3.Connection, contents: Sequence[FileContent]) -> Ch
         gone = [number for identifier, number in before.items() if identifier not in now]
         new = [(path, document) for each, document in now.items() if each not in before]
         added.extend(new)
-        _delete(connection, gone)
+        change += _delete(connection, gone)
+        connection.execute("DELETE FROM copies WHERE path = ?", (path,))
         connection.execute("DELETE FROM unreadable WHERE path = ?", (path,))
         connection.executemany(
             "INSERT INTO unreadable VALUES (?, ?, ?)",
             [(path, each.uri, each.reason) for each in content.unreadable],
         )
-        change += Change(len(new), len(gone))
-    _insert(connection, added)
+    change += Change(added=_insert(connection, added))
     touch(connection, [content.file for content in contents])
     return change
 
@@ -188,11 +193,9 @@ def remove(connection: sqlite3.Connection, paths: Sequence[str]) -> Change:
     change = Change()
     for path in paths:
         rows = connection.execute("SELECT number FROM documents WHERE path = ?", (path,))
-        gone = [row[0] for row in rows]
-        _delete(connection, gone)
-        connection.execute("DELETE FROM unreadable WHERE path = ?", (path,))
-        connection.execute("DELETE FROM files WHERE path = ?", (path,))
-        change += Change(removed=len(gone))
+        change += _delete(connection, [row[0] for row in rows])
+        for table in ("copies", "unreadable", "files"):
+            connection.execute(f"DELETE FROM {table} WHERE path = ?", (path,))  # noqa: S608
     return change
 
 
@@ -202,36 +205,70 @@ def optimise(database: Database) -> None:
         connection.execute("INSERT INTO passages(passages) VALUES ('optimize')")
 
 
-def _insert(connection: sqlite3.Connection, documents: list[tuple[str, Document]]) -> None:
+def _insert(connection: sqlite3.Connection, documents: list[tuple[str, Document]]) -> int:
+    """Store documents, or note them as copies; the number of documents that are new."""
     if not documents:
-        return
+        return 0
     number = connection.execute("SELECT coalesce(max(number), 0) FROM documents").fetchone()[0]
     rows: list[tuple[object, ...]] = []
-    chunks: list[tuple[int, int, int, str]] = []
-    texts: list[tuple[int, str, str]] = []
+    chunks: list[tuple[int, int, int, str, str]] = []
+    texts: list[tuple[int, str, str, str]] = []
     taken: set[str] = set()
+    originals: dict[bytes, tuple[int, str]] = {}
+    copies: list[tuple[str, str, int]] = []
     for path, document in documents:
+        fingerprint = _fingerprint(document.text)
+        original = originals.get(fingerprint) or _original(connection, fingerprint)
+        # Records of one file are told apart by their places, whatever their words.
+        if original is not None and original[1] != path:
+            copies.append((path, document.uri, original[0]))
+            continue
         number += 1
+        originals.setdefault(fingerprint, (number, path))
         identifier = _free_id(connection, document, taken)
         taken.add(identifier)
         rows.append(
             (number, identifier, path, document.uri, document.title, document.date, document.kind,
-             document.sha256)
+             document.sha256, fingerprint)
         )  # fmt: skip
-        for position, (start, body) in enumerate(_bodies(document.text)):
+        for position, (start, section, body) in enumerate(_bodies(document.text)):
             chunk = number << CHUNK_BITS | position
-            chunks.append((chunk, start, body.count(" ") + body.count("\n") + 1, body))
-            texts.append((chunk, document.title, body))
-    connection.executemany("INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
-    connection.executemany("INSERT INTO chunks VALUES (?, ?, ?, ?)", chunks)
-    connection.executemany("INSERT INTO passages(rowid, title, body) VALUES (?, ?, ?)", texts)
+            chunks.append((chunk, start, body.count(" ") + body.count("\n") + 1, section, body))
+            texts.append((chunk, *_indexed(document.title, section, body)))
+    connection.executemany("INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+    connection.executemany("INSERT INTO copies VALUES (?, ?, ?)", copies)
+    connection.executemany("INSERT INTO chunks VALUES (?, ?, ?, ?, ?)", chunks)
+    connection.executemany(
+        "INSERT INTO passages(rowid, title, body, forms) VALUES (?, ?, ?, ?)", texts
+    )
     _count(connection, len(rows), len(chunks), sum(chunk[2] for chunk in chunks))
+    return len(rows)
 
 
-def _bodies(text: str) -> Iterator[tuple[int, str]]:
+def _fingerprint(text: str) -> bytes:
+    """The same for texts that differ only in case, spaces and punctuation."""
+    return hashlib.sha256(" ".join(_WORD.findall(text.casefold())).encode()).digest()
+
+
+def _original(connection: sqlite3.Connection, fingerprint: bytes) -> tuple[int, str] | None:
+    """Number and path of the document with these words."""
+    row: tuple[int, str] | None = connection.execute(
+        "SELECT number, path FROM documents WHERE fingerprint = ?", (fingerprint,)
+    ).fetchone()
+    return row
+
+
+def _bodies(text: str) -> Iterator[tuple[int, str, str]]:
+    """Start, section path and text of each chunk."""
     starts = chunk_starts(text)
-    for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
-        yield start, text[start:end]
+    ends = [*starts[1:], len(text)]
+    for start, section, end in zip(starts, section_paths(text, starts), ends, strict=True):
+        yield start, section, text[start:end]
+
+
+def _indexed(title: str, section: str, body: str) -> tuple[str, str, str]:
+    """The columns of the full-text index for one chunk."""
+    return f"{title} {section}", body, extra_forms(f"{title} {section} {body}")
 
 
 def _free_id(connection: sqlite3.Connection, document: Document, taken: set[str]) -> str:
@@ -245,24 +282,36 @@ def _free_id(connection: sqlite3.Connection, document: Document, taken: set[str]
     return document.id
 
 
-def _delete(connection: sqlite3.Connection, gone: Sequence[int]) -> None:
-    """Remove documents. FTS5 without its own copy must be told the text it is to forget."""
+def _delete(connection: sqlite3.Connection, gone: Sequence[int]) -> Change:
+    """Remove documents. FTS5 without its own copy must be told the text it is to forget.
+
+    Copies of a removed document are forgotten with their files, so that these are read again.
+    """
+    orphans: set[str] = set()
     for number in gone:
+        copies = connection.execute(
+            "SELECT path FROM copies WHERE number = ?", (number,)
+        ).fetchall()
+        orphans.update(row[0] for row in copies)
+        connection.executemany("DELETE FROM files WHERE path = ?", copies)
+        connection.execute("DELETE FROM copies WHERE number = ?", (number,))
         first = number << CHUNK_BITS
         rows = connection.execute(
-            "SELECT c.number, d.title, c.body, c.words FROM chunks c, documents d"
+            "SELECT c.number, d.title, c.section, c.body, c.words FROM chunks c, documents d"
             " WHERE c.number BETWEEN ? AND ? AND d.number = ?",
             (first, first | _LAST_CHUNK, number),
         ).fetchall()
         connection.executemany(
-            "INSERT INTO passages(passages, rowid, title, body) VALUES ('delete', ?, ?, ?)",
-            [row[:3] for row in rows],
+            "INSERT INTO passages(passages, rowid, title, body, forms)"
+            " VALUES ('delete', ?, ?, ?, ?)",
+            [(chunk, *_indexed(title, section, body)) for chunk, title, section, body, _ in rows],
         )
         connection.execute(
             "DELETE FROM chunks WHERE number BETWEEN ? AND ?", (first, first | _LAST_CHUNK)
         )
         connection.execute("DELETE FROM documents WHERE number = ?", (number,))
-        _count(connection, -1, -len(rows), -sum(row[3] for row in rows))
+        _count(connection, -1, -len(rows), -sum(row[4] for row in rows))
+    return Change(removed=len(gone), orphans=frozenset(orphans))
 
 
 def _count(connection: sqlite3.Connection, documents: int, chunks: int, words: int) -> None:

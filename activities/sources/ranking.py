@@ -1,27 +1,29 @@
 """Queries and their best chunks.
 
-FTS5 finds the first 200 chunks; they are then scored again with BM25 and Lucene's IDF. FTS5's own
-gives nothing for a term that stands in more than half of all chunks, which on a folder of twenty
-files is most of what a question is about.
+FTS5 finds the first 200 chunks. They are scored again with BM25 over terms (stems of lemmas) and
+Lucene's IDF, because FTS5's own gives nothing for a term that stands in more than half of all
+chunks, which on a folder of twenty files is most of what a question is about. The two orders are
+fused by reciprocal rank.
 """
 
 from __future__ import annotations
 
 import json
 import math
-import re
 import sqlite3
 import threading
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
-from itertools import chain
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
+from activities.evidence.text.stopwords import STOP_WORDS, detect_language
+from activities.evidence.text.terms import lemma, stem, term, words
 from activities.sources.database import TITLE_WEIGHT
 from activities.sources.documents import DocumentMeta
-from activities.sources.index import CHUNK_BITS, Row, Totals, meta, totals
-from activities.sources.stems import STOP_WORDS, Stemmer, words
+from activities.sources.index import CHUNK_BITS, META, Row, Totals, meta, totals
 
 _K1, _B = 1.2, 0.75
+_FUSION = 60  # the usual constant of reciprocal rank fusion
 CANDIDATES = 200
 _MOST_TERMS = 32
 _MOST_LOOKED_UP = 200
@@ -32,11 +34,11 @@ _SHARE = 0.2
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
-    """A stem, with the number of chunks that hold it."""
+class QueryTerm:
+    """A term of a query, the words to look it up by, and the number of chunks that hold it."""
 
-    stem: str
-    word: str
+    term: str
+    forms: tuple[str, ...]
     chunks: int
 
 
@@ -46,6 +48,7 @@ class Chunk:
 
     number: int
     start: int
+    section: str
     body: str
     score: float
     document: DocumentMeta
@@ -60,41 +63,55 @@ def phrase(text: str) -> str | None:
 class Ranking:
     """Ranks the chunks of one index. Safe for threads."""
 
-    def __init__(self, stemmer: Stemmer) -> None:
-        self.stemmer = stemmer
+    def __init__(self) -> None:
         self._lock = threading.Lock()
         self._generation = -1
         self._frequencies: dict[str, int] = {}
 
-    def terms(self, connection: sqlite3.Connection, text: str) -> list[Term]:
+    def terms(self, connection: sqlite3.Connection, text: str) -> list[QueryTerm]:
         """The terms of a query that stand in the corpus; the rarest if there are too many."""
+        language = detect_language(text)
         found = list(dict.fromkeys(words(text[: 20 * _MOST_WORDS])[:_MOST_WORDS]))
-        meaningful = [word for word in found if word not in STOP_WORDS] or found
-        stems = self.stemmer.stems(meaningful[:_MOST_LOOKED_UP])
-        by_stem = {stem: word for word, stem in reversed(stems.items())}
-        frequencies = self.frequencies(connection, list(by_stem))
-        terms = [Term(s, word, frequencies[s]) for s, word in by_stem.items() if frequencies[s]]
-        terms.sort(key=lambda term: (term.chunks, term.stem))
-        return terms[:_MOST_TERMS]
+        meaningful = [word for word in found if word not in STOP_WORDS[language]] or found
+        forms: dict[str, dict[str, None]] = {}
+        for word in meaningful[:_MOST_LOOKED_UP]:
+            forms.setdefault(term(word, language), {}).update(
+                {word: None, lemma(word, language): None}
+            )
+        for joined in self._compounds(connection, found):
+            forms.setdefault(term(joined, language), {})[joined] = None
+        frequencies = self.frequencies(connection, [stem(f) for own in forms.values() for f in own])
+        asked = [
+            QueryTerm(key, tuple(own), max(frequencies[stem(form)] for form in own))
+            for key, own in forms.items()
+        ]
+        asked = sorted((t for t in asked if t.chunks), key=lambda t: (t.chunks, t.term))
+        return asked[:_MOST_TERMS]
 
     def search(
         self,
         connection: sqlite3.Connection,
-        terms: Sequence[Term],
+        asked: Sequence[QueryTerm],
         *,
-        within: str | None = None,
         excluded: Collection[int] = (),
         limit: int = CANDIDATES,
     ) -> list[Chunk]:
-        """The best chunks for `terms`; `within` is an FTS5 expression they must match too."""
-        if not terms:
+        """The best chunks for the terms."""
+        if not asked:
             return []
         size = totals(connection)
-        match = " OR ".join(f'"{term.word}"' for term in _selective(terms, size))
-        if within is not None:
-            match = f"({match}) AND ({within})"
+        match = " OR ".join(f'"{form}"' for t in _selective(asked, size) for form in t.forms)
         numbers = self.matching(connection, match, excluded=excluded, limit=limit)
-        return self._scored(connection, terms, numbers, size)
+        chunks = self._scored(connection, asked, numbers, size)
+        # The order of plain FTS5 counts as much as ours: neither is better on every corpus.
+        plain = {number: position for position, number in enumerate(numbers)}
+        fused = {
+            chunk.number: 1 / (_FUSION + position) + 1 / (_FUSION + plain[chunk.number])
+            for position, chunk in enumerate(chunks)
+        }
+        chunks = [replace(chunk, score=round(fused[chunk.number], 6)) for chunk in chunks]
+        chunks.sort(key=_order)
+        return chunks
 
     def matching(
         self,
@@ -114,52 +131,10 @@ class Ranking:
         return [row[0] for row in rows]
 
     def scored(
-        self, connection: sqlite3.Connection, terms: Sequence[Term], numbers: Iterable[int]
+        self, connection: sqlite3.Connection, asked: Sequence[QueryTerm], numbers: Iterable[int]
     ) -> list[Chunk]:
-        """These chunks with their score for `terms`, best first."""
-        return self._scored(connection, terms, list(numbers), totals(connection))
-
-    def _scored(
-        self,
-        connection: sqlite3.Connection,
-        terms: Sequence[Term],
-        numbers: Sequence[int],
-        size: Totals,
-    ) -> list[Chunk]:
-        rows = connection.execute(
-            "SELECT c.number, c.start, c.words, c.body,"
-            " d.number, d.id, d.uri, d.title, d.date, d.kind, d.sha256"
-            " FROM chunks c JOIN documents d ON d.number = c.number >> ?"
-            " WHERE c.number IN (SELECT value FROM json_each(?))",
-            (
-                CHUNK_BITS,
-                json.dumps(list(numbers)),
-            ),
-        ).fetchall()
-        weights = {
-            term.stem: math.log(1 + (size.chunks - term.chunks + 0.5) / (term.chunks + 0.5))
-            for term in terms
-        }
-        likely = _likely(weights)
-        named = [_likely_words(likely, row[7]) for row in rows]
-        told = [_likely_words(likely, row[3]) for row in rows]
-        stems = self.stemmer.stems(chain.from_iterable(chain(named, told)))
-        average = size.words / max(1, size.chunks)
-        chunks = []
-        for row, in_title, in_body in zip(rows, named, told, strict=True):
-            number, start, length, body, *described = row
-            counts: dict[str, float] = {}
-            for found, weight in ((in_title, TITLE_WEIGHT), (in_body, 1.0)):
-                for word in found:
-                    if (stem := stems[word]) in weights:
-                        counts[stem] = counts.get(stem, 0.0) + weight
-            norm = _K1 * (1 - _B + _B * length / average)
-            score = sum(
-                weights[stem] * count * (_K1 + 1) / (count + norm) for stem, count in counts.items()
-            )
-            chunks.append(Chunk(number, start, body, round(score, 6), meta(_row(described))))
-        chunks.sort(key=lambda chunk: (-chunk.score, chunk.document.id, chunk.number))
-        return chunks
+        """These chunks with their score for the terms, best first."""
+        return self._scored(connection, asked, list(numbers), totals(connection))
 
     def frequencies(self, connection: sqlite3.Connection, stems: Sequence[str]) -> dict[str, int]:
         """In how many chunks each stem stands; remembered until the corpus changes."""
@@ -167,44 +142,96 @@ class Ranking:
         with self._lock:
             if generation != self._generation:
                 self._generation, self._frequencies = generation, {}
-            known = {stem: self._frequencies[stem] for stem in stems if stem in self._frequencies}
-        for stem in stems:
-            if stem not in known:
+            known = {each: self._frequencies[each] for each in stems if each in self._frequencies}
+        for each in stems:
+            if each not in known:
                 row = connection.execute(
-                    "SELECT doc FROM vocabulary WHERE term = ?", (stem,)
+                    "SELECT doc FROM vocabulary WHERE term = ?", (each,)
                 ).fetchone()
-                known[stem] = row[0] if row else 0
+                known[each] = row[0] if row else 0
         with self._lock:
             if generation == self._generation:
                 self._frequencies.update(known)
         return known
 
+    def _compounds(self, connection: sqlite3.Connection, found: Sequence[str]) -> list[str]:
+        """Neighbours in the query that the corpus writes as one word: `set up` as `setup`."""
+        pairs = [a + b for a, b in pairwise(found) if a.isalpha() and b.isalpha()]
+        held = self.frequencies(connection, [stem(pair) for pair in pairs])
+        return [pair for pair in pairs if held[stem(pair)]]
 
-def _likely(stems: Iterable[str]) -> re.Pattern[str]:
-    """Words that begin like a stem: stemming changes only ends, so others need no stemming."""
-    starts = "|".join(sorted({re.escape(stem[:2]) for stem in stems}))
-    return re.compile(rf"(?<![^\W_])(?:{starts})[^\W_]*")
+    def _scored(
+        self,
+        connection: sqlite3.Connection,
+        asked: Sequence[QueryTerm],
+        numbers: Sequence[int],
+        size: Totals,
+    ) -> list[Chunk]:
+        rows = connection.execute(
+            f"SELECT c.number, c.start, c.words, c.section, c.body, {META}"  # noqa: S608
+            " FROM chunks c JOIN documents d ON d.number = c.number >> ?"
+            " WHERE c.number IN (SELECT value FROM json_each(?))",
+            (CHUNK_BITS, json.dumps(list(numbers))),
+        ).fetchall()
+        weights = {
+            t.term: math.log(1 + (size.chunks - t.chunks + 0.5) / (t.chunks + 0.5)) for t in asked
+        }
+        terms_of = _Terms(asked)
+        average = size.words / max(1, size.chunks)
+        chunks = []
+        for number, start, length, section, body, *described in rows:
+            document = meta(_row(described))
+            counts: dict[str, float] = {}
+            for text, weight in ((document.title, TITLE_WEIGHT), (section, 1.0), (body, 1.0)):
+                for each in terms_of(text):
+                    counts[each] = counts.get(each, 0.0) + weight
+            norm = _K1 * (1 - _B + _B * length / average)
+            score = sum(
+                weights[each] * count * (_K1 + 1) / (count + norm) for each, count in counts.items()
+            )
+            chunks.append(Chunk(number, start, section, body, round(score, 6), document))
+        chunks.sort(key=_order)
+        return chunks
 
 
-def _likely_words(likely: re.Pattern[str], text: str) -> list[str]:
-    # Diacritics are folded by the tokenizer, so any word may match where they occur.
-    return likely.findall(text.lower()) if text.isascii() else words(text)
+class _Terms:
+    """The query's terms in a text, once for each time they stand there."""
+
+    def __init__(self, asked: Sequence[QueryTerm]) -> None:
+        self._asked = {t.term for t in asked}
+        self._language = detect_language(" ".join(form for t in asked for form in t.forms))
+        self._by_word: dict[str, str | None] = {}
+
+    def __call__(self, text: str) -> list[str]:
+        found = []
+        known = self._by_word
+        for word in words(text):
+            if word not in known:
+                own = term(word, self._language)
+                known[word] = own if own in self._asked else None
+            if held := known[word]:
+                found.append(held)
+        return found
+
+
+def _order(chunk: Chunk) -> tuple[float, str, int]:
+    return -chunk.score, chunk.document.id, chunk.number
 
 
 def _row(values: Sequence[object]) -> Row:
     return tuple(values)  # type: ignore[return-value]
 
 
-def _selective(terms: Sequence[Term], size: Totals) -> Sequence[Term]:
+def _selective(asked: Sequence[QueryTerm], size: Totals) -> Sequence[QueryTerm]:
     """The rarest terms, as many as can be looked up in time; the others only order the result."""
     if size.chunks < _LARGE:
-        return terms
+        return asked
     budget = _SHARE * size.chunks
-    chosen: list[Term] = []
+    chosen: list[QueryTerm] = []
     postings = 0
-    for term in terms:
-        postings += term.chunks
-        if postings > budget and postings - term.chunks >= CANDIDATES:
+    for each in asked:
+        postings += each.chunks
+        if postings > budget and postings - each.chunks >= CANDIDATES:
             break
-        chosen.append(term)
+        chosen.append(each)
     return chosen

@@ -30,7 +30,9 @@ _MOST_PROCESSES = 8
 # Starting processes takes a second or two; below this many seconds of work it is not worth it.
 _WORTH_A_POOL = 5.0
 _SECONDS_PER_FILE = 0.0003
-_SECONDS_PER_MEGABYTE = {".pdf": 2.0, ".docx": 1.0, ".pptx": 1.0, ".xlsx": 10.0, ".html": 0.3}
+_SECONDS_PER_MEGABYTE = {
+    ".pdf": 2.0, ".docx": 1.0, ".pptx": 1.0, ".xlsx": 10.0, ".html": 0.3, ".md": 1.0, ".rst": 4.0,
+}  # fmt: skip
 # Formats whose parsers can be led to do far more than the size of a file tells.
 _CONFINED = frozenset({".pdf", ".docx", ".docm", ".pptx", ".pptm", ".xlsx", ".xlsm"})
 SECONDS_PER_FILE = 60

@@ -57,21 +57,17 @@ def refresh(folder: Path, database: Database, progress: Progress | None = None) 
         listing = list_folder(folder)
         with database.reading() as connection:
             stored = stored_files(connection)
-        present = {file.relative for file in listing.files}
+        present = {file.relative: file for file in listing.files}
         change = _forget(database, [path for path in stored if path not in present])
+        with database.reading() as connection:  # copies of what was forgotten are gone as well
+            stored = stored_files(connection)
         changed = [file for file in listing.files if not _is_same(file, stored.get(file.relative))]
         known = {file.path: file.sha256 for file in stored.values()}
-        parsed = 0
-        done = 0
-        for batch in _batches(read_files(changed, known)):
-            with database.writing() as connection:
-                touch(connection, [_stored(each) for each in batch if each.parsed is None])
-                contents = [content for each in batch if (content := _content(each))]
-                change += store(connection, contents)
-            parsed += len(contents)
-            done += len(batch)
-            if progress is not None:
-                progress(done, len(changed))
+        parsed, stored_change = _read(database, changed, known, progress)
+        change += stored_change
+        orphans = [present[path] for path in sorted(stored_change.orphans) if path in present]
+        again, stored_change = _read(database, orphans, {})
+        change += stored_change
         if change.added > _OPTIMISE_FROM:
             optimise(database)
         with database.reading() as connection:
@@ -82,9 +78,27 @@ def refresh(folder: Path, database: Database, progress: Progress | None = None) 
                 removed=change.removed,
                 unreadable=unreadable(connection),
                 documents=documents,
-                parsed=parsed,
+                parsed=parsed + again,
                 skipped=listing.skipped,
             )
+
+
+def _read(
+    database: Database, files: list[File], known: dict[str, str], progress: Progress | None = None
+) -> tuple[int, Change]:
+    """Read files and store what they gave: how many were parsed, and what that changed."""
+    change = Change()
+    parsed = done = 0
+    for batch in _batches(read_files(files, known)):
+        with database.writing() as connection:
+            touch(connection, [_stored(each) for each in batch if each.parsed is None])
+            contents = [content for each in batch if (content := _content(each))]
+            change += store(connection, contents)
+        parsed += len(contents)
+        done += len(batch)
+        if progress is not None:
+            progress(done, len(files))
+    return parsed, change
 
 
 def _is_same(file: File, stored: StoredFile | None) -> bool:

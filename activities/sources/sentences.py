@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 
-from nupunkt import sent_spans  # 50 ms; its model loads with the first sentence, in 5 ms
-
+from activities.evidence.text.sentences import split_sentences
 from activities.sources.documents import Passage, Sentence
 from activities.sources.formats.lines import Unit, units
 
@@ -34,25 +33,9 @@ def passage(document_id: str, text: str, start: int) -> Passage:
 
 
 def _split(text: str, unit: Unit) -> Iterator[tuple[int, int]]:
-    whole = unit.kind == "heading" or (unit.kind == "row" and unit.end - unit.start <= _LONGEST_ROW)
-    content = text[unit.start : unit.end]
-    spans = (
-        [(0, len(content))] if whole else _merged(content, sent_spans(content.replace("\n", " ")))
-    )
-    for start, end in spans:
-        piece = content[start:end]
-        if any(map(str.isalnum, piece)):
-            left = len(piece) - len(piece.lstrip())
-            yield unit.start + start + left, unit.start + start + len(piece.rstrip())
-
-
-def _merged(content: str, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Spans with false starts undone: a sentence does not begin in lower case or with a bracket."""
-    merged: list[tuple[int, int]] = []
-    for start, end in spans:
-        head = content[start:end].lstrip()[:1]
-        if merged and (head.islower() or not any(map(str.isalnum, content[start:end]))):
-            merged[-1] = (merged[-1][0], end)
-        else:
-            merged.append((start, end))
-    return merged
+    size = unit.end - unit.start
+    if unit.kind in ("heading", "code") or (unit.kind == "row" and size <= _LONGEST_ROW):
+        yield unit.start, unit.end
+        return
+    for start, end in split_sentences(text[unit.start : unit.end]):
+        yield unit.start + start, unit.start + end

@@ -141,6 +141,7 @@ def shown(brief: WriteBrief, ledger: Ledger, previous: Draft | None) -> JsonObje
                 "uncertain": claim.uncertain,
                 "not_to_overstate": claim.not_to_overstate,
                 "quotes": [quote.text for quote in claim.quotes],
+                "sections": [quote.section for quote in claim.quotes],
                 "notes": claim.notes,
             }
             for claim in ledger.citable()

@@ -8,6 +8,8 @@ python -m benchmarks.quality jobs --model claude        with a model; it also ju
 python -m benchmarks.quality --compare before after     two runs, paired
 python -m benchmarks.quality jobs --compare effort=quick effort=deep
                                                         two settings, run and paired
+python -m benchmarks.quality answers --without FAMILY   with one family of offline rules off
+python -m benchmarks.quality answers --ablate           which figures fall without each family
 python -m benchmarks.quality --record                   add the figures to the trend
 python -m benchmarks.quality --check                    fail where a figure fell
 """
@@ -18,6 +20,7 @@ import argparse
 import asyncio
 import json
 import logging
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -25,21 +28,25 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.quality import trend
+from benchmarks.quality.ablation import VARIABLE, ablate, check_family
 from benchmarks.quality.jobs import QuestionsError
 from benchmarks.quality.results import (
+    EVERYTHING,
     RUNS,
     Figure,
+    Result,
     Results,
     UnknownRun,
-    figures,
-    kept_figures,
-    made_by,
-    run_folder,
+    compute_figures,
+    find_run,
+    fingerprint,
+    pool_precision,
+    write_figures,
 )
-from benchmarks.quality.rubric import judge_of
+from benchmarks.quality.rubric import choose_judge
 from benchmarks.quality.running import run
-from benchmarks.quality.sets import Absent, Options, data_folder, registry
-from benchmarks.quality.tables import side_by_side, table
+from benchmarks.quality.sets import MissingData, Options, find_data, list_sets
+from benchmarks.quality.tables import render_comparison, render_table
 from console.faults import leave
 
 LATEST = "latest"
@@ -49,6 +56,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = _parser().parse_args(arguments)
     try:
         options = _options(given)
+        if given.ablate:
+            passed = sys.argv[1:] if arguments is None else arguments
+            return ablate(passed, given.sets, given.out, given.run)
+        if options.without:
+            os.environ[VARIABLE] = options.without
         if given.compare:
             return _compare(given, options)
         found, failed = asyncio.run(_measure(given, options, given.run))
@@ -63,24 +75,26 @@ async def _measure(
 ) -> tuple[dict[str, list[Figure]], bool]:
     """Run the sets that were asked for, print their tables, keep the figures."""
     found: dict[str, list[Figure]] = {}
+    everything: list[Result] = []
     failed = False
-    for name, kind in registry().items():
+    for name, kind in list_sets().items():
         if given.sets and name not in given.sets:
             continue
         measured = kind(options)
         try:
             cases = measured.cases(given.limit, given.seed)
-        except Absent as missing:
+        except MissingData as missing:
             print(f"{name}: skipped, {missing}\n")
             continue
-        results = Results(given.out / run_name / name, made_by(options))
+        results = Results(given.out / run_name / name, fingerprint(options))
         if given.fresh:
             results.clear()
         ran = await run(measured, cases, results, options.parallel)
-        found[name] = figures(measured, ran.results)
+        found[name] = compute_figures(measured, ran.results)
+        everything += ran.results
         if found[name]:
-            await asyncio.to_thread(kept_figures, found[name], options, given.out / run_name)
-        print("\n".join(table(found[name])))
+            await asyncio.to_thread(write_figures, found[name], options, given.out / run_name)
+        print("\n".join(render_table(found[name])))
         kept = f", {ran.kept} of them from before" if ran.kept else ""
         print(f"  {len(ran.results)} cases{kept}, {ran.seconds:.1f} s")
         if options.judge is None and any(m.name.startswith("rubric") for m in kind.measures):
@@ -94,14 +108,18 @@ async def _measure(
             failed = True
             print(f"  failed: {each}")
         print(flush=True)
+    if pooled := pool_precision(everything):
+        found[EVERYTHING] = pooled
+        await asyncio.to_thread(write_figures, pooled, options, given.out / run_name)
+        print("\n".join(render_table(pooled)) + "\n")
     print(f"kept: {given.out / run_name}/, the figures of each set and every case")
     return found, failed
 
 
 def _trend(given: argparse.Namespace, options: Options, found: list[Figure]) -> int:
-    if given.limit is not None or options.request:
+    if given.limit is not None or options.request or options.without:
         return 0
-    complaints, compared = trend.fallen(found, options.model, given.trend)
+    complaints, compared = trend.find_falls(found, options.model, given.trend)
     for each in complaints:
         print(f"fell: {each}")
     if compared:
@@ -119,7 +137,7 @@ def _compare(given: argparse.Namespace, options: Options) -> int:
         if "=" in wanted:
             changed = _settings(wanted)
             model = changed.pop("model", options.model)
-            chosen = replace(options, model=model, judge=judge_of(model, given.judge),
+            chosen = replace(options, model=model, judge=choose_judge(model, given.judge),
                              request={**options.request, **changed})  # fmt: skip
             name = f"{given.run}-{wanted.replace('=', '-').replace(',', '-')}"
             print(f"{label}: {wanted}\n")
@@ -128,31 +146,32 @@ def _compare(given: argparse.Namespace, options: Options) -> int:
                 return 1
             folders.append(given.out / name)
         else:
-            folders.append(run_folder(wanted, given.out))
+            folders.append(find_run(wanted, given.out))
         print(f"{label}: {folders[-1]}\n")
-    for name, kind in registry().items():
-        before, after = (Results(folder / name).all() for folder in folders)
+    for name, kind in list_sets().items():
+        before, after = (Results(folder / name).read_all() for folder in folders)
         if (given.sets and name not in given.sets) or not (before and after):
             continue
-        print("\n".join(side_by_side(kind, before, after)) + "\n")
+        print("\n".join(render_comparison(kind, before, after)) + "\n")
     return 0
 
 
 def _options(given: argparse.Namespace) -> Options:
-    if unknown := sorted(set(given.sets) - set(registry())):
-        raise ValueError(f"there is no set {unknown[0]!r}; choose from {', '.join(registry())}")
+    if unknown := sorted(set(given.sets) - set(list_sets())):
+        raise ValueError(f"there is no set {unknown[0]!r}; choose from {', '.join(list_sets())}")
     changed: dict[str, Any] = {}
     for each in given.set or ():
         changed |= _settings(each)
     model = changed.pop("model", given.model)
     return Options(
-        data=data_folder(given.data),
+        data=find_data(given.data),
         model=model,
-        judge=judge_of(model, given.judge),
+        judge=choose_judge(model, given.judge),
         request=changed,
         questions=given.questions,
         parallel=given.parallel,
         size=given.size,
+        without=check_family(given.without) if given.without else "",
     )
 
 
@@ -178,7 +197,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     add = parser.add_argument
     add("sets", nargs="*", metavar="SET",
-        help=f"what to measure: {', '.join(registry())}; all unless named")  # fmt: skip
+        help=f"what to measure: {', '.join(list_sets())}; all unless named")  # fmt: skip
     add("--model", default="offline", help="the jobs' model: offline, claude, or any by its name")
     add("--judge", metavar="MODEL", help="the model that judges reports; else the jobs' model")
     add("--set", action="append", metavar="NAME=VALUE", help="a further field of each request")
@@ -192,6 +211,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--fresh", action="store_true", help="run every case again")
     add("--compare", nargs=2, metavar=("A", "B"),
         help="two runs, by name or folder, or two settings as NAME=VALUE[,…]")  # fmt: skip
+    add("--without", metavar="FAMILY", help="a family of the offline engine's rules to switch off")
+    add("--ablate", action="store_true", help="which figures fall without each of the families")
     add("--record", action="store_true", help="append the figures to the trend")
     add("--check", action="store_true", help="fail where a figure fell below its last interval")
     add("--out", type=Path, default=RUNS, help=argparse.SUPPRESS)

@@ -16,11 +16,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from activities.evidence.quotes import StoredText
-from activities.evidence.report_gate import CITATION
 from benchmarks.quality.intervals import Pair
+from benchmarks.quality.report_text import CITATION, drop_sources, find_section
 from benchmarks.quality.sets import Measure
 from workflows.contracts.evidence import Quote
-from workflows.contracts.result import DISAGREE, SOURCES, ResearchResult
+from workflows.contracts.result import DISAGREE, ResearchResult
 
 MEASURES = (
     Measure("coverage"),
@@ -37,7 +37,7 @@ MEASURES = (
 )
 
 
-def checked(result: ResearchResult, texts: Mapping[str, str]) -> dict[str, Pair]:
+def check_report(result: ResearchResult, texts: Mapping[str, str]) -> dict[str, Pair]:
     """The measures of a report; `texts` are the stored copies of its sources by hash."""
     cited = {source.id for source in result.sources if source.n is not None}
     claims = sum(any(q.source_id in cited for q in claim.quotes) for claim in result.claims)
@@ -60,17 +60,6 @@ def checked(result: ResearchResult, texts: Mapping[str, str]) -> dict[str, Pair]
     }
 
 
-def section(markdown: str, title: str) -> str:
-    """What stands under a heading of the second level."""
-    _, _, rest = f"\n{markdown}".partition(f"\n## {title}\n")
-    return rest.partition("\n## ")[0]
-
-
-def body(markdown: str) -> str:
-    """The report without its list of sources, where every number resolves by construction."""
-    return f"\n{markdown}".partition(f"\n## {SOURCES}\n")[0]
-
-
 def _quotes(result: ResearchResult, texts: Mapping[str, str]) -> Pair:
     stored = {source.id: StoredText(texts.get(source.sha256, "")) for source in result.sources}
     quotes = [quote for claim in result.claims for quote in claim.quotes]
@@ -85,13 +74,13 @@ def _quotes(result: ResearchResult, texts: Mapping[str, str]) -> Pair:
 
 def _citations(result: ResearchResult) -> Pair:
     numbers = {source.n for source in result.sources if source.n is not None}
-    made = [int(n) for n in CITATION.findall(body(result.report_markdown))]
+    made = [int(n) for n in CITATION.findall(drop_sources(result.report_markdown))]
     return sum(n in numbers for n in made), len(made)
 
 
 def _sides(result: ResearchResult) -> Pair:
     number = {source.id: source.n for source in result.sources}
-    told = {int(n) for n in CITATION.findall(section(result.report_markdown, DISAGREE))}
+    told = {int(n) for n in CITATION.findall(find_section(result.report_markdown, DISAGREE))}
     whole = sum(
         all(any(number.get(sid) in told for sid in side.source_ids) for side in one.sides)
         for one in result.contradictions

@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from benchmarks.quality.sets import Absent, Case, Measure, Options, Outcome, Run, drawn
+from benchmarks.quality.sets import Case, Measure, MissingData, Options, Outcome, Run, draw_cases
 
 _HOME = "tests.decomposition.measure"
 
@@ -38,19 +38,21 @@ class Decomposition:
         try:
             measuring = importlib.import_module(_HOME)
         except ModuleNotFoundError as missing:
-            raise Absent(f"{missing.name} is not here: run in the project's own folder") from None
+            raise MissingData(
+                f"{missing.name} is not here: run in the project's own folder"
+            ) from None
         self._measuring = measuring
         self._known = {one.id: one for one in measuring.cases() if one.folder.exists()}
         if not self._known:
-            raise Absent(f"none of the corpora of {_HOME} are on this machine")
+            raise MissingData(f"none of the corpora of {_HOME} are on this machine")
         found = [
             Case(one.id, str(one.kind), [one.question, one.expected, one.must_not])
             for one in self._known.values()
         ]
-        return drawn(found, limit, seed)
+        return draw_cases(found, limit, seed)
 
     @asynccontextmanager
-    async def opened(self) -> AsyncIterator[Run]:
+    async def start(self) -> AsyncIterator[Run]:
         async def run(case: Case) -> Outcome:
             (row,) = await asyncio.to_thread(self._measuring.rows, [self._known[case.id]])
             measures = {

@@ -35,11 +35,11 @@ def estimate(pairs: Sequence[Pair], share: bool = True) -> Estimate | None:
 
     `share` says that it lies between 0 and 1, as a part of a whole does.
     """
-    counted = [pair for pair in pairs if pair[1]]
-    if not counted:
+    counted = [pair for pair in pairs if any(pair)]
+    whole = sum(w for _, w in counted)
+    if not whole:
         return None
     value = _ratio(counted)
-    whole = sum(w for _, w in counted)
     if share and all(w == 1 and p in (0, 1) for p, w in counted):
         low, high = wilson(sum(p for p, _ in counted), len(counted))
     else:

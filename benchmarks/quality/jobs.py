@@ -20,8 +20,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from activities.evidence.quotes import fold
 from benchmarks.quality import checks, rubric
-from benchmarks.quality.office import office
-from benchmarks.quality.sets import Case, JsonObject, Measure, Options, Outcome, Run, drawn
+from benchmarks.quality.job_runner import start_runner
+from benchmarks.quality.sets import Case, JsonObject, Measure, Options, Outcome, Run, draw_cases
 
 SAMPLE = Path(__file__).with_name("questions.json")
 
@@ -30,7 +30,7 @@ class QuestionsError(ValueError):
     """The file of questions cannot be used; the message says what to change."""
 
 
-class Asked(BaseModel):
+class Question(BaseModel):
     """One line of the file."""
 
     model_config = ConfigDict(extra="forbid")
@@ -55,18 +55,18 @@ class Jobs:
         path = self._options.questions or SAMPLE
         found = [
             Case(asked.id or f"{path.stem}-{n:03d}", asked.group or path.stem, asked.model_dump())
-            for n, asked in enumerate(read(path), 1)
+            for n, asked in enumerate(read_questions(path), 1)
         ]
-        return drawn(found, limit, seed)
+        return draw_cases(found, limit, seed)
 
     @asynccontextmanager
-    async def opened(self) -> AsyncIterator[Run]:
-        async with office(self._options) as at_work:
+    async def start(self) -> AsyncIterator[Run]:
+        async with start_runner(self._options) as runner:
 
             async def run(case: Case) -> Outcome:
-                asked = Asked.model_validate(case.content)
-                result = await at_work.research(asked.question, asked.corpus, asked.request)
-                outcome = await at_work.outcome(result)
+                asked = Question.model_validate(case.content)
+                result = await runner.research(asked.question, asked.corpus, asked.request)
+                outcome = await runner.measure(result)
                 held = fold(result.report_markdown).lower()
                 expected = sum(fold(words).lower() in held for words in asked.expect)
                 measures = {"expected": (expected, len(asked.expect)), **outcome.measures}
@@ -75,7 +75,7 @@ class Jobs:
             yield run
 
 
-def read(path: Path) -> list[Asked]:
+def read_questions(path: Path) -> list[Question]:
     """The questions of a file, their folders made absolute; raises QuestionsError."""
     try:
         text = path.read_text("utf-8").strip()
@@ -104,9 +104,9 @@ def _entries(path: Path, text: str) -> list[object]:
         ) from error
 
 
-def _asked(path: Path, n: int, entry: object) -> Asked:
+def _asked(path: Path, n: int, entry: object) -> Question:
     try:
-        asked = Asked.model_validate(entry)
+        asked = Question.model_validate(entry)
     except ValidationError as wrong:
         first = wrong.errors(include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"]) or "entry"

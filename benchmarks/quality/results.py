@@ -18,11 +18,21 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.quality.intervals import Estimate, Pair, estimate
-from benchmarks.quality.sets import ROOT, Case, Measure, Options, Outcome, QualitySet
+from benchmarks.quality.sets import (
+    PRECISION,
+    ROOT,
+    Case,
+    Measure,
+    Options,
+    Outcome,
+    QualitySet,
+    SetDescription,
+)
 
 RUNS = ROOT / "out" / "quality"
 EVERYTHING = "all"
-_CODE = ("workflows", "activities", "benchmarks/quality", "worker.py", "tests/decomposition")
+_CODE = ("workflows", "activities", "benchmarks/quality", "worker.py", "starter.py",
+         "tests/decomposition")  # fmt: skip
 
 JsonObject = dict[str, Any]
 
@@ -59,7 +69,7 @@ class Results:
     def clear(self) -> None:
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def done(self, case: Case) -> Result | None:
+    def find(self, case: Case) -> Result | None:
         """The case's result, if it need not be run again."""
         path = self._path(case.id)
         try:
@@ -80,7 +90,7 @@ class Results:
         draft.replace(path)
         return result
 
-    def all(self) -> list[Result]:
+    def read_all(self) -> list[Result]:
         return [Result.read(path) for path in sorted(self._folder.glob("*.json"))]
 
     def _path(self, case_id: str) -> Path:
@@ -101,7 +111,9 @@ class Figure:
     """Tells what it was counted over: figures over other cases are not comparable."""
 
 
-def figures(kind: QualitySet | type[QualitySet], results: Sequence[Result]) -> list[Figure]:
+def compute_figures(
+    kind: SetDescription | type[QualitySet], results: Sequence[Result]
+) -> list[Figure]:
     """All figures of a set, by group; groups also together where the set says so."""
     groups: dict[str, list[Result]] = {}
     for result in results:
@@ -110,9 +122,7 @@ def figures(kind: QualitySet | type[QualitySet], results: Sequence[Result]) -> l
         groups[EVERYTHING] = list(results)
     found = []
     for group, members in groups.items():
-        counted_over = hashlib.sha256(
-            "".join(sorted(f"{r.case}:{r.digest}" for r in members)).encode()
-        ).hexdigest()[:12]
+        counted_over = _digest(members)
         for measure in kind.measures:
             if measure.whole and group != EVERYTHING and EVERYTHING in groups:
                 continue
@@ -122,11 +132,26 @@ def figures(kind: QualitySet | type[QualitySet], results: Sequence[Result]) -> l
     return found
 
 
-def made_by(options: Options) -> str:
+def pool_precision(results: Sequence[Result]) -> list[Figure]:
+    """How many of all contradictions told are real, over the sets that know which are."""
+    counted = [result for result in results if PRECISION.name in result.measures]
+    total = estimate([result.measures[PRECISION.name] for result in counted])
+    if total is None:
+        return []
+    return [Figure(EVERYTHING, "contradictions told", PRECISION, total, _digest(counted))]
+
+
+def _digest(results: Sequence[Result]) -> str:
+    told = "".join(sorted(f"{result.case}:{result.digest}" for result in results))
+    return hashlib.sha256(told.encode()).hexdigest()[:12]
+
+
+def fingerprint(options: Options) -> str:
     """A fingerprint of the code and of what it was asked to do."""
     asked = json.dumps(
-        [options.model, options.judge, options.request, options.size], sort_keys=True, default=str
-    )
+        [options.model, options.judge, options.request, options.size, options.without],
+        sort_keys=True, default=str,
+    )  # fmt: skip
     return hashlib.sha256(f"{code()}{asked}".encode()).hexdigest()[:12]
 
 
@@ -147,7 +172,7 @@ def _files(place: Path) -> Iterator[Path]:
         yield from sorted(p for p in place.rglob("*") if p.suffix in (".py", ".md"))
 
 
-def run_folder(name: str, runs: Path = RUNS) -> Path:
+def find_run(name: str, runs: Path = RUNS) -> Path:
     """Where a run is kept; raises `UnknownRun` where there is none."""
     given = Path(name)
     folder = given if given.is_dir() else runs / name
@@ -160,7 +185,7 @@ def run_folder(name: str, runs: Path = RUNS) -> Path:
     return folder
 
 
-def kept_figures(found: Sequence[Figure], options: Options, folder: Path) -> Path:
+def write_figures(found: Sequence[Figure], options: Options, folder: Path) -> Path:
     """The figures of a set, for machines: `SET.json` beside the folder of its cases."""
     told = {
         "model": options.model,

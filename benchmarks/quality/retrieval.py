@@ -1,7 +1,7 @@
-"""Whether the evidence of a question is found: every `retrieval/*.json` of the data folder.
+"""Whether the evidence of a question is found: `retrieval/*.json` and `qa/*.json` of the data.
 
 Each file has `corpus[] {id,title,text}` and `queries[] {id,q,gold[]}`. What is measured is the tool
-a subagent searches with, and the subagent that uses it:
+a subagent searches with, the subagent that uses it, and plain search beside them:
 
     search      the tool's first cycle, asked the question as it stands
     loop        its second cycle, which looks at what the first hits lack and follows the names in
@@ -9,9 +9,10 @@ a subagent searches with, and the subagent that uses it:
     researcher  the whole loop of a research subagent on the configured model: dispatch, score,
                 refine, loop. Its first ten are those its answer names first; `sight` is everything
                 it was shown
+    FTS5, BM25  plain search over the same passages (see `peers`)
 
 Hits@k: any evidence among the first k documents. All@10: all of it. MAP@10 divides by the number of
-evidence documents. The baselines are what plain full-text search reaches on the public samples.
+evidence documents. `less FTS5` is the difference to plain search, question by question.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from activities.agent.conversation import Answered
@@ -31,114 +33,124 @@ from activities.context import ActivityContext
 from activities.llm.client import Models
 from activities.storage.store import Store
 from benchmarks.quality.intervals import Pair
+from benchmarks.quality.peers import Bm25, Fts5
 from benchmarks.quality.sets import (
     Case,
     JsonObject,
     Measure,
+    MissingData,
     Options,
     Outcome,
     Run,
-    absent,
-    drawn,
+    draw_cases,
 )
 from workflows.config.roles import RESEARCHER
 from workflows.config.settings import Settings
 from workflows.contracts.activity_io import Job
 
 CYCLES = 3
+SCORES = ("hits@4", "hits@10", "MAP@10", "all@10")
+_FOLDERS = ("retrieval", "qa")
+_WAYS = ("search", "loop")
+_FIRST = 10
 _TODAY = "2026-01-01"
+
+
+@dataclass(frozen=True)
+class Collection:
+    """The passages of one file as a corpus, and plain search over them."""
+
+    folder: Path
+    ids: list[str]
+    documents: dict[str, str]
+    """Which passage each document of the corpus is, by the document's id."""
+    fts5: Fts5
+    bm25: Bm25
 
 
 class Retrieval:
     name = "retrieval"
     pooled = False
     measures: tuple[Measure, ...] = (
-        Measure("search hits@4", baseline={"hotpot": "1.00", "2wiki": ".990", "musique": ".870"},
-                wanted={"hotpot": 1.0, "2wiki": 0.99}),
-        Measure("search hits@10", baseline={"hotpot": "1.00", "2wiki": "1.00", "musique": ".930"},
-                wanted={"hotpot": 1.0, "2wiki": 1.0}),
-        Measure("search MAP@10", baseline={"hotpot": ".601", "2wiki": ".523", "musique": ".422"},
-                wanted={"hotpot": 0.601, "2wiki": 0.523}),
-        Measure("search all@10", baseline={"hotpot": ".79", "2wiki": ".35", "musique": ".27"}),
-        Measure("loop hits@4", baseline={"hotpot": "1.00", "2wiki": ".990", "musique": ".870"},
-                wanted={"hotpot": 1.0, "2wiki": 0.99}),
-        Measure("loop hits@10", baseline={"hotpot": "1.00", "2wiki": "1.00", "musique": ".910"}),
-        Measure("loop MAP@10", baseline={"hotpot": ".614", "2wiki": ".569", "musique": ".438"}),
-        Measure("loop all@10", baseline={"hotpot": ".90", "2wiki": ".84", "musique": ".44"},
-                wanted={"hotpot": 0.85, "2wiki": 0.75}),
+        *(Measure(f"search {name}") for name in SCORES),
+        *(Measure(f"loop {name}") for name in SCORES),
         Measure("researcher hits@4"),
         Measure("researcher all@10", wanted={"hotpot": 0.85, "2wiki": 0.75}),
         Measure("researcher all in sight"),
+        *(Measure(f"{peer} {name}", "") for peer in ("FTS5", "BM25") for name in SCORES),
+        *(
+            Measure(f"{way} {name} less FTS5", wanted=0.0, share=False)
+            for way in _WAYS
+            for name in SCORES
+        ),
         Measure("search ms", "lower", share=False, timed=True),
         Measure("loop ms", "lower", share=False, timed=True),
-    )  # fmt: skip
+    )
 
     def __init__(self, options: Options) -> None:
         self._options = options
-        self._folder = options.data / "retrieval"
-        self._documents: dict[str, dict[str, str]] = {}
-        """Which record each document of a group's corpus is, by the document's id."""
+        self._files: dict[str, Path] = {}
 
     def cases(self, limit: int | None, seed: int) -> list[Case]:
-        files = sorted(self._folder.glob("*.json"))
-        if not files:
-            raise absent("*.json with a corpus and queries", self._folder)
+        for folder in _FOLDERS:
+            for path in sorted((self._options.data / folder).glob("*.json")):
+                self._files[path.stem if folder == _FOLDERS[0] else f"{folder} {path.stem}"] = path
+        if not self._files:
+            places = " and ".join(_FOLDERS)
+            raise MissingData.of("*.json with a corpus and queries", self._options.data / places)
         found = [
-            Case(f"{path.stem}-{query['id']}", path.stem, query)
-            for path in files
+            Case(f"{group}-{query['id']}", group, query)
+            for group, path in self._files.items()
             for query in json.loads(path.read_text("utf-8"))["queries"]
         ]
-        return drawn(found, limit, seed)
+        return draw_cases(found, limit, seed)
 
     @asynccontextmanager
-    async def opened(self) -> AsyncIterator[Run]:
+    async def start(self) -> AsyncIterator[Run]:
         settings = Settings.read({})
         with tempfile.TemporaryDirectory() as place:
             store = Store.open(str(Path(place, "store")))
             models = Models(provider=settings.provider)
             context = ActivityContext(store, models, Path(place, "indexes"))
             opening = asyncio.Lock()
+            collections: dict[str, Collection] = {}
 
             async def run(case: Case) -> Outcome:
-                folder = Path(place, case.group)
                 async with opening:
-                    if case.group not in self._documents:
-                        path = self._folder / f"{case.group}.json"
-                        records = await asyncio.to_thread(_written, path, folder)
-                        corpus = await context.corpus(str(folder))
-                        assert corpus is not None
-                        self._documents[case.group] = {
-                            meta.id: records[meta.uri] for meta in corpus.documents()
-                        }
-                return await self._run(context, folder, case)
+                    if case.group not in collections:
+                        path = self._files[case.group]
+                        collections[case.group] = await _open(context, path, Path(place))
+                return await self._run(context, collections[case.group], case)
 
             try:
                 yield run
             finally:
                 await context.close()
 
-    async def _run(self, context: ActivityContext, folder: Path, case: Case) -> Outcome:
+    async def _run(self, context: ActivityContext, collection: Collection, case: Case) -> Outcome:
         question, gold = case.content["q"], {str(one) for one in case.content["gold"]}
-        documents = self._documents[case.group]
+        documents = collection.documents
         job = Job(id=case.id, journal=case.id, model=self._options.model, question=question,
-                  today=_TODAY, corpus=str(folder))  # fmt: skip
+                  today=_TODAY, corpus=str(collection.folder))  # fmt: skip
         measures: dict[str, Pair] = {}
+        for peer, search in (("FTS5", collection.fts5.rank), ("BM25", collection.bm25.rank)):
+            ranks = search(question, _FIRST)
+            measures |= score(peer, [collection.ids[n] for n in ranks], gold)
         tools = await context.create_toolbox(RESEARCHER, job, CYCLES)
-        for turn, way in enumerate(("search", "loop")):
+        for turn, way in enumerate(_WAYS):
             begun = time.perf_counter()
             answer = await tools.run("search", {"query": question, "aim": "the question"}, turn)
             measures[f"{way} ms"] = (1000 * (time.perf_counter() - begun), 1)
             found = list(dict.fromkeys(documents[one] for one, _ in answer["passages"]))
-            for name, value in zip(
-                ("hits@4", "hits@10", "MAP@10", "all@10"), score(found, gold), strict=True
-            ):
-                measures[f"{way} {name}"] = (value, 1)
+            measures |= score(way, found, gold)
+            for name in SCORES:
+                less = measures[f"{way} {name}"][0] - measures[f"FTS5 {name}"][0]
+                measures[f"{way} {name} less FTS5"] = (less, 1)
         tools = await context.create_toolbox(RESEARCHER, job, CYCLES)
         ranked = await self._researched(context, job, tools)
-        hits4, _, _, everything = score([documents[one] for one in ranked], gold)
+        measures |= score("researcher", [documents[one] for one in ranked], gold)
         sight = gold.issubset(documents[one] for one in tools.sources)
-        measures |= {"researcher hits@4": (hits4, 1), "researcher all@10": (everything, 1),
-                     "researcher all in sight": (float(sight), 1)}  # fmt: skip
+        measures["researcher all in sight"] = (float(sight), 1)
         return Outcome(measures, {"question": question, "cycles": len(tools.cycles())})
 
     async def _researched(self, context: ActivityContext, job: Job, tools: Toolbox) -> list[str]:
@@ -151,28 +163,45 @@ class Retrieval:
         return list(dict.fromkeys(one for one in named if one in tools.sources))
 
 
-def score(found: Sequence[str], gold: set[str]) -> tuple[float, float, float, float]:
+def score(way: str, found: Sequence[str], gold: set[str]) -> dict[str, Pair]:
     """Hits@4, Hits@10, average precision and whether all evidence was found."""
     precision = right = 0.0
-    for rank, one in enumerate(found[:10], 1):
+    for rank, one in enumerate(found[:_FIRST], 1):
         if one in gold:
             right += 1
             precision += right / rank
-    return (
+    values = (
         float(not gold.isdisjoint(found[:4])),
-        float(not gold.isdisjoint(found[:10])),
+        float(not gold.isdisjoint(found[:_FIRST])),
         precision / len(gold),
-        float(gold.issubset(found[:10])),
+        float(gold.issubset(found[:_FIRST])),
+    )
+    return {f"{way} {name}": (value, 1) for name, value in zip(SCORES, values, strict=True)}
+
+
+async def _open(context: ActivityContext, path: Path, place: Path) -> Collection:
+    """Write a file's passages as a corpus and index it, for the tool and for its peers."""
+    folder = place / path.parent.name / path.stem
+    records = await asyncio.to_thread(_write_corpus, path, folder)
+    corpus = await context.corpus(str(folder))
+    assert corpus is not None
+    ids = [str(record["id"]) for record in records]
+    addresses = {f"corpus.jsonl#line-{n}": one for n, one in enumerate(ids, 1)}
+    return Collection(
+        folder,
+        ids,
+        {meta.id: addresses[meta.uri] for meta in corpus.documents()},
+        Fts5((record["title"], record["text"]) for record in records),
+        Bm25([f"{record['title']} {record['text']}" for record in records]),
     )
 
 
-def _written(path: Path, folder: Path) -> dict[str, str]:
-    """The file's documents as a corpus; which record each of its addresses is."""
-    records = json.loads(path.read_text("utf-8"))["corpus"]
+def _write_corpus(path: Path, folder: Path) -> list[JsonObject]:
+    records: list[JsonObject] = json.loads(path.read_text("utf-8"))["corpus"]
     folder.mkdir(parents=True)
     lines = [json.dumps({"title": r["title"], "text": r["text"]}) for r in records]
     (folder / "corpus.jsonl").write_text("\n".join(lines), "utf-8")
-    return {f"corpus.jsonl#line-{n}": str(r["id"]) for n, r in enumerate(records, 1)}
+    return records
 
 
 def _brief(question: str) -> JsonObject:

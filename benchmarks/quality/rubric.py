@@ -17,8 +17,8 @@ from temporalio.exceptions import ApplicationError
 from activities.agent import messages as say
 from activities.agent.schemas import Answer
 from activities.llm.client import Models
-from benchmarks.quality.checks import body
 from benchmarks.quality.intervals import Pair
+from benchmarks.quality.report_text import drop_sources
 from benchmarks.quality.sets import JsonObject, Measure
 from workflows.config.model_catalog import LARGE, MIXED, card
 from workflows.contracts.evidence import Share
@@ -59,10 +59,10 @@ class Judge:
         self._models = models
         self._model = LARGE if model == MIXED else model
 
-    async def scored(self, result: ResearchResult) -> tuple[dict[str, Pair], JsonObject | str]:
+    async def score(self, result: ResearchResult) -> tuple[dict[str, Pair], JsonObject | str]:
         """The rubric's measures and the judge's reasons; no measures where it could not judge."""
         try:
-            answer = await self._answer([say.opening(shown(result))])
+            answer = await self._answer([say.opening(describe(result))])
         except (ApplicationError, ValidationError) as failed:
             return {}, f"not judged: {failed}"
         measures: dict[str, Pair] = {
@@ -85,7 +85,7 @@ class Judge:
         """One turn; what passes by itself is waited for, as a workflow would."""
         for tried in range(1, _TRIES + 1):
             try:
-                return await self._models.ask(request(self._model, messages))
+                return await self._models.ask(build_request(self._model, messages))
             except ApplicationError as failed:
                 if failed.non_retryable or tried == _TRIES:
                     raise
@@ -95,7 +95,7 @@ class Judge:
         raise AssertionError("a turn is answered or fails")
 
 
-def request(model: str, messages: list[JsonObject]) -> JsonObject:
+def build_request(model: str, messages: list[JsonObject]) -> JsonObject:
     """The exact request of a judgement."""
     schema = transform_schema(RubricAnswer.model_json_schema())
     asked: JsonObject = {
@@ -110,12 +110,12 @@ def request(model: str, messages: list[JsonObject]) -> JsonObject:
     return asked
 
 
-def shown(result: ResearchResult) -> JsonObject:
+def describe(result: ResearchResult) -> JsonObject:
     """What the judge is told: the report, and what it stands on."""
     telemetry = result.telemetry
     return {
         "question": result.question,
-        "report": body(result.report_markdown).strip(),
+        "report": drop_sources(result.report_markdown).strip(),
         "sources": [
             {"n": s.n, "title": s.title, "kind": s.kind, "date": s.date, "authority": s.authority}
             for s in result.sources
@@ -139,7 +139,7 @@ def shown(result: ResearchResult) -> JsonObject:
     }  # fmt: skip
 
 
-def judge_of(model: str, named: str | None) -> str | None:
+def choose_judge(model: str, named: str | None) -> str | None:
     """Which model judges: the one named, else the run's; none where it is the offline engine."""
     chosen = named or model
     return None if chosen == OFFLINE else chosen

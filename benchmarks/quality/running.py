@@ -16,7 +16,7 @@ from benchmarks.quality.sets import Case, QualitySet
 
 
 @dataclass(frozen=True)
-class Ran:
+class RunResult:
     """A set's results, in the order of its cases, and what went wrong."""
 
     results: tuple[Result, ...]
@@ -26,12 +26,12 @@ class Ran:
     seconds: float
 
 
-async def run(kind: QualitySet, cases: list[Case], results: Results, parallel: int) -> Ran:
+async def run(kind: QualitySet, cases: list[Case], results: Results, parallel: int) -> RunResult:
     """All cases, those that are done already from their files."""
     begun = time.perf_counter()
     done: dict[str, Result] = {}
     for case in cases:
-        if kept := results.done(case):
+        if kept := results.find(case):
             done[case.id] = kept
     waiting = [case for case in cases if case.id not in done]
     kept_before = len(done)
@@ -39,7 +39,7 @@ async def run(kind: QualitySet, cases: list[Case], results: Results, parallel: i
     if waiting:
         progress = _Progress(kind.name, len(cases), len(done))
         few = asyncio.Semaphore(parallel)
-        async with kind.opened() as one:
+        async with kind.start() as one:
 
             async def finish(case: Case) -> None:
                 async with few:
@@ -55,7 +55,7 @@ async def run(kind: QualitySet, cases: list[Case], results: Results, parallel: i
                 for case in waiting:
                     group.create_task(finish(case))
     ordered = tuple(done[case.id] for case in cases if case.id in done)
-    return Ran(ordered, kept_before, tuple(failed), time.perf_counter() - begun)
+    return RunResult(ordered, kept_before, tuple(failed), time.perf_counter() - begun)
 
 
 def _cause(error: BaseException) -> str:

@@ -53,7 +53,7 @@ class Scale:
         return [Case(f"{size}", f"{size} documents", {"seed": seed})]
 
     @asynccontextmanager
-    async def opened(self) -> AsyncIterator[Run]:
+    async def start(self) -> AsyncIterator[Run]:
         async def run(case: Case) -> Outcome:
             process = await asyncio.create_subprocess_exec(
                 sys.executable, "-m", "benchmarks.quality.scale", case.id,

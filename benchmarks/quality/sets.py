@@ -1,7 +1,7 @@
 """What a set is, and which there are.
 
 A set has cases; a case run gives measures, each a pair (part, whole) as `intervals` counts them.
-Where its data is not at hand, `cases` raises `Absent` with what to do about it.
+Where its data is not at hand, `cases` raises `MissingData` with what to do about it.
 """
 
 from __future__ import annotations
@@ -24,15 +24,21 @@ DATA_VARIABLE = "RESEARCH_BENCH_DATA"
 JsonObject = dict[str, Any]
 
 
-class Absent(Exception):
+class MissingData(Exception):
     """The data of a set is not here; the message says where it is looked for."""
+
+    @classmethod
+    def of(cls, what: str, where: Path) -> MissingData:
+        return cls(
+            f"no {what} in {where}; name a folder that holds them with --data or {DATA_VARIABLE}"
+        )
 
 
 @dataclass(frozen=True)
 class Options:
     """What a run was asked for."""
 
-    data: Path = field(default_factory=lambda: data_folder(None))
+    data: Path = field(default_factory=lambda: find_data(None))
     model: str = "offline"
     judge: str | None = None
     """The model that judges reports by the rubric; None where none is to."""
@@ -42,6 +48,8 @@ class Options:
     parallel: int = 2
     size: int = 100_000
     """Documents of the synthetic corpus."""
+    without: str = ""
+    """The family of the offline engine's rules that is switched off."""
 
 
 @dataclass(frozen=True)
@@ -93,39 +101,40 @@ class Measure:
         return known if isinstance(known, str) else known.get(group, "")
 
 
+PRECISION = Measure("precision", wanted=0.9)
+"""Of the contradictions a report tells, those that are real: also counted over all sets."""
+
 Run = Callable[[Case], Awaitable[Outcome]]
 
 
-class QualitySet(Protocol):
-    """One kind of measurement."""
+class SetDescription(Protocol):
+    """What a table needs to know of a set."""
 
     name: str
     measures: tuple[Measure, ...]
     pooled: bool
     """Whether the groups are also counted together."""
 
+
+class QualitySet(SetDescription, Protocol):
+    """One kind of measurement."""
+
     def __init__(self, options: Options) -> None: ...
 
     def cases(self, limit: int | None, seed: int) -> list[Case]:
-        """The cases to run: all, or `limit` of each group, drawn by `seed`. Raises `Absent`."""
+        """All cases, or `limit` of each group, drawn by `seed`; raises `MissingData`."""
 
-    def opened(self) -> AbstractAsyncContextManager[Run]:
+    def start(self) -> AbstractAsyncContextManager[Run]:
         """What runs a case, while what it stands on is open."""
 
 
-def data_folder(given: str | None) -> Path:
+def find_data(given: str | None) -> Path:
     """Where the public sets are: as given, as the environment says, or beside the project."""
     chosen = given or os.environ.get(DATA_VARIABLE)
     return Path(chosen).resolve() if chosen else ROOT.parent / "shared" / "data"
 
 
-def absent(what: str, where: Path) -> Absent:
-    return Absent(
-        f"no {what} in {where}; name a folder that holds them with --data or {DATA_VARIABLE}"
-    )
-
-
-def drawn(cases: Sequence[Case], limit: int | None, seed: int) -> list[Case]:
+def draw_cases(cases: Sequence[Case], limit: int | None, seed: int) -> list[Case]:
     """At most `limit` cases of each group, by chance but always the same, in their order."""
     if limit is None:
         return list(cases)
@@ -136,17 +145,23 @@ def drawn(cases: Sequence[Case], limit: int | None, seed: int) -> list[Case]:
     return [case for case in cases if case.id in kept]
 
 
-def registry() -> dict[str, type[QualitySet]]:
+def list_sets() -> dict[str, type[QualitySet]]:
     """All sets in the order they run: the quick ones first."""
     # Here, because the sets' modules need this one.
+    from benchmarks.quality.answers import Answers
     from benchmarks.quality.conflicts import Conflicts
+    from benchmarks.quality.contradictions import Contradictions
     from benchmarks.quality.decomposition import Decomposition
     from benchmarks.quality.enterprise import Enterprise
+    from benchmarks.quality.finder import Finder
     from benchmarks.quality.jobs import Jobs
+    from benchmarks.quality.reference import Reference
     from benchmarks.quality.retrieval import Retrieval
     from benchmarks.quality.scale import Scale
+    from benchmarks.quality.sentences import Sentences
 
     kinds: tuple[type[QualitySet], ...] = (
-        Conflicts, Retrieval, Decomposition, Jobs, Enterprise, Scale,
+        Finder, Retrieval, Decomposition, Jobs, Enterprise, Answers, Contradictions, Conflicts,
+        Reference, Sentences, Scale,
     )  # fmt: skip
     return {kind.name: kind for kind in kinds}

@@ -6,15 +6,16 @@ from collections.abc import Iterator, Sequence
 
 from benchmarks.quality.intervals import Estimate, difference
 from benchmarks.quality.results import EVERYTHING, Figure, Result
-from benchmarks.quality.sets import Measure, QualitySet
+from benchmarks.quality.sets import Measure, QualitySet, SetDescription
 
 Lines = Iterator[str]
+ResultPair = tuple[Result, Result]
 
 _FEWEST = 5
 """Cases from which on a difference is given an interval."""
 
 
-def table(found: Sequence[Figure]) -> Lines:
+def render_table(found: Sequence[Figure]) -> Lines:
     """The figures of one set: value, 95 % interval, what is wanted, what others reach."""
     if not found:
         yield "  nothing was measured"
@@ -49,25 +50,16 @@ def meets(told: Estimate, measure: Measure, wanted: float) -> bool:
     return value <= wanted if measure.better == "lower" else value >= wanted
 
 
-def side_by_side(
-    kind: QualitySet | type[QualitySet], before: Sequence[Result], after: Sequence[Result]
+def render_comparison(
+    kind: SetDescription | type[QualitySet], before: Sequence[Result], after: Sequence[Result]
 ) -> Lines:
     """Two runs over the cases they share, and their differences with intervals."""
-    firsts = {result.case: result for result in before}
-    pairs = [
-        (firsts[result.case], result)
-        for result in after
-        if result.case in firsts and firsts[result.case].digest == result.digest
-    ]
+    pairs = take_pairs(before, after)
     left_out = len(before) + len(after) - 2 * len(pairs)
     if not pairs:
         yield f"{kind.name}: the two runs share no case"
         return
-    groups: dict[str, list[tuple[Result, Result]]] = {}
-    for pair in pairs:
-        groups.setdefault(pair[1].group, []).append(pair)
-    if kind.pooled and len(groups) > 1:
-        groups[EVERYTHING] = pairs
+    groups = group_pairs(kind, pairs)
     width = max(len(measure.name) for measure in kind.measures)
     for group, members in groups.items():
         yield f"{kind.name}: {group}, {len(members)} cases in both"
@@ -80,7 +72,29 @@ def side_by_side(
         yield f"  left out: {left_out} results of cases that only one of the two has"
 
 
-def _difference(measure: Measure, members: Sequence[tuple[Result, Result]]) -> str:
+def take_pairs(before: Sequence[Result], after: Sequence[Result]) -> list[ResultPair]:
+    """The results of two runs for the cases that both have, with the same content."""
+    firsts = {result.case: result for result in before}
+    return [
+        (firsts[result.case], result)
+        for result in after
+        if result.case in firsts and firsts[result.case].digest == result.digest
+    ]
+
+
+def group_pairs(
+    kind: SetDescription | type[QualitySet], pairs: list[ResultPair], by_group: bool = True
+) -> dict[str, list[ResultPair]]:
+    """The pairs by group, and all together where the set pools its groups."""
+    groups: dict[str, list[ResultPair]] = {}
+    for pair in pairs if by_group else ():
+        groups.setdefault(pair[1].group, []).append(pair)
+    if kind.pooled and pairs and len(groups) != 1:
+        groups[EVERYTHING] = pairs
+    return groups
+
+
+def _difference(measure: Measure, members: Sequence[ResultPair]) -> str:
     nothing = (0.0, 0.0)
     ones = [a.measures.get(measure.name, nothing) for a, _ in members]
     others = [b.measures.get(measure.name, nothing) for _, b in members]

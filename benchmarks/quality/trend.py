@@ -1,8 +1,8 @@
 """Figures over time, in `trend.jsonl` beside this file: a change that lowers quality is seen.
 
-A line is one figure of one version over certain cases. `fallen` holds a new figure against the last
-line with the same set, group, measure, model and cases: worse than that line's interval allows is a
-fall. Times are left out, for machines differ; so are figures over other data.
+A line is one figure of one version over certain cases. `find_falls` holds a new figure against the
+last line with the same set, group, measure, model and cases: worse than that line's interval allows
+is a fall. Times are left out, for machines differ; so are figures over other data.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def record(found: Iterable[Figure], model: str, path: Path = TREND) -> int:
     return len(lines)
 
 
-def fallen(found: Sequence[Figure], model: str, path: Path = TREND) -> tuple[list[str], int]:
+def find_falls(found: Sequence[Figure], model: str, path: Path = TREND) -> tuple[list[str], int]:
     """What got worse than the last line's interval, in words; and how many could be compared."""
     last = _last(path)
     complaints = []

@@ -11,7 +11,15 @@ _WEB = re.compile(r"https?://", re.IGNORECASE)
 # What a word for a state is painted with; the word itself is always there to be read.
 _TONES = {
     "good": ("answered", "closed", "supported", "complete"),
-    "warn": ("contested", "contradicted", "qualified", "absent", "open", "complete_with_gaps"),
+    "warn": (
+        "contested",
+        "contradicted",
+        "qualified",
+        "absent",
+        "partly",
+        "open",
+        "complete_with_gaps",
+    ),
     "bad": ("failed", "nothing_found"),
 }
 _TONE = {word: tone for tone, words in _TONES.items() for word in words}

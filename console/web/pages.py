@@ -34,6 +34,7 @@ TONES = {
     "contested": "warn",
     "open": "warn",
     "absent": "warn",
+    "partly": "warn",
     "no_results": "warn",
     "left_out": "warn",
     "refused": "bad",

@@ -11,8 +11,8 @@ import pytest
 
 from activities.llm.client import Models
 from activities.sources import Corpus
-from benchmarks.quality.checks import checked
-from benchmarks.quality.rubric import CRITERIA, Judge, judge_of
+from benchmarks.quality.checks import check_report
+from benchmarks.quality.rubric import CRITERIA, Judge, choose_judge
 from benchmarks.quality.scale import Invented
 from tests.quality.reports import TEXT, report
 from tests.simulator.brains import ByTitle, Scripted, json_answer
@@ -28,35 +28,33 @@ def judged(score: float) -> dict[str, Any]:
 
 
 def test_a_sound_report_passes_every_check() -> None:
-    told = checked(report(), TEXTS)
+    told = check_report(report(), TEXTS)
     assert told["coverage"] == (1, 2)
     assert told["quotes that stand"] == (2, 2)
     assert told["citations resolve"] == (3, 3)
     assert told["sides preserved"] == (1, 1)
-    assert told["source quality"] == (pytest.approx(0.3), 1)
+    assert told["source quality"] == pytest.approx((0.3, 1))
     assert told["turns a claim"] == (6, 2)
     assert told["searches a claim"] == (3, 2)
     assert (told["usd"], told["seconds"]) == ((0.5, 1), (3.0, 1))
 
 
 def test_a_quote_that_is_not_in_its_source_is_seen() -> None:
-    assert checked(report(), {"h1": TEXT, "h2": "nothing of the kind"})["quotes that stand"] == (
-        1,
-        2,
-    )
-    assert checked(report(), {"h1": TEXT})["quotes that stand"] == (1, 2)
+    lost = check_report(report(), {"h1": TEXT, "h2": "nothing of the kind"})
+    assert lost["quotes that stand"] == (1, 2)
+    assert check_report(report(), {"h1": TEXT})["quotes that stand"] == (1, 2)
 
 
 def test_a_citation_without_a_source_is_seen() -> None:
     wrong = report(report_markdown="## Summary\n\nIt costs. [1][7]\n")
-    assert checked(wrong, TEXTS)["citations resolve"] == (1, 2)
+    assert check_report(wrong, TEXTS)["citations resolve"] == (1, 2)
 
 
 def test_a_side_that_the_report_leaves_out_is_seen() -> None:
     one_sided = report(
         report_markdown="It costs 5. [2]\n\n## Where the sources disagree\n\n- 4 million [1]\n"
     )
-    assert checked(one_sided, TEXTS)["sides preserved"] == (0, 1)
+    assert check_report(one_sided, TEXTS)["sides preserved"] == (0, 1)
 
 
 @pytest.fixture
@@ -67,7 +65,7 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
 async def ask(script: Scripted) -> tuple[Any, Any]:
     models = Models(SimulatorTransport(Simulator(ByTitle({"RubricAnswer": script}))))
     try:
-        return await Judge(models, "claude").scored(report())
+        return await Judge(models, "claude").score(report())
     finally:
         await models.close()
 
@@ -107,9 +105,9 @@ async def test_what_cannot_be_judged_is_said_and_not_scored() -> None:
 
 
 def test_the_offline_engine_judges_nothing() -> None:
-    assert judge_of("offline", None) is None
-    assert judge_of("claude", None) == "claude"
-    assert judge_of("offline", "claude") == "claude"
+    assert choose_judge("offline", None) is None
+    assert choose_judge("claude", None) == "claude"
+    assert choose_judge("offline", "claude") == "claude"
 
 
 def test_indexing_grows_with_the_documents_and_not_faster(tmp_path: Path) -> None:

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from benchmarks.quality.intervals import Estimate, Pair, bootstrap, difference, estimate, wilson
-from benchmarks.quality.results import EVERYTHING, Figure, Result, figures
+from benchmarks.quality.results import EVERYTHING, Figure, Result, compute_figures
 from benchmarks.quality.sets import Measure
-from benchmarks.quality.tables import meets, side_by_side, table
-from benchmarks.quality.trend import fallen, record
+from benchmarks.quality.tables import meets, render_comparison, render_table
+from benchmarks.quality.trend import find_falls, record
 
 
 class Kind:
@@ -81,7 +81,7 @@ def test_a_paired_difference_is_narrower_than_the_spread_of_the_cases() -> None:
 
 def test_groups_are_counted_apart_and_together() -> None:
     results = [result("a", 1, "one", **{"in all": (1, 1)}), result("b", 0, "two")]
-    told = {(f.group, f.measure.name): f.estimate.value for f in figures(Kind, results)}
+    told = {(f.group, f.measure.name): f.estimate.value for f in compute_figures(Kind(), results)}
     assert told == {
         ("one", "right"): 1.0,
         ("two", "right"): 0.0,
@@ -91,9 +91,9 @@ def test_groups_are_counted_apart_and_together() -> None:
 
 
 def test_a_table_says_where_a_figure_is_not_what_is_wanted() -> None:
-    lines = list(table(figures(Kind, [result("a", 1), result("b", 0)])))
+    lines = list(render_table(compute_figures(Kind(), [result("a", 1), result("b", 0)])))
     assert "≥ 0.700 NO" in next(line for line in lines if "right" in line)
-    assert list(table([])) == ["  nothing was measured"]
+    assert list(render_table([])) == ["  nothing was measured"]
     lower = Measure("slips", "lower", wanted=0.3)
     assert meets(Estimate(0.2, 0, 1, 5), lower, 0.3)
     assert not meets(Estimate(0.4, 0, 1, 5), lower, 0.3)
@@ -102,14 +102,14 @@ def test_a_table_says_where_a_figure_is_not_what_is_wanted() -> None:
 def test_two_runs_are_compared_over_the_cases_they_share() -> None:
     before = [result(f"c{n}", 0) for n in range(12)]
     after = [result(f"c{n}", 1) for n in range(12)] + [result("new", 0)]
-    lines = "\n".join(side_by_side(Kind, before, after))
+    lines = "\n".join(render_comparison(Kind(), before, after))
     assert "12 cases in both" in lines
     assert "+1.000 to +1.000 better" in lines
     assert "left out: 1 results" in lines
-    worse = "\n".join(side_by_side(Kind, after, before))
+    worse = "\n".join(render_comparison(Kind(), after, before))
     assert "WORSE" in worse
     other = [Result("c0", "g", "another text", {"right": (1, 1)}, {})]
-    assert list(side_by_side(Kind, before, other)) == ["kind: the two runs share no case"]
+    assert list(render_comparison(Kind(), before, other)) == ["kind: the two runs share no case"]
 
 
 def test_the_trend_sees_a_fall_and_nothing_else(tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ def test_the_trend_sees_a_fall_and_nothing_else(tmp_path: Path) -> None:
     assert {"version", "commit", "set", "measure", "value", "n"} <= set(line)
 
     def falls(*found: Figure, model: str = "offline") -> int:
-        return len(fallen(found, model, path)[0])
+        return len(find_falls(found, model, path)[0])
 
     assert falls(figure(0.84, right)) == 1
     assert falls(figure(0.86, right), figure(0.99, right)) == 0
@@ -131,6 +131,6 @@ def test_the_trend_sees_a_fall_and_nothing_else(tmp_path: Path) -> None:
     assert falls(figure(0.01, slips)) == 0
     assert falls(figure(0.1, right, "other cases")) == 0
     assert falls(figure(0.1, right), model="claude") == 0
-    complaints, compared = fallen([figure(0.84, right)], "offline", path)
+    complaints, compared = find_falls([figure(0.84, right)], "offline", path)
     assert compared == 1
     assert "right went from 0.900" in complaints[0]

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from benchmarks.quality.__main__ import main
-from benchmarks.quality.jobs import QuestionsError, read
-from benchmarks.quality.results import Results, UnknownRun, run_folder
+from benchmarks.quality.jobs import QuestionsError, read_questions
+from benchmarks.quality.results import Results, UnknownRun, find_run
 from benchmarks.quality.running import run
-from benchmarks.quality.sets import Case, Measure, Options, Outcome, Run, data_folder, drawn
+from benchmarks.quality.sets import Case, Measure, Options, Outcome, Run, draw_cases, find_data
 
 
 class Counting:
@@ -28,10 +28,10 @@ class Counting:
         self.fails: set[str] = set()
 
     def cases(self, limit: int | None, seed: int) -> list[Case]:
-        return drawn([Case(f"case {n}", "g", n) for n in range(6)], limit, seed)
+        return draw_cases([Case(f"case {n}", "g", n) for n in range(6)], limit, seed)
 
     @asynccontextmanager
-    async def opened(self) -> AsyncIterator[Run]:
+    async def start(self) -> AsyncIterator[Run]:
         async def one(case: Case) -> Outcome:
             self.ran.append(case.id)
             if case.id in self.fails:
@@ -106,8 +106,8 @@ def test_cases_are_drawn_by_their_seed() -> None:
 
 def test_the_environment_names_the_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("RESEARCH_BENCH_DATA", str(tmp_path))
-    assert data_folder(None) == tmp_path
-    assert data_folder(str(tmp_path / "given")) == tmp_path / "given"
+    assert find_data(None) == tmp_path
+    assert find_data(str(tmp_path / "given")) == tmp_path / "given"
 
 
 def test_unseen_files_run_with_the_same_command(
@@ -116,13 +116,13 @@ def test_unseen_files_run_with_the_same_command(
     ramdocs(tmp_path)
     place = ["--data", str(tmp_path), "--out", str(tmp_path / "runs"),
              "--trend", str(tmp_path / "trend.jsonl")]  # fmt: skip
-    assert main(["conflicts", "retrieval", "--record", *place]) == 0
+    assert main(["finder", "retrieval", "--record", *place]) == 0
     told = capsys.readouterr().out
-    assert "conflicts: ramdocs-unseen, second half" in told
+    assert "finder: ramdocs-unseen, second half" in told
     assert f"retrieval: skipped, no *.json with a corpus and queries in {tmp_path}" in told
-    kept = json.loads((tmp_path / "runs" / "latest" / "conflicts.json").read_text("utf-8"))
-    assert any(one["measure"] == "preserved" and one["value"] == 1.0 for one in kept["figures"])
-    assert main(["conflicts", "--check", *place]) == 0
+    kept = json.loads((tmp_path / "runs" / "latest" / "finder.json").read_text("utf-8"))
+    assert any(one["measure"] == "pairs found" and one["value"] == 1.0 for one in kept["figures"])
+    assert main(["finder", "--check", *place]) == 0
     assert "4 of them from before" in capsys.readouterr().out
     assert main(["--compare", "latest", "latest", *place]) == 0
     assert "4 cases in both" in capsys.readouterr().out
@@ -134,14 +134,14 @@ def test_the_check_fails_where_a_figure_fell(
     ramdocs(tmp_path)
     trend = tmp_path / "trend.jsonl"
     place = ["--data", str(tmp_path), "--out", str(tmp_path / "runs"), "--trend", str(trend)]
-    assert main(["conflicts", "--record", *place]) == 0
+    assert main(["finder", "--record", *place]) == 0
     lines = [json.loads(line) for line in trend.read_text("utf-8").splitlines()]
-    better = [{**line, "low": 1.01} for line in lines if line["measure"] == "preserved"]
+    better = [{**line, "low": 1.01} for line in lines if line["measure"] == "pairs found"]
     trend.write_text("\n".join(map(json.dumps, better)), "utf-8")
     capsys.readouterr()
-    assert main(["conflicts", *place]) == 0
-    assert main(["conflicts", "--check", *place]) == 1
-    assert "fell: conflicts" in capsys.readouterr().out
+    assert main(["finder", *place]) == 0
+    assert main(["finder", "--check", *place]) == 1
+    assert "fell: finder" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_a_file_of_questions_that_cannot_be_used_says_what_to_change(
     path = tmp_path / "questions.jsonl"
     path.write_text(content, "utf-8")
     with pytest.raises(QuestionsError) as wrong:
-        read(path)
+        read_questions(path)
     assert remedy in str(wrong.value)
     assert str(path) in str(wrong.value)
 
@@ -173,8 +173,8 @@ def test_questions_are_read_from_a_list_or_line_by_line(tmp_path: Path) -> None:
     listed, lines = tmp_path / "list.json", tmp_path / "lines.jsonl"
     listed.write_text(json.dumps([asked, asked]), "utf-8")
     lines.write_text(f"{json.dumps(asked)}\n\n{json.dumps(asked)}\n", "utf-8")
-    assert read(listed) == read(lines)
-    assert read(listed)[0].corpus == str(tmp_path / "papers")
+    assert read_questions(listed) == read_questions(lines)
+    assert read_questions(listed)[0].corpus == str(tmp_path / "papers")
 
 
 def test_mistakes_on_the_command_line_name_the_remedy(
@@ -184,8 +184,8 @@ def test_mistakes_on_the_command_line_name_the_remedy(
     assert main(["jobs", "--questions", str(tmp_path / "none.json"), *out]) == 2
     assert "name a JSON or JSONL file" in capsys.readouterr().err
     assert main(["poetry", *out]) == 2
-    assert "choose from conflicts, retrieval" in capsys.readouterr().err
+    assert "choose from finder, retrieval" in capsys.readouterr().err
     assert main(["--set", "effort", *out]) == 2
     assert "write NAME=VALUE" in capsys.readouterr().err
     with pytest.raises(UnknownRun, match="--run before"):
-        run_folder("before", tmp_path)
+        find_run("before", tmp_path)

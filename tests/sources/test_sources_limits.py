@@ -105,7 +105,9 @@ def test_deep_nesting_does_not_end_the_process(folder: Path) -> None:
     assert isinstance(parse(folder / "deep.json", "deep.json"), Unreadable)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None
+)
 @given(
     content=st.binary(max_size=400),
     suffix=st.sampled_from(sorted(parsing_module.SUFFIXES)),

@@ -25,6 +25,10 @@ def settle(*paths: Path) -> None:
         os.utime(path, ns=(then, then))
 
 
+def places(corpus: Corpus) -> dict[str, tuple[str, ...]]:
+    return {document.uri: document.also_at for document in corpus.documents()}
+
+
 def test_nothing_changed_nothing_parsed(folder: Path, corpus: Corpus) -> None:
     for number in range(3):
         (folder / f"{number}.txt").write_text(f"Text number {number}.")
@@ -124,7 +128,7 @@ def test_links_out_of_the_folder_and_hidden_files_are_left_alone(
     (folder / "real.txt").write_text("Real words.")
     (folder / "inner.txt").symlink_to(folder / "real.txt")
     corpus.refresh()
-    assert sorted(d.uri for d in corpus.documents()) == ["inner.txt", "real.txt"]
+    assert places(corpus) == {"inner.txt": ("real.txt",)}
 
 
 def test_names_that_are_not_unicode_can_be_indexed(folder: Path, corpus: Corpus) -> None:
@@ -242,3 +246,31 @@ def test_a_file_that_kills_its_process_is_unreadable_and_the_others_are_read(
     parsed = [each.parsed for each in found if each.parsed is not None]
     assert [len(each.documents) for each in parsed] == [1, 0, 1]
     assert "crashes" in parsed[1].unreadable[0].reason
+
+
+def test_files_with_the_same_words_are_one_document_with_several_places(
+    folder: Path, corpus: Corpus
+) -> None:
+    (folder / "a.txt").write_text("The quay is closed in winter.")
+    (folder / "b.md").write_text("The **quay** is closed\nin winter!")
+    (folder / "c.txt").write_text("The quay is open.")
+    report = corpus.refresh()
+    assert (report.added, report.documents) == (2, 2)
+    assert places(corpus) == {"a.txt": ("b.md",), "c.txt": ()}
+    assert corpus.search("quay closed")[0].document.also_at == ("b.md",)
+    assert corpus.refresh().documents == 2
+
+
+@pytest.mark.parametrize("change", ["removed", "altered"])
+def test_a_copy_takes_the_place_of_its_original(folder: Path, corpus: Corpus, change: str) -> None:
+    for name in "abc":
+        (folder / f"{name}.txt").write_text("The quay is closed in winter.")
+    settle(*folder.iterdir())
+    corpus.refresh()
+    if change == "removed":
+        (folder / "a.txt").unlink()
+    else:
+        (folder / "a.txt").write_text("Nothing of the kind.")
+    corpus.refresh()
+    assert places(corpus)["b.txt"] == ("c.txt",)
+    assert [hit.document.uri for hit in corpus.search("quay winter")] == ["b.txt"]

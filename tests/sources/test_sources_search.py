@@ -65,13 +65,9 @@ def test_a_term_in_every_document_still_counts(folder: Path, corpus: Corpus) -> 
     assert hits[0].score > hits[1].score > 0
 
 
-def test_exclude_and_require(filled: Corpus) -> None:
+def test_excluded_documents_are_not_found(filled: Corpus) -> None:
     first = filled.search("ferry")[0].document
     assert first.uri not in uris(filled.search("ferry", exclude=[first.id]))
-    assert uris(filled.search("ferry", require=["union", "nowhere"])) == ["crew.md"]
-    assert uris(filled.search("ferry", require=["unions"])) == ["crew.md"]
-    assert uris(filled.search("ferry", require=["EUR 71"])) == ["costs.md"]
-    assert filled.search("ferry", require=["nowhere"]) == []
     assert filled.search("ferry", exclude=[d.id for d in filled.documents()]) == []
 
 
@@ -93,12 +89,14 @@ def test_a_long_document_does_not_hide_the_others(folder: Path, corpus: Corpus) 
     assert sorted(uris(corpus.search("ferry", limit=4))) == ["0.txt", "1.txt", "2.txt", "long.txt"]
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150)
-@given(query=st.text(max_size=80), required=st.lists(st.text(max_size=20), max_size=3))
-def test_no_text_whatever_breaks_a_search(filled: Corpus, query: str, required: list[str]) -> None:
-    hits = filled.search(query, require=required)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150, deadline=None
+)
+@given(query=st.text(max_size=80), counted=st.lists(st.text(max_size=20), max_size=3))
+def test_no_text_whatever_breaks_a_search(filled: Corpus, query: str, counted: list[str]) -> None:
+    hits = filled.search(query)
     assert filled.follow(query, hits, 5) is not None
-    assert set(filled.frequency(required)) == set(required)
+    assert set(filled.frequency(counted)) == set(counted)
 
 
 @pytest.mark.parametrize(
@@ -168,18 +166,6 @@ def test_frequency_counts_documents_and_phrases(filled: Corpus) -> None:
         "nowhere": 0,
         "!": 0,
     }
-
-
-def test_salient_gives_the_corpus_own_terms(folder: Path, corpus: Corpus) -> None:
-    for number in range(4):
-        text = f"The charging arm at quay {number} froze. A slewing unit was replaced quickly."
-        (folder / f"{number}.txt").write_text(text)
-    corpus.refresh()
-    hits = corpus.search("frozen charger at the quay")
-    assert "slewing unit" in corpus.salient(hits)
-    assert "charging arm" in corpus.salient(hits)
-    assert "charging arm" not in corpus.salient(hits, known="the charging arms")
-    assert "slewing unit" in corpus.terms(5)
 
 
 def test_threads_share_a_corpus(filled: Corpus) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from activities.sources.chunks import chunk_starts
+from activities.sources.chunks import chunk_starts, section_paths
 from activities.sources.formats.encoding import normalise
 from activities.sources.formats.lines import unwrap
 from activities.sources.sentences import sentences
@@ -44,7 +44,7 @@ def test_spans_are_ordered_apart_inside_and_trimmed(text: str) -> None:
         assert end <= span.start < span.end <= len(text)
         quote = text[span.start : span.end]
         assert quote == quote.strip()
-        assert "\n\n" not in quote
+        assert "\n\n" not in quote or span.kind == "code"
         assert any(map(str.isalnum, quote))
         end = span.end
 
@@ -106,3 +106,13 @@ def test_a_long_chunk_ends_between_sentences_and_not_after_a_heading() -> None:
     assert all(text[start:].startswith(("The quick", "## Next")) for start in starts)
     before = [text[:start].rstrip() for start in starts[1:]]
     assert all(part.endswith("today.") for part in before)
+
+
+def test_a_code_block_stays_whole_with_its_lead_and_holds_no_headings() -> None:
+    code = "```python\n" + "# not a heading\nx = 1\n\n" * 40 + "```"
+    words = "Some words of an introduction. " * 40
+    text = f"# Top\n\n{words}\n\nRun this:\n\n{code}\n\n{'More. ' * 200}"
+    starts = chunk_starts(text)
+    parts = [text[a:b] for a, b in zip(starts, [*starts[1:], len(text)], strict=True)]
+    assert any(part.startswith("Run this:\n\n```python") and "\n```\n" in part for part in parts)
+    assert section_paths(text, starts)[-1] == "Top"

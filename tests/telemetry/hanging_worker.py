@@ -40,10 +40,10 @@ class Silent(httpx2.AsyncBaseTransport):
         return await self._offline.handle_async_request(request)
 
 
-def build_workshop(settings: Settings) -> ActivityContext:
+def build_context(settings: Settings) -> ActivityContext:
     return _build(settings, Silent(Path(os.environ["SIGN"])))
 
 
 if __name__ == "__main__":
-    worker.build_context = build_workshop  # type: ignore[assignment]
+    worker.build_context = build_context  # type: ignore[assignment]
     asyncio.run(worker.main())

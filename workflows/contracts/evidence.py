@@ -87,6 +87,8 @@ class Quote(Record):
     text: str = Field(min_length=1)
     start: int | None = None
     end: int | None = None
+    section: str = ""
+    """The headings above it in the stored copy, outermost first, once checked."""
 
 
 class Claim(Record):

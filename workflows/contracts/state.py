@@ -17,7 +17,7 @@ from .spend import Spend
 GapKind = Literal["missing", "thin", "unexplained", "adjacent", "failed", "left_out", "asked"]
 LATE: Literal["late"] = "late"
 """A facet that had not returned when the report was started. No judge names this kind."""
-GapStatus = Literal["open", "closed", "absent", "failed"]
+GapStatus = Literal["open", "closed", "partly", "absent", "failed"]
 
 
 class Gap(Record):

@@ -1,7 +1,8 @@
 """Gaps, and when a job may stop.
 
-A gap is specific enough for a follow-up. It ends closed (something was found), absent (searched,
-and the sources hold nothing) or failed (it could not be searched); until then it is open.
+A gap is specific enough for a follow-up. It ends closed (something was found), partly (the sources
+hold related passages only), absent (searched, and the sources hold nothing) or failed (it could not
+be searched); until then it is open.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from workflows.contracts.outcomes import (
     SubagentOutcome,
     TimedOut,
 )
-from workflows.contracts.state import LATE, Gap, Pass, StopReason
+from workflows.contracts.state import LATE, Gap, GapStatus, Pass, StopReason
 
 
 def open_gaps(gaps: Iterable[Gap]) -> list[Gap]:
@@ -110,7 +111,8 @@ def after_follow_up(gap: Gap, outcome: SubagentOutcome, claims: int, n: int) -> 
         return gap.model_copy(update={"status": "closed", "closed_in": n})
     match outcome:
         case NoResults() as nothing:
-            return gap.model_copy(update={"status": "absent", "reason": nothing.reason})
+            ended: GapStatus = "partly" if gap.kind == "thin" else "absent"
+            return gap.model_copy(update={"status": ended, "reason": nothing.reason})
         case TimedOut() | RateLimited() | Refused() | Failed() as failure:
             return gap.model_copy(update={"status": "failed", "reason": failure.reason})
         case _:

@@ -7,7 +7,6 @@ lists what is wrong in words that can be sent back, `repair` corrects it without
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from workflows.contracts.facets import Effort, Facet, Limits, Plan, QuestionKind
@@ -69,7 +68,7 @@ def faults(plan: Plan) -> list[str]:
             if dep not in ids or dep == facet.id
         ]
     found += [
-        f"facets {one.id!r} and {other.id!r} ask nearly the same; join them or draw the boundary"
+        f"facets {one.id!r} and {other.id!r} ask the same; join them or say what each is for"
         for one, other in twins(plan.facets)
     ]
     if not any("depends" in fault for fault in found) and _circular(plan.facets):
@@ -84,7 +83,7 @@ def repair(plan: Plan) -> Plan:
     while pair := next(iter(twins(kept)), None):
         one, other = pair
         kept.remove(other)
-        changes.append(f"joined “{other.title}” with “{one.title}”: nearly the same question")
+        changes.append(f"joined “{other.title}” with “{one.title}”: the same question")
     ids = {facet.id for facet in kept}
     kept = [
         facet.model_copy(
@@ -99,30 +98,15 @@ def repair(plan: Plan) -> Plan:
     return plan.model_copy(update={"facets": tuple(kept), "changes": tuple(changes)})
 
 
-OVERLAP = 0.8
-
-
 def twins(facets: Sequence[Facet]) -> list[tuple[Facet, Facet]]:
-    """Pairs of facets that ask nearly the same.
-
-    Words that most facets share name the subject of the whole question and do not count.
-    """
+    """Pairs of facets that ask the same of the same thing: the same words, in any order."""
     words = {id(facet): _words(facet) for facet in facets}
-    shared = Counter(word for own in words.values() for word in own)
-    subject = {word for word, count in shared.items() if count > 2 and count > len(facets) / 2}
     return [
         (one, other)
         for i, one in enumerate(facets)
         for other in facets[i + 1 :]
-        if _overlap(words[id(one)], words[id(other)], subject) >= OVERLAP
+        if words[id(one)] == words[id(other)]
     ]
-
-
-def _overlap(one: set[str], other: set[str], subject: set[str]) -> float:
-    if one == other:
-        return 1.0
-    a, b = one - subject, other - subject
-    return len(a & b) / min(len(a), len(b)) if a and b else 0.0
 
 
 def _with_unique_ids(facets: Iterable[Facet]) -> list[Facet]:
@@ -137,7 +121,7 @@ def _with_unique_ids(facets: Iterable[Facet]) -> list[Facet]:
 
 
 def _words(facet: Facet) -> set[str]:
-    return set(re.findall(r"\w{4,}", f"{facet.title} {facet.question}".lower()))
+    return set(re.findall(r"\w+", facet.question.lower()))
 
 
 def _repeated(items: list[str]) -> list[str]:

@@ -13,7 +13,7 @@ from workflows.contracts.state import Phase, ResearchState
 from workflows.rules.gaps import open_gaps
 
 _MARKS = {"waiting": "·", "running": "▸", "found": "✓", "partial": "◐"}
-_GAPS = {"open": "○", "closed": "✓", "absent": "∅", "failed": "✗"}
+_GAPS = {"open": "○", "closed": "✓", "partly": "◐", "absent": "∅", "failed": "✗"}
 _MOST = 30
 """Gaps shown in the Temporal UI."""
 _SUMMARY = 160

@@ -9,6 +9,8 @@ from datetime import datetime
 from pathlib import PurePosixPath
 
 from activities.sources.documents import Kind
+from activities.sources.formats.encoding import fold
+from activities.sources.formats.lines import HEADING
 
 MOST_BYTES = 50 * 1024 * 1024
 MOST_CHARACTERS = 5_000_000
@@ -43,6 +45,14 @@ def readable_name(relative: str) -> str:
     stem = PurePosixPath(relative).stem
     name = " ".join(_WORDS.sub(" ", stem).split()) or stem
     return name[:1].upper() + name[1:]
+
+
+def first_heading(text: str) -> str | None:
+    """The first heading near the top of a text."""
+    for line in text[:4000].split("\n"):
+        if mark := HEADING.match(line):
+            return fold(line[mark.end() :].strip("# ")) or None
+    return None
 
 
 def saved_date(*moments: datetime | None) -> str | None:

@@ -7,8 +7,8 @@ Plain substrings do, as this runs for every document.
 
 from __future__ import annotations
 
+from activities.evidence.text.terms import words
 from activities.sources.documents import Kind
-from activities.sources.stems import words
 
 _HEAD = 1500
 # Files are named with less care than folders and titles.

@@ -1,8 +1,8 @@
 """Line structure: which lines of a text belong together, and what each unit is.
 
-A unit is a heading, a list item, a table row or a paragraph. Hard-wrapped lines of one paragraph
-are one unit; a blank line always ends a unit. `unwrap` writes each unit on a line of its own, so
-stored text needs no further guessing.
+A unit is a heading, a list item, a table row, a paragraph or a fenced code block. Hard-wrapped
+lines of one paragraph are one unit; a blank line ends every unit but code. `unwrap` writes each
+unit on a line of its own, so stored text needs no further guessing.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ ITEM = re.compile(
 )
 _NUMBER = re.compile(r"(?!1[.)])\d{1,2}\. ")
 _QUOTED = re.compile(r" *>[> ]*")
-_FENCE = re.compile(r" *(?:```|~~~)")
+_FENCE = re.compile(r" *(`{3,}|~{3,})([^`]*)$")
 _FIELD = re.compile(r":?[A-Z][\w /&-]{0,30}:(?=[ ]+\S|$)")
 _PAIRS = re.compile(r"[^:;]{1,80}: .*?; [^:;]{1,80}: ")
 _STAMP = re.compile(
     r"(?:\[[^\]]{1,40}\](?![(\[])|\d{1,2}:\d{2}\b|\d{4}-\d{2}-\d{2}\b|@[\w.-]+)[ :,]?"
 )
+_MESSAGE = re.compile(r"\[[^\]]*\d:\d\d[^\]]*\] [^:\n]{1,40}(?:#[\w:-]+)?: ")
 _SPEAKER = re.compile(r"@?[\w.][\w. -]{0,40}:$")
 # A line that ends in one of these, or within a link's text, has not ended.
 _GOES_ON = re.compile(
@@ -57,21 +58,31 @@ class _Line:
 
 def units(text: str) -> Iterator[Unit]:
     """The units of a text in order; lines that hold no letter or digit are left out."""
-    for group in _groups(text):
-        yield from _unit(group)
+    width = _document_width(text)
+    for is_code, lines in _parts(text):
+        if is_code:
+            yield from _code_unit(lines)
+            continue
+        for group in _groups(lines, width):
+            yield from _unit(group)
 
 
 def unwrap(text: str) -> str:
     """The text with every unit on one line; code and tables keep their lines."""
     if "\n" not in text:
         return text
+    width = _document_width(text)
+    prose = (lines for is_code, lines in _parts(text) if not is_code)
     out: list[str] = []
     position = 0
-    for group in _groups(text):
+    for group in (group for lines in prose for group in _groups(lines, width)):
         out.append(text[position : group[0].start])
         joined = group[0].text
         for line in group[1:]:
             following = line.text.lstrip(" ")
+            if _FIELD.match(following) and ITEM.match(group[0].text):
+                joined += "\n" + line.text  # a record in a list
+                continue
             glued = joined.endswith("-") and following[:1].islower() and joined[-2:-1].isalpha()
             joined += following if glued else " " + following
         out.append(joined)
@@ -94,41 +105,66 @@ def ends_sentence(line: str) -> bool:
     return _TERMINAL.search(line[-6:]) is not None
 
 
-def _groups(text: str) -> Iterator[list[_Line]]:
-    """Runs of lines that make one unit each."""
-    width = _document_width(text)
-    fenced = False
-    for block in _blocks(text):
+def _parts(text: str) -> Iterator[tuple[bool, list[_Line]]]:
+    """The lines of a text in runs of code and of other lines, without the fences between them.
+
+    The text may be cut out of the middle of a code block. Then its first fence closes one: it names
+    no language, and no such fence follows that could close what it opens.
+    """
+    lines = list(_lines(text))
+    fences = [(n, found) for n, line in enumerate(lines) if (found := _FENCE.match(line.text))]
+    position = 0
+    opened: re.Match[str] | None = None
+    for place, (number, fence) in enumerate(fences):
+        bare = not fence[2].strip()
+        if opened is not None and not (bare and fence[1].startswith(opened[1])):
+            continue  # a fence inside the code
+        following = fences[place + 1][1][2].strip() if place + 1 < len(fences) else "none"
+        closes = opened is not None or (place == 0 and bare and bool(following))
+        yield closes, lines[position:number]
+        position = number + 1
+        opened = None if closes else fence
+    yield opened is not None, lines[position:]
+
+
+def _lines(text: str) -> Iterator[_Line]:
+    position = 0
+    for line in text.split("\n"):
+        yield _Line(position, line)
+        position += len(line) + 1
+
+
+def _code_unit(lines: list[_Line]) -> Iterator[Unit]:
+    filled = [line for line in lines if line.text.strip()]
+    if any(character.isalnum() for line in filled for character in line.text):
+        first, last = filled[0], filled[-1]
+        indent = len(first.text) - len(first.text.lstrip(" "))
+        yield Unit(first.start + indent, last.start + len(last.text.rstrip(" ")), "code")
+
+
+def _groups(lines: list[_Line], width: int) -> Iterator[list[_Line]]:
+    """Runs of lines that make one unit each, in a text that was wrapped at `width`."""
+    for block in _blocks(lines):
         block_width = width or _block_width(block)
         group: list[_Line] = []
         for line in block:
-            if _FENCE.match(line.text):
-                fenced = not fenced
-                if group:
-                    yield group
-                group = []
-                yield [line]
-                continue
-            if group and not fenced and _joins(group, line.text, block_width):
+            if group and _joins(group, line.text, block_width):
                 group.append(line)
                 continue
             if group:
                 yield group
             group = [line]
-        if group:
-            yield group
+        yield group
 
 
-def _blocks(text: str) -> Iterator[list[_Line]]:
+def _blocks(lines: list[_Line]) -> Iterator[list[_Line]]:
     block: list[_Line] = []
-    position = 0
-    for line in text.split("\n"):
-        if line and not line.isspace():
-            block.append(_Line(position, line))
+    for line in lines:
+        if line.text and not line.text.isspace():
+            block.append(line)
         elif block:
             yield block
             block = []
-        position += len(line) + 1
     if block:
         yield block
 
@@ -250,8 +286,9 @@ def _unit(group: list[_Line]) -> Iterator[Unit]:
 
 
 def _line_kind(content: str) -> SentenceKind:
-    if content.startswith("|") or _is_row(content) or _SPEAKER.match(content):
+    if content.startswith("|") or _is_row(content) or _MESSAGE.match(content):
         return "row"
-    if (_FIELD.match(content) or _STAMP.match(content)) and not ends_sentence(content):
+    labelled = _FIELD.match(content) or _STAMP.match(content)
+    if labelled and not ends_sentence(content) and not content.endswith(":"):
         return "row"
     return "heading" if looks_like_heading(content) else "prose"

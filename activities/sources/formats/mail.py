@@ -1,33 +1,48 @@
-"""Mail files (.eml): the header fields that matter, then the text of the message."""
+"""Mail files: `.eml` holds one mail, `.mbox` many."""
 
 from __future__ import annotations
 
+import mailbox
+from contextlib import closing
 from email import policy
 from email.message import EmailMessage
 from email.parser import BytesParser
+from pathlib import Path
+from typing import IO, Any
 
-from activities.sources.formats.dates import find_date
 from activities.sources.formats.encoding import fold
 from activities.sources.formats.extracts import Extract
-from activities.sources.formats.prose import extract_text
+from activities.sources.formats.messages import Mail, without_replies
+from activities.sources.formats.plaintext import extract_text
 from activities.sources.formats.webpage import extract_page
 
 _HEADERS = ("From", "To", "Cc", "Date", "Subject")
 
 
 def extract_mail(content: bytes) -> Extract:
+    return _mail(BytesParser(EmailMessage, policy=policy.default).parsebytes(content)).extract()
+
+
+def extract_mailbox(path: Path) -> list[Extract]:
+    """Every mail of a mailbox as a document of its own."""
+
+    def read(file: IO[Any]) -> EmailMessage:
+        return BytesParser(EmailMessage, policy=policy.default).parse(file)
+
+    with closing(mailbox.mbox(path, factory=read, create=False)) as box:  # type: ignore[arg-type]
+        return [
+            _mail(message).extract(f"#mail-{number}")  # type: ignore[arg-type]
+            for number, message in enumerate(box, 1)
+        ]
+
+
+def _mail(message: EmailMessage) -> Mail:
     """Plain text is preferred to HTML; attachments are named, not read."""
-    message = BytesParser(EmailMessage, policy=policy.default).parsebytes(content)
-    head = [f"{name}: {fold(str(message[name]))}" for name in _HEADERS if message[name]]
+    fields = {name.lower(): str(message[name]) for name in _HEADERS if message[name]}
     attachments = [name for part in message.iter_attachments() if (name := part.get_filename())]
     if attachments:
-        head.append(f"Attachments: {', '.join(map(fold, attachments))}")
-    return Extract(
-        "\n".join(head) + "\n\n" + _body(message),
-        title=fold(str(message["Subject"] or "")) or None,
-        date=find_date(str(message["Date"] or "")),
-        usual="mail",
-    )
+        fields["attachments"] = ", ".join(map(fold, attachments))
+    return Mail(fields, _body(message))
 
 
 def _body(message: EmailMessage) -> str:
@@ -40,4 +55,4 @@ def _body(message: EmailMessage) -> str:
         text = bytes(part.get_payload(decode=True) or b"").decode("utf-8", "replace")
     if part.get_content_subtype() == "html":
         return extract_page(text).text
-    return extract_text(text).text
+    return extract_text(without_replies(text)).text

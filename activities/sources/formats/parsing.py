@@ -11,9 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from activities.sources.documents import Document, Kind, Unreadable, document_id, text_hash
+from activities.sources.documents import Document, Unreadable, document_id, text_hash
 from activities.sources.formats.archives import UnsafeArchiveError, check_archive
-from activities.sources.formats.dates import head_date, latest_message, name_date
+from activities.sources.formats.dates import head_date, name_date
 from activities.sources.formats.encoding import BinaryContentError, decode, fold, normalise
 from activities.sources.formats.extracts import (
     MOST_BYTES,
@@ -26,7 +26,7 @@ from activities.sources.formats.kinds import guess_kind
 from activities.sources.formats.lines import HEADING
 
 # Raised whenever the same file may give another text, so that indexes are built anew.
-VERSION = 2
+VERSION = 3
 
 _LONGEST_TITLE = 200
 _EMPTY = "holds no text; a scan? run OCR first"
@@ -57,15 +57,16 @@ def parse(
 
 def parse_file(path: Path, relative: str, *, most_bytes: int = MOST_BYTES) -> Parsed:
     """The documents of a file and whatever in it could not be read."""
+    read = _FORMATS.get(_suffix(relative))
+    if read is None:
+        return _refused(relative, f"has no format known here; save it as one of {_known()}")
     try:
         size = path.stat().st_size
         if size > most_bytes:
             return _refused(
                 relative, f"is larger than {most_bytes:,} bytes ({size:,}); split it into parts"
             )
-        extracts, unreadable = _FORMATS[_suffix(relative)](path, relative)
-    except KeyError:
-        return _refused(relative, f"has no format known here; save it as one of {_known()}")
+        extracts, unreadable = read(path, relative)
     except (BinaryContentError, NoTextError, UnsafeArchiveError) as error:
         return _refused(relative, str(error))
     except OSError as error:
@@ -101,15 +102,10 @@ def _document(extract: Extract, relative: str) -> Document | None:
     title = _title(extract, text, relative)
     kind = guess_kind(title, uri, text, extract.usual)
     # Dates in the rows of a table are data.
-    date = extract.date or (None if extract.usual == "dataset" else _own_date(kind, text))
+    date = extract.date or (None if extract.usual == "dataset" else head_date(text))
     date = date or name_date(PurePosixPath(relative).stem) or extract.saved
     sha256 = text_hash(text)
     return Document(document_id(uri, sha256), uri, title, date, kind, sha256, text)
-
-
-def _own_date(kind: Kind, text: str) -> str | None:
-    messages = latest_message(text) if kind in ("mail", "chat") else None
-    return messages or head_date(text)
 
 
 def _title(extract: Extract, text: str, relative: str) -> str:
@@ -151,21 +147,41 @@ def _of_archive(extract: Callable[[Path, str], Extract]) -> Format:
 
 
 def _markdown(text: str, _: str) -> Extract:
-    from activities.sources.formats.prose import extract_markdown
+    from activities.sources.formats.markdown import extract_markdown
 
-    return extract_markdown(text)
-
-
-def _text(text: str, _: str) -> Extract:
-    from activities.sources.formats.prose import extract_text
-
-    return extract_text(text)
+    return _of_markup(extract_markdown, text)
 
 
 def _restructured(text: str, _: str) -> Extract:
-    from activities.sources.formats.prose import extract_restructured
+    from activities.sources.formats.restructured import extract_restructured
 
-    return extract_restructured(text)
+    return _of_markup(extract_restructured, text)
+
+
+def _of_markup(extract: Callable[[str], Extract], text: str) -> Extract:
+    """The text without its markup; with it where the library cannot parse it."""
+    from activities.sources.formats.plaintext import extract_text, is_markup_too_dense
+
+    if is_markup_too_dense(text):
+        return extract_text(text)
+    try:
+        return extract(text)
+    except Exception:  # people can still read what docutils gives up
+        return extract_text(text)
+
+
+def _text(text: str, relative: str) -> Extract | list[Extract]:
+    from activities.sources.formats.messages import extract_chat, extract_mails
+    from activities.sources.formats.plaintext import extract_text, is_markdown, is_restructured
+
+    if mails := extract_mails(text):
+        return mails
+    if chat := extract_chat(text):
+        return chat
+    # Sphinx publishes its sources as `name.rst.txt`.
+    if relative.lower().endswith(".rst.txt") or is_restructured(text):
+        return _restructured(text, relative)
+    return _markdown(text, relative) if is_markdown(text) else extract_text(text)
 
 
 def _csv(text: str, relative: str) -> Extract:
@@ -197,6 +213,12 @@ def _mail(path: Path, _: str) -> Found:
     from activities.sources.formats.mail import extract_mail
 
     return [extract_mail(path.read_bytes())], []
+
+
+def _mailbox(path: Path, _: str) -> Found:
+    from activities.sources.formats.mail import extract_mailbox
+
+    return extract_mailbox(path), []
 
 
 def _pdf(path: Path, _: str) -> Found:
@@ -232,6 +254,7 @@ _FORMATS: dict[str, Format] = {
     ".json": _of_text(_json),
     **dict.fromkeys((".html", ".htm", ".xhtml"), _page),
     ".eml": _mail,
+    ".mbox": _mailbox,
     ".pdf": _pdf,
     **dict.fromkeys((".docx", ".docm"), _of_archive(_word)),
     **dict.fromkeys((".pptx", ".pptm"), _of_archive(_slides)),

@@ -17,7 +17,6 @@ from statistics import median
 
 import pypdfium2 as pdfium  # type: ignore[import-untyped]
 
-from activities.sources.formats.blocks import heading
 from activities.sources.formats.dates import find_date
 from activities.sources.formats.encoding import fold
 from activities.sources.formats.extracts import MOST_CHARACTERS, Extract, NoTextError, within_limit
@@ -219,7 +218,7 @@ def _joined(group: list[Line]) -> str:
 
 def _written(paragraphs: list[_Paragraph]) -> Iterator[str]:
     for paragraph in paragraphs:
-        yield heading(paragraph.level) + paragraph.text if paragraph.level else paragraph.text
+        yield f"{'#' * paragraph.level} {paragraph.text}" if paragraph.level else paragraph.text
 
 
 def _title(paragraphs: list[_Paragraph], declared: str) -> str | None:

@@ -13,9 +13,8 @@ from typing import Any
 from activities.sources.documents import Unreadable
 from activities.sources.formats.dates import find_date
 from activities.sources.formats.encoding import fold
-from activities.sources.formats.extracts import Extract, readable_name
+from activities.sources.formats.extracts import Extract, first_heading, readable_name
 from activities.sources.formats.lines import unwrap
-from activities.sources.formats.prose import first_heading
 from activities.sources.formats.tables import column_name, row_line
 
 _TEXT_KEYS = (

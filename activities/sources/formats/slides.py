@@ -10,7 +10,7 @@ from typing import Any
 import pptx
 from pptx.enum.shapes import PP_PLACEHOLDER
 
-from activities.sources.formats.blocks import ITEM, ROW, Block, heading, written
+from activities.sources.formats.blocks import BULLET, Block, heading, written
 from activities.sources.formats.encoding import fold
 from activities.sources.formats.extracts import Extract, saved_date, within_limit
 from activities.sources.formats.tables import row_line, table_lines
@@ -38,19 +38,19 @@ def _slide_blocks(slide: Any) -> Iterator[Block]:
     titles = [shape for shape in shapes if _placeholder(shape) in _TITLES]
     for shape in titles:
         if text := fold(shape.text_frame.text):
-            yield heading(2), text
+            yield heading(2, text)
     for shape in shapes:
         if shape in titles or _placeholder(shape) in _FURNITURE:
             continue
         if getattr(shape, "has_table", False):
             rows = [[fold(cell.text) for cell in row.cells] for row in shape.table.rows]
-            yield from ((ROW, line) for line in table_lines(rows) if line)
+            yield from (Block("row", line) for line in table_lines(rows) if line)
         elif getattr(shape, "has_chart", False):
             yield from _chart(shape.chart)
         elif shape.has_text_frame:
             yield from _frame(shape.text_frame)
     if slide.has_notes_slide and (notes := slide.notes_slide.notes_text_frame) is not None:
-        yield from (("", text) for p in notes.paragraphs if (text := fold(p.text)))
+        yield from (Block("text", text) for p in notes.paragraphs if (text := fold(p.text)))
 
 
 def _shapes(shapes: Any) -> Iterator[Any]:
@@ -68,14 +68,16 @@ def _placeholder(shape: Any) -> Any:
 
 def _frame(frame: Any) -> Iterator[Block]:
     paragraphs = [text for p in frame.paragraphs if (text := fold(p.text))]
-    mark = ITEM if len(paragraphs) > 1 else ""
-    yield from ((mark, text) for text in paragraphs)
+    if len(paragraphs) == 1:
+        yield Block("text", paragraphs[0])
+    else:
+        yield from (Block("item", text, BULLET) for text in paragraphs)
 
 
 def _chart(chart: Any) -> Iterator[Block]:
     """The numbers behind a chart, one line per category."""
     if chart.has_title and (title := fold(chart.chart_title.text_frame.text)):
-        yield "", title
+        yield Block("text", title)
     for plot in chart.plots:
         series = list(plot.series)
         header = ["", *(fold(each.name or "") for each in series)]
@@ -83,7 +85,7 @@ def _chart(chart: Any) -> Iterator[Block]:
             [fold(str(category)), *(_value(each.values, n) for each in series)]
             for n, category in enumerate(plot.categories)
         ]
-        yield from ((ROW, row_line(header, row)) for row in rows)
+        yield from (Block("row", row_line(header, row)) for row in rows)
 
 
 def _value(values: Any, position: int) -> str:

@@ -7,20 +7,21 @@ import io
 import re
 import warnings
 from collections.abc import Iterator
-from datetime import date, datetime, time
+from datetime import datetime, time, timedelta
 from pathlib import Path
 from typing import Any
 
 import openpyxl  # type: ignore[import-untyped, unused-ignore]
+from openpyxl.styles.numbers import BUILTIN_FORMATS_MAX_SIZE
+from openpyxl.utils.cell import column_index_from_string
 
 from activities.sources.formats.encoding import fold
 from activities.sources.formats.extracts import Extract, readable_name, saved_date, within_limit
+from activities.sources.formats.number_formats import number_text, shows_number
 from activities.sources.formats.tables import column_name, table_lines
 
-_CURRENCY = re.compile(r"[$€£¥]")
-_DECIMALS = re.compile(r"0\.(0+)")
-_LITERALS = re.compile(r'"[^"]*"|\\.|\[[^\]$]*\]')
 _GENERIC_SHEET = re.compile(r"(?:sheet|tabelle|feuil|hoja|foglio) ?\d*", re.IGNORECASE)
+_MERGED = re.compile(rb'<mergeCell ref="([A-Z]+)(\d+):[A-Z]+(\d+)"')
 _SNIFFED = 50
 
 
@@ -30,6 +31,7 @@ def extract_workbook(path: Path, relative: str) -> Extract:
         warnings.simplefilter("ignore")  # about styles and validations, which are not read
         workbook: Any = openpyxl.load_workbook(path, read_only=True, data_only=True)
     try:
+        _read_as_numbers(workbook)
         name = readable_name(relative)
         properties = workbook.properties
         lines = within_limit(_sheets(workbook, name))
@@ -60,9 +62,35 @@ def _sheets(workbook: Any, name: str) -> Iterator[str]:
         sheet.reset_dimensions()
         title = fold(column_name(sheet.title))
         generic = _GENERIC_SHEET.fullmatch(title)
-        rows = ([_cell(cell) for cell in row] for row in sheet.iter_rows())
+        rows = _rows(workbook, sheet)
         yield from _headed(name if generic else f"{name}: {title}", table_lines(rows))
         yield ""
+
+
+def _read_as_numbers(workbook: Any) -> None:
+    """openpyxl takes the `M` of `$0.0M` for a month; values under such formats are numbers."""
+    custom = workbook._number_formats
+    for style in list(workbook._date_formats):
+        number = workbook._cell_styles[style].numFmtId - BUILTIN_FORMATS_MAX_SIZE
+        if number >= 0 and shows_number(custom[number]):
+            workbook._date_formats.discard(style)
+
+
+def _rows(workbook: Any, sheet: Any) -> Iterator[list[str]]:
+    """The rows of a sheet; a cell that is merged with those below it stands in each row."""
+    merged: dict[tuple[int, int], int] = {}  # the rows that a merged cell covers
+    for left, top, bottom in _MERGED.findall(workbook._archive.read(sheet._worksheet_path)):
+        merged[column_index_from_string(left.decode()), int(top)] = int(bottom)
+    open_cells: dict[int, tuple[int, str]] = {}
+    for number, row in enumerate(sheet.iter_rows(), 1):
+        cells = [_cell(cell) for cell in row]
+        for position, text in enumerate(cells):
+            bottom, above = open_cells.get(position, (0, ""))
+            if number <= bottom and not text:
+                cells[position] = above
+            elif (end := merged.get((position + 1, number), 0)) > number:
+                open_cells[position] = (end, text)
+        yield cells
 
 
 def _headed(heading: str, lines: Iterator[str]) -> Iterator[str]:
@@ -75,39 +103,28 @@ def _headed(heading: str, lines: Iterator[str]) -> Iterator[str]:
 
 
 def _cell(cell: Any) -> str:
-    """A value as the sheet shows it, as far as that changes its meaning: %, currency, dates."""
+    """A value as the sheet shows it; dates as ISO dates."""
     value = cell.value
     if value is None:
         return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
+    shown_as = str(cell.number_format or "")
     if isinstance(value, datetime):
-        return value.date().isoformat() if value.time() == time(0) else value.isoformat(" ")
-    if isinstance(value, date | time):
-        return value.isoformat()
+        return _date(value, shown_as.lower())
+    if isinstance(value, time | timedelta):
+        return str(value)
     if isinstance(value, int | float):
-        return _number(value, str(cell.number_format or ""))
+        return number_text(value, shown_as)
     return fold(str(value))
 
 
-def _number(value: int | float, shown_as: str) -> str:
-    bare = _LITERALS.sub("", shown_as)
-    if "%" in bare:
-        return f"{float(f'{value * 100:.10g}'):.15g}%"
-    text = f"{value:.15g}" if isinstance(value, float) else str(value)
-    if "e" in text or "n" in text:
-        return text
-    symbol = _CURRENCY.search(shown_as)
-    if symbol is None and "," not in bare:
-        return text
-    decimals = _DECIMALS.search(bare)
-    if decimals is not None and "." in text:
-        text = f"{value:,.{len(decimals[1])}f}"
-    elif symbol is not None or "," in bare:
-        text = f"{value:,}" if "." not in text else f"{float(text):,}"
-    if symbol is None:
-        return text
-    return f"-{symbol[0]}{text[1:]}" if text.startswith("-") else f"{symbol[0]}{text}"
+def _date(value: datetime, shown_as: str) -> str:
+    """A date as ISO; only its month or year where the format shows no more."""
+    if value.time() != time(0):
+        return value.isoformat(" ")
+    shown = 3 if "d" in shown_as else 2 if "m" in shown_as else 1
+    return "-".join(value.date().isoformat().split("-")[:shown])
 
 
 def _delimiter(text: str) -> str:

@@ -69,7 +69,7 @@ def _split(block: list[Row]) -> tuple[list[str], list[str], Row | None, list[Row
     titles: list[str] = []
     rest = list(block)
     widest = max(_filled(row) for row in rest)
-    while rest and _filled(rest[0]) == 1 and widest > 1:
+    while rest and _filled(rest[0]) == 1:
         titles.append(next(value for value in rest.pop(0) if value))
     if len(rest) < 2 or widest < 2 or not _is_header(rest[0]):
         return titles, [], None, rest
@@ -91,11 +91,13 @@ def _is_header(row: Row) -> bool:
 
 
 def _is_second_header(header: Row, rest: list[Row]) -> bool:
-    gaps = len(rest[0]) and not all(header[: len(rest[0])])
+    """Names under the groups of a header: they fill its gaps, and numbers follow."""
+    gaps = [n for n, name in enumerate(header) if not name and any(row[n:] for row in rest)]
+    below = rest[0]
     return bool(
         gaps
-        and _is_header(rest[0])
-        and _filled(rest[0]) > _filled(header)
+        and all(n < len(below) and below[n] for n in gaps)
+        and _is_header(below)
         and any(map(is_number, rest[1]))
     )
 
@@ -115,7 +117,8 @@ def _joined(groups: Row, names: Row) -> list[str]:
     group = ""
     for position, name in enumerate(names):
         group = (groups[position] if position < len(groups) else "") or group
-        joined.append(" ".join(part for part in (group, column_name(name)) if part))
+        parts = dict.fromkeys((group, column_name(name)))  # a merged cell names both
+        joined.append(" ".join(filter(None, parts)))
     return joined
 
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from activities.sources.formats.blocks import ITEM, ROW, Block, heading, written
+from activities.sources.formats.blocks import written
 from activities.sources.formats.dates import find_date
-from activities.sources.formats.encoding import fold, normalise
+from activities.sources.formats.encoding import fold
 from activities.sources.formats.extracts import Extract
-from activities.sources.formats.lines import unwrap
-from activities.sources.formats.tables import table_lines
+from activities.sources.formats.html_blocks import html_blocks, plain_text
 
 _DROPPED = (
     "script, style, noscript, template, svg, canvas, iframe, object, form, button, select, "
@@ -23,7 +21,7 @@ _DROPPED = (
 # Whole words of class and id names: `nav-bar` is furniture, `navigate` and `no-sidebar` are not.
 _FURNITURE = re.compile(
     r"(?:^|[\s_])(?:site-|page-|main-|global-|js-|c-|l-)*"
-    r"(?:nav|navbar|navigation|menu|topbar|sidebar|breadcrumbs?|footer|cookies?|consent|gdpr|"
+    r"(?:nav|navbar|navheader|navfooter|navigation|menu|topbar|sidebar|breadcrumbs?|footer|cookies?|consent|gdpr|"
     r"newsletter|subscribe|subscription|signup|share|sharing|social|related|recommended|"
     r"advert\w*|ads?|promo|popup|modal|overlay|skip-?link|toc|pagination|pager|comments?|"
     r"masthead|banner|search|toolbar|login|sponsored|foot|chat|widget)"
@@ -33,11 +31,6 @@ _FURNITURE = re.compile(
     re.IGNORECASE,
 )
 _KEPT = {"html", "body", "main", "article"}
-_BLOCKS = {
-    "address", "article", "blockquote", "body", "center", "dd", "details", "div", "dl", "dt",
-    "fieldset", "figcaption", "figure", "header", "hr", "li", "main", "ol", "p", "pre", "section",
-    "summary", "table", "ul", "h1", "h2", "h3", "h4", "h5", "h6",
-}  # fmt: skip
 _DATE_META = (
     "article:published_time", "datepublished", "date", "dc.date", "dc.date.issued",
     "dcterms.date", "dcterms.issued", "dcterms.created", "citation_publication_date",
@@ -61,9 +54,10 @@ def extract_page(text: str) -> Extract:
     date = _date(tree)
     name = _meta(tree, "og:title") or fold(node.text() if (node := tree.css_first("title")) else "")
     _clean(tree)
-    body = "\n\n".join(written(_blocks(_content(tree))))
+    root = _content(tree)
+    body = "\n\n".join(written(html_blocks(root))) if root else ""
     first = tree.css_first("h1")
-    top = _plain(first) if first else ""
+    top = plain_text(first) if first else ""
     name = re.sub(_SITE, "", name)
     title = top if top and (not name or top in name) else name or top
     return Extract(body, title or None, date, usual="page")
@@ -113,6 +107,9 @@ def _clean(tree: LexborHTMLParser) -> None:
         # Footnote marks would stand in the middle of quotes; exponents stay.
         if node.css_first("a") is not None and len(node.text()) < 6:
             node.decompose()
+    for node in tree.css("a"):
+        if len(sign := node.text().strip()) == 1 and not sign.isalnum():  # the anchor of a heading
+            node.decompose()
     for node in tree.css("ul, ol, table"):
         if _is_menu(node):
             node.decompose()
@@ -132,8 +129,8 @@ def _is_menu(node: LexborNode) -> bool:
     links = node.css("a")
     if len(links) < 3:
         return False
-    text = len(_plain(node))
-    linked = sum(len(_plain(link)) for link in links)
+    text = len(plain_text(node))
+    linked = sum(len(plain_text(link)) for link in links)
     return linked > 0.85 * text and linked < 40 * len(links)
 
 
@@ -148,89 +145,3 @@ def _content(tree: LexborHTMLParser) -> LexborNode | None:
         if len(nodes) == 1 and len(nodes[0].text()) > 0.5 * whole:
             return nodes[0]
     return body
-
-
-def _blocks(root: LexborNode | None) -> Iterator[Block]:
-    """Marker and text of every block in order. Iterative, as pages may nest without end."""
-    if root is None:
-        return
-    pending: list[str] = []
-    mark = ""
-    stack: list[LexborNode | str] = [root]
-
-    def flush() -> Iterator[Block]:
-        text = fold("".join(pending))
-        pending.clear()
-        if any(map(str.isalnum, text)):
-            yield mark, text
-
-    while stack:
-        node = stack.pop()
-        if isinstance(node, str):  # the end of a block
-            yield from flush()
-            mark = node
-            continue
-        if node.tag == "-text":
-            pending.append(node.text_content or "")
-        elif node.tag == "br":
-            yield from flush()
-        elif node.tag == "pre":
-            yield from flush()
-            if any(map(str.isalnum, text := unwrap(normalise(node.text())))):
-                yield "", text
-        elif node.tag == "table" and not _is_layout(node):
-            yield from flush()
-            yield from _table(node)
-        elif node.tag in _BLOCKS or node.tag in ("td", "th", "tr"):
-            yield from flush()
-            stack.append(mark)
-            mark = _mark(node, mark)
-            stack.extend(reversed(list(node.iter(include_text=True))))
-        elif not (node.tag or "-").startswith("-"):
-            stack.extend(reversed(list(node.iter(include_text=True))))
-    yield from flush()
-
-
-def _mark(node: LexborNode, outer: str) -> str:
-    tag = node.tag or ""
-    if re.fullmatch(r"h[1-6]", tag):
-        return heading(int(tag[1]))
-    return ITEM if tag == "li" or outer == ITEM else ""
-
-
-def _is_layout(table: LexborNode) -> bool:
-    """Tables that only place things: nested, of one column, or of long text."""
-    if table.css_first("table table, h1, h2, p ~ p") is not None:
-        return True
-    rows = table.css("tr")
-    widest = max((len(row.css("td, th")) for row in rows), default=0)
-    cells = max(1, len(table.css("td, th")))
-    return widest < 2 or len(table.text()) / cells > 300
-
-
-def _table(table: LexborNode) -> Iterator[Block]:
-    caption = table.css_first("caption")
-    if caption is not None and (text := _plain(caption)):
-        yield "", text
-    rows = (_row(row) for row in table.css("tr"))
-    yield from ((ROW, line) for line in table_lines(rows) if line)
-
-
-def _row(row: LexborNode) -> list[str]:
-    cells: list[str] = []
-    for cell in row.css("td, th"):
-        cells.append(_plain(cell))
-        span = cell.attributes.get("colspan") or "1"
-        cells.extend([""] * (min(int(span), 100) - 1 if span.isdigit() else 0))
-    return cells
-
-
-def _plain(node: LexborNode) -> str:
-    """The text of an element on one line; only blocks and breaks part words."""
-    pieces: list[str] = []
-    for child in node.traverse(include_text=True):
-        if child.tag == "-text":
-            pieces.append(child.text_content or "")
-        elif child.tag in _BLOCKS or child.tag in ("br", "td", "th"):
-            pieces.append(" ")
-    return fold("".join(pieces))

@@ -13,7 +13,7 @@ from typing import Any
 import docx
 from docx.oxml.ns import qn
 
-from activities.sources.formats.blocks import ITEM, ROW, Block, heading, written
+from activities.sources.formats.blocks import BULLET, Block, heading, written
 from activities.sources.formats.encoding import fold
 from activities.sources.formats.extracts import Extract, saved_date, within_limit
 from activities.sources.formats.lines import ends_sentence
@@ -63,13 +63,13 @@ def _paragraph(paragraph: Any, styles: dict[str, str]) -> Iterator[Block]:
     if not text:
         return
     if styled := _HEADING_STYLE.match(style):
-        yield heading(int(styled[1] or 1)), text
+        yield heading(int(styled[1] or 1), text)
     elif paragraph.find(f"{qn('w:pPr')}/{qn('w:numPr')}") is not None or _LIST_STYLE.match(style):
-        yield ITEM, text
+        yield Block("item", text, BULLET)
     elif _is_bold(paragraph) and len(text) < 100 and not ends_sentence(text):
-        yield heading(2), text
+        yield heading(2, text)
     else:
-        yield from (("", line) for line in lines if line)
+        yield from (Block("text", line) for line in lines if line)
 
 
 def _style_name(paragraph: Any, styles: dict[str, str]) -> str:
@@ -115,7 +115,7 @@ def _table(table: Any, styles: dict[str, str]) -> Iterator[Block]:
             cells.extend([""] * (int(span.get(qn("w:val"))) - 1 if span is not None else 0))
         rows.append(cells)
     if max((sum(map(bool, row)) for row in rows), default=0) > 1:
-        yield from ((ROW, line) for line in table_lines(rows) if line)
+        yield from (Block("row", line) for line in table_lines(rows) if line)
         return
     for cell in table.iter(qn("w:tc")):  # a frame drawn round text
         yield from _blocks(cell, styles)

@@ -1,0 +1,1 @@
+"""The one tokenizer, stop list, lemmatizer, sentence splitter and month table of the project."""

@@ -1,0 +1,92 @@
+"""Whether a text holds the kind of answer a question wants."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from activities.evidence.quantities import moments, quantities
+from activities.evidence.text.names import names
+from activities.evidence.text.terms import words
+from activities.offline.question import Question, Wants
+
+_INSTRUCTION = re.compile(
+    r"\b(?:you (?:can|should|must|may|need|have to)|(?:can|should|must|may) be|need(?:s)? to"
+    r"|has to be|by \w+ing|(?:is|are) \w+ed (?:by|with|in|via|through|online|using|from|at)"
+    r"|kann man|können sie|müssen sie|sollten?)\b"
+)
+# An imperative opens a sentence with a bare verb: "Run the …", "Set `x` …".
+_IMPERATIVE = re.compile(
+    r"(?:first,? |then,? |next,? |please |to [^,.]{3,60}, )?"
+    r"(?!(?:this|these|those|its|his|has|was|is|as|us|yes|thus)\b)[a-z]{2,12}(?<!s)(?<!ed)(?<!ing)(?<!ly)"
+    r" (?:the|a|an|your|it|this|that|each|all|any|to|on|in|with|at|for|`|[\w.]+\(|--|[A-Z_]{3,})",
+    re.IGNORECASE,
+)
+_RULE = re.compile(
+    r"\b(?:must|may|can|cannot|can't|could|should|shall|not|never|only|always|required?|requires"
+    r"|allowed|permitted|forbidden|prohibited|possible|impossible|support(?:s|ed)?|needs?|optional"
+    r"|valid|invalid|mandatory|exempt|unless|without|no longer|nicht|muss|müssen|darf|dürfen|kann"
+    r"|können|verboten|erlaubt|kein\w*)\b|n't\b",
+    re.IGNORECASE,
+)
+_REASON = re.compile(
+    r"\b(?:because|since|due to|owing to|as a result|reasons?|caus(?:e[sd]?|ing)|so that"
+    r"|in order to|therefore|leads? to|led to|results? (?:in|from)"
+    r"|to (?:avoid|prevent|ensure|protect|reduce|allow|make)|weil|da|denn|wegen|aufgrund|damit)\b",
+    re.IGNORECASE,
+)
+_DEFINES = re.compile(
+    r"\b(?:is|are|was|were|means|refers? to|denotes|describes|defines|provides|allows|lets|enables"
+    r"|consists? of|ist|sind|bedeutet|bezeichnet)\b|:",
+    re.IGNORECASE,
+)
+_SUBJECT_WORDS = 12
+
+
+def holds_answer(text: str, question: Question) -> bool:
+    """Whether the text holds what could answer the question, beside the question's own words."""
+    check = _CHECKS.get(question.wants)
+    return check is None or check(text, question)
+
+
+def _holds_date(text: str, question: Question) -> bool:
+    return any(moment.text not in question.text for moment in moments(text))
+
+
+def _holds_number(text: str, question: Question) -> bool:
+    return any(amount.text not in question.text for amount in quantities(text))
+
+
+def _holds_name(text: str, question: Question) -> bool:
+    """A name the question does not hold; a lone capital that only opens the text is none."""
+    return any(
+        not name.key <= question.names and (name.start > 0 or " " in name.text)
+        for name in names(text)
+    )
+
+
+def _holds_instruction(text: str, _: Question) -> bool:
+    return bool("\n" in text or _IMPERATIVE.match(text) or _INSTRUCTION.search(text.lower()))
+
+
+def _holds_definition(text: str, question: Question) -> bool:
+    """The thing asked about stands before a verb that says what it is."""
+    found = _DEFINES.search(text)
+    if not found:
+        return False
+    before = text[: found.start()]
+    return len(words(before)) <= _SUBJECT_WORDS and bool(
+        question.terms_of(before) & set(question.terms)
+    )
+
+
+_CHECKS: dict[Wants, Callable[[str, Question], bool]] = {
+    Wants.DATE: _holds_date,
+    Wants.NUMBER: _holds_number,
+    Wants.PERSON: _holds_name,
+    Wants.PLACE: _holds_name,
+    Wants.INSTRUCTION: _holds_instruction,
+    Wants.RULE: lambda text, _: _RULE.search(text) is not None,
+    Wants.REASON: lambda text, _: _REASON.search(text) is not None,
+    Wants.DEFINITION: _holds_definition,
+}

@@ -1,0 +1,233 @@
+"""What a question asks for: its terms, the kind of answer it wants, its kind as a whole."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from itertools import pairwise
+
+from activities.evidence.text.names import names
+from activities.evidence.text.stopwords import STOP_WORDS, detect_language
+from activities.evidence.text.terms import is_word, term, words
+from activities.offline.families import is_on
+from workflows.contracts.facets import QuestionKind
+
+
+class Wants(StrEnum):
+    """The kind of answer a question wants."""
+
+    PERSON = "person"
+    PLACE = "place"
+    DATE = "date"
+    NUMBER = "number"
+    INSTRUCTION = "instruction"
+    REASON = "reason"
+    RULE = "rule"
+    DEFINITION = "definition"
+    ANYTHING = "anything"
+
+
+# How questions open that want each kind of answer, in English and German.
+_OPENERS = {
+    Wants.DATE: "when|since when|wann|seit wann",
+    Wants.NUMBER: "how (?:many|much|long|old|far|big|tall|high|large|often|fast|deep|wide|hot)"
+    "|wie ?viele?|wie (?:hoch|lange|alt|weit|groß|teuer|oft)|was kostet|what (?:it|they) costs?",
+    Wants.PERSON: "who|whom|whose|(?:by|with|to) whom|wer|wem|wen",
+    Wants.PLACE: "where|wo|wohin|woher",
+    Wants.REASON: "why|how come|what (?:caused|causes|led to|makes?)|warum|weshalb|wieso",
+    Wants.INSTRUCTION: "how (?:do|does|can|could|should|would|to|must|may|might)"
+    "|what (?:should|must|do) (?:i|we|you|one|they)|what steps"
+    r"|wie (?:kann|können|soll|sollte|muss|macht|\w+e ich|\w+en wir|\w+t man)",
+    Wants.RULE: "is|are|was|were|do|does|did|can|could|may|must|should|shall|will|would|has|have"
+    "|had|ist|sind|war|darf|dürfen|kann|können|muss|müssen|soll|hat|haben|gibt es|wird|werden",
+}
+# What a "what …" or "which …" names, where that tells the kind of answer.
+_NAMED = {
+    Wants.DATE: "year date day month century decade time birthday jahr datum",
+    Wants.NUMBER: """percentage percent share number amount cost price fee rate ratio size length
+        height width depth weight population age budget deposit limit speed distance duration
+        temperature capacity revenue salary interest total average maximum minimum timeout""",
+    Wants.PERSON: """person man woman actor actress author writer director singer president player
+        king queen founder leader artist musician footballer""",
+    Wants.PLACE: """country city town place birthplace state county province river region village
+        continent location island district stadt land ort""",
+    Wants.REASON: "reason cause grund ursache",
+}
+_DEFINITION = re.compile(
+    r"what (?:is|are|was|were|does) (?:an? |the )?[\w\s'’“”\"`.-]{2,60}(?: mean)?\??$"
+    r"|define\b|was (?:ist|sind|bedeutet)\b",
+    re.IGNORECASE,
+)
+
+
+def _openings() -> list[tuple[Wants, re.Pattern[str]]]:
+    """One pattern for each kind of answer; the first that matches tells it."""
+    found = []
+    for wants, openers in _OPENERS.items():
+        pattern = rf"(?:{openers})\b"
+        if nouns := "|".join(_NAMED.get(wants, "").split()):
+            asked = r"(?:(?:in|on|at|by|from|of|since) )?(?:what|which|welche\w*)"
+            linked = r"(?:(?:is|are|was|were) (?:(?:the|our|its|their) )?)?"
+            pattern = rf"{asked} {linked}(?:\w+ ){{0,2}}(?:{nouns})s?\b|{pattern}"
+        found.append((wants, re.compile(pattern, re.IGNORECASE)))
+    return [*found, (Wants.DEFINITION, _DEFINITION)]
+
+
+_OPENINGS = _openings()
+# What may stand before a question's own opening: "In 2024, …", "According to the report, …".
+_PREAMBLE = re.compile(
+    r"^(?:[^?]{0,160}?,\s+(?:and\s+)?)(?=(?:who|what|when|where|why|how|which)\b)", re.I
+)
+
+# "How can we …", "How could Acme …" asks for a strategy, not for instructions.
+_STRATEGY = re.compile(
+    r"how (?:can|could|should|might|would) (?:we|our|the|(?-i:[A-Z]\w+))\b", re.I
+)
+
+# Words that carry the form of a question or of any sentence, rather than its subject.
+_LIGHT = """use make get find work happen know tell need want way thing kind type name number year
+    date time example different difference main major important good well possible explain describe
+    people person place give take go come do have be say see show mean call include provide
+    recommend"""
+_LIGHT_WEIGHT = 0.35
+_CONTEXT, _MOST_CONTEXT = 0.25, 0.5
+"""What a term around the question counts, and all of them together against its own."""
+
+_KINDS = (
+    (QuestionKind.COMPARISON, re.compile(
+        r"\b(?:compare[ds]?|comparing|comparison|versus|vs\.?|differences? between|better than"
+        r"|differs? from|vergleich\w*|unterschied\w*)\b", re.I)),
+    (QuestionKind.TIMELINE, re.compile(
+        r"\b(?:timeline|chronolog\w+|history of|evolv\w+|evolution of|course of events"
+        r"|development of .{1,60} (?:since|over time)|how (?:has|have|did) .{1,80}"
+        r"(?:develop|change|evolve)\w*)\b", re.I)),
+    (QuestionKind.DECISION, re.compile(
+        r"^(?:[^?]{0,160}, )?(?:should (?:we|i|they|our)\b"
+        r"|what should (?:we|they|\w+ ){1,4}(?:do|choose)"
+        r"|(?:which|what) .{1,60} (?:should|could|can) .{1,60}\b|how (?:can|could|should) (?:we|our"
+        r"|(?-i:[A-Z]\w+))\b)", re.I)),
+    (QuestionKind.CAUSE, re.compile(
+        r"\b(?:why|what caused|what causes|causes? of|reasons? for|effects? of|impact of"
+        r"|consequences? of|warum|weshalb)\b", re.I)),
+)  # fmt: skip
+_BROAD = re.compile(
+    r"\b(?:what (?:is|do we|do you) know(?:n)?\b|what is known|overview|everything (?:about|on)"
+    r"|all about|tell (?:me|us) about|state of|landscape|summari[sz]e|introduction to|report on"
+    r"|review of|guide to|main (?:aspects|topics|areas|themes|parts|features|concepts)"
+    r"|key (?:aspects|topics|areas|themes|concepts)|überblick|what (?:are|is) the situation)\b",
+    re.I,
+)
+_MANY_TERMS = 10
+_OPEN_KINDS = frozenset({QuestionKind.DECISION, QuestionKind.CAUSE, QuestionKind.TIMELINE})
+_FACTUAL = frozenset(
+    {Wants.PERSON, Wants.PLACE, Wants.DATE, Wants.NUMBER, Wants.RULE, Wants.DEFINITION}
+)
+
+
+@dataclass(frozen=True)
+class Question:
+    """One question, or one part of a question."""
+
+    text: str
+    context: str = ""
+    """What the question stands in: its terms count a little."""
+    form: str = ""
+    """The wording that tells what is wanted, where the text alone does not."""
+
+    @cached_property
+    def _language(self) -> str:
+        return detect_language(f"{self.text} {self.context}")
+
+    @cached_property
+    def wants(self) -> Wants:
+        if not is_on("answer_types"):
+            return Wants.ANYTHING
+        opening = _PREAMBLE.sub("", (self.form or self.text).strip(" \"“'"))
+        if _STRATEGY.match(opening):
+            return Wants.ANYTHING
+        return next((w for w, pattern in _OPENINGS if pattern.match(opening)), Wants.ANYTHING)
+
+    @cached_property
+    def terms(self) -> dict[str, float]:
+        """The terms asked about, each with the weight its word has in the question."""
+        own = self._weighed(self.text)
+        around = {t: w for t, w in self._weighed(self.context).items() if t not in own}
+        share = min(_CONTEXT, _MOST_CONTEXT * sum(own.values()) / max(1.0, sum(around.values())))
+        return own | {t: w * share for t, w in around.items()}
+
+    def _weighed(self, text: str) -> dict[str, float]:
+        found: dict[str, float] = {}
+        text = _BROAD.sub(" ", text)
+        for joined, (one, other) in self._compounds.items():
+            text = re.sub(rf"\b{one} {other}\b", joined, text, flags=re.I)
+        for word in content_words(text, self._language):
+            own = term(word, self._language)
+            light = is_on("light_words") and own in _LIGHT_TERMS
+            found.setdefault(own, _LIGHT_WEIGHT if light else 1.0)
+        return found
+
+    @cached_property
+    def surface(self) -> dict[str, str]:
+        """Each term as the question writes it."""
+        found = {
+            term(word, self._language): word
+            for text in (self.context, self.text)
+            for word in content_words(text, self._language)
+        }
+        pairs = self._compounds.items()
+        return found | {term(joined, self._language): " ".join(pair) for joined, pair in pairs}
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Words of the names in the question, in lower case."""
+        return frozenset(word for name in names(self.text) for word in name.key)
+
+    def terms_of(self, text: str) -> frozenset[str]:
+        """The terms of any text, read as the question is: `shut down` may be `shutdown`."""
+        found = words(text)
+        joined = (a + b for a, b in pairwise(found) if a + b in self._joined)
+        return frozenset(term(word, self._language) for word in (*found, *joined))
+
+    @cached_property
+    def _compounds(self) -> dict[str, tuple[str, str]]:
+        """Neighbouring words that are also written as one: `shut down` as `shutdown`."""
+        return {
+            one + other: (one, other)
+            for one, other in pairwise(words(f"{self.text} {self.context}"))
+            if one.isalpha() and other.isalpha() and is_word(one + other, self._language)
+        }
+
+    @cached_property
+    def _joined(self) -> frozenset[str]:
+        return frozenset((*words(f"{self.text} {self.context}"), *self._compounds))
+
+    @property
+    def is_broad(self) -> bool:
+        return _BROAD.search(self.text) is not None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether many passages of many documents serve it together, as for a strategy."""
+        asks_much = self.wants is Wants.ANYTHING and len(self.terms) >= _MANY_TERMS
+        return self.is_broad or self.kind in _OPEN_KINDS or asks_much
+
+    @property
+    def kind(self) -> QuestionKind:
+        """The kind of the whole question; the parts of a question are counted elsewhere."""
+        for kind, pattern in _KINDS:
+            if pattern.search(self.text):
+                return kind
+        if self.is_broad or self.wants not in _FACTUAL | {Wants.INSTRUCTION}:
+            return QuestionKind.OVERVIEW
+        return QuestionKind.FACT
+
+
+def content_words(text: str, language: str = "en") -> list[str]:
+    """The words of a text in lower case, without function words."""
+    stop = STOP_WORDS[language]
+    return [word for word in dict.fromkeys(words(text)) if word not in stop]
+
+
+_LIGHT_TERMS = frozenset(term(word) for word in _LIGHT.split())

@@ -1,0 +1,162 @@
+"""Mailboxes and chats that were exported as plain text.
+
+Every mail is a document of its own, titled with its subject. A chat is one document, in which each
+message stands on a line with its time and its sender: `[2024-05-01 10:00] Ann: Forecast is up.`
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+
+from activities.sources.formats.dates import find_date
+from activities.sources.formats.encoding import fold, normalise
+from activities.sources.formats.extracts import Extract
+from activities.sources.formats.plaintext import extract_text
+
+_HEADERS = re.compile(r"(?:^[A-Z][\w-]{1,15}(?: [\w-]{1,10})?: +\S.*\n){3,}", re.MULTILINE)
+_RULE = re.compile(r"[=_*#~-]{5,}")
+_RULES = re.compile(rf"^{_RULE.pattern}$", re.MULTILINE)
+_BODY_LABEL = re.compile(r"(?:message )?(?:body|text|content):", re.IGNORECASE)
+_SHOWN = ("to", "cc", "attachments")
+_QUOTED = re.compile(r" ?>")
+_ATTRIBUTION = re.compile(r"(?:On|Am|Le|El) .{6,150}:$")
+
+_TIME = r"\d{1,2}:\d{2}(?::\d{2})?(?: ?[AaPp]\.?[Mm]\b\.?)?"
+_DAY = (
+    r"(?:\d{1,4}[-/.]\d{1,2}[-/.]\d{2,4}|[A-Z][a-z]{2,8}\.? \d{1,2},? \d{4}"
+    r"|\d{1,2}\.? [A-Z][a-z]{2,8} \d{4})"
+)
+_DATED = rf"{_DAY}(?:,| at|T)? ?{_TIME}"
+_NAME = r"@?(?P<name>[^\W\d][\w .,'’()-]{0,40}?)"
+_CHANNEL = r"(?:[ ]+(?P<channel>#[\w:-]+))?"
+_FORMS = tuple(
+    re.compile(form, re.MULTILINE)
+    for form in (
+        # [2024-05-01 10:00] Ann: text · 01/05/24, 10:00 - Ann: text
+        rf"^(?:\[(?P<stamp>{_DATED}|{_TIME})\]|(?P<bare>{_DATED})){_CHANNEL}[ –-]*{_NAME}:(?: +|$)",
+        # [10:00] <ann> text
+        rf"^\[?(?P<stamp>(?:{_DAY} )?{_TIME})\]? +<[@+ ]?{_NAME}> +",
+        # [2024-05-01 10:00] #channel, then @ann: on a line of its own
+        rf"^\[(?P<stamp>{_DATED}|{_TIME})\]{_CHANNEL}\n{_NAME}:?$",
+        # Ann Lee 10:00 AM, then the text
+        rf"^{_NAME}(?:,| +[–|-])? +\[?(?P<stamp>{_DATED}|{_TIME})\]?\n(?=.*\w)",
+    )
+)
+_LEAST_MESSAGES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Mail:
+    """A mail; `fields` holds its header by lower-case names."""
+
+    fields: dict[str, str]
+    body: str
+
+    def extract(self, fragment: str = "") -> Extract:
+        """The mail as text: its subject, who wrote it when and to whom, then the body."""
+        subject = fold(self.fields.get("subject", ""))
+        sent = fold(self.fields.get("date") or self.fields.get("sent") or "")
+        written = ", ".join(filter(None, (fold(self.fields.get("from", "")), sent)))
+        lines = [f"From: {written}"] if written else []
+        lines += [
+            f"{name.title()}: {fold(self.fields[name])}" for name in _SHOWN if self.fields.get(name)
+        ]
+        head = [f"# {subject}" if subject else "", "\n".join(lines)]
+        return Extract(
+            "\n\n".join(filter(None, [*head, self.body])),
+            title=subject or None,
+            date=find_date(sent),
+            usual="mail",
+            fragment=fragment,
+        )
+
+
+def without_replies(text: str) -> str:
+    """The text of a mail without what it quotes of the one it answers."""
+    lines: list[str] = []
+    for line in text.split("\n"):
+        if not _QUOTED.match(line):
+            lines.append(line)
+            continue
+        while lines and not lines[-1].strip():
+            lines.pop()
+        if lines and _ATTRIBUTION.match(lines[-1]):
+            lines.pop()
+    own = "\n".join(lines)
+    return own if any(map(str.isalnum, own)) else text
+
+
+def extract_mails(text: str) -> list[Extract]:
+    """The mails of an export, each once, and what stands before them; nothing if there are none."""
+    text = normalise(text)
+    headers = [found for found in _HEADERS.finditer(text) if _is_mail(_fields(found[0]))]
+    if not headers:
+        return []
+    ends = [found.start() for found in headers[1:]] + [len(text)]
+    separators = Counter(_last_line(text[: found.start()]) for found in headers[1:])
+    separator = next((line for line, _ in separators.most_common(1) if _RULE.fullmatch(line)), None)
+    mails: dict[tuple[str, str], Mail] = {}
+    for found, end in zip(headers, ends, strict=True):
+        body = _body(text[found.end() : end], separator)
+        fields = _fields(found[0])
+        mails.setdefault((fields.get("subject", ""), fold(body)), Mail(fields, body))
+    if len(mails) == 1:
+        return [mail.extract() for mail in mails.values()]
+    extracts = [mail.extract(f"#mail-{number}") for number, mail in enumerate(mails.values(), 1)]
+    opening = extract_text(text[: headers[0].start()])
+    return [opening, *extracts] if any(map(str.isalnum, opening.text)) else extracts
+
+
+def extract_chat(text: str) -> Extract | None:
+    """A chat with one message on each line, or None if the text is no chat."""
+    text = normalise(text)
+    found = max((list(form.finditer(text)) for form in _FORMS), key=len)
+    if len(found) < _LEAST_MESSAGES:
+        return None
+    opening = extract_text(text[: found[0].start()])
+    ends = [each.start() for each in found[1:]] + [len(text)]
+    said = [text[each.end() : end] for each, end in zip(found, ends, strict=True)]
+    if all(_RULES.search(each) for each in said):  # a rule ends every message
+        said = [_RULES.split(each, maxsplit=1)[0] for each in said]
+    lines = [_message(each, fold(text)) for each, text in zip(found, said, strict=True)]
+    dates = [date for each in found if (date := find_date(_stamp(each)))]
+    return Extract(
+        "\n\n".join(filter(None, [opening.text, "\n".join(filter(None, lines))])),
+        title=opening.title,
+        date=max(dates, default=None),
+        usual="chat",
+    )
+
+
+def _message(start: re.Match[str], said: str) -> str:
+    channel = start.groupdict().get("channel")
+    sender = f"{start['name']} in {channel}" if channel else start["name"]
+    return f"[{_stamp(start)}] {sender}: {said}" if any(map(str.isalnum, said)) else ""
+
+
+def _stamp(start: re.Match[str]) -> str:
+    return start["stamp"] or start.groupdict().get("bare") or ""
+
+
+def _fields(header: str) -> dict[str, str]:
+    pairs = (line.split(": ", 1) for line in header.strip().split("\n"))
+    return {name.lower(): value.strip() for name, value in pairs}
+
+
+def _is_mail(fields: dict[str, str]) -> bool:
+    return "from" in fields and not fields.keys().isdisjoint({"subject", "date", "sent", "to"})
+
+
+def _last_line(text: str) -> str:
+    return text.rstrip().rsplit("\n", 1)[-1].strip()
+
+
+def _body(text: str, separator: str | None) -> str:
+    lines = text.strip().split("\n")
+    ends = (n for n, line in enumerate(lines) if separator and line.strip() == separator)
+    lines = lines[: next(ends, len(lines))]
+    while lines and (_BODY_LABEL.fullmatch(lines[0].strip()) or _RULE.fullmatch(lines[0].strip())):
+        lines.pop(0)
+    return extract_text(without_replies("\n".join(lines))).text

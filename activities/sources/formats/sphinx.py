@@ -1,0 +1,52 @@
+"""Names of Sphinx directives, and the text that a role shows. MyST Markdown uses the same ones."""
+
+from __future__ import annotations
+
+import re
+
+CODE_DIRECTIVES = frozenset(
+    {
+        "code", "code-block", "code-cell", "console", "doctest", "ipython",
+        "parsed-literal", "productionlist", "prompt", "sourcecode", "testcode", "testoutput",
+    }
+)  # fmt: skip
+UNPRINTED_DIRECTIVES = frozenset(
+    {
+        "autosummary", "contents", "digraph", "graph", "graphviz", "highlight", "include", "index",
+        "inheritance-diagram", "jinja", "literalinclude", "mermaid", "meta", "plot", "raw",
+        "sectionauthor", "tabularcolumns", "testcleanup", "testsetup", "toctree", "uml",
+    }
+)  # fmt: skip
+# Their argument is the beginning of their text; that of other directives is a name or a title.
+NOTE_DIRECTIVES = frozenset(
+    {
+        "attention", "caution", "danger", "error", "hint", "important", "note", "seealso", "tip",
+        "todo", "warning", "epigraph", "highlights", "pull-quote", "compound", "rubric",
+    }
+)  # fmt: skip
+# Their argument is a condition or a class.
+CONTAINER_DIRECTIVES = frozenset(
+    {"container", "cssclass", "ifconfig", "only", "rst-class", "tab-set", "tabs"}
+)
+VERSION_DIRECTIVES = {
+    "versionadded": "Added in version",
+    "versionchanged": "Changed in version",
+    "deprecated": "Deprecated since version",
+    "versionremoved": "Removed in version",
+}
+_TITLED = re.compile(r"(.+?)\s*<[^<>]*>", re.DOTALL)
+_ROLE = re.compile(r"(?::[\w+:.-]+:)?`+([^`]+)`+_{0,2}")
+
+
+def role_text(content: str) -> str:
+    """The text that a role shows: of `text <target>` the text, of `~package.name` the name."""
+    if titled := _TITLED.fullmatch(content):
+        return titled[1]
+    if content.startswith("~"):
+        return content[1:].rsplit(".", 1)[-1]
+    return content.lstrip("!")
+
+
+def without_roles(line: str) -> str:
+    """A line of reStructuredText without the markup of its roles and literals."""
+    return _ROLE.sub(lambda found: role_text(found[1]), line)
