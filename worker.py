@@ -59,18 +59,18 @@ from workflows.contracts.request import TASK_QUEUE
 from workflows.coordinator import ResearchWorkflow
 from workflows.refinement import RefinementWorkflow
 
-BEAT = timedelta(seconds=1)
-"""How often a heartbeat goes to the server at most."""
+HEARTBEAT_THROTTLE = timedelta(seconds=1)
+"""Heartbeats go to the server at most this often."""
 POLLERS = PollerBehaviorAutoscaling(minimum=1, initial=2, maximum=20)
-"""Few open polls: what a frozen worker has asked for is lost on it until it is missed."""
+"""Few open polls: a task that a frozen worker has polled is delayed until its timeout."""
 DRAIN = timedelta(seconds=30)
-"""How long a worker that is told to stop lets turns in flight finish."""
+"""How long turns in flight may take to finish after SIGTERM."""
 
 
 def build_context(
     settings: Settings, transport: httpx2.AsyncBaseTransport | None = None
 ) -> ActivityContext:
-    """What the activities stand on. `transport` stands in for the models' network."""
+    """What the activities stand on. `transport` replaces the network of the models."""
     store = Store.open(settings.store, keyring(settings))
     limits = FleetLimits(settings.fleet_subagents, settings.fleet_turns_per_minute)
     name = f"{socket.gethostname()}-{os.getpid()}"
@@ -91,10 +91,10 @@ def build_context(
 async def build_worker(
     client: Client, settings: Settings, context: ActivityContext
 ) -> AsyncIterator[None]:
-    """At work while the body runs: on jobs, on their subagents, or on both, as the settings say."""
+    """Run jobs, their subagents, or both, as the settings say, while the body runs."""
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(detect_freezes())
-        # A worker for no subagents still runs the jobs themselves: it answers and takes orders.
+        # Without subagents a worker still runs the workflows: it answers queries and updates.
         subagents = settings.worker_role != "coordinator" and settings.parallel_subagents > 0
         if subagents:
             if context.fleet:
@@ -105,15 +105,15 @@ async def build_worker(
             if settings.health or settings.telemetry:
                 await stack.enter_async_context(census(client, record_jobs))
         if subagents:
-            # Last, for it takes the longest; work is asked for already.
+            # Last, because it takes longest; the workers poll already.
             await context.models.wait_until_loaded()
         yield
 
 
 def _for_jobs(client: Client, settings: Settings, context: ActivityContext) -> Worker:
-    # A fleet's limit is for a queue of subagents alone.
-    at_home = settings.worker_role == "alone" and context.fleet is None
-    records = Records(context, TASK_QUEUE if at_home else None)
+    # The limits of a fleet need the subagents on a task queue of their own.
+    shares_queue = settings.worker_role == "alone" and context.fleet is None
+    records = Records(context, TASK_QUEUE if shares_queue else None)
     return Worker(
         client,
         task_queue=TASK_QUEUE,
@@ -127,7 +127,7 @@ def _for_jobs(client: Client, settings: Settings, context: ActivityContext) -> W
             records.compare,
             *(_subagents(context) if settings.worker_role != "coordinator" else ()),
         ],
-        max_concurrent_activities=max(settings.parallel_subagents, 1) if at_home else None,
+        max_concurrent_activities=max(settings.parallel_subagents, 1) if shares_queue else None,
         workflow_runner=SandboxedWorkflowRunner()
         if settings.uses_sandbox
         else UnsandboxedWorkflowRunner(),
@@ -136,7 +136,7 @@ def _for_jobs(client: Client, settings: Settings, context: ActivityContext) -> W
         interceptors=[CountingInterceptor()],
         workflow_task_poller_behavior=POLLERS,
         activity_task_poller_behavior=POLLERS,
-        max_heartbeat_throttle_interval=BEAT,
+        max_heartbeat_throttle_interval=HEARTBEAT_THROTTLE,
         sticky_queue_schedule_to_start_timeout=STICKY_TIMEOUT,
         graceful_shutdown_timeout=DRAIN,
         deployment_config=_deployment(settings),
@@ -148,10 +148,10 @@ def _for_subagents(client: Client, settings: Settings, context: ActivityContext)
         client,
         task_queue=SUBAGENT_QUEUE,
         activities=_subagents(context),
-        tuner=_places(settings, context),
+        tuner=_tuner(settings, context),
         interceptors=[CountingInterceptor()],
         activity_task_poller_behavior=POLLERS,
-        max_heartbeat_throttle_interval=BEAT,
+        max_heartbeat_throttle_interval=HEARTBEAT_THROTTLE,
         graceful_shutdown_timeout=DRAIN,
         deployment_config=_deployment(settings),
     )
@@ -170,20 +170,20 @@ def _subagents(context: ActivityContext) -> list[Callable[..., Any]]:
     ]
 
 
-def _places(settings: Settings, context: ActivityContext) -> WorkerTuner:
-    """How many subagents run here at once: as the settings say, or this worker's share."""
-    none = FixedSizeSlotSupplier(1)
-    here = FixedSizeSlotSupplier(settings.parallel_subagents)
+def _tuner(settings: Settings, context: ActivityContext) -> WorkerTuner:
+    """How many subagents run at once: as the settings say, or this worker's share of the fleet."""
+    unused = FixedSizeSlotSupplier(1)
+    fixed = FixedSizeSlotSupplier(settings.parallel_subagents)
     return WorkerTuner.create_composite(
-        workflow_supplier=none,
-        activity_supplier=FleetSlotSupplier(context.fleet) if context.fleet else here,
-        local_activity_supplier=none,
-        nexus_supplier=none,
+        workflow_supplier=unused,
+        activity_supplier=FleetSlotSupplier(context.fleet) if context.fleet else fixed,
+        local_activity_supplier=unused,
+        nexus_supplier=unused,
     )
 
 
 def _deployment(settings: Settings) -> WorkerDeploymentConfig | None:
-    """With a deployment and a build id, running jobs stay with the version they began on."""
+    """With a deployment and a build id, running jobs stay on the version they started on."""
     if not (settings.deployment and settings.build_id):
         return None
     return WorkerDeploymentConfig(
@@ -196,12 +196,11 @@ def _deployment(settings: Settings) -> WorkerDeploymentConfig | None:
 async def main() -> None:
     keep_log(redact)
     settings = Settings.read(os.environ)
-    # Thousands of modules are loaded now and stay: to look through them for garbage, while they
-    # come and ever after, takes time and finds nothing.
+    # The modules that are imported now stay: garbage collection would search them in vain.
     gc.disable()
     async with answering(settings.health) as health:
         client = await connect(settings, patience=60)
-        # One that is alone on an embedded server may be as fresh as that.
+        # An embedded server may just have been created.
         await register(client, FRESH_SECONDS if settings.worker_role == "alone" else 0.0)
         stop = asyncio.Event()
         for name in (signal.SIGTERM, signal.SIGINT):

@@ -1,7 +1,7 @@
-"""The handler of the Nexus service: what a foreign namespace asks, done in this one.
+"""The handler of the Nexus service, which other namespaces call.
 
-Callers are not trusted with more than the contract says: their ids are put behind a prefix, so jobs
-that were not started here can neither be seen nor cancelled, and the job signals nobody for them.
+Callers can do no more than the contract says: their ids get a prefix, so that jobs that were not
+started here can be neither seen nor cancelled, and the job signals nobody for them.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class ResearchHandler:
                 type=HandlerErrorType.BAD_REQUEST,
             )
         try:
-            # Asked again with the same request id, the server finds the job it started before.
+            # With the same request id, the server returns the job that it started before.
             return await ctx.start_workflow(
                 ResearchWorkflow.run,
                 args=[asked.request],
@@ -79,7 +79,7 @@ def _job(research: ResearchId) -> WorkflowHandle[ResearchWorkflow, ResearchResul
 
 
 def _fault(error: Exception, research: ResearchId) -> nexusrpc.HandlerError:
-    """Not found is final; anything else may pass, and is asked again."""
+    """`not found` is final; anything else is retried."""
     if isinstance(error, RPCError) and error.status is RPCStatusCode.NOT_FOUND:
         return HandlerError(
             f"no research {research.id!r} was started over this service, or it has ended",

@@ -80,10 +80,10 @@ class Toolbox:
 
     @property
     def searched(self) -> int:
-        """Searches that gave an answer, were it an empty one.
+        """How many searches returned, also without hits.
 
-        None, where a place that was to be searched never answered: it may hold what the others
-        lack, so nothing can be called absent.
+        0 where one of the places never returned: it may hold what the others lack, so nothing can
+        be called absent.
         """
         places = self._places.values()
         return 0 if any(p.closed for p in places) else sum(p.answered for p in places)
@@ -266,11 +266,11 @@ class Toolbox:
 
 @dataclass
 class _Place:
-    """Somewhere to look: the documents, the web, a server of tools."""
+    """A place that is searched: the documents, the web, an MCP server."""
 
     answered: int = 0
     failed: int = 0
-    sealed: int = 0
+    unread: int = 0
     """Searches whose hits have to be opened to be read."""
     opened: int = 0
     unopened: int = 0
@@ -278,7 +278,7 @@ class _Place:
     def answer(self, failed: bool, opened: bool = True) -> None:
         self.failed += failed
         self.answered += not failed
-        self.sealed += not (failed or opened)
+        self.unread += not (failed or opened)
 
     def open(self, failed: bool) -> None:
         self.unopened += failed
@@ -286,9 +286,9 @@ class _Place:
 
     @property
     def closed(self) -> bool:
-        """Tried, and never looked into: no search answered, or no hit could be opened."""
-        unread = self.sealed > 0 and self.unopened > 0 and not self.opened
-        return unread or (self.failed > 0 and not self.answered)
+        """True where no search returned, or no hit could be opened."""
+        no_hit_opened = self.unread > 0 and self.unopened > 0 and not self.opened
+        return no_hit_opened or (self.failed > 0 and not self.answered)
 
 
 class _CycleLog:

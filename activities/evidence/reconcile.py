@@ -1,7 +1,7 @@
-"""One ledger of findings and ledgers: quotes held against their sources, what conflicts grouped.
+"""Joins findings and ledgers into one ledger: quotes checked, conflicting claims grouped.
 
-All of it is mechanical. A researcher's own findings are reconciled before it hands them over, what
-several brought by whoever runs the job.
+All of it is mechanical. The research activity reconciles its own findings; `reconcile` joins those
+of several.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from workflows.contracts.evidence import Findings, Rulings, Source
 from workflows.contracts.state import LedgerRef
 
 BATCH = 10
-"""Groups one verifier judges."""
+"""Groups that one verifier judges."""
 
 
 async def reconcile(
@@ -28,8 +28,8 @@ async def reconcile(
     ledgers: Sequence[Ledger] = (),
     rulings: Sequence[Rulings] = (),
 ) -> Reconciled:
-    """The ledger, stored, and what in it nobody has judged yet."""
-    # Each against its own copies: a web page may have changed between two readings.
+    """The ledger, stored, and the groups in it that were not judged yet."""
+    # Each against its own copies: a web page may have changed between two fetches.
     texts = await asyncio.gather(*(stored_texts(store, f.sources) for f in findings))
     checked = [Ledger.checked(*pair) for pair in zip(findings, texts, strict=True)]
     ledger, candidates = await asyncio.to_thread(_pool, [*ledgers, *checked], rulings, questions)
@@ -49,7 +49,7 @@ async def reconcile(
 
 
 async def stored_texts(store: Store, sources: Sequence[Source]) -> dict[str, StoredText]:
-    """The stored copies by source id; a copy that cannot be read is left out, not made up."""
+    """The stored copies by source id; a copy that cannot be read is left out."""
     distinct = {source.id: source.sha256 for source in sources}
     texts = await asyncio.gather(*(store.text(sha) for sha in distinct.values()))
     return {

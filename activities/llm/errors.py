@@ -1,9 +1,9 @@
-"""What can go wrong at the provider, and who is to deal with it.
+"""Errors of the provider as Temporal's ApplicationError, by who handles them.
 
-    a wait mends it         rate limit, overload, server error, lost connection, broken stream
-    an operator mends it    authentication, bad request, spend limit, bad input
-    the subagent deals      too_large: the conversation has outgrown the model or the request
-    nothing to mend         refusal, truncation: these are stop reasons, and come back as outcomes
+    Temporal retries        rate limit, overload, server error, lost connection, broken stream
+    an operator repairs     authentication, bad request, spend limit, bad input
+    the subagent handles    too_large: the conversation is larger than the model or the request
+    not an error            refusal, truncation: these are stop reasons and become outcomes
 
 The client itself never retries; Temporal does, after the wait the provider asked for. No message
 that leaves here holds a key.
@@ -32,16 +32,16 @@ _MESSAGE_CHARACTERS = 600
 
 
 class StreamCut(Exception):
-    """The provider's answer ended before it said why."""
+    """The answer ended without a stop reason."""
 
 
 class BatchLost(Exception):
-    """A batch came to an end without an answer to its request."""
+    """A batch ended without an answer to its request."""
 
 
 @dataclass(frozen=True)
 class Fault:
-    """How one kind of error is dealt with: the type Temporal and the coordinator see."""
+    """One kind of error: its type for Temporal and the coordinator, and whether it is retried."""
 
     type: str
     retry: bool = False
@@ -55,7 +55,7 @@ _TOO_LARGE = Fault(TOO_LARGE, says="the request is larger than the model takes")
 _RATE_LIMITED = Fault(RATE_LIMITED, retry=True)
 _FAILED = "the provider failed"
 
-# By the error's own type: the only thing that tells where a stream broke off with status 200.
+# By the error's own type, which is all there is where a stream breaks off with status 200.
 BY_TYPE: dict[str, Fault] = {
     "invalid_request_error": _BAD_REQUEST,
     "authentication_error": _AUTHENTICATION,
@@ -70,7 +70,7 @@ BY_TYPE: dict[str, Fault] = {
     "overloaded_error": Fault("overloaded_error", retry=True, says=_FAILED),
 }
 
-# By status, which comes first where there is one that says anything.
+# By status, which comes before the type.
 BY_STATUS: dict[int, Fault] = {
     400: _BAD_REQUEST,
     401: _AUTHENTICATION,
@@ -85,8 +85,8 @@ BY_STATUS: dict[int, Fault] = {
     529: BY_TYPE["overloaded_error"],
 }
 
-# A bad request by name that is something else by its words.
-_BY_WORDS = (
+# Bad requests whose message says that they are something else.
+_BY_MESSAGE = (
     (re.compile(r"prompt is too long|exceeds? (the )?(maximum )?context|context (window|length)",
                 re.I), _TOO_LARGE),
     (re.compile(r"credit balance|spend limit|usage limit", re.I), _SPEND_LIMIT),
@@ -94,7 +94,7 @@ _BY_WORDS = (
 
 
 def client_errors() -> tuple[type[Exception], ...]:
-    """What asking a model may raise."""
+    """What a model call may raise."""
     return (
         anthropic.AnthropicError,
         httpx2.HTTPError,
@@ -110,57 +110,65 @@ def client_errors() -> tuple[type[Exception], ...]:
 
 
 def to_activity_error(error: Exception) -> ApplicationError:
-    """The provider's error as Temporal wants it: its kind, whether to retry, how long to wait."""
+    """The error with its type, whether to retry it, and how long to wait."""
     match error:
         case ApplicationError():
             return error
         case anthropic.APIStatusError():
             return _from_status(error)
-        case anthropic.APIConnectionError() if _misspelt(error):
-            return bad_input(f"the endpoint's address cannot be used ({_told(error.__cause__)}):"
-                             " correct ANTHROPIC_BASE_URL")  # fmt: skip
+        case anthropic.APIConnectionError() if _has_bad_address(error):
+            return _bad_address(error.__cause__ or error)
         case anthropic.APIConnectionError() | httpx2.ConnectError() | httpx2.TimeoutException():
-            # The client's own words say only that there was an error; its cause says which.
+            # The message of the SDK says only that there was an error; the cause says which.
             return ApplicationError(
-                f"the model could not be reached: {_told(error.__cause__ or error)}",
+                f"the model could not be reached: {_describe(error.__cause__ or error)}",
                 type="connection",
             )
         case TimeoutError():
             return ApplicationError("the model took too long to answer", type="turn_timeout")
         case anthropic.CredentialsError():
-            return _no_credentials(_told(error))
+            return _no_credentials(_describe(error))
         case TypeError() | RuntimeError():
             return _from_sdk(error)
         case httpx2.InvalidURL():
-            return bad_input(f"the endpoint's address cannot be used ({_told(error)}): correct"
-                             " ANTHROPIC_BASE_URL")  # fmt: skip
+            return _bad_address(error)
         case BatchLost():
-            return ApplicationError(_told(error), type="batch_lost")
+            return ApplicationError(_describe(error), type="batch_lost")
         case anthropic.AnthropicError() if not isinstance(error, anthropic.APIError):
-            return bad_input(_told(error))
+            return bad_input(_describe(error))
     return _broken_answer(error)
 
 
 def _from_sdk(error: TypeError | RuntimeError) -> ApplicationError:
     """An error of the SDK itself, before or after the request."""
-    if _speaks_of_credentials(error):
+    if _is_about_credentials(error):
         # The SDK raises this when no credentials were found at the time of the call.
         return _no_credentials()
     if isinstance(error, TypeError):
-        return _non_retryable("bad_request", f"the request cannot be sent: {_told(error)}")
+        return _non_retryable("bad_request", f"the request cannot be sent: {_describe(error)}")
     if re.search(r"project_id|region", str(error)):
-        return bad_input(_told(error))
+        return bad_input(_describe(error))
     return _broken_answer(error)
 
 
 def _broken_answer(error: Exception) -> ApplicationError:
     """A stream that was dropped, has no end or makes no sense: Temporal retries."""
-    return ApplicationError(f"the model's answer broke off: {_told(error)}", type="broken_answer")
+    return ApplicationError(
+        f"the model's answer broke off: {_describe(error)}", type="broken_answer"
+    )
 
 
 def from_type(kind: str, message: str) -> ApplicationError:
-    """An error that came as data and not as a status: in a batch's results, or a 200 answer."""
-    return _raised(_by_words(BY_TYPE.get(kind, BY_TYPE["api_error"]), message), message, None)
+    """An error that came as data: in the results of a batch, or in an answer with status 200."""
+    return _build_error(
+        _by_message(BY_TYPE.get(kind, BY_TYPE["api_error"]), message), message, None
+    )
+
+
+def _bad_address(error: BaseException) -> ApplicationError:
+    return bad_input(
+        f"the endpoint's address cannot be used ({_describe(error)}): correct ANTHROPIC_BASE_URL"
+    )
 
 
 def bad_input(message: str) -> ApplicationError:
@@ -173,16 +181,16 @@ def _from_status(error: anthropic.APIStatusError) -> ApplicationError:
         said = f"{said} (request {error.request_id})"
     wait = retry_after(error.response.headers)
     if isinstance(error, anthropic.EnforcedSpendLimitReachedError):
-        return _raised(_SPEND_LIMIT, said, None)
+        return _build_error(_SPEND_LIMIT, said, None)
     kind = str(error.type or "")
-    fault = _by_words(_fault(error.status_code, kind), said)
+    fault = _by_message(_fault(error.status_code, kind), said)
     told = error.response.headers.get("x-should-retry")
     if told == "false" and fault.retry:
         fault = Fault(fault.type, says=fault.says)
     elif told == "true" and fault in (_BAD_REQUEST, _AUTHENTICATION):
-        # Under its own name: the operator's types are never retried.
+        # Under its own type: the types for operators are never retried.
         fault = Fault(kind or "server_error", retry=True, says=_FAILED)
-    return _raised(fault, said, wait)
+    return _build_error(fault, said, wait)
 
 
 def _fault(status: int, kind: str) -> Fault:
@@ -195,13 +203,13 @@ def _fault(status: int, kind: str) -> Fault:
     return fault
 
 
-def _by_words(fault: Fault, said: str) -> Fault:
+def _by_message(fault: Fault, said: str) -> Fault:
     if fault is _BAD_REQUEST:
-        return next((other for words, other in _BY_WORDS if words.search(said)), fault)
+        return next((other for words, other in _BY_MESSAGE if words.search(said)), fault)
     return fault
 
 
-def _raised(fault: Fault, said: str, wait: float | None) -> ApplicationError:
+def _build_error(fault: Fault, said: str, wait: float | None) -> ApplicationError:
     if fault.type == RATE_LIMITED:
         seconds = _DEFAULT_WAIT if wait is None else wait
         return ApplicationError(
@@ -227,11 +235,11 @@ def _no_credentials(why: str = "set ANTHROPIC_API_KEY for the workers") -> Appli
     return _non_retryable("authentication", f"no credentials for the model: {why}")
 
 
-def _speaks_of_credentials(error: Exception) -> bool:
+def _is_about_credentials(error: Exception) -> bool:
     return bool(re.search(r"authentication|credential|API token", str(error)))
 
 
-def _misspelt(error: Exception) -> bool:
+def _has_bad_address(error: Exception) -> bool:
     return isinstance(error.__cause__, httpx2.UnsupportedProtocol | httpx2.InvalidURL)
 
 
@@ -286,7 +294,7 @@ _LOOKS_SECRET = (
 
 
 def redact(text: str, env: Mapping[str, str] | None = None) -> str:
-    """The text without any key: those of the environment, and whatever looks like one."""
+    """The text without keys: those of the environment, and what looks like one."""
     env = os.environ if env is None else env
     known = {env.get(name, "").strip() for name in _SECRETS}
     for name in _ENDPOINTS:
@@ -296,7 +304,7 @@ def redact(text: str, env: Mapping[str, str] | None = None) -> str:
         except ValueError:
             continue
     for secret in sorted(known, key=len, reverse=True):
-        # Shorter than this it is no key, and would be found within ordinary words.
+        # A shorter one is no key, and would occur in ordinary words.
         if len(secret) >= 6:
             text = text.replace(secret, _HIDDEN)
     for pattern, instead in _LOOKS_SECRET:
@@ -304,7 +312,7 @@ def redact(text: str, env: Mapping[str, str] | None = None) -> str:
     return text
 
 
-def _told(error: BaseException | None) -> str:
+def _describe(error: BaseException | None) -> str:
     return _short(redact(str(error) or type(error).__name__))
 
 

@@ -1,8 +1,8 @@
-"""Anthropic's SDK, loaded when something of it is first used.
+"""Imports Anthropic's SDK when it is first used.
 
-It is three thousand modules and takes a second, longer than all else a worker needs in order to
-start. So the activities take the SDK from here, and a worker loads it in a thread while it connects
-and asks for work; a subagent waits for that before its first turn (`Models.wait_until_loaded`).
+The SDK has three thousand modules and takes a second, longer than the rest of a worker's start-up.
+So the activities import it from here, and a worker imports it in a thread while it connects and
+polls; a subagent waits for that before its first turn (`Models.wait_until_loaded`).
 """
 
 from __future__ import annotations
@@ -23,6 +23,6 @@ else:
 
 
 def load() -> None:
-    """Returns when the SDK and the offline engine are there, whoever began to load them."""
+    """Import the SDK and the offline engine."""
     import_module("anthropic")
     import_module("activities.offline.skills")

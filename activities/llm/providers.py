@@ -1,8 +1,8 @@
-"""The provider's client, made from what the environment says; the offline engine's in the same way.
+"""Creates the client of a provider from the environment, and that of the offline engine.
 
-Every client asks once (Temporal retries), sends no trace headers to the provider, and gives up on a
-connection over which nothing has come for a while. What is missing to make one (a package, a
-region, a resource) is bad input, with what to do about it.
+Every client makes one attempt (Temporal retries), sends no trace headers to the provider, and gives
+up on a connection that is silent for a while. What is missing to create one (a package, a region, a
+resource) is bad input, with the remedy.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PROVIDERS: tuple[Provider, ...] = get_args(Provider)
 _CONNECT_SECONDS = 20.0
 _C = TypeVar("_C")
 
-# The package an extra brings, and what else has to be set; both are named where they are missing.
+# The package of each extra, and the variables it needs.
 _NEEDS = {
     "bedrock": ("boto3", "AWS_REGION, and AWS credentials or AWS_BEARER_TOKEN_BEDROCK"),
     "vertex": ("google.auth", "CLOUD_ML_REGION, ANTHROPIC_VERTEX_PROJECT_ID and Google"
@@ -38,10 +38,10 @@ _NEEDS = {
 def provider_client(
     provider: Provider, transport: httpx2.AsyncBaseTransport | None, idle_seconds: float
 ) -> anthropic.AsyncAnthropic:
-    """The client of this provider; `transport` stands in for the network."""
-    shared = _shared(transport, idle_seconds)
+    """The client of this provider; `transport` replaces the network."""
+    shared = _common_options(transport, idle_seconds)
     if provider == "anthropic":
-        return _made(lambda: anthropic.AsyncAnthropic(**shared), provider)
+        return _create(lambda: anthropic.AsyncAnthropic(**shared), provider)
     if provider not in PROVIDERS:
         raise bad_input(
             f"the provider {provider!r} is not known: set RESEARCH_PROVIDER to one of"
@@ -53,41 +53,43 @@ def provider_client(
             f"the provider {provider} needs another package:"
             f' pip install "anthropic[{provider}]" where the workers run'
         )
-    # These are the same Messages API behind other sign-ins; the SDK gives them no common type.
+    # The same Messages API with other credentials; the SDK has no common type for them.
     makers: dict[str, Callable[..., Any]] = {
         "bedrock": _bedrock,
         "vertex": anthropic.AsyncAnthropicVertex,
         "foundry": anthropic.AsyncAnthropicFoundry,
     }
-    client: anthropic.AsyncAnthropic = _made(lambda: makers[provider](**shared), provider)
+    client: anthropic.AsyncAnthropic = _create(lambda: makers[provider](**shared), provider)
     return client
 
 
 def offline_client(
     transport: httpx2.AsyncBaseTransport | None, idle_seconds: float
 ) -> anthropic.AsyncAnthropic:
-    """The engine that needs no key and no network, behind the same client."""
+    """The offline engine behind the same client."""
     from activities.offline.skills import SKILLS
     from activities.offline.transport import OfflineTransport
 
     return anthropic.AsyncAnthropic(
         api_key="none-needed",
         base_url="http://offline.invalid",
-        **_shared(transport or OfflineTransport(SKILLS), idle_seconds),
+        **_common_options(transport or OfflineTransport(SKILLS), idle_seconds),
     )
 
 
 def _bedrock(**shared: Any) -> Any:
-    # An address of the older runtime says that this account is still on it.
+    # This variable says that the account is still on the older runtime.
     older = "ANTHROPIC_BEDROCK_BASE_URL" in os.environ
     maker = anthropic.AsyncAnthropicBedrock if older else anthropic.AsyncAnthropicBedrockMantle
     return maker(**shared)
 
 
-def _shared(transport: httpx2.AsyncBaseTransport | None, idle_seconds: float) -> dict[str, Any]:
+def _common_options(
+    transport: httpx2.AsyncBaseTransport | None, idle_seconds: float
+) -> dict[str, Any]:
     return {
         "max_retries": 0,
-        # A turn has a span of ours, which knows whose it is.
+        # Turns have spans of our own.
         "open_telemetry": {"traces": False, "propagation": False},
         "timeout": httpx2.Timeout(idle_seconds, connect=_CONNECT_SECONDS),
         "http_client": anthropic.DefaultAsyncHttpxClient(
@@ -98,16 +100,16 @@ def _shared(transport: httpx2.AsyncBaseTransport | None, idle_seconds: float) ->
     }
 
 
-def _made(make: Callable[[], _C], provider: Provider) -> _C:
+def _create(make: Callable[[], _C], provider: Provider) -> _C:
     try:
         return make()
     except anthropic.CredentialsError as error:
         raise to_activity_error(error) from None
     except (anthropic.AnthropicError, ValueError, httpx2.InvalidURL, ImportError) as error:
-        raise _incomplete(provider, error) from None
+        raise _missing_settings(provider, error) from None
 
 
-def _incomplete(provider: Provider, error: Exception) -> ApplicationError:
+def _missing_settings(provider: Provider, error: Exception) -> ApplicationError:
     what = _NEEDS[provider][1] if provider in _NEEDS else "ANTHROPIC_API_KEY or ANTHROPIC_BASE_URL"
     return bad_input(f"set {what} for the provider {provider}: {redact(str(error))}")
 
@@ -120,9 +122,9 @@ def _installed(package: str) -> bool:
 
 
 class IdleTimeout(httpx2.AsyncBaseTransport):
-    """Gives a transport that knows no timeouts the one for reading: no byte for so long ends it.
+    """Adds a read timeout to a transport that has none.
 
-    A keep-alive is a byte too: a model that thinks for minutes is not taken for one that is gone.
+    A keep-alive counts as data: a model that thinks for minutes does not run into the timeout.
     """
 
     def __init__(self, inner: httpx2.AsyncBaseTransport, idle_seconds: float) -> None:
@@ -136,14 +138,14 @@ class IdleTimeout(httpx2.AsyncBaseTransport):
         except TimeoutError:
             raise httpx2.ReadTimeout("no answer", request=request) from None
         if isinstance(response.stream, httpx2.AsyncByteStream):
-            response.stream = _PatientStream(response.stream, self._idle, request)
+            response.stream = _IdleTimeoutStream(response.stream, self._idle, request)
         return response
 
     async def aclose(self) -> None:
         await self._inner.aclose()
 
 
-class _PatientStream(httpx2.AsyncByteStream):
+class _IdleTimeoutStream(httpx2.AsyncByteStream):
     def __init__(
         self, inner: httpx2.AsyncByteStream, idle_seconds: float, request: httpx2.Request
     ) -> None:
@@ -160,7 +162,7 @@ class _PatientStream(httpx2.AsyncByteStream):
             except StopAsyncIteration:
                 return
             except TimeoutError:
-                raise httpx2.ReadTimeout("the stream fell silent", request=self._request) from None
+                raise httpx2.ReadTimeout("the stream is silent", request=self._request) from None
             yield chunk
 
     async def aclose(self) -> None:

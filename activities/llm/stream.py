@@ -1,7 +1,7 @@
-"""A streamed answer put together again, event by event, as the provider's own client would.
+"""Assembles a streamed answer from its events, as the SDK would, but as plain JSON.
 
-Kept as plain JSON: an answer of a thousand events costs a thousand small steps here and not as many
-typed objects, which is most of what a worker with forty subagents would be busy with.
+The SDK builds typed objects for each of a thousand events, which would be most of the work of a
+worker with forty subagents.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from jiter import from_json
 from activities.llm.lazy_sdk import anthropic
 
 JsonObject = dict[str, Any]
-_PASSED_OVER = (None, "ping")
+_IGNORED = (None, "ping")
 
 
 async def assemble_message(
-    response: httpx2.Response, heard: Callable[[], None] = lambda: None
+    response: httpx2.Response, on_start: Callable[[], None] = lambda: None
 ) -> JsonObject | None:
-    """The message of a stream; None where it held none. `heard` is called at the first event."""
+    """The message of a stream; None where it has none. `on_start` is called at the first event."""
     message: JsonObject | None = None
     inputs: dict[int, str] = {}
     async for sent in anthropic.AsyncStream.raw_events(response):
         if sent.event == "error":
             raise _failed(sent.data, response)
-        if sent.event in _PASSED_OVER or not sent.data:
+        if sent.event in _IGNORED or not sent.data:
             continue
         event: JsonObject = json.loads(sent.data)
         try:
@@ -36,7 +36,7 @@ async def assemble_message(
                 _add(message, event, inputs)
             elif event["type"] == "message_start":
                 message = {**event["message"], "content": []}
-                heard()
+                on_start()
             else:
                 raise ValueError(f"{event['type']} came before message_start")
         except (KeyError, IndexError, TypeError, AttributeError) as wrong:
@@ -51,12 +51,12 @@ def _add(message: JsonObject, event: JsonObject, inputs: dict[int, str]) -> None
         case "content_block_delta":
             _fill(message["content"][event["index"]], event["delta"], inputs, event["index"])
         case "content_block_stop" if written := inputs.pop(event["index"], ""):
-            # One that was cut off at the limit is no whole JSON; what there is of it is kept.
+            # Input that was cut off at the limit is incomplete JSON; its part is kept.
             read = from_json(written.encode(), partial_mode=True)
             message["content"][event["index"]]["input"] = read
         case "message_delta":
             message |= {k: v for k, v in event["delta"].items() if v is not None}
-            # Counts are totals: they take the place of the first ones, where they are given.
+            # Counts are totals: they replace the first ones.
             counts = {k: v for k, v in (event.get("usage") or {}).items() if v is not None}
             message["usage"] = {**(message.get("usage") or {}), **counts}
 
@@ -76,7 +76,7 @@ def _fill(block: JsonObject, delta: JsonObject, inputs: dict[int, str], index: i
 
 
 def _failed(data: str, response: httpx2.Response) -> anthropic.APIStatusError:
-    """An error that came when the status had long been sent."""
+    """An error in the stream, after the status was sent."""
     try:
         body: object = json.loads(data)
     except ValueError:

@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 
 class McpServers:
-    """Made once per worker; servers are reached when first needed and kept until `close`."""
+    """Created once per worker; servers are connected when first needed, until `close`."""
 
     def __init__(
         self, settings: McpSettings, store: Store, environment: Mapping[str, str] | None = None
@@ -73,7 +73,7 @@ class McpServers:
             return error(f"{name} failed: {type(crash).__name__}")
 
     def problems(self) -> list[str]:
-        """What servers and tools this worker has to do without just now, and why."""
+        """Servers and tools that are not available now, and why."""
         return [problem for server in self._servers for problem in server.problems()]
 
     async def close(self) -> None:

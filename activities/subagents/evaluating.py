@@ -1,7 +1,7 @@
 """The evaluator: judges the draft against the question, and names what it lacks.
 
-The model proposes gaps; rules decide which stand: a gap belongs to a facet of the plan, is new, and
-there are never more of them than a pass can look into.
+The model proposes gaps; rules decide which are accepted: a gap belongs to a facet of the plan and
+is new, and their number is limited to what a pass can research.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ class Evaluating(EvaluationActivities):
             subagent = await self._context.create_subagent(EVALUATOR, brief.job, brief.task)
             ledger = await store.load(brief.ledger.key, Ledger)
             draft = await store.load(brief.draft.key, Draft)
-            reply = await subagent.converse(EvaluationAnswer, shown(brief, ledger, draft))
+            reply = await subagent.converse(EvaluationAnswer, build_brief(brief, ledger, draft))
         if isinstance(reply, Unanswered):
-            # The draft stands; that nobody judged it is itself a gap the report names.
+            # The draft is kept; that it was not judged is a gap that the report names.
             gap = Gap(
                 id=f"unjudged-{brief.n}",
                 kind="failed",
@@ -59,7 +59,7 @@ def _gaps(brief: EvaluateBrief, answer: EvaluationAnswer) -> tuple[Gap, ...]:
     facets = {facet.id for facet in brief.plan.facets}
     over = {gap.facet_id for gap in brief.gaps if gap.status in ("absent", "failed")
             and gap.kind in ("missing", "failed")}  # fmt: skip
-    # What is still being researched lacks nothing yet.
+    # A facet that is still being researched has no gaps yet.
     over |= {gap.facet_id for gap in late_gaps(brief.gaps)}
     proposed = [gap for gap in answer.gaps if gap.facet_id in facets - over]
     return tuple(
@@ -75,7 +75,7 @@ def _gaps(brief: EvaluateBrief, answer: EvaluationAnswer) -> tuple[Gap, ...]:
     )
 
 
-def shown(brief: EvaluateBrief, ledger: Ledger, draft: Draft) -> JsonObject:
+def build_brief(brief: EvaluateBrief, ledger: Ledger, draft: Draft) -> JsonObject:
     return {
         "question": brief.job.question,
         "kind": brief.plan.kind,

@@ -1,4 +1,4 @@
-"""The planner splits the question by meaning; the reviewer looks for what the split got wrong."""
+"""The planner splits the question into facets; the reviewer corrects the plan."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Planning(PlanningActivities):
             )
         if isinstance(reply, Answered):
             return Planned(plan=revise(plan, reply.answer.changes), spend=reply.spend)
-        # A plan that could not be reviewed is still a plan; the report says that it was not.
+        # A plan that could not be reviewed is used; the report says that it was not reviewed.
         note = f"not reviewed: {reply.detail}"
         return Planned(
             plan=plan.model_copy(update={"changes": (*plan.changes, note)}), spend=reply.spend

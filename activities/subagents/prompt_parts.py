@@ -1,4 +1,4 @@
-"""What several roles are shown alike: how facets ended, and what contradicts what."""
+"""Parts of prompts that several roles share: facets and contradictions."""
 
 from __future__ import annotations
 

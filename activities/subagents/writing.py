@@ -1,7 +1,7 @@
-"""The writer: read-only, from verified claims only, through the gate.
+"""The writer: writes the report from verified claims; the gate checks it.
 
 What the gate finds goes back to the model with the exact list; what is still wrong after that is
-mended mechanically, and marked.
+repaired mechanically, and marked.
 """
 
 from __future__ import annotations
@@ -48,19 +48,19 @@ class Writing(WritingActivities):
             evidence = Evidence(ledger, brief.gaps)
 
             async def gate(answer: DraftAnswer) -> list[str]:
-                draft = drafted(brief, answer, previous)
+                draft = build_draft(brief, answer, previous)
                 return [str(fault) for fault in faults(draft, evidence)]
 
             reply = await subagent.converse(
                 DraftAnswer,
-                shown(brief, ledger, previous),
+                build_brief(brief, ledger, previous),
                 await self._context.create_toolbox(WRITER, brief.job),
                 gate,
             )
             if isinstance(reply, Answered):
-                draft = drafted(brief, reply.answer, previous)
+                draft = build_draft(brief, reply.answer, previous)
             else:
-                draft = unwritten(brief, ledger, previous, reply.detail)
+                draft = list_claims(brief, ledger, previous, reply.detail)
             draft = repair(draft, evidence)
             key = await store.save("drafts", draft)
         words = sum(len(section.markdown.split()) for section in draft.sections)
@@ -69,8 +69,8 @@ class Writing(WritingActivities):
         )
 
 
-def drafted(brief: WriteBrief, answer: DraftAnswer, previous: Draft | None) -> Draft:
-    """The answer as a draft, every facet of the plan in its place, kept sections carried over."""
+def build_draft(brief: WriteBrief, answer: DraftAnswer, previous: Draft | None) -> Draft:
+    """The answer as a draft: a section for every facet of the plan, unchanged ones from before."""
     new = {section.facet_id: section.markdown for section in answer.sections}
     old = sections_by_facet(previous) if previous else {}
     rewritten = set(brief.revise) if previous else {facet.id for facet in brief.plan.facets}
@@ -95,8 +95,8 @@ def drafted(brief: WriteBrief, answer: DraftAnswer, previous: Draft | None) -> D
     )
 
 
-def unwritten(brief: WriteBrief, ledger: Ledger, previous: Draft | None, why: str) -> Draft:
-    """A report without a writer: the claims as they are, by facet. Honest, if plain."""
+def list_claims(brief: WriteBrief, ledger: Ledger, previous: Draft | None, why: str) -> Draft:
+    """A report without a writer: the claims as they are, by facet."""
     if previous is not None:
         note = f"summary: the revision could not be written ({why})"
         return previous.model_copy(update={"mended": (*previous.mended, note)})
@@ -119,8 +119,8 @@ def unwritten(brief: WriteBrief, ledger: Ledger, previous: Draft | None, why: st
     )
 
 
-def shown(brief: WriteBrief, ledger: Ledger, previous: Draft | None) -> JsonObject:
-    """What the writer works from: verified claims with the numbers they are cited by."""
+def build_brief(brief: WriteBrief, ledger: Ledger, previous: Draft | None) -> JsonObject:
+    """The brief of the writer: verified claims with the numbers they are cited by."""
     origin = origins(ledger)
     return {
         "question": brief.job.question,

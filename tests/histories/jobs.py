@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import Any
 
+from tests.activities.scripted import failure
 from tests.job.conftest import (
     NO_GAPS,
     OPERA,
@@ -26,7 +27,6 @@ from tests.job.conftest import (
     reply,
     status_when,
 )
-from tests.wire.scripted import failure
 from workflows.config.policies import WORKFLOW_TASK_TIMEOUT
 from workflows.contracts.facets import Facet
 from workflows.contracts.messages import (

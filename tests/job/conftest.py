@@ -18,7 +18,7 @@ from activities.offline.skills import SKILLS
 from activities.offline.transport import OfflineTransport
 from console.connection import connect
 from console.embedded import server
-from tests.wire.scripted import JsonObject, message, text
+from tests.activities.scripted import JsonObject, message, text
 from worker import build_context, build_worker
 from workflows.config.policies import WORKFLOW_TASK_TIMEOUT
 from workflows.config.settings import Settings

@@ -9,6 +9,7 @@ from datetime import timedelta
 import pytest
 
 from activities.storage.journal import fingerprint_of
+from tests.activities.scripted import JsonObject
 from tests.job.conftest import (
     NO_GAPS,
     PASSENGERS,
@@ -22,7 +23,6 @@ from tests.job.conftest import (
     planned,
     reply,
 )
-from tests.wire.scripted import JsonObject
 from workflows.contracts.state import StopReason
 from workflows.stages import fan_out
 

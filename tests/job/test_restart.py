@@ -18,6 +18,7 @@ from temporalio.testing import WorkflowEnvironment
 from activities.storage.store import Store
 from console.connection import data_converter
 from console.embedded import SEARCH_ATTRIBUTES, binary
+from tests.activities.scripted import failure
 from tests.job.conftest import (
     NO_GAPS,
     PASSENGERS,
@@ -34,7 +35,6 @@ from tests.job.conftest import (
     wanted,
 )
 from tests.job.test_steering import Gate, researched
-from tests.wire.scripted import failure
 from workflows.config.settings import Settings
 from workflows.config.store_keys import checkpoints_folder
 from workflows.contracts.messages import Resume

@@ -24,8 +24,8 @@ from temporalio.api.common.v1 import Payload
 from temporalio.api.enums.v1 import EventType
 from temporalio.client import Client, WorkflowHistory
 
+from tests.activities.scripted import JsonObject, message, text, use
 from tests.job.conftest import UNREVIEWED, Handle, Office, Rule, Wire, brief, planned
-from tests.wire.scripted import JsonObject, message, text, use
 from workflows.contracts.messages import AddNote, Steer
 from workflows.coordinator import ResearchWorkflow
 

@@ -10,6 +10,7 @@ import pytest
 from temporalio.client import WorkflowFailureError, WorkflowUpdateFailedError
 from temporalio.exceptions import ApplicationError
 
+from tests.activities.scripted import JsonObject
 from tests.job.conftest import (
     NO_GAPS,
     PASSENGERS,
@@ -25,7 +26,6 @@ from tests.job.conftest import (
     status_when,
     wanted,
 )
-from tests.wire.scripted import JsonObject
 from workflows.contracts.facets import Facet
 from workflows.contracts.messages import (
     AddFacet,

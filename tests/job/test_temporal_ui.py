@@ -11,6 +11,7 @@ from temporalio.client import WorkflowHandle
 
 from console.jobs import Found, Job
 from console.progress import Progress, progress
+from tests.activities.scripted import JsonObject
 from tests.job.conftest import (
     NO_GAPS,
     PASSENGERS,
@@ -23,7 +24,6 @@ from tests.job.conftest import (
     planned,
 )
 from tests.job.test_coordination import GAP, gaps_then
-from tests.wire.scripted import JsonObject
 from workflows.contracts.facets import Facet, Plan, QuestionKind
 from workflows.contracts.outcomes import FindingsRef
 from workflows.contracts.outcomes import Found as FoundIt

@@ -20,8 +20,8 @@ from temporalio.service import RPCError, RPCStatusCode
 from temporalio.worker import Worker
 
 from console.connection import connect, data_converter
+from tests.activities.scripted import JsonObject
 from tests.job.conftest import Office, Rule, about, office, temporal
-from tests.wire.scripted import JsonObject
 from workflows.config.settings import Settings
 from workflows.contracts.nexus import ENDPOINT
 from workflows.contracts.request import TASK_QUEUE

@@ -25,7 +25,7 @@ from anthropic.types import (
 from activities.agent.toolbox import Toolbox
 from activities.sources.web import TROUBLES
 from activities.storage.store import Store
-from tests.wire.test_web import FERRY, WORDS, call, hits, page, said
+from tests.activities.test_web import FERRY, WORDS, call, hits, page, said
 from workflows.config.roles import RESEARCHER
 
 JsonObject = dict[str, Any]

@@ -20,9 +20,9 @@ from activities.agent.request_template import (
 from activities.llm.client import Models
 from console import staff
 from console.faults import BadInputError, ExitCode
+from tests.activities.scripted import JsonObject, text
 from tests.simulator.simulator import Simulator
 from tests.simulator.transport import SimulatorTransport
-from tests.wire.scripted import JsonObject, text
 from workflows.config.model_catalog import LARGE, MEDIUM, MIXED, MODELS, SMALL
 from workflows.config.roles import (
     EFFORTS,

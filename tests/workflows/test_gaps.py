@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.domain.test_plan import facet
+from tests.workflows.test_plan import facet
 from workflows.contracts.facets import Plan, QuestionKind
 from workflows.contracts.outcomes import Failed, FindingsRef, Found, NoResults, Refused, TimedOut
 from workflows.contracts.state import Gap, GapStatus, Pass, StopReason
@@ -49,7 +49,11 @@ def test_a_follow_up_closes_a_gap_only_with_something_new() -> None:
     assert after_follow_up(gap(), Found(findings=REF), claims=2, n=1).closed_in == 1
     assert after_follow_up(gap(), Found(findings=REF), claims=0, n=1).status == "absent"
     nothing = NoResults(**WHY, queries=("q",))
-    assert after_follow_up(gap(), nothing, claims=0, n=1).status == "absent"
+    assert (
+        after_follow_up(gap().model_copy(update={"kind": "missing"}), nothing, claims=0, n=1).status
+        == "absent"
+    )
+    assert after_follow_up(gap(), nothing, claims=0, n=1).status == "partly"
     assert after_follow_up(gap(), Failed(**WHY), claims=0, n=1).status == "failed"
 
 

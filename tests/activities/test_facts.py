@@ -14,7 +14,7 @@ from temporalio.exceptions import ApplicationError
 from activities.llm.client import Models
 from activities.llm.errors import RATE_LIMITED
 from activities.offline.stream import body, events, streamed
-from tests.wire.scripted import JsonObject, ScriptedTransport, failure, message, text, use
+from tests.activities.scripted import JsonObject, ScriptedTransport, failure, message, text, use
 from workflows.config.model_catalog import MEDIUM
 
 ASKED: JsonObject = {

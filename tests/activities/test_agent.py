@@ -13,7 +13,7 @@ from temporalio.exceptions import ApplicationError
 from activities.agent.conversation import Answered, Unanswered
 from activities.agent.schemas import PlanReview
 from activities.llm.errors import retry_after
-from tests.wire.scripted import GOOD, Scripted, Setting, failure, message, plain, text, use
+from tests.activities.scripted import GOOD, Scripted, Setting, failure, message, plain, text, use
 from workflows.contracts.spend import Allowance
 
 

@@ -16,10 +16,10 @@ from activities.agent.tool_definitions import DEFINITIONS
 from activities.llm.client import Models
 from activities.llm.prompt_cache import PromptCache, prefix_of
 from activities.offline.stream import body, events
+from tests.activities.scripted import JsonObject, message, text
 from tests.simulator.brains import Turn, use
 from tests.simulator.simulator import Simulator
 from tests.simulator.transport import SimulatorTransport
-from tests.wire.scripted import JsonObject, message, text
 from workflows.config.model_catalog import MEDIUM
 from workflows.config.roles import RESEARCHER
 from workflows.contracts.request import OFFLINE

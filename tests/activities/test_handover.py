@@ -13,7 +13,7 @@ from temporalio.exceptions import ApplicationError
 from activities.agent.conversation import Answered, Unanswered
 from activities.agent.loop import MAX_HAND_OVERS
 from activities.agent.schemas import PlanReview
-from tests.wire.scripted import (
+from tests.activities.scripted import (
     GOOD,
     JsonObject,
     Scripted,

@@ -18,7 +18,7 @@ from activities.llm.batches import Batches
 from activities.llm.client import Models
 from activities.storage.journal import Journal
 from activities.storage.store import Store
-from tests.wire.scripted import GOOD, JsonObject, failure
+from tests.activities.scripted import GOOD, JsonObject, failure
 from workflows.config.model_catalog import MEDIUM
 from workflows.config.roles import REVIEWER
 

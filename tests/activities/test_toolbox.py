@@ -16,10 +16,10 @@ from activities.mcp.registry import McpServers
 from activities.mcp.settings import McpSettings
 from activities.sources.corpus import Corpus
 from activities.storage.store import Store
+from tests.activities.test_web import FERRY, WORDS, call, hits, page, said
+from tests.activities.test_web_errors import failed
 from tests.simulator.models import MODELS
 from tests.simulator.tool_definitions import check_tools
-from tests.wire.test_web import FERRY, WORDS, call, hits, page, said
-from tests.wire.test_web_errors import failed
 from workflows.config.roles import EVALUATOR, PLANNER, RESEARCHER, REVIEWER, VERIFIER, WRITER, Role
 from workflows.contracts.activity_io import Job
 from workflows.contracts.request import Web

@@ -18,9 +18,9 @@ from activities.llm.client import Models
 from activities.sources.snapshots import address
 from activities.storage.store import Store
 from activities.subagents.researching import Researching
+from tests.activities.scripted import ScriptedTransport, message, text
 from tests.simulator.brains import echo
 from tests.simulator.web import Page, Web
-from tests.wire.scripted import ScriptedTransport, message, text
 from workflows.config.roles import RESEARCHER
 from workflows.contracts.activity_io import Job, ResearchBrief
 from workflows.contracts.evidence import Quote

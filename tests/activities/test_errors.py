@@ -13,7 +13,7 @@ from temporalio.exceptions import ApplicationError
 
 from activities.llm.client import Models
 from activities.llm.errors import BY_STATUS, BY_TYPE, redact, retry_after, to_activity_error
-from tests.wire.scripted import JsonObject, ScriptedTransport, failure
+from tests.activities.scripted import JsonObject, ScriptedTransport, failure
 from workflows.config.model_catalog import MEDIUM
 from workflows.config.policies import NEEDS_OPERATOR
 

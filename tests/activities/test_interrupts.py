@@ -15,7 +15,7 @@ from activities.agent.conversation import Answered, Unanswered
 from activities.offline.conversation import read_request
 from activities.records import Records
 from activities.storage.store import Store
-from tests.wire.scripted import (
+from tests.activities.scripted import (
     GOOD,
     JsonObject,
     Scripted,

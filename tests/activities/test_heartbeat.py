@@ -12,8 +12,8 @@ import pytest
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 
+from activities.fleet import heartbeat
 from activities.fleet.heartbeat import ensure_not_replaced, send_heartbeats
-from activities.fleet.limits import heartbeat
 
 
 def environment(seconds: float) -> ActivityEnvironment:

@@ -20,7 +20,7 @@ from activities.offline.skills import SKILLS
 from activities.offline.transport import OfflineTransport
 from activities.storage.store import Store
 from activities.subagents.researching import Researching
-from tests.wire.scripted import (
+from tests.activities.scripted import (
     GOOD,
     JsonObject,
     ScriptedTransport,

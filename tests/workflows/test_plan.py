@@ -92,7 +92,7 @@ def test_faults_name_what_is_wrong() -> None:
         )
     )
     assert "share the id 'a'" in text
-    assert "'a' and 'b' ask nearly the same" in text
+    assert "'a' and 'b' ask the same" in text
     assert "depends on 'nowhere'" in text
 
 
@@ -142,13 +142,12 @@ def test_overlapping_facets_are_joined_and_the_plan_says_so() -> None:
     split = repair(
         plan(
             worded("cost", "Cost", "What did the harbour tunnel cost to build?"),
-            worded("price", "Building cost", "What did it cost to build the harbour tunnel?"),
+            worded("price", "Building cost", "What did the harbour tunnel cost to build?"),
             worded("air", "Ventilation", "How is the air in the harbour tunnel kept clean?"),
         )
     )
     assert [f.id for f in split.facets] == ["cost", "air"]
-    assert split.changes == ("joined “Building cost” with “Cost”: "
-                             "nearly the same question",)  # fmt: skip
+    assert split.changes == ("joined “Building cost” with “Cost”: the same question",)
 
 
 def test_what_depended_on_a_joined_facet_waits_for_nothing_that_is_gone() -> None:

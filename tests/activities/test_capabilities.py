@@ -13,7 +13,7 @@ from temporalio.exceptions import ApplicationError
 
 from activities.llm.capabilities import CAPABILITIES, adapt, unwrap_answer
 from activities.llm.client import Models
-from tests.wire.scripted import JsonObject, ScriptedTransport, failure, message, text
+from tests.activities.scripted import JsonObject, ScriptedTransport, failure, message, text
 
 SERVER_TOOL = {"type": "web_search_20260318", "name": "web_search", "max_uses": 3}
 OWN_TOOL = {"name": "search", "description": "d", "input_schema": {"type": "object"}}

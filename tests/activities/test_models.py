@@ -16,7 +16,7 @@ from activities.llm.providers import PROVIDERS
 from activities.offline.skills import SKILLS
 from activities.offline.stream import body, events, streamed
 from activities.offline.transport import OfflineTransport
-from tests.wire.scripted import JsonObject, ScriptedTransport, message, text, use
+from tests.activities.scripted import JsonObject, ScriptedTransport, message, text, use
 from workflows.config.model_catalog import (
     DEFAULT_CLAUDE,
     LARGE,

@@ -18,7 +18,7 @@ from activities.evidence.report_gate import (
     split_sentences,
     tell,
 )
-from tests.domain.test_ledger import CARRIED, OTHER, claim, conflicting, ledger, settled
+from tests.activities.test_ledger import CARRIED, OTHER, claim, conflicting, ledger, settled
 from workflows.contracts.state import Gap
 
 BOOK = join([conflicting()], [settled(conflicting())])
