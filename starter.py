@@ -1,12 +1,6 @@
-"""The front door: `python starter.py run "…" --corpus DIR`; `--help` shows the rest."""
+"""The command line from a checkout: `python starter.py run "…" --corpus DIR`."""
 
-from __future__ import annotations
-
-from console.commands import app
-from console.faults import leave
+from console.cli.app import main
 
 if __name__ == "__main__":
-    try:
-        app()
-    except SystemExit as end:
-        leave(end.code if isinstance(end.code, int) else 1)
+    main()

@@ -46,13 +46,13 @@ from activities.subagents.researching import Researching
 from activities.subagents.verifying import Verifying
 from activities.subagents.writing import Writing
 from activities.telemetry import CountingInterceptor, record_jobs
-from console.attributes import FRESH_SECONDS, register
-from console.census import census
-from console.confidential import keyring
-from console.connection import connect
-from console.faults import leave
-from console.health import answering
-from console.logs import keep_log
+from console.errors import exit_process
+from console.runtime.codec import load_keyring
+from console.runtime.connection import connect
+from console.runtime.health import serve_health
+from console.runtime.job_counts import count_jobs
+from console.runtime.logs import set_up_logging
+from console.runtime.search_attributes import FRESH_SERVER_SECONDS, register
 from workflows.config.policies import STICKY_TIMEOUT, SUBAGENT_QUEUE
 from workflows.config.settings import Settings
 from workflows.contracts.request import TASK_QUEUE
@@ -71,7 +71,7 @@ def build_context(
     settings: Settings, transport: httpx2.AsyncBaseTransport | None = None
 ) -> ActivityContext:
     """What the activities stand on. `transport` replaces the network of the models."""
-    store = Store.open(settings.store, keyring(settings))
+    store = Store.open(settings.store, load_keyring(settings))
     limits = FleetLimits(settings.fleet_subagents, settings.fleet_turns_per_minute)
     name = f"{socket.gethostname()}-{os.getpid()}"
     fleet = Fleet(store, name, limits, settings.parallel_subagents) if limits.is_set else None
@@ -103,7 +103,7 @@ async def build_worker(
         if settings.worker_role != "subagents":
             await stack.enter_async_context(_for_jobs(client, settings, context))
             if settings.health or settings.telemetry:
-                await stack.enter_async_context(census(client, record_jobs))
+                await stack.enter_async_context(count_jobs(client, record_jobs))
         if subagents:
             # Last, because it takes longest; the workers poll already.
             await context.models.wait_until_loaded()
@@ -194,14 +194,14 @@ def _deployment(settings: Settings) -> WorkerDeploymentConfig | None:
 
 
 async def main() -> None:
-    keep_log(redact)
+    set_up_logging(redact)
     settings = Settings.read(os.environ)
     # The modules that are imported now stay: garbage collection would search them in vain.
     gc.disable()
-    async with answering(settings.health) as health:
+    async with serve_health(settings.health) as health:
         client = await connect(settings, patience=60)
         # An embedded server may just have been created.
-        await register(client, FRESH_SECONDS if settings.worker_role == "alone" else 0.0)
+        await register(client, FRESH_SERVER_SECONDS if settings.worker_role == "alone" else 0.0)
         stop = asyncio.Event()
         for name in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(name, stop.set)
@@ -218,4 +218,4 @@ async def main() -> None:
 if __name__ == "__main__":
     asyncio.run(main())
     # Temporal's core may abort the interpreter at exit (temporalio/sdk-python#300).
-    leave(0)
+    exit_process(0)

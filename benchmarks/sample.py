@@ -16,8 +16,8 @@ from typing import Any
 from temporalio.api.enums.v1 import EventType
 from temporalio.client import WorkflowHandle
 
-from console.connection import connect
-from console.embedded import server
+from console.devserver.server import run_dev_server
+from console.runtime.connection import connect
 from worker import build_context, build_worker
 from workflows.config.settings import Settings
 from workflows.contracts.request import TASK_QUEUE, ResearchRequest
@@ -29,7 +29,7 @@ Span = tuple[datetime, datetime]
 
 async def main() -> None:
     truth = json.loads((ROOT / "tests" / "sample_truth.json").read_text("utf-8"))
-    with tempfile.TemporaryDirectory() as home, server(Path(home)) as running:
+    with tempfile.TemporaryDirectory() as home, run_dev_server(Path(home)) as running:
         settings = Settings.read({"RESEARCH_HOME": home})
         client = await connect(settings, running.address)
         async with build_worker(client, settings, build_context(settings)):

@@ -1,5 +1,5 @@
-"""The front desk: what people and operators see and say.
+"""The command line, the web console and the runtime they share with the workers.
 
-It knows Temporal's client and `workflows`, and nothing of `activities`: whatever it shows came from
-the server, so it looks the same from any machine.
+The console imports `workflows` and nothing of `activities`: everything it shows comes from the
+Temporal server and the store, so it works from any machine.
 """

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from activities.sources.formats.parsing import SUFFIXES
-from console.checks import READABLE
+from console.client.validation import READABLE
 from workflows.config.roles import ROLES
 
 ROOT = Path(__file__).parent.parent
@@ -59,15 +59,39 @@ def test_workflows_ask_neither_the_clock_nor_the_disk(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", modules("activities"), ids=lambda p: p.name)
-def test_activities_know_nothing_of_the_front_desk(path: Path) -> None:
+def test_activities_do_not_import_the_console(path: Path) -> None:
     assert roots(path) & {"console", "worker", "starter", "typer", "rich"} == set()
 
 
 @pytest.mark.parametrize("path", modules("console"), ids=lambda p: p.name)
-def test_the_console_imports_of_the_activities_only_their_storage(path: Path) -> None:
+def test_the_console_imports_nothing_of_activities_but_storage(path: Path) -> None:
     assert roots(path) & {"worker", "starter", "anthropic"} == set()
     used = {name for name in imports(path) if name.split(".")[0] == "activities"}
-    assert all(name.startswith("activities.storage") for name in used), used
+    assert {name for name in used if not name.startswith("activities.storage")} == set()
+
+
+@pytest.mark.parametrize(
+    ("package", "allowed"),
+    [
+        ("runtime", {"runtime", "devserver"}),
+        ("devserver", {"devserver"}),
+        ("client", {"client", "runtime", "devserver"}),
+        ("live", {"live", "client"}),
+        ("report", {"report"}),
+        ("web", {"web", "client", "live", "report", "runtime"}),
+    ],
+)
+def test_packages_of_the_console_import_in_one_direction(package: str, allowed: set[str]) -> None:
+    for path in modules(f"console/{package}"):
+        found = {name.split(".")[1] for name in imports(path) if name.startswith("console.")}
+        assert found - allowed <= {"errors", "text"}, path.name
+
+
+def test_console_modules_have_unique_names_in_packages_of_at_most_fifteen_files() -> None:
+    names = [path.name for path in modules("console") if path.name != "__init__.py"]
+    assert len(names) == len(set(names))
+    folders = [path for path in (ROOT / "console").rglob("*") if path.is_dir()]
+    assert max(len(list(folder.glob("*.py"))) for folder in folders) <= 15
 
 
 @pytest.mark.parametrize("name", sorted(SUBAGENTS))
@@ -107,9 +131,9 @@ def test_a_worker_asks_for_work_before_it_loads_the_model_client() -> None:
     assert not {"anthropic", "activities.offline.skills"} & set(loaded)
 
 
-def test_only_the_doors_stand_beside_the_rooms() -> None:
+def test_only_worker_and_starter_stand_beside_the_packages() -> None:
     assert {p.name for p in ROOT.glob("*.py")} == {"worker.py", "starter.py"}
 
 
-def test_the_front_desk_checks_for_the_formats_that_can_be_read() -> None:
+def test_the_console_checks_for_the_formats_that_can_be_parsed() -> None:
     assert READABLE == SUFFIXES

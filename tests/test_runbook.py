@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 import typer.main
 
-from console.commands import app
-from console.embedded import binary
-from console.restarts import changes_from
+from console.cli.app import app
+from console.client.runs import parse_changes
+from console.devserver.server import find_binary
 from tests.job.conftest import (
     NO_GAPS,
     PASSENGERS,
@@ -117,7 +117,7 @@ def test_every_command_and_option_named_is_one_of_the_consoles() -> None:
 
 def test_every_setting_of_a_fork_can_be_set() -> None:
     text = "\n".join(situation.text for situation in ALL)
-    changes = changes_from(re.findall(r"--set ([^\s`]+)", text))
+    changes = parse_changes(re.findall(r"--set ([^\s`]+)", text))
     assert changes
     assert change_request(ResearchRequest(question="any"), changes)
     models = {value for key, value in changes.items() if key.startswith("model")}
@@ -132,7 +132,7 @@ def test_every_command_and_option_of_temporal_named_is_one_of_its_own() -> None:
         words = shlex.split(line)
         verbs = list(itertools.takewhile(lambda word: not word.startswith("--"), words))
         told = subprocess.run(
-            [binary(), *verbs, "--help"], capture_output=True, text=True, check=False
+            [find_binary(), *verbs, "--help"], capture_output=True, text=True, check=False
         )
         assert told.returncode == 0, line
         assert f"temporal {' '.join(verbs)}" in told.stdout, line

@@ -10,7 +10,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from workflows.contracts.evidence import Share, Verdict
+from workflows.contracts.evidence import Relation, Share, Verdict
 from workflows.contracts.facets import Facet, QuestionKind
 from workflows.contracts.state import GapKind
 
@@ -96,7 +96,7 @@ class GroupAnswer(Answer):
     """What a group of claims that bear on each other comes to."""
 
     claim_ids: list[str] = Field(min_length=1)
-    relation: Literal["contradiction", "agreement", "different_things", "unclear"]
+    relation: Relation | Literal["agreement", "different_things", "unclear"]
     about: str = ""
     sides: list[SideAnswer] = Field(default_factory=list)
     cause: Literal[
@@ -104,6 +104,14 @@ class GroupAnswer(Answer):
     ] = "unexplained"
     explanation: str = ""
     rulings: list[RulingAnswer] = Field(default_factory=list)
+
+    @property
+    def difference(self) -> Relation | None:
+        """How the claims differ; None where they agree, are unrelated or nothing can be told."""
+        relation = self.relation
+        if relation == "agreement" or relation == "different_things" or relation == "unclear":
+            return None
+        return relation
 
 
 class VerifierAnswer(Answer):

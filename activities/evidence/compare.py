@@ -16,9 +16,11 @@ from functools import lru_cache
 from itertools import product
 from typing import Literal, TypeVar
 
+from activities.evidence.conflicts.statements import is_negated
 from activities.evidence.quantities import numbers_missing
 from activities.evidence.report_gate import marks
-from activities.evidence.words import names, negated, stems
+from activities.evidence.text.names import names
+from activities.evidence.text.terms import terms
 from workflows.contracts.changes import (
     Changes,
     ClaimChanged,
@@ -182,7 +184,7 @@ def _by_words(texts: Iterable[str]) -> dict[Words, list[str]]:
     """The texts by their content words; a word that comes twice is two."""
     found: dict[Words, list[str]] = {}
     for text in texts:
-        counted = Counter(stems(text))
+        counted = Counter(term for term in terms(text) if not term[0].isdigit())
         words = frozenset((word, n) for word, times in counted.items() for n in range(times))
         if words:
             found.setdefault(words, []).append(text)
@@ -196,7 +198,7 @@ def _rarest(words: Words, common: Mapping[Token, int]) -> list[Token]:
 
 
 @lru_cache(maxsize=16384)
-def _names(text: str) -> frozenset[tuple[str, ...]]:
+def _names(text: str) -> frozenset[frozenset[str]]:
     """Who or what it is about by name. A capital that opens the sentence need not be a name's."""
     return frozenset(name.key for name in names(text) if name.start > 0)
 
@@ -212,7 +214,7 @@ def _difference(
     if _folded(before.text) != _folded(after.text):
         if _figures_differ(before.text, after.text):
             return "figures"
-        if negated(before.text) != negated(after.text):
+        if is_negated(before.text) != is_negated(after.text):
             return "meaning"
     return "verdict" if before.verdict is not after.verdict else None
 

@@ -7,16 +7,20 @@ and a pass's with what was known before. Joining never drops a quote or a contra
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Self
+from typing import Self, TypeVar
 
 from pydantic import Field
 
-from activities.evidence.conflicts import Candidate, candidates, groups_of_agreement
+from activities.evidence.conflicts.agreement import groups_of_agreement
+from activities.evidence.conflicts.finder import Candidate, candidates
+from activities.evidence.conflicts.relations import calls_itself_superseded, edition
+from activities.evidence.conflicts.statements import Document
 from activities.evidence.quantities import numbers_missing
 from activities.evidence.quotes import StoredText, fold, likeness
 from workflows.contracts.evidence import (
     Claim,
     Contradiction,
+    Difference,
     Findings,
     Quote,
     Record,
@@ -29,6 +33,10 @@ SAME_ORIGIN = 0.4
 BEARS_ON = 0.5
 """From this relevance on a claim counts for a facet that is not its own."""
 _COPIED_WORDS = 12
+_OPENING = 600
+"""Characters at the head of a document in which it may call itself out of date."""
+
+Apart = TypeVar("Apart", bound=Contradiction)
 
 
 class Ledger(Record):
@@ -37,6 +45,9 @@ class Ledger(Record):
     sources: dict[str, Source] = Field(default_factory=dict)
     claims: tuple[Claim, ...] = ()
     contradictions: tuple[Contradiction, ...] = ()
+    differences: tuple[Difference, ...] = ()
+    superseded: tuple[str, ...] = ()
+    """Sources that call themselves out of date."""
     numbers: dict[str, int] = Field(default_factory=dict)
     settled: tuple[tuple[str, ...], ...] = ()
     aliases: dict[str, str] = Field(default_factory=dict)
@@ -47,7 +58,13 @@ class Ledger(Record):
         """A facet's findings after the mechanical check (D1)."""
         claims = tuple(check(claim, texts) for claim in findings.claims)
         sources = {source.id: source for source in findings.sources}
-        return cls(sources=sources, claims=claims, numbers=_number({}, claims))
+        old = tuple(
+            source.id
+            for source in findings.sources
+            if (text := texts.get(source.id))
+            and calls_itself_superseded(source.title, text.text[:_OPENING])
+        )
+        return cls(sources=sources, claims=claims, superseded=old, numbers=_number({}, claims))
 
     def claim(self, claim_id: str) -> Claim:
         wanted = self.aliases.get(claim_id, claim_id)
@@ -106,7 +123,10 @@ def join(ledgers: Sequence[Ledger], rulings: Iterable[Rulings] = ()) -> Ledger:
             claims[current.id] = updated.model_copy(update={"confidence": ruling.confidence})
     contradictions = [c for ledger in ledgers for c in ledger.contradictions]
     contradictions += [c for batch in ruled for c in batch.contradictions]
-    joined, new_aliases = _join_agreeing(list(claims.values()), contradictions)
+    differences = [d for ledger in ledgers for d in ledger.differences]
+    differences += [d for batch in ruled for d in batch.differences]
+    apart = [*contradictions, *differences]
+    joined, new_aliases = _join_agreeing(list(claims.values()), apart)
     aliases = {old: new_aliases.get(kept, kept) for old, kept in aliases.items()} | new_aliases
     settled = {g for ledger in ledgers for g in ledger.settled}
     settled |= {g for batch in ruled for g in batch.settled}
@@ -114,6 +134,8 @@ def join(ledgers: Sequence[Ledger], rulings: Iterable[Rulings] = ()) -> Ledger:
         sources=sources,
         claims=joined,
         contradictions=_distinct(_renamed(c, aliases) for c in contradictions),
+        differences=_distinct(_renamed(d, aliases) for d in differences),
+        superseded=tuple(sorted({sid for ledger in ledgers for sid in ledger.superseded})),
         numbers=_number(ledgers[0].numbers, joined),
         settled=tuple(sorted({_ids(group, aliases) for group in settled})),
         aliases=aliases,
@@ -121,12 +143,22 @@ def join(ledgers: Sequence[Ledger], rulings: Iterable[Rulings] = ()) -> Ledger:
 
 
 def open_candidates(ledger: Ledger, questions: Mapping[str, str]) -> tuple[Candidate, ...]:
-    """Claims that seem to conflict and have not been looked at together yet."""
+    """Claims that differ about one thing and have not been looked at together yet."""
     settled = _Groups()
     for group in ledger.settled:
         settled.add(group)
     dates = {source.id: source.date for source in ledger.sources.values()}
-    found = candidates(ledger.citable(), questions=questions, dates=dates)
+    copied = origins(ledger)
+    documents = {
+        source.id: Document(
+            title=source.title,
+            edition=edition(source.uri),
+            origin=copied[source.id],
+            superseded=source.id in ledger.superseded,
+        )
+        for source in ledger.sources.values()
+    }
+    found = candidates(ledger.citable(), questions=questions, dates=dates, documents=documents)
     return tuple(candidate for candidate in found if not settled.cover(candidate.claim_ids))
 
 
@@ -197,7 +229,7 @@ def _absorb(claim: Claim, other: Claim) -> Claim:
     )
 
 
-def _renamed(contradiction: Contradiction, aliases: Mapping[str, str]) -> Contradiction:
+def _renamed(contradiction: Apart, aliases: Mapping[str, str]) -> Apart:
     sides = tuple(
         side.model_copy(update={"claim_ids": _ids(side.claim_ids, aliases)})
         for side in contradiction.sides
@@ -205,9 +237,9 @@ def _renamed(contradiction: Contradiction, aliases: Mapping[str, str]) -> Contra
     return contradiction.model_copy(update={"sides": sides})
 
 
-def _distinct(contradictions: Iterable[Contradiction]) -> tuple[Contradiction, ...]:
+def _distinct(contradictions: Iterable[Apart]) -> tuple[Apart, ...]:
     """The widest account of each: one whose claims all stand in another's says nothing more."""
-    kept: list[Contradiction] = []
+    kept: list[Apart] = []
     told = _Groups()
     for one in sorted(contradictions, key=lambda c: (-len(set(c.claim_ids)), c.id)):
         if not told.cover(one.claim_ids):

@@ -8,9 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from activities.evidence.ledger import Ledger, origin_count, origins
-from activities.evidence.report_gate import CITATION, CODE_BLOCK, Draft, sections_by_facet
+from activities.evidence.report_gate import (
+    CITATION,
+    CODE_BLOCK,
+    Draft,
+    marks,
+    sections_by_facet,
+)
 from workflows.config.model_catalog import card
-from workflows.contracts.evidence import Cycle, Quote
+from workflows.contracts.evidence import Cycle, Quote, Relation
 from workflows.contracts.facets import Facet
 from workflows.contracts.result import (
     DISAGREE,
@@ -32,6 +38,13 @@ from workflows.contracts.result import (
 )
 from workflows.contracts.state import ResearchState
 
+_RELATION_WORDS: dict[Relation, str] = {
+    "contradicts": "contradiction",
+    "other_period": "for different periods",
+    "superseded": "one is superseded",
+    "other_entity": "about different things of one name",
+    "other_definition": "by different definitions",
+}
 _STATUS_WORDS: dict[CoverageStatus, str] = {
     "answered": "answered",
     "contested": "answered, contested",
@@ -55,8 +68,9 @@ def publish(
     origin = origins(ledger)
     coverage = tuple(_coverage(state, ledger, origin, cycles))
     body = _body(state, draft) if draft else _nothing_found(state)
-    numbers = _reading_order(CODE_BLOCK.sub("", body), ledger.numbers)
-    markdown = _renumbered(body, numbers)
+    differences = _differences(ledger)
+    numbers = _reading_order(CODE_BLOCK.sub("", f"{body}\n{differences}"), ledger.numbers)
+    markdown, differences = (_renumbered(part, numbers) for part in (body, differences))
     sources = sorted(
         (_source(ledger, sid, numbers, origin) for sid in ledger.sources),
         key=lambda s: (s.n is None, s.n or 0, s.uri),
@@ -86,6 +100,7 @@ def publish(
             for claim in ledger.claims
         ),
         contradictions=ledger.contradictions,
+        differences=ledger.differences,
         gaps=state.gaps,
         passes=tuple(
             PassOut(
@@ -121,7 +136,7 @@ def publish(
         documents=state.corpus.documents,
         timeline=state.timeline,
         report_markdown="\n\n".join(
-            [markdown, _method(state, coverage, draft), _source_list(sources)]
+            [markdown, _method(state, coverage, draft, differences), _source_list(sources)]
         ).strip()
         + "\n",
     )
@@ -169,7 +184,21 @@ def _head(state: ResearchState) -> str:
     )
 
 
-def _method(state: ResearchState, coverage: Iterable[Coverage], draft: Draft | None) -> str:
+def _differences(ledger: Ledger) -> str:
+    """Claims that differ and can all be right, side by side, each with the reason."""
+    lines = []
+    for difference in ledger.differences:
+        sides = "; ".join(
+            f"{side.context.value or _cell(side.text)} {marks(ledger.cites(side.source_ids))}"
+            for side in difference.sides
+        )
+        lines.append(f"{_cell(difference.about)} ({_RELATION_WORDS[difference.relation]}): {sides}")
+    return "Claims that differ and can all be right:\n\n" + _items(lines) if lines else ""
+
+
+def _method(
+    state: ResearchState, coverage: Iterable[Coverage], draft: Draft | None, differences: str
+) -> str:
     """How the report came about, so that a reader can judge it."""
     parts = [f"## {METHOD}"]
     rows = [
@@ -195,6 +224,8 @@ def _method(state: ResearchState, coverage: Iterable[Coverage], draft: Draft | N
     ]
     if passes:
         parts.append("Refinement after the first draft:\n\n" + _items(passes))
+    if differences:
+        parts.append(differences)
     if state.stop_reason:
         parts.append(f"Research stopped because: {state.stop_reason.value.replace('_', ' ')}.")
     if state.corpus.unreadable:

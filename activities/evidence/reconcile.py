@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 
-from activities.evidence.conflicts import Candidate
+from activities.evidence.conflicts.finder import Candidate
 from activities.evidence.ledger import Ledger, join, open_candidates
 from activities.evidence.quotes import StoredText
 from activities.storage.store import Store
@@ -34,7 +34,10 @@ async def reconcile(
     checked = [Ledger.checked(*pair) for pair in zip(findings, texts, strict=True)]
     ledger, candidates = await asyncio.to_thread(_pool, [*ledgers, *checked], rulings, questions)
     key = await store.save("ledgers", ledger)
-    groups = [Group(claim_ids=c.claim_ids, kind=c.kind, about=c.about) for c in candidates]
+    groups = [
+        Group(claim_ids=c.claim_ids, kind=c.kind, about=c.about, relation=c.relation, sides=c.sides)
+        for c in candidates
+    ]
     return Reconciled(
         ledger=LedgerRef(
             key=key,

@@ -195,7 +195,7 @@ class _Support:
                 *(
                     t
                     for c in self._claims.get(n, ())
-                    for t in (c.text, *(q.text for q in c.quotes))
+                    for t in (c.text, *(f"{q.section}\n{q.text}" for q in c.quotes))
                 ),
             )
         ]

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 _LINK = re.compile(r"!?\[([^\]\n]*)\]\((?:[^()\n]|\([^()\n]*\))*\)|\[([^\]\n]+)\]\[[^\]\n]*\]")
 _CITATION_LIKE = re.compile(r"\[(?=\d{1,5}\])")
 # A bare name with underscores is a program's; Markdown would take the underscores for emphasis.
-_UNDERSCORED = re.compile(r"(?<![`\w/])(?=\w*_)[\w.]+(?:\(\))?(?![`\w])")
+_UNDERSCORED = re.compile(r"(?<![`\w/])(?=\w*_)[\w.]*\w(?:\(\))?(?![`\w])")
 _LINE_START = re.compile(r"^(?=[#>|+]|[-*] |\d+[.)] )")
 _CODE = re.compile(r"(`[^`\n]+`)")
 

@@ -67,10 +67,14 @@ def split_question(text: str) -> list[Part]:
     asked = [s for s in sentences(text) if s.endswith("?")]
     found: list[Part] = []
     if is_on("parts"):
-        for sentence in asked if len(asked) > 1 else [text]:
+        # Statements before a question say what it is about; they stand in every facet's brief.
+        for sentence in asked or [text]:
             subject = " ".join(content_words(asked[0])) if found else ""
             found += _parts(sentence.rstrip("?. "), subject)
-    return found if len(found) > 1 else [Part(_title(text), text)]
+    if len(found) > 1:
+        return found
+    only = asked[0] if len(asked) == 1 and is_on("parts") else text
+    return [Part(_title(only), only)]
 
 
 def compared_things(text: str) -> list[str]:

@@ -29,7 +29,8 @@ _LEANS = re.compile(
 )
 _WORDS = 60
 """A passage is about this long; a single long sentence may be longer."""
-_CODE_LINES = 20
+_OPENING_WORDS = 90
+_CODE_LINES = 16
 _SHORT = 4
 
 
@@ -44,13 +45,15 @@ class Passage:
     core: str
     """The one sentence, item or row it was cut for."""
     form: str
-    """prose, list, row or code."""
+    """prose, a sentence out of it, list, row, code, or the opening of a section."""
     rank: int
-    """The place of its hit among all hits."""
+    """The place of its document among all hits."""
     place: int = 0
     """The place of its block within the hit."""
     around: str = ""
     """The text of the hit it was cut from."""
+    heading: str = ""
+    """The heading it opens the section of, which then is part of what it says."""
 
     @property
     def text(self) -> str:
@@ -66,8 +69,9 @@ class Passage:
 
 def cut_passages(hits: Iterable[Hit]) -> Iterator[Passage]:
     """Every passage that could be cut from the hits; those of one block overlap."""
+    ranks: dict[str, int] = {}
     for rank, hit in enumerate(hits):
-        yield from _Cutter(hit, rank).passages()
+        yield from _Cutter(hit, ranks.setdefault(hit.source_id, rank)).passages()
 
 
 @dataclass(frozen=True)
@@ -102,39 +106,72 @@ class _Cutter:
         for place, block in enumerate(self._blocks):
             if block.kind == "heading":
                 section = block.text if not section else _under(section, block.text)
+                if opening := self._opening(place + 1):
+                    yield self._passage(section, opening, opening[0], "section", place, block.text)
                 continue
-            for parts, core in self._cut(place, block):
-                yield Passage(
-                    self._hit.source_id,
-                    self._hit.title,
-                    section,
-                    tuple(parts),
-                    core,
-                    "list" if block.kind == "item" else block.kind,
-                    self._rank,
-                    place,
-                    self._around,
-                )
+            for parts, core, form in self._cut(place, block):
+                yield self._passage(section, parts, core, form, place)
 
-    def _cut(self, place: int, block: _Block) -> Iterator[tuple[list[str], str]]:
-        """Each passage of a block: its parts and its core. The longer ones come first."""
+    def _passage(
+        self,
+        section: str,
+        parts: Sequence[str],
+        core: str,
+        form: str,
+        place: int,
+        heading: str = "",
+    ) -> Passage:
+        return Passage(
+            self._hit.source_id,
+            self._hit.title,
+            section,
+            tuple(parts),
+            core,
+            form,
+            self._rank,
+            place,
+            self._around,
+            heading,
+        )
+
+    def _opening(self, start: int) -> list[str]:
+        """How the section that starts here begins: paragraphs, a list or code, up to a length."""
+        parts: list[str] = []
+        for block in self._blocks[start:]:
+            if block.kind == "heading" or _length(parts) >= _WORDS:
+                break
+            if block.kind == "code":
+                parts.append(_shortened(block.text))
+                break
+            room = _OPENING_WORDS - _length(parts)
+            said = _begin(sentences(block.text), room) if block.kind == "prose" else block.text
+            if not said or len(said.split()) > room:
+                break
+            if block.kind == "prose" and len(parts) == 1:
+                parts[0] = f"{parts[0]} {said}"  # paragraphs that follow each other are one quote
+            else:
+                parts.append(said)
+        return parts
+
+    def _cut(self, place: int, block: _Block) -> Iterator[tuple[list[str], str, str]]:
+        """Each passage of a block: its parts, its core and its form. The longer come first."""
         if block.kind == "prose":
             given = sentences(block.text)
             for window, core in _windows(given):
                 led = self._led(place) if window.endswith(":") else []
-                yield [window, *led], core
+                yield [window, *led], core, "prose"
                 if window != core:
-                    yield [core], core
+                    yield [core], core, "sentence"
         elif block.kind == "item":
             lead = self._lead(place)
             rest = _following(self._blocks, place + 1, _WORDS - _length([*lead, block.text]))
             if rest:
-                yield [*lead, block.text, *rest], block.text
-            yield [*lead, block.text], block.text
+                yield [*lead, block.text, *rest], block.text, "list"
+            yield [*lead, block.text], block.text, "list"
         elif block.kind == "row":
-            yield [block.text], block.text
+            yield [block.text], block.text, "row"
         else:
-            yield [*self._lead(place), _shortened(block.text)], block.text
+            yield [*self._lead(place), _shortened(block.text)], block.text, "code"
 
     def _led(self, place: int) -> list[str]:
         """What a line that ends in a colon leads to: a code block, or the items of a list."""
@@ -154,10 +191,21 @@ class _Cutter:
         return []
 
 
+def _begin(given: Sequence[str], room: int) -> str:
+    """As many whole sentences as there is room for; at least one."""
+    last = 1
+    while last < len(given) and _length(given[: last + 1]) <= room:
+        last += 1
+    return " ".join(given[:last])
+
+
 def _windows(given: Sequence[str]) -> Iterator[tuple[str, str]]:
     """For each sentence the stretch around it that can be read alone."""
     for at, core in enumerate(given):
         if len(core.split()) < _SHORT and len(given) > 1:
+            continue
+        if _length(given) <= _WORDS:
+            yield " ".join(given), core
             continue
         first = last = at
         while (

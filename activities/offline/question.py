@@ -90,8 +90,9 @@ _STRATEGY = re.compile(
 _LIGHT = """use make get find work happen know tell need want way thing kind type name number year
     date time example different difference main major important good well possible explain describe
     people person place give take go come do have be say see show mean call include provide
-    recommend"""
+    recommend set put let try"""
 _LIGHT_WEIGHT = 0.35
+_PARTICLES = frozenset(["back", "down", "in", "off", "on", "out", "over", "up"])
 _CONTEXT, _MOST_CONTEXT = 0.25, 0.5
 """What a term around the question counts, and all of them together against its own."""
 
@@ -186,9 +187,18 @@ class Question:
 
     def terms_of(self, text: str) -> frozenset[str]:
         """The terms of any text, read as the question is: `shut down` may be `shutdown`."""
-        found = words(text)
-        joined = (a + b for a, b in pairwise(found) if a + b in self._joined)
-        return frozenset(term(word, self._language) for word in (*found, *joined))
+        known = self._read.get(text)
+        if known is None:
+            found = words(text)
+            joined = (a + b for a, b in pairwise(found) if a + b in self._joined)
+            known = frozenset(term(word, self._language) for word in (*found, *joined))
+            self._read[text] = known
+        return known
+
+    @cached_property
+    def _read(self) -> dict[str, frozenset[str]]:
+        """Terms of texts read before: headings and surroundings come again with each passage."""
+        return {}
 
     @cached_property
     def _compounds(self) -> dict[str, tuple[str, str]]:
@@ -196,7 +206,10 @@ class Question:
         return {
             one + other: (one, other)
             for one, other in pairwise(words(f"{self.text} {self.context}"))
-            if one.isalpha() and other.isalpha() and is_word(one + other, self._language)
+            if one.isalpha()
+            and one not in STOP_WORDS[self._language]
+            and (other in _PARTICLES or other not in STOP_WORDS[self._language])
+            and is_word(one + other, self._language)
         }
 
     @cached_property
@@ -207,10 +220,10 @@ class Question:
     def is_broad(self) -> bool:
         return _BROAD.search(self.text) is not None
 
-    @property
+    @cached_property
     def is_open(self) -> bool:
         """Whether many passages of many documents serve it together, as for a strategy."""
-        asks_much = self.wants is Wants.ANYTHING and len(self.terms) >= _MANY_TERMS
+        asks_much = self.wants is Wants.ANYTHING and len(self._weighed(self.text)) >= _MANY_TERMS
         return self.is_broad or self.kind in _OPEN_KINDS or asks_much
 
     @property

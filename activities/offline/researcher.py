@@ -25,6 +25,7 @@ _ANSWERED = 0.6
 _RELATED = 0.34
 """Below this share, where most of the question's words stand nowhere, nothing was found."""
 _NARROW = 8
+_READS, _READ_FROM = 2, 6
 _FOLLOWED = "names that the first hits lead to"
 # Complaints about an answer's form, as against a further question.
 _FAULT = re.compile(r"does not stand in|copy it exactly|validation error|schema", re.I)
@@ -37,8 +38,8 @@ def research(conversation: Conversation) -> UseTools | Reply:
     if conversation.follow_ups:
         conversation = _with_follow_up(conversation)
     search = _Search(conversation)
-    query = None if conversation.last_call else search.next_query()
-    return UseTools((("search", query),)) if query else Reply(search.answer())
+    calls = () if conversation.last_call else search.next_calls()
+    return UseTools(calls) if calls else Reply(search.answer())
 
 
 def _with_follow_up(conversation: Conversation) -> Conversation:
@@ -66,23 +67,22 @@ class _Search:
         self._ranked = self._scorer.rank(cut_passages(conversation.hits))
         self._sources = _scores(self._ranked, conversation)
 
-    def next_query(self) -> JsonObject | None:
-        """The arguments of the next search; None where it is time to answer."""
-        done = [
-            call for call in self._conversation.searches() if call.turn >= self._conversation.since
-        ]
+    def next_calls(self) -> tuple[tuple[str, JsonObject], ...]:
+        """The tools to use next; none where it is time to answer."""
+        since = self._conversation.since
+        done = [call for call in self._conversation.searches() if call.turn >= since]
         if "search" not in self._conversation.tools or any(call.error for call in done):
-            return None
+            return ()
         if not done:
-            return {"query": self._first_query(), "aim": "the question in its own words"}
+            query = {"query": self._first_query(), "aim": "the question in its own words"}
+            return (("search", query),)
         left = min(int(call.report.get("cycles_left", 0)) for call in done)
-        if (
-            left < 1
-            or self._is_enough()
-            or self._has_seen_all(done)
-            or any(c.input.get("aim") == _FOLLOWED for c in done)
-        ):
-            return None
+        if left < 1 or self._is_enough() or any(c.input.get("aim") == _FOLLOWED for c in done):
+            return ()
+        reads = [("read", {"source_id": sid}) for sid in self._best_documents()]
+        return (*reads, ("search", self._second_query())) if not self._has_seen_all(done) else ()
+
+    def _second_query(self) -> JsonObject:
         useless = [sid for sid, entry in self._sources.items() if entry["score"] < USELESS]
         return {
             "query": str(self._brief["ask"]),
@@ -90,6 +90,14 @@ class _Search:
             "exclude": useless,
             "scores": [{"source_id": sid, **entry} for sid, entry in self._sources.items()],
         }
+
+    def _best_documents(self) -> list[str]:
+        """Documents worth reading from their beginning: those of the best passages."""
+        if "read" not in self._conversation.tools:
+            return []
+        return list(dict.fromkeys(own.passage.source_id for own in self._ranked[:_READ_FROM]))[
+            :_READS
+        ]
 
     def _has_seen_all(self, done: Sequence[ToolCall]) -> bool:
         documents = max(int(call.report.get("documents", 0)) for call in done)

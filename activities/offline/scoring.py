@@ -23,16 +23,18 @@ from activities.offline.families import is_on
 from activities.offline.passages import Passage
 from activities.offline.question import Question, content_words
 
-_IN_TEXT, _IN_SECTION, _IN_TITLE, _AROUND = 0.85, 0.6, 0.5, 0.3
+_IN_HEADING, _IN_TEXT, _IN_SECTION, _IN_TITLE, _AROUND = 0.95, 0.85, 0.6, 0.5, 0.3
 _ANSWERS, _ANSWERS_NEARBY = 0.25, 0.1
-_TOPIC = 0.2
+_TOPIC = 0.3
 _FIGURES = 0.2
-_TOGETHER = 0.15
+_TOGETHER = 0.2
 _NEAR = 4
 _FIRST_HIT = 0.18
 _ASKS = 0.5
 _PER_WORD = 0.0005
-"""What each word costs: of two passages that cover the same, the shorter is better."""
+"""What each word of a list costs: items that add nothing are left out."""
+_LONE = 0.06
+"""What a sentence without its paragraph costs: it stands alone only where the rest was told."""
 _LINKED = 0.85
 _LINKS_FROM = 12
 _PARENTHESIS = re.compile(r"\s*\([^)]*\)")
@@ -92,22 +94,28 @@ class Scorer:
         answers = core_answers or holds_answer(passage.text, self.question)
         score = coverage + _FIRST_HIT / (1 + 0.25 * passage.rank)
         if is_on("sections"):
-            headings = self.question.terms_of(f"{passage.title} {passage.section}")
-            score += _TOPIC * self._covered(dict.fromkeys(headings & self.weights.keys(), 1.0))
+            score += _TOPIC * max(self._topic(passage.title), self._topic(_last(passage.section)))
         if is_on("answer_types"):
             score += _ANSWERS if core_answers else _ANSWERS_NEARBY if answers else 0.0
         if is_on("figures") and self.question.is_open and quantities(passage.text):
             score += _FIGURES
         if is_on("proximity"):
-            score += _TOGETHER * self._together(passage.core)
+            score += _TOGETHER * self._together(f"{passage.heading} {passage.core}")
         if passage.core.endswith("?"):
             score *= _ASKS
-        score -= _PER_WORD * len(passage.text.split())
+        if passage.form == "list":
+            score -= _PER_WORD * len(passage.text.split())
+        elif passage.form == "sentence":
+            score -= _LONE
         return Scored(passage, score, coverage, answers, frozenset(shares))
 
     def _shares(self, passage: Passage) -> dict[str, float]:
         """How far each term of the question is covered, by where it stands."""
-        places: list[tuple[str, float]] = [(passage.core, 1.0), (passage.text, _IN_TEXT)]
+        places = [
+            (passage.core, 1.0),
+            (passage.heading, _IN_HEADING),
+            (passage.text, _IN_TEXT),
+        ]
         if is_on("sections"):
             places += [
                 (passage.section, _IN_SECTION),
@@ -119,6 +127,13 @@ class Scorer:
             for own in self.question.terms_of(text) & self.weights.keys():
                 shares.setdefault(own, share)
         return shares
+
+    def _topic(self, heading: str) -> float:
+        """How far a heading names what is asked, and little else."""
+        terms = self.question.terms_of(heading)
+        shared = terms & self.weights.keys()
+        focus = len(shared) / len(terms) if terms else 0.0
+        return self._covered(dict.fromkeys(shared, 1.0)) * (1 + focus) / 2
 
     def _covered(self, shares: Mapping[str, float]) -> float:
         return sum(self.weights[own] * share for own, share in shares.items()) / self._total
@@ -179,6 +194,10 @@ class _Origin:
         if len(title) > 1 and title <= self._words:
             return True
         return any(key == title or (len(key) > 1 and key <= title) for key in self._names)
+
+
+def _last(section: str) -> str:
+    return section.rpartition(" › ")[2]
 
 
 def _order(scored: Scored) -> tuple[float, str, int, int]:

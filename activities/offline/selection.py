@@ -12,7 +12,7 @@ from activities.offline.scoring import Scored
 
 _SAME = 0.6
 _PER_DOCUMENT, _PER_DOCUMENT_SPREAD = 4, 3
-_WORTH, _WORTH_SPREAD = 0.45, 0.55
+_WORTH, _WORTH_SPREAD = 0.45, 0.6
 """The share of the best passage's score below which a passage is not shown."""
 
 

@@ -7,6 +7,7 @@ found. Sent back by the gate, it leaves out what the gate names.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,17 +17,22 @@ from activities.evidence.text.terms import words
 from activities.offline.answer_types import holds_answer
 from activities.offline.conversation import Conversation, JsonObject
 from activities.offline.markdown import bare, cited, fenced, marks, passage, plain, remark
-from activities.offline.question import Question
+from activities.offline.question import Question, Wants
 from activities.offline.transport import Reply
 
 SUMMARY_WORDS = 120
 _SENTENCE_WORDS = 45
+_LEAD_WORDS = 70
 _WORTH = 0.6
 """The share of the best claim's relevance from which on a claim may stand in the summary."""
 _SHORT = 10
+_FEWEST = 5
 _CODE_LINES = 10
 _ANSWERED = frozenset({"answered", "contested", "found", "partial"})
 _ABSENT = frozenset({"absent", "no_results"})
+# A heading's number is no figure.
+_NUMBERING = re.compile(r"^\d+(?:\.\d+)*[.)]? +")
+_FACTS = frozenset({Wants.DATE, Wants.NUMBER, Wants.PERSON, Wants.PLACE})
 _DIRECT = "a direct answer to"
 _FAULT = re.compile(r"in “(?P<start>[^”]+?)…?”\s*$", re.M)
 
@@ -87,16 +93,19 @@ class _Writer:
         leads: list[tuple[str, _Claim, str]] = []
         for facet in self._facets:
             own = self._of(facet)
-            question = Question(str(facet["question"]))
+            key = _KeySentence(Question(str(facet["question"])), self._claims)
             several = len(self._facets) > 1
             worth = [claim for claim in own if claim.relevance >= _WORTH]
-            for claim in worth[: 1 if several else 8]:
-                leads.append((str(facet["title"]) if several else "", claim, _key(claim, question)))
+            if worth and not several:
+                leads.append(("", worth[0], key.lead(worth[0])))
+            for claim in worth[:1] if several else worth[1:8]:
+                leads.append((str(facet["title"]) if several else "", claim, key.of(claim)))
         lines: list[str] = []
         room = SUMMARY_WORDS
         for title, claim, sentence in leads:
             size = len(sentence.split())
-            if size > room and lines:
+            reads_alone = _FEWEST <= size <= room and not sentence.endswith(":")
+            if lines and not reads_alone:
                 continue
             room -= size
             label = f"**{bare(title)}:** " if title else ""
@@ -129,7 +138,7 @@ class _Writer:
 
 def _place(title: str, section: str) -> str:
     """Document and headings; a first heading that repeats the title is told once."""
-    path = [part for part in section.split(" › ") if part]
+    path = [_NUMBERING.sub("", part) for part in section.split(" › ") if part]
     if path and path[0].casefold() == title.casefold():
         path = path[1:]
     return " › ".join([title, *path])
@@ -152,21 +161,44 @@ def _read_claim(claim: JsonObject, order: int) -> _Claim:
     )
 
 
-def _key(claim: _Claim, question: Question) -> str:
-    """The sentence of a claim that says most on a question, with the next where it is short."""
-    given = [s for part in claim.parts if "\n" not in part for s in sentences(part)] or [claim.text]
+class _KeySentence:
+    """Finds the sentence of a claim that says most on a question; rare terms count for more."""
 
-    def worth(sentence: str) -> tuple[bool, float]:
-        held = question.terms_of(sentence)
-        covered = sum(weight for own, weight in question.terms.items() if own in held)
-        reads_well = len(sentence.split()) <= _SENTENCE_WORDS and not sentence.endswith(":")
-        return reads_well, covered + holds_answer(sentence, question)
+    def __init__(self, question: Question, claims: Sequence[_Claim]) -> None:
+        self._question = question
+        held = [question.terms_of(claim.text) for claim in claims]
+        self._weights = {
+            own: weight * math.log(1 + len(held) / (1 + sum(own in terms for terms in held)))
+            for own, weight in question.terms.items()
+        }
+        self._answer = max(self._weights.values(), default=1.0)
 
-    best = max(range(len(given)), key=lambda i: (worth(given[i]), -i))
-    sentence = given[best]
-    if (len(sentence.split()) < _SHORT or sentence.endswith(":")) and best + 1 < len(given):
-        sentence = f"{sentence} {given[best + 1]}"
-    return sentence
+    def lead(self, claim: _Claim) -> str:
+        """What a summary opens with: the fact that is asked for, else a short passage whole."""
+        opening = claim.parts[0]
+        whole = "\n" not in opening and len(opening.split()) <= _LEAD_WORDS
+        if whole and self._question.wants not in _FACTS and not opening.endswith((":", "?")):
+            return opening
+        return self.of(claim)
+
+    def of(self, claim: _Claim) -> str:
+        """The sentence, with the next one where it is short."""
+        prose = [part for part in claim.parts if "\n" not in part]
+        given = [s for part in prose for s in sentences(part)] or [claim.text]
+        best = max(range(len(given)), key=lambda i: (self._worth(given[i]), -i))
+        sentence = given[best]
+        if (len(sentence.split()) < _SHORT or sentence.endswith(":")) and best + 1 < len(given):
+            sentence = f"{sentence} {given[best + 1]}"
+        return sentence
+
+    def _worth(self, sentence: str) -> tuple[bool, bool, float]:
+        """First that it reads well, then that it holds a fact that is asked for, then the terms."""
+        held = self._question.terms_of(sentence)
+        covered = sum(weight for own, weight in self._weights.items() if own in held)
+        reads_well = len(sentence.split()) <= _SENTENCE_WORDS and not sentence.endswith((":", "?"))
+        answers = holds_answer(sentence, self._question)
+        is_fact = self._question.wants in _FACTS
+        return reads_well, answers and is_fact, covered + self._answer * answers
 
 
 def _shortfall(facet: JsonObject) -> str:

@@ -9,13 +9,14 @@ it looks for boundaries with `str.find`, not with a model.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
 _TARGET = 180
 _MOST = 230
 # After a word of four letters in lower case, a full stop is hardly ever an abbreviation's.
 _SENTENCE_END = re.compile(r"(?<=[a-z\d%)]{4})[.!?][\"'”’)]* +(?=[A-Z\"'“‘(\d])")
-_CODE = re.compile(r"^(`{3,})\w.*\n(?:.*\n)*?\1$", re.MULTILINE)
+_FENCE = re.compile(r"^(`{3,})(.*)$", re.MULTILINE)
 
 
 def chunk_starts(text: str) -> list[int]:
@@ -44,9 +45,11 @@ _HEADING = re.compile(r"^(#{1,6}) +(\S.*)$", re.M)
 
 def section_paths(text: str, starts: Sequence[int]) -> list[str]:
     """The headings above each start, outermost first, without those that begin there."""
-    prose = _CODE.sub(lambda code: " " * len(code[0]), text) if "```" in text else text
+    code = list(_code_blocks(text).items())
     headings = [
-        (found.start(), len(found[1]), found[2].strip("# ")) for found in _HEADING.finditer(prose)
+        (found.start(), len(found[1]), found[2].strip("# "))
+        for found in _HEADING.finditer(text)
+        if not _is_within(found.start(), code)
     ]
     paths: list[str] = []
     above: list[tuple[int, str]] = []
@@ -60,19 +63,37 @@ def section_paths(text: str, starts: Sequence[int]) -> list[str]:
     return paths
 
 
+def _code_blocks(text: str) -> dict[int, int]:
+    """Start and end of each code block, in order."""
+    blocks: dict[int, int] = {}
+    opened: re.Match[str] | None = None
+    for fence in _FENCE.finditer(text) if "```" in text else ():
+        if opened is None:
+            opened = fence if fence[2] else None
+        elif not fence[2] and fence[1].startswith(opened[1]):
+            blocks[opened.start()] = fence.end()
+            opened = None
+    return blocks
+
+
+def _is_within(place: int, blocks: Sequence[tuple[int, int]]) -> bool:
+    before = bisect_right(blocks, (place, place))
+    return before > 0 and place < blocks[before - 1][1]
+
+
 def _pieces(text: str) -> Iterator[tuple[int, int]]:
     """Lines and code blocks with the newlines after them; lines that are too long in sentences."""
+    blocks = _code_blocks(text)
     start = 0
     length = len(text)
     while start < length:
-        code = _CODE.match(text, start) if text.startswith("```", start) else None
-        if code is not None and len(code[0].split()) > 2 * _MOST:
-            code = None
-        end = text.find("\n", code.end() if code else start)
+        code = blocks.get(start, start)
+        whole = start < code and len(text[start:code].split()) <= 2 * _MOST
+        end = text.find("\n", code if whole else start)
         end = length if end < 0 else end
         while end < length and text[end] == "\n":
             end += 1
-        if code is None and end - start > 5 * _TARGET and text.count(" ", start, end) > _TARGET:
+        if not whole and end - start > 5 * _TARGET and text.count(" ", start, end) > _TARGET:
             yield from _sentences(text, start, end)
         else:
             yield start, end

@@ -21,11 +21,14 @@ from activities.evidence.quotes import StoredText
 from activities.evidence.reconcile import reconcile, stored_texts
 from activities.fleet.heartbeat import send_heartbeats
 from workflows.config.roles import VERIFIER
-from workflows.contracts.activity_io import ReconcileBrief, Reconciled, Verified, VerifyBrief
+from workflows.contracts.activity_io import Group, ReconcileBrief, Reconciled, Verified, VerifyBrief
 from workflows.contracts.evidence import (
     Claim,
     Contradiction,
+    Difference,
     Findings,
+    Position,
+    Relation,
     Ruling,
     Rulings,
     Side,
@@ -66,7 +69,10 @@ class Verifying(VerificationActivities):
                 {
                     "question": job.question,
                     "groups": [
-                        {"kind": group.kind, "about": group.about} | _shown(claims, sources, texts)
+                        group.model_dump(
+                            mode="json", include={"kind", "about", "relation", "sides"}
+                        )
+                        | _shown(claims, sources, texts)
                         for group, claims in zip(brief.batch.groups, groups, strict=True)
                     ],
                 },
@@ -74,7 +80,7 @@ class Verifying(VerificationActivities):
             )
             reason = reply.detail if isinstance(reply, Unanswered) else ""
             judged = [] if isinstance(reply, Unanswered) else reply.answer.groups
-            key = await store.save("rulings", _rulings(groups, judged, reason, ledger))
+            key = await store.save("rulings", _rulings(brief.batch.groups, judged, reason, ledger))
         return Verified(rulings=key, spend=subagent.spend)
 
 
@@ -110,31 +116,53 @@ def _shown(
 
 
 def _rulings(
-    groups: Sequence[Sequence[Claim]], judged: Sequence[GroupAnswer], reason: str, ledger: Ledger
+    groups: Sequence[Group], judged: Sequence[GroupAnswer], reason: str, ledger: Ledger
 ) -> Rulings:
-    """The verifier's verdicts on all groups."""
+    """The verifier's verdicts, contradictions and other differences of all groups."""
     rulings: list[Ruling] = []
     contradictions: list[Contradiction] = []
+    differences: list[Difference] = []
     for group in groups:
-        verdicts, contradiction = _rule(group, judged, reason, ledger)
+        verdicts, relation, found = _rule(group, judged, reason, ledger)
         rulings += verdicts
-        contradictions += [contradiction] if contradiction else []
-    settled = tuple(tuple(sorted(claim.id for claim in group)) for group in groups)
-    return Rulings(rulings=tuple(rulings), contradictions=tuple(contradictions), settled=settled)
+        if found and relation == "contradicts":
+            contradictions.append(found)
+        elif found and relation:
+            differences.append(Difference(**found.model_dump(), relation=relation))
+    return Rulings(
+        rulings=tuple(rulings),
+        contradictions=tuple(contradictions),
+        differences=tuple(differences),
+        settled=tuple(tuple(sorted(group.claim_ids)) for group in groups),
+    )
 
 
 def _rule(
-    group: Sequence[Claim], judged: Sequence[GroupAnswer], reason: str, ledger: Ledger
-) -> tuple[list[Ruling], Contradiction | None]:
-    """The verdicts on one group. Without an answer it keeps its conflict, unverified."""
-    ids = {claim.id for claim in group}
+    group: Group, judged: Sequence[GroupAnswer], reason: str, ledger: Ledger
+) -> tuple[list[Ruling], Relation | None, Contradiction | None]:
+    """The verdicts on one group, and how its claims differ.
+
+    Without a usable answer the group keeps the relation that code found, and its claims stay
+    unverified.
+    """
+    ids = {ledger.claim(cid).id for cid in group.claim_ids}
     answer = next((a for a in judged if set(a.claim_ids) & ids), None)
-    contradiction = _contradiction(answer, group, ledger) if answer else None
-    if answer and (contradiction or answer.relation != "contradiction"):
-        rulings = [Ruling(**r.model_dump()) for r in answer.rulings if r.claim_id in ids]
-        return rulings, contradiction
-    why = reason or "the verifier gave no usable answer"
-    return [_unverified(claim, why) for claim in group], _unjudged(group, why)
+    sides = _sides(answer, ids, ledger) if answer else ()
+    if answer is None or (answer.difference and len(sides) < 2):
+        why = reason or "the verifier gave no usable answer"
+        unverified = [_unverified(ledger.claim(cid), why) for cid in sorted(ids)]
+        return unverified, group.relation, _unjudged(group, why, ledger)
+    rulings = [Ruling(**r.model_dump()) for r in answer.rulings if r.claim_id in ids]
+    if answer.difference is None:
+        return rulings, None, None
+    found = Contradiction(
+        id=_contradiction_id(ids),
+        about=answer.about or group.about,
+        sides=sides,
+        cause=answer.cause,
+        explanation=answer.explanation or "the sources give no reason",
+    )
+    return rulings, answer.difference, found
 
 
 def _unverified(claim: Claim, why: str) -> Ruling:
@@ -143,23 +171,6 @@ def _unverified(claim: Claim, why: str) -> Ruling:
         verdict=Verdict.UNVERIFIED,
         confidence=claim.confidence,
         notes=f"could not be checked: {why}",
-    )
-
-
-def _contradiction(
-    answer: GroupAnswer, group: Sequence[Claim], ledger: Ledger
-) -> Contradiction | None:
-    """The contradiction that the verifier found, with both sides; None where it found none."""
-    ids = {claim.id for claim in group}
-    sides = _sides(answer, ids, ledger)
-    if answer.relation != "contradiction" or len(sides) < 2:
-        return None
-    return Contradiction(
-        id=_contradiction_id(ids),
-        about=answer.about or group[0].text,
-        sides=sides,
-        cause=answer.cause,
-        explanation=answer.explanation or "the sources give no reason",
     )
 
 
@@ -185,13 +196,20 @@ def _side(answer: SideAnswer, claims: Sequence[Claim]) -> Side:
     )
 
 
-def _unjudged(group: Sequence[Claim], why: str) -> Contradiction:
+def _unjudged(group: Group, why: str, ledger: Ledger) -> Contradiction:
+    """The difference as code found it: a side per value, or per claim where it has no values."""
+    found = group.sides or [Position(claim_ids=(cid,), value="") for cid in group.claim_ids]
     return Contradiction(
-        id=_contradiction_id({claim.id for claim in group}),
-        about=group[0].text,
+        id=_contradiction_id({ledger.claim(cid).id for cid in group.claim_ids}),
+        about=group.about,
         sides=tuple(
-            Side(text=claim.text, claim_ids=(claim.id,), source_ids=claim.source_ids)
-            for claim in group
+            _side(
+                SideAnswer(
+                    text="", claim_ids=list(side.claim_ids), value=side.value, date=side.date
+                ),
+                [ledger.claim(cid) for cid in side.claim_ids],
+            )
+            for side in found
         ),
         explanation=f"these seem to differ, and it could not be checked why: {why}",
     )

@@ -17,7 +17,7 @@ from temporalio.client import Client, WorkflowHandle
 
 from benchmarks.engines.engine import Traces
 from benchmarks.engines.processes import Process, folder_bytes, until
-from console import ports
+from console.devserver import ports
 
 T = TypeVar("T")
 _LIMIT = 300.0
@@ -49,7 +49,7 @@ class OnTemporal(ABC):
         port, web = ports.choose(2)
         self._address = f"{ports.HOST}:{port}"
         self._server = Process(self._serving(port, web), folder / "server.log")
-        until(lambda: ports.listens(self._server.pid, port), "the server listens")
+        until(lambda: ports.is_listening(self._server.pid, port), "the server listens")
         until(lambda: ports.speaks_http2(port), "the server answers")
         self._loop = asyncio.new_event_loop()
         self._client = self._do(self._connected())

@@ -11,10 +11,10 @@ from temporalio.client import Client, WorkflowHandle
 from benchmarks.engines import stub, topology
 from benchmarks.engines.on_temporal import OnTemporal
 from benchmarks.engines.processes import Process, python
-from console import embedded
-from console.attributes import FRESH_SECONDS, register
-from console.connection import connect
-from console.workers import environment
+from console.devserver import server
+from console.devserver.worker_process import build_environment
+from console.runtime.connection import connect
+from console.runtime.search_attributes import FRESH_SERVER_SECONDS, register
 from workflows.config.policies import WORKFLOW_TASK_TIMEOUT
 from workflows.config.settings import Settings
 from workflows.contracts.request import TASK_QUEUE, ResearchRequest
@@ -35,11 +35,13 @@ class Ours(OnTemporal):
         return Settings.read({"RESEARCH_HOME": str(self._kept)})
 
     def _serving(self, port: int, web: int) -> list[str]:
-        order = embedded._order(self._kept, embedded.binary(), port, web)
+        order = server.build_spec(self._kept, server.find_binary(), port, web)
         return [str(word) for word in order["command"]]
 
     def _working(self) -> Process:
-        env = environment(self._settings, self._address, {}) | {"ANTHROPIC_API_KEY": "none-needed"}
+        env = build_environment(self._settings, self._address, {}) | {
+            "ANTHROPIC_API_KEY": "none-needed"
+        }
         return Process(python("-m", *self._program()), self._folder / "worker.log", env)
 
     def _program(self) -> Sequence[str]:
@@ -48,7 +50,7 @@ class Ours(OnTemporal):
 
     async def _connected(self) -> Client:
         client = await connect(self._settings, self._address, patience=60)
-        await register(client, FRESH_SECONDS)
+        await register(client, FRESH_SERVER_SECONDS)
         return client
 
     async def _started(self, name: str, seconds: float) -> WorkflowHandle[Any, Any]:

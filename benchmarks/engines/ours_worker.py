@@ -13,10 +13,10 @@ from pathlib import Path
 import worker
 from benchmarks.engines.stub import Stub
 from benchmarks.engines.topology import TurnLog
-from console.faults import leave
+from console.errors import exit_process
 
 if __name__ == "__main__":
     stub = Stub(TurnLog(Path(sys.argv[1])))
     worker.build_context = functools.partial(worker.build_context, transport=stub)
     asyncio.run(worker.main())
-    leave(0)
+    exit_process(0)

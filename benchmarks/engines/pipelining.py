@@ -19,8 +19,8 @@ from typing import Any
 
 from benchmarks.engines import stub, topology
 from benchmarks.engines.topology import TurnLog
-from console.connection import connect
-from console.embedded import server
+from console.devserver.server import run_dev_server
+from console.runtime.connection import connect
 from worker import build_context, build_worker
 from workflows.config.policies import WORKFLOW_TASK_TIMEOUT
 from workflows.config.settings import Settings
@@ -58,7 +58,7 @@ async def timed(home: Path, facets: Mapping[str, float], jobs: int) -> list[floa
     settings = Settings.read({"RESEARCH_HOME": str(home)})
     context = build_context(settings, stub.Stub(TurnLog(home / "turns.log"), seconds))
     took = []
-    with server(home) as running:
+    with run_dev_server(home) as running:
         client = await connect(settings, running.address)
         async with build_worker(client, settings, context):
             for n in range(jobs):

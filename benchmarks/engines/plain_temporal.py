@@ -18,7 +18,7 @@ from benchmarks.engines import topology
 from benchmarks.engines.on_temporal import OnTemporal
 from benchmarks.engines.plain_temporal_worker import QUEUE, Job, OurSteps, PerSubagent, PerTurn
 from benchmarks.engines.processes import Process, python
-from console import embedded, ports
+from console.devserver import ports, server
 
 _PRAGMAS = ("journal_mode=wal", "synchronous=normal")
 
@@ -29,7 +29,7 @@ class PlainTemporal(OnTemporal):
     workflow: ClassVar[type] = PerSubagent
 
     def _serving(self, port: int, web: int) -> list[str]:
-        command = [str(embedded.binary()), "server", "start-dev", "--ip", ports.HOST]
+        command = [str(server.find_binary()), "server", "start-dev", "--ip", ports.HOST]
         command += ["--port", str(port), "--ui-port", str(web), "--log-level", "warn"]
         command += ["--db-filename", str(self._kept / "temporal.sqlite")]
         for pragma in _PRAGMAS:

@@ -160,7 +160,7 @@ def _verify(brief: JsonObject, _: list[JsonObject]) -> JsonObject:
         claims = shown["claims"]
         return {
             "claim_ids": [claim["id"] for claim in claims],
-            "relation": "contradiction",
+            "relation": "contradicts",
             "about": shown["about"] or claims[0]["text"],
             "sides": [{"text": claim["text"], "claim_ids": [claim["id"]]} for claim in claims],
             "cause": "method",

@@ -10,9 +10,9 @@ import functools
 
 import worker
 from benchmarks.growth.library import Library
-from console.faults import leave
+from console.errors import exit_process
 
 if __name__ == "__main__":
     worker.build_context = functools.partial(worker.build_context, transport=Library())
     asyncio.run(worker.main())
-    leave(0)
+    exit_process(0)

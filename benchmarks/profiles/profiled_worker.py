@@ -23,7 +23,7 @@ from pathlib import Path
 import worker
 from benchmarks.engines.stub import Stub
 from benchmarks.engines.topology import TurnLog
-from console.faults import leave
+from console.errors import exit_process
 
 Own = dict[tuple[str, str], float]
 """Seconds in a function itself, by its file and its name."""
@@ -74,4 +74,4 @@ if __name__ == "__main__":
     stub = Stub(TurnLog(Path(sys.argv[1])))
     worker.build_context = functools.partial(worker.build_context, transport=stub)
     asyncio.run(worker.main())
-    leave(0)
+    exit_process(0)

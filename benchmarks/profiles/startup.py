@@ -22,11 +22,11 @@ from temporalio.api.enums.v1 import EventType
 from temporalio.client import Client
 
 from benchmarks.engines.processes import ROOT, clean
-from console.embedded import server
+from console.devserver.server import run_dev_server
 
 HELP_LIMIT, RUN_LIMIT = 0.3, 2.0
 QUESTION = "What is known about the charging of electric ferries?"
-IMPORTS = ("console.commands", "console.desk", "worker", "anthropic", "temporalio.worker")
+IMPORTS = ("console.cli.app", "console.cli.run", "worker", "anthropic", "temporalio.worker")
 TRIES = 5
 SHOWN = 6
 
@@ -100,7 +100,7 @@ def run_from_shell(home: Path, job: str) -> dict[str, float]:
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
     )  # fmt: skip
     whole = time.time() - began
-    with server(home) as running:
+    with run_dev_server(home) as running:
         steps = asyncio.run(_steps(running.address, job))
     since = {name: at - began for name, at in steps.items()} | {"the command has ended": whole}
     return {name: round(at, 3) for name, at in sorted(since.items(), key=lambda item: item[1])}

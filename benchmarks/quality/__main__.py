@@ -47,7 +47,7 @@ from benchmarks.quality.rubric import choose_judge
 from benchmarks.quality.running import run
 from benchmarks.quality.sets import MissingData, Options, find_data, list_sets
 from benchmarks.quality.tables import render_comparison, render_table
-from console.faults import leave
+from console.errors import exit_process
 
 LATEST = "latest"
 
@@ -224,4 +224,4 @@ if __name__ == "__main__":
     # A step that a busy machine made Temporal try again is no news here: what fails is counted.
     logging.disable(logging.WARNING)
     # Temporal's core may abort the interpreter at exit (temporalio/sdk-python#300).
-    leave(main())
+    exit_process(main())

@@ -21,7 +21,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from itertools import combinations, product
 
-from activities.evidence.conflicts import candidates
+from activities.evidence.conflicts.finder import candidates
 from benchmarks.quality.gold import contains
 from benchmarks.quality.intervals import Pair
 from benchmarks.quality.peers import Bm25

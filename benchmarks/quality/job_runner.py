@@ -23,8 +23,8 @@ from activities.context import ActivityContext
 from benchmarks.quality.checks import check_report
 from benchmarks.quality.rubric import Judge
 from benchmarks.quality.sets import JsonObject, Options, Outcome
-from console.connection import connect
-from console.embedded import server
+from console.devserver.server import run_dev_server
+from console.runtime.connection import connect
 from worker import build_context, build_worker
 from workflows.config.settings import Settings
 from workflows.contracts.request import TASK_QUEUE, ResearchRequest
@@ -99,7 +99,7 @@ async def start_runner(
     options: Options, transport: httpx2.AsyncBaseTransport | None = None
 ) -> AsyncIterator[JobRunner]:
     """Start a server and a worker for jobs; `transport` stands in for the models' network."""
-    with tempfile.TemporaryDirectory() as home, server(Path(home)) as running:
+    with tempfile.TemporaryDirectory() as home, run_dev_server(Path(home)) as running:
         # The environment names the provider; the place is ours alone.
         chosen = {name: value for name, value in os.environ.items() if name != "RESEARCH_STORE"}
         settings = Settings.read({**chosen, "RESEARCH_HOME": home})

@@ -20,18 +20,17 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks.quality.headings import find_headings
+from activities.sources.formats.parsing import parse_file
 from benchmarks.quality.job_runner import JobRunner, start_runner
 from benchmarks.quality.jobs import Question, read_questions
 from benchmarks.quality.peers import Bm25
 from benchmarks.quality.report_text import CITATION, split_sections
 from benchmarks.quality.sets import Options
-from console.faults import leave
+from console.errors import exit_process
 from workflows.contracts.result import METHOD, MISSING, SOURCES, SUMMARY, ResearchResult
 
 PASSAGES = 5
 PASSAGE_WORDS = 120
-_ENDINGS = (".md", ".rst", ".txt")
 _LEFT_OUT = frozenset({MISSING, METHOD, SOURCES})
 
 
@@ -78,29 +77,31 @@ def render_report(result: ResearchResult) -> str:
 
 
 def find_passages(question: str, corpus: Path) -> str:
-    """The best passages of a folder's text files by BM25, each with its document's title."""
+    """The best passages of a folder by BM25, each with its document's title.
+
+    The text is the one our own parsers read, so that only the choice of passages is compared.
+    """
     passages = [
-        (title, passage)
+        (document.title, passage)
         for path in sorted(corpus.rglob("*"))
-        if path.suffix in _ENDINGS
-        for title, passage in cut_passages(path)
+        if path.is_file()
+        for document in parse_file(path, path.relative_to(corpus).as_posix()).documents
+        for passage in cut_passages(document.text)
     ]
     ranking = Bm25([passage for _, passage in passages]).rank(question, PASSAGES)
     return "\n\n".join(f"{passages[n][1]} [{passages[n][0]}]" for n in ranking)
 
 
-def cut_passages(path: Path) -> Iterator[tuple[str, str]]:
-    """A file's title and its text in passages of whole lines."""
-    lines = path.read_text("utf-8", "replace").splitlines()
-    title = next(find_headings(lines), path.stem)
+def cut_passages(text: str) -> Iterator[str]:
+    """A text in passages of whole lines."""
     passage: list[str] = []
-    for line in lines:
+    for line in text.splitlines():
         passage.append(line)
         if sum(len(one.split()) for one in passage) >= PASSAGE_WORDS:
-            yield title, "\n".join(passage).strip()
+            yield "\n".join(passage).strip()
             passage = []
     if rest := "\n".join(passage).strip():
-        yield title, rest
+        yield rest
 
 
 def _write(path: Path, text: str) -> None:
@@ -124,4 +125,4 @@ def main() -> int:
 
 if __name__ == "__main__":
     logging.disable(logging.WARNING)
-    leave(main())
+    exit_process(main())

@@ -1,3 +1,1 @@
-"""The report as one HTML file that needs nothing else: no network, no other file."""
-
-from console.report.page import page as page
+"""The report as one HTML file that needs no network and no other file."""

@@ -1,29 +1,38 @@
-"""The report as one HTML page that needs nothing else: no network, no other file.
+"""Render the report as one HTML page that needs no network and no other file.
 
-Everything that came from a source or a model is escaped, and a content security policy that allows
-this page's own style and script, by their hashes, and nothing more stands behind that. Without the
-script the page is whole: a citation then leads to its source instead of opening it.
+The templates escape all text from sources and models, and a content security policy allows only the
+page's own style and script, by their hashes. The page works without the script: a citation then
+links to its source instead of opening it.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
-from dataclasses import dataclass, field
-from html import escape
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from console.report.backing import Backing
-from console.report.citations import sources
-from console.report.contradictions import contradictions
-from console.report.cost import cost
-from console.report.coverage import coverage, gaps
-from console.report.head import head
-from console.report.manuscript import Chapter, Manuscript, manuscript
-from console.report.markup import details, fold, tag
-from console.report.prose import Prose
-from console.report.timeline import timeline
-from workflows.contracts.result import DISAGREE, MISSING, SUMMARY, Coverage, ResearchResult
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from console.report.contents import (
+    cost_tables,
+    find_copies,
+    group_by_chapter,
+    key_figures,
+    list_queries,
+    quote_context,
+    shorten,
+    side_facts,
+)
+from console.report.markdown import MarkdownRenderer, citation, is_web_url
+from console.report.quote_links import QuoteLinks, collapse_spaces
+from console.report.sections import SplitReport, split_report
+from console.report.timeline import Axis, group_rows, list_legend
+from console.text import capitalize, count, duration, tone, usd
+from workflows.config.model_catalog import PRICES_AS_OF, card
+from workflows.contracts.result import DISAGREE, MISSING, SUMMARY, ResearchResult
 
 _HERE = Path(__file__).parent
 _STYLE = "\n".join(
@@ -31,6 +40,11 @@ _STYLE = "\n".join(
     for folder, name in ((_HERE.parent, "palette.css"), (_HERE, "report.css"))
 )
 _SCRIPT = (_HERE / "report.js").read_text("utf-8")
+_STATUS = {
+    "complete": "complete",
+    "complete_with_gaps": "complete, with gaps",
+    "nothing_found": "nothing found",
+}
 
 
 def _hash(text: str) -> str:
@@ -42,152 +56,164 @@ _POLICY = (
     f" style-src 'sha256-{_hash(_STYLE)}'; base-uri 'none'; form-action 'none'"
 )
 
+_TEMPLATES = Environment(
+    loader=FileSystemLoader(_HERE / "templates"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+_TEMPLATES.filters |= {
+    "capitalize_first": capitalize,
+    "collapse": collapse_spaces,
+    "count": count,
+    "duration": lambda seconds: duration(max(0.0, seconds)),
+    "shorten": shorten,
+    "usd": usd,
+}
+_TEMPLATES.globals |= {
+    "citation": lambda n, quotes: Markup(citation(n, quotes)),  # noqa: S704
+    "group_by_chapter": group_by_chapter,
+    "is_web_url": is_web_url,
+    "tone": tone,
+}
+
 
 @dataclass
 class Section:
-    """A part of the page with its place in the table of contents."""
+    """A part of the page, with its entries in the table of contents."""
 
     id: str
     title: str
-    body: str
-    parts: list[tuple[str, str]] = field(default_factory=list)
-    """What the table of contents lists below it, as id and title."""
+    body: Markup
+    entries: tuple[tuple[str, str], ...] = ()
+    """The entries below it in the table of contents, as id and title."""
 
 
-def page(result: ResearchResult) -> str:
-    """The whole page."""
-    written = manuscript(result)
-    sections = _sections(result, written)
-    body = "\n".join(
-        f'<section id="{part.id}" aria-labelledby="{part.id}-h">'
-        f'<h2 id="{part.id}-h" dir="auto">{escape(part.title)}</h2>\n{part.body}\n</section>'
-        for part in sections
-        if part.body
+def render_page(result: ResearchResult) -> str:
+    written = split_report(result)
+    return _TEMPLATES.get_template("page.html").render(
+        result=result,
+        title=written.title,
+        sections=_build_sections(result, written),
+        figures=key_figures(result),
+        status_label=_STATUS[result.status],
+        statement=card(result.model).statement,
+        policy=_POLICY,
+        style=_STYLE,
+        script=_SCRIPT,
     )
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{_POLICY}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="referrer" content="no-referrer">
-<title>{escape(written.title[:200])}</title>
-<style>{_STYLE}</style>
-</head>
-<body>
-<a class="skip" href="#report">Skip to the report</a>
-<div class="sheet">
-<nav aria-label="Contents">
-<details class="contents"><summary>Contents</summary>
-{_contents(sections)}
-</details>
-<button type="button" id="theme" hidden>Dark</button>
-</nav>
-<div class="columns">
-<header>
-{head(result, written.title)}
-</header>
-<main id="report" tabindex="-1">
-{body}
-</main>
-<footer><p>Job {escape(result.id)}. The same as data: report.json.</p></footer>
-</div>
-</div>
-<dialog id="panel" aria-labelledby="panel-h"></dialog>
-<script>{_SCRIPT}</script>
-</body>
-</html>
-"""
 
 
-def _sections(result: ResearchResult, written: Manuscript) -> list[Section]:
-    """What the writer wrote in its order, and what the page adds to it."""
-    backing = Backing(result)
-    prose = Prose(backing)
-    chapters = list(written.chapters)
-    places = _places(result, chapters)
+def _render(name: str, **values: Any) -> Markup:
+    return Markup(_TEMPLATES.get_template(name).render(**values).strip())  # noqa: S704
+
+
+def _build_sections(result: ResearchResult, written: SplitReport) -> list[Section]:
+    """The writer's chapters in their order, and the sections the page adds."""
+    quote_links = QuoteLinks(result)
+    renderer = MarkdownRenderer(quote_links)
+    places = _find_places(result, written)
+    shared: dict[str, Any] = {"result": result, "places": places, "quote_links": quote_links}
+    sections, originals = _build_chapters(result, written, renderer, places)
+    tiles = Section("coverage", "The facets at a glance", _render("coverage.html", **shared))
+    is_facet = [section.id.startswith("facet-") for section in sections]
+    sections.insert(is_facet.index(True) if True in is_facet else len(sections), tiles)
+    # After the chapters: rendering them collects the contested sentences.
+    sources = {source.id: source for source in result.sources}
+    disputes = _render(
+        "contradictions.html",
+        **shared,
+        renderer=renderer,
+        sources=sources,
+        side_facts=lambda side: side_facts(side, sources),
+    )
+    missing = _render("gaps.html", **shared, queries=list_queries(result))
+    return [
+        *sections,
+        Section("disputes", DISAGREE, _with_original(disputes, originals.get(DISAGREE))),
+        Section("missing", MISSING, _with_original(missing, originals.get(MISSING))),
+        _build_method(result),
+        _build_sources(result, shared),
+    ]
+
+
+def _build_chapters(
+    result: ResearchResult,
+    written: SplitReport,
+    renderer: MarkdownRenderer,
+    places: dict[str, tuple[str, str]],
+) -> tuple[list[Section], dict[str, Markup]]:
+    """The chapters, and the writer's text of the two sections that the page renders itself."""
     by_title = {title: (place, key) for key, (place, title) in places.items()}
     facets = {item.facet_id: item for item in result.coverage}
-    asked = {facet.id: facet.question for facet in result.plan.facets}
-    found: list[Section] = []
-    told: dict[str, str] = {}
+    questions = {facet.id: facet.question for facet in result.plan.facets}
+    sections: list[Section] = []
+    originals: dict[str, Markup] = {}
     if written.lead:
-        found.append(Section("lead", "In short", prose.to_html(written.lead, "In short")))
-    for n, chapter in enumerate(chapters, 1):
-        name = fold(chapter.title)
+        sections.append(Section("lead", "In short", renderer.to_html(written.lead, "In short")))
+    for n, chapter in enumerate(written.chapters, 1):
+        name = collapse_spaces(chapter.title)
         if name in (DISAGREE, MISSING):
-            told[name] = prose.to_html(chapter.markdown, name, mark_contested=False)
+            originals[name] = renderer.to_html(chapter.markdown, name, mark_contested=False)
             continue
-        text = prose.to_html(chapter.markdown, chapter.title)
+        text = renderer.to_html(chapter.markdown, chapter.title)
+        place = "summary" if name == SUMMARY else f"part-{n}"
         if name in by_title:
-            # Taken once: a second chapter of the same name is another.
+            # Only the first chapter of this name belongs to the facet.
             place, key = by_title.pop(name)
-            found.append(Section(place, chapter.title, _facet(facets[key], asked.get(key)) + text))
-        else:
-            place = "summary" if name == SUMMARY else f"part-{n}"
-            found.append(Section(place, chapter.title, text))
-    tiles = Section("coverage", "The facets at a glance", coverage(result, places))
-    first = next((i for i, part in enumerate(found) if part.id.startswith("facet-")), len(found))
-    found.insert(first, tiles)
-    disputes = contradictions(result, backing, prose.contested)
-    missing = gaps(result, places)
-    found += [
-        Section("disputes", DISAGREE, _beside(disputes, told.get(DISAGREE, ""))),
-        Section("missing", MISSING, _beside(missing, told.get(MISSING, ""))),
-        _made(result),
-        Section("sources", "Sources and quotes", sources(result, backing, places)),
-    ]
-    return found
+            text = _render("facet.html", item=facets[key], question=questions.get(key)) + text
+        sections.append(Section(place, chapter.title, text))
+    return sections, originals
 
 
-def _places(result: ResearchResult, chapters: list[Chapter]) -> dict[str, tuple[str, str]]:
-    """The place and title of the section of each facet that has one."""
-    written = {fold(chapter.title) for chapter in chapters}
+def _find_places(result: ResearchResult, written: SplitReport) -> dict[str, tuple[str, str]]:
+    """The id and title of each facet's section, by facet id."""
+    titles = {collapse_spaces(chapter.title) for chapter in written.chapters}
     return {
-        item.facet_id: (f"facet-{n}", fold(item.title))
+        item.facet_id: (f"facet-{n}", collapse_spaces(item.title))
         for n, item in enumerate(result.coverage, 1)
-        if fold(item.title) in written - {DISAGREE, MISSING, SUMMARY}
+        if collapse_spaces(item.title) in titles - {DISAGREE, MISSING, SUMMARY}
     }
 
 
-def _facet(item: Coverage, question: str | None) -> str:
-    asked = f'<span dir="auto">{escape(question)}</span> ' if question else ""
-    return f'<p class="facet">{asked}{tag(item.status)}</p>'
+def _with_original(rendered: Markup, original: Markup | None) -> Markup:
+    """The page's own rendering, and in a disclosure the writer's text."""
+    if not rendered or not original:
+        return rendered or original or Markup()
+    details = Markup('<details class="told"><summary>{}</summary>{}</details>')
+    return rendered + details.format("The writer's text", original)
 
 
-def _beside(shown: str, told: str) -> str:
-    """What the page shows, and folded beside it how the writer tells it."""
-    if not shown:
-        return told
-    return shown + (details("As the writer tells it", told, "told") if told else "")
+def _build_method(result: ResearchResult) -> Section:
+    entries = (
+        *((("timeline", "Timeline"),) if result.timeline else ()),
+        ("cost", "Cost"),
+        *((("plan", "Changes to the plan"),) if result.plan.changes else ()),
+        *((("mended", "Corrected passages"),) if result.mended else ()),
+    )
+    axis = Axis(result.timeline) if result.timeline else None
+    body = _render(
+        "method.html",
+        result=result,
+        axis=axis,
+        timeline_groups=group_rows(result),
+        legend=list_legend(result.timeline, axis) if axis else (),
+        cost_tables=cost_tables(result),
+        priced=card(result.model).priced or result.telemetry.usd > 0,
+        prices_as_of=PRICES_AS_OF,
+    )
+    return Section("made", "How it was made", body, entries)
 
 
-def _made(result: ResearchResult) -> Section:
-    parts = [("timeline", "Timeline", timeline(result)), ("cost", "Cost", cost(result))]
-    changes = result.plan.changes
-    if changes:
-        items = "".join(f"<li>{escape(change)}</li>" for change in changes)
-        parts.append(("plan", "Changes to the plan", f"<ul>{items}</ul>"))
-    if result.mended:
-        items = "".join(f"<li>{escape(passage)}</li>" for passage in result.mended)
-        why = "<p>Put right without a model, where the writer's words did not pass the checks.</p>"
-        parts.append(("mended", "Passages that were mended", f"{why}<ul>{items}</ul>"))
-    shown = [(key, title, body) for key, title, body in parts if body]
-    body = "\n".join(f'<h3 id="{key}">{title}</h3>{text}' for key, title, text in shown)
-    return Section("made", "How it was made", body, [(key, title) for key, title, _ in shown])
-
-
-def _contents(sections: list[Section]) -> str:
-    items = ""
-    for part in sections:
-        if not part.body:
-            continue
-        below = "".join(
-            f'<li><a href="#{key}">{escape(title)}</a></li>' for key, title in part.parts
-        )
-        kind = ' class="under"' if part.id.startswith("facet-") else ""
-        items += (
-            f'<li{kind}><a href="#{part.id}">{escape(part.title)}</a>'
-            f"{f'<ol>{below}</ol>' if below else ''}</li>"
-        )
-    return f"<ol>{items}</ol>"
+def _build_sources(result: ResearchResult, shared: dict[str, Any]) -> Section:
+    cited = sorted((s for s in result.sources if s.n is not None), key=lambda s: s.n or 0)
+    body = _render(
+        "sources.html",
+        **shared,
+        cited=cited,
+        copies=find_copies(cited),
+        uncited=[source for source in result.sources if source.n is None],
+        context=quote_context(shared["quote_links"]),
+    )
+    return Section("sources", "Sources and quotes", body)

@@ -1,5 +1,5 @@
-/* A citation opens the quotes its sentence rests on, in their context. All it shows stands in the
-   page already, in the list of sources: it is copied, never made from text. */
+/* A citation opens the quotes that support its sentence, with the text around them. Everything shown
+   is a copy of elements in the list of sources; no HTML is made from text. */
 "use strict";
 (() => {
   const panel = document.getElementById("panel");
@@ -19,13 +19,13 @@
     return copied;
   };
 
-  /* The words before a citation, back to the citation before it. */
+  /* The text in front of a citation, back to the previous citation. */
   const sentence = (cite) => {
     const block = cite.closest(".side, li, p, td, blockquote");
-    const said = block.querySelector(":scope > .position");
+    const position = block.querySelector(":scope > .position");
     const range = document.createRange();
-    if (said) {
-      range.selectNodeContents(said);
+    if (position) {
+      range.selectNodeContents(position);
       return range;
     }
     const marks = [...block.querySelectorAll("a.cite, a.dispute:not(.says)")];
@@ -88,11 +88,11 @@
       inside.append(make("h3", "", "The sentence"), make("p", "sentence", shorter(words)));
     }
     if (backing.length) {
-      inside.append(make("h3", "", backing.length === 1 ? "rests on" : `rests on ${backing.length} quotes`));
+      inside.append(make("h3", "", backing.length === 1 ? "is supported by" : `is supported by ${backing.length} quotes`));
       inside.append(list(backing));
     } else {
-      const told = "Which of them the sentence rests on its words do not tell; all quotes of this source:";
-      inside.append(make("h3", "", all.length > 1 ? told : "The quote of this source"), list(all));
+      const heading = "The sentence matches no single quote; all quotes of this source:";
+      inside.append(make("h3", "", all.length > 1 ? heading : "The quote of this source"), list(all));
     }
     if (backing.length && others.length) {
       const more = make("details");

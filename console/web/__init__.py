@@ -1,1 +1,1 @@
-"""The console in a browser: the same actions as the commands, through the same functions."""
+"""The console in a browser: the same actions as the commands, through the same client."""

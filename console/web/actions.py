@@ -1,7 +1,7 @@
-"""What can be done with a job: each a form that is sent, then the job's page again.
+"""The forms of a job's page: each is sent, then the job's page is shown again.
 
-All of it goes where the commands go: `jobs.tell`, `jobs.steer`, `jobs.cancel`, `runs.restart` and
-`runs.fork_from`. A job's refusal stands on the page, and what was typed stays in its form.
+They call the same client functions as the commands. If the job rejects an action, the page shows
+why, and the form keeps its values.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from pydantic import ValidationError
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from console import checks, jobs, runs
-from console.desk import new_id
-from console.faults import BadInputError, ConsoleError
-from console.jobs import Job, RefusedError
-from console.restarts import changes_from
+from console.client import jobs, runs, validation
+from console.client.facets import build_facet
+from console.client.job_options import new_job_id
+from console.client.jobs import Job, UpdateRejectedError
+from console.errors import BadInputError, ConsoleError
 from console.web import forms
-from console.web.forms import Typed, in_words
-from console.web.guard import Keys
-from console.web.job import JobPage
-from console.web.pages import Pages
-from console.web.rooms import Notice, Rooms
-from console.web.standing import standing
-from workflows.config.model_catalog import MIXED, MODELS
+from console.web.auth import Credentials
+from console.web.forms import FormValues, name_fields
+from console.web.home import MODEL_NAMES
+from console.web.job_page import JobPage
+from console.web.job_snapshot import load_snapshot
+from console.web.rendering import Templates
+from console.web.state import AppState, Notice
 from workflows.contracts.evidence import Record
 from workflows.contracts.facets import Effort
 from workflows.contracts.messages import (
@@ -39,183 +39,188 @@ from workflows.contracts.messages import (
     RefineFacet,
     Resume,
 )
-from workflows.contracts.request import OFFLINE
 
-SETTINGS = ("model", "effort", "budget_usd", "budget_tokens", "max_passes", "max_facets",
-            "max_claims", "parallel", "subagent_seconds")  # fmt: skip
-"""What the fork's form has fields for."""
+FORK_SETTINGS = ("model", "effort", "budget_usd", "budget_tokens", "max_passes", "max_facets",
+                 "max_claims", "parallel", "subagent_seconds")  # fmt: skip
 
-TOLD: dict[str, tuple[Record, str]] = {
-    "pause": (Pause(), "Paused: nothing more is bought until it is resumed."),
-    "resume": (Resume(), "It goes on."),
-    "finish": (Finish(), "It finishes with what there is; the report comes next."),
+UPDATES: dict[str, tuple[Record, str]] = {
+    "pause": (Pause(), "Paused: nothing is spent until it is resumed."),
+    "resume": (Resume(), "It continues."),
+    "finish": (Finish(), "It finishes with what was found; the report comes next."),
 }
 
 
 class Actions:
-    def __init__(self, rooms: Rooms, pages: Pages, keys: Keys, page: JobPage) -> None:
-        self._rooms = rooms
-        self._pages = pages
-        self._keys = keys
+    def __init__(
+        self, state: AppState, templates: Templates, credentials: Credentials, page: JobPage
+    ) -> None:
+        self._state = state
+        self._templates = templates
+        self._credentials = credentials
         self._page = page
 
-    async def tell(self, request: Request) -> Response:
+    async def send_update(self, request: Request) -> Response:
         """Pause, resume or finish."""
-        what = request.url.path.rpartition("/")[2]
-        message, done = TOLD[what]
+        name = request.url.path.rpartition("/")[2]
+        message, done = UPDATES[name]
 
-        async def do(job: Job, _typed: Typed) -> str:
-            await self._heard(jobs.tell(job, what, message), job)
+        async def act(job: Job, _form: FormValues) -> str:
+            await self._wait_for_worker(jobs.send_update(job, name, message), job)
             return done
 
-        return await self._done(request, do)
+        return await self._perform(request, act)
 
     async def cancel(self, request: Request) -> Response:
-        async def do(job: Job, _typed: Typed) -> str:
-            cancelled, _ = await self._rooms.desk.heard(jobs.cancel(job), job.id)
+        async def act(job: Job, _form: FormValues) -> str:
+            cancelled, _ = await self._state.session.wait_for_worker(jobs.cancel(job), job.id)
             if not cancelled:
                 raise ConsoleError("It finished first: its report is here.")
-            return "Cancelled. A restart takes it up again."
+            return "Cancelled. A restart continues it."
 
-        return await self._done(request, do)
+        return await self._perform(request, act)
 
     async def approve(self, request: Request) -> Response:
-        """Yes to the plan as it stands in the form; or no, with a note or without."""
+        """Approve the plan as the form has it, or reject it."""
 
-        async def do(job: Job, typed: Typed) -> str:
-            if typed["decision"] == "reject":
-                answer = Approve(decision="reject", note=typed["note"].strip()[:2000])
-                await self._heard(jobs.tell(job, "approve", answer), job)
-                return "It is planned anew, with your note." if answer.note else "It ends here."
-            state = await jobs.state(job)
+        async def act(job: Job, form: FormValues) -> str:
+            if form["decision"] == "reject":
+                answer = Approve(decision="reject", note=form["note"].strip()[:2000])
+                await self._wait_for_worker(jobs.send_update(job, "approve", answer), job)
+                return "It is planned again, with your note." if answer.note else "The job ends."
+            state = await jobs.query_state(job)
             if state is None or state.plan is None:
-                raise BadInputError("There is no plan to approve just now: look again in a moment.")
-            plan = forms.edited(typed, state.plan)
-            if typed.faults:
-                raise BadInputError(typed.fault("plan") or "The plan cannot be taken like this.")
-            await self._heard(jobs.tell(job, "approve", Approve(plan=plan)), job)
+                raise BadInputError("There is no plan to approve now: reload the page.")
+            plan = forms.parse_plan(form, state.plan)
+            if form.errors:
+                raise BadInputError(form.error("plan") or "The plan is invalid: see its fields.")
+            update = jobs.send_update(job, "approve", Approve(plan=plan))
+            await self._wait_for_worker(update, job)
             return "The plan is approved" + (" as you edited it." if plan else ".")
 
-        return await self._done(request, do)
+        return await self._perform(request, act)
 
     async def steer(self, request: Request) -> Response:
-        async def do(job: Job, typed: Typed) -> str:
-            changes, usd, tokens = await self._changes(job, typed)
-            if typed.faults:
-                raise BadInputError("This cannot be taken: see what is said beside the field.")
+        async def act(job: Job, form: FormValues) -> str:
+            changes = await self._parse_changes(job, form)
+            usd, tokens = forms.parse_budget(form) if form["change"] == "budget" else (None, None)
+            if form.errors:
+                raise BadInputError("The change is invalid: see the message beside the field.")
             if not changes and usd is None and tokens is None:
                 raise BadInputError("There is nothing to change: fill in a field.")
-            await self._heard(jobs.steer(job, changes, usd, tokens), job)
-            return "Taken: " + ("the budget is set." if not changes else "the job is steered.")
+            await self._wait_for_worker(jobs.steer(job, changes, usd, tokens), job)
+            return "The job is steered." if changes else "The budget is set."
 
-        return await self._done(request, do)
+        return await self._perform(request, act)
 
-    async def _changes(
-        self, job: Job, typed: Typed
-    ) -> tuple[list[Change], float | None, int | None]:
+    async def _parse_changes(self, job: Job, form: FormValues) -> list[Change]:
         try:
-            match typed["change"]:
+            match form["change"]:
                 case "note":
-                    return [AddNote(text=typed["note"])], None, None
+                    return [AddNote(text=form["note"])]
                 case "add":
-                    state = await jobs.state(job)
+                    state = await jobs.query_state(job)
                     known = {f.id for f in state.plan.facets} if state and state.plan else set()
-                    return [AddFacet(facet=forms.new_facet(typed.values, known))], None, None
+                    title, question = form["title"].strip(), form["question"].strip()
+                    return [AddFacet(facet=build_facet(title, question, taken=known))]
                 case "drop":
-                    return [DropFacet(facet_id=typed["facet"])], None, None
+                    return [DropFacet(facet_id=form["facet"])]
                 case "refine":
-                    asked = typed["question"].strip()
-                    return [RefineFacet(facet_id=typed["facet"], question=asked)], None, None
-                case "budget":
-                    return [], *forms.amounts(typed)
+                    question = form["question"].strip()
+                    return [RefineFacet(facet_id=form["facet"], question=question)]
         except ValidationError as error:
-            fault = error.errors()[0]
-            typed.faults[f"{typed['change']}-{fault['loc'][-1]}"] = f"{fault['msg']}."
-        return [], None, None
+            first = error.errors()[0]
+            form.errors[f"{form['change']}-{first['loc'][-1]}"] = f"{first['msg']}."
+        return []
 
-    async def ask_restart(self, request: Request) -> Response:
-        """A page that asks once more, for a job that runs is closed by it."""
-        now = await standing(self._rooms, request.path_params["job_id"])
+    async def confirm_restart(self, request: Request) -> Response:
+        """A page that asks for confirmation, because a restart closes an open run."""
+        snapshot = await load_snapshot(self._state, request.path_params["job_id"])
         name = request.query_params.get("from", "")
-        return self._pages.answer(request, "restart.html", job=now, origin=name)
+        return self._templates.render(request, "restart.html", job=snapshot, checkpoint=name)
 
     async def restart(self, request: Request) -> Response:
-        rooms = self._rooms
+        state = self._state
 
-        async def do(job: Job, typed: Typed) -> str:
-            _, origin = await runs.restart(rooms.client, rooms.kept, job.id, typed["from"] or None)
-            return f"Taken up from {origin.checkpoint}; what lies before it is not paid again."
+        async def act(job: Job, form: FormValues) -> str:
+            name = form["from"] or None
+            _, origin = await runs.restart(state.client, state.checkpoints, job.id, name)
+            return f"Restarted from {origin.checkpoint}; earlier work is not paid again."
 
-        return await self._done(request, do)
+        return await self._perform(request, act)
 
-    async def ask_fork(self, request: Request) -> Response:
-        return await self._fork_page(request, Typed({"from": request.query_params.get("from", "")}))
+    async def show_fork_form(self, request: Request) -> Response:
+        form = FormValues({"from": request.query_params.get("from", "")})
+        return await self._render_fork_form(request, form)
 
     async def fork(self, request: Request) -> Response:
-        rooms, job_id = self._rooms, checks.job_id(request.path_params["job_id"])
-        typed = Typed(await forms.sent(request, self._keys))
+        state, job_id = self._state, validation.check_job_id(request.path_params["job_id"])
+        form = await forms.read_form(request, self._credentials)
         try:
-            new = typed["id"].strip()
-            new = checks.job_id(new) if new else new_id(f"{job_id[:150]}-fork")
-            wanted = [f"{key}={typed[key].strip()}" for key in SETTINGS if typed[key].strip()]
-            _, origin, limit = await runs.fork_from(
-                rooms.client,
-                rooms.kept,
-                rooms.settings,
+            name = form["id"].strip()
+            new_id = validation.check_job_id(name) if name else new_job_id(f"{job_id[:150]}-fork")
+            given = [f"{key}={form[key].strip()}" for key in FORK_SETTINGS if form[key].strip()]
+            _, origin, limit = await runs.fork(
+                state.client,
+                state.checkpoints,
+                state.settings,
                 job_id,
-                name=typed["from"] or None,
-                changes=changes_from(wanted),
-                new_id=new,
+                name=form["from"] or None,
+                changes=runs.parse_changes(given),
+                new_id=new_id,
             )
         except BadInputError as error:
-            notice = Notice(in_words(str(error)), "bad")
-            return await self._fork_page(request, typed, notice, status=400)
-        spends = f" It spends at most ${limit:,.2f}." if limit is not None else ""
-        said = Notice(
-            f"Forked from {job_id} at {origin.checkpoint}; what lies before it is not paid"
-            f" again.{spends}"
+            notice = Notice(name_fields(str(error)), "bad")
+            return await self._render_fork_form(request, form, notice, status=400)
+        budget = f" It spends at most ${limit:,.2f}." if limit is not None else ""
+        return self._redirect(
+            new_id,
+            Notice(
+                f"Forked from {job_id} at {origin.checkpoint}; earlier work is not paid"
+                f" again.{budget}"
+            ),
         )
-        return _to(new, rooms.leave(said))
 
-    async def _fork_page(
-        self, request: Request, typed: Typed, notice: Notice | None = None, status: int = 200
+    async def _render_fork_form(
+        self, request: Request, form: FormValues, notice: Notice | None = None, status: int = 200
     ) -> Response:
-        now = await standing(self._rooms, request.path_params["job_id"])
-        return self._pages.answer(
+        snapshot = await load_snapshot(self._state, request.path_params["job_id"])
+        return self._templates.render(
             request,
             "fork.html",
             status,
             notice,
-            job=now,
-            typed=typed,
-            names=list(dict.fromkeys(point.kept.name for point in reversed(now.points))),
-            models=[OFFLINE, MIXED, *(name for name in MODELS if name != OFFLINE)],
+            job=snapshot,
+            form=form,
+            names=list(dict.fromkeys(row["name"] for row in reversed(snapshot.checkpoints))),
+            models=MODEL_NAMES,
             efforts=[effort.value for effort in Effort],
         )
 
-    async def _heard(self, asked: Awaitable[str], job: Job) -> None:
-        await self._rooms.desk.heard(asked, job.id)
+    async def _wait_for_worker(self, call: Awaitable[str], job: Job) -> None:
+        await self._state.session.wait_for_worker(call, job.id)
 
-    async def _done(self, request: Request, do: Callable[[Job, Typed], Awaitable[str]]) -> Response:
-        """Do it and show the job; or show the job with why not, and what was typed."""
-        job_id = checks.job_id(request.path_params["job_id"])
-        typed = Typed(await forms.sent(request, self._keys))
+    async def _perform(
+        self, request: Request, act: Callable[[Job, FormValues], Awaitable[str]]
+    ) -> Response:
+        """Perform the action and redirect to the job; or show the job with the error."""
+        job_id = validation.check_job_id(request.path_params["job_id"])
+        form = await forms.read_form(request, self._credentials)
         try:
             if request.url.path.endswith("/restart"):
-                job, _ = await jobs.find(self._rooms.client, job_id)
+                job, _ = await jobs.find(self._state.client, job_id)
             else:
-                job = await jobs.going(self._rooms.client, job_id)
-            said = await do(job, typed)
-        except RefusedError as error:
-            notice = Notice(f"The job cannot do that: {error.reason.rstrip('.')}.", "bad")
-            return await self._page.page(request, job_id, typed, notice, status=409)
+                job = await jobs.find_running(self._state.client, job_id)
+            done = await act(job, form)
+        except UpdateRejectedError as error:
+            notice = Notice(f"The job rejects that: {error.reason.rstrip('.')}.", "bad")
+            return await self._page.render(request, job_id, form, notice, status=409)
         except BadInputError as error:
-            notice = Notice(in_words(str(error)), "bad")
-            return await self._page.page(request, job_id, typed, notice, status=400)
+            notice = Notice(name_fields(str(error)), "bad")
+            return await self._page.render(request, job_id, form, notice, status=400)
         except ConsoleError as error:
-            return _to(job_id, self._rooms.leave(Notice(in_words(str(error)), "bad")))
-        return _to(job_id, self._rooms.leave(Notice(said)))
+            return self._redirect(job_id, Notice(name_fields(str(error)), "bad"))
+        return self._redirect(job_id, Notice(done))
 
-
-def _to(job_id: str, said: str) -> Response:
-    return RedirectResponse(f"/jobs/{quote(job_id)}?said={said}", status_code=303)
+    def _redirect(self, job_id: str, notice: Notice) -> Response:
+        name = self._state.put_notice(notice)
+        return RedirectResponse(f"/jobs/{quote(job_id)}?notice={name}", status_code=303)

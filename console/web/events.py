@@ -1,8 +1,8 @@
-"""Server-sent events: parts of a page, rendered here, sent when they changed.
+"""Server-sent events: the parts of a page that changed, as HTML.
 
-One message is `{"parts": {name: {"html": …, "v": …}}}`; `v` is the same as long as the part is, so
-a page that was just loaded, or has just come back, replaces nothing in vain. A stream that is at
-its end says so, and the browser does not come back.
+One message is `{"parts": {name: {"html": …, "v": …}}}`. The version `v` changes only with the part,
+so a page that has just loaded or reconnected replaces nothing needlessly. At the end of the stream
+an `end` event tells the browser not to reconnect.
 """
 
 from __future__ import annotations
@@ -14,48 +14,45 @@ from collections.abc import AsyncIterator
 
 from starlette.responses import StreamingResponse
 
-from console.faults import ConsoleError
-from console.web.rooms import Rooms
+from console.errors import ConsoleError
+from console.web.state import AppState
 
 MEDIA_TYPE = "text/event-stream"
 RETRY_MILLISECONDS = 2000
-_QUIET_LOOKS = 10
+_POLLS_PER_COMMENT = 10
 _CLOCK = re.compile(r'(<span class="clock"[^>]*>)[^<]*')
 
 
-def version(html: str) -> str:
-    """What tells a part from another. A clock goes on by itself in the browser: it is no news."""
+def part_version(html: str) -> str:
+    """A hash without the clocks, which run in the browser."""
     return hashlib.sha256(_CLOCK.sub(r"\1", html).encode()).hexdigest()[:16]
 
 
-def stream(rooms: Rooms, parts: AsyncIterator[dict[str, str] | None]) -> StreamingResponse:
-    """The parts as they come; None is a look without news, and the end is the end."""
-    # A proxy that gathers an answer before it passes it on would pass on nothing.
+def stream_parts(state: AppState, parts: AsyncIterator[dict[str, str]]) -> StreamingResponse:
+    # A proxy must not buffer the stream.
     headers = {"X-Accel-Buffering": "no"}
-    return StreamingResponse(_messages(rooms, parts), headers=headers, media_type=MEDIA_TYPE)
+    return StreamingResponse(_messages(state, parts), headers=headers, media_type=MEDIA_TYPE)
 
 
-async def _messages(
-    rooms: Rooms, parts: AsyncIterator[dict[str, str] | None]
-) -> AsyncIterator[str]:
+async def _messages(state: AppState, parts: AsyncIterator[dict[str, str]]) -> AsyncIterator[str]:
     yield f"retry: {RETRY_MILLISECONDS}\n\n"
-    known: dict[str, str] = {}
-    quiet = 0
+    sent: dict[str, str] = {}
+    unchanged = 0
     try:
-        async for found in parts:
-            if rooms.closing():
+        async for current in parts:
+            if state.is_closing():
                 return
-            versions = {name: version(html) for name, html in (found or {}).items()}
-            news = {name: v for name, v in versions.items() if known.get(name) != v}
-            known |= news
-            if news and found is not None:
-                body = {name: {"html": found[name], "v": v} for name, v in news.items()}
+            versions = {name: part_version(html) for name, html in current.items()}
+            changed = {name: v for name, v in versions.items() if sent.get(name) != v}
+            sent |= changed
+            if changed:
+                body = {name: {"html": current[name], "v": v} for name, v in changed.items()}
                 yield f"data: {json.dumps({'parts': body})}\n\n"
-            quiet = 0 if news else quiet + 1
-            if quiet == _QUIET_LOOKS:
-                quiet = 0
-                yield ": still here\n\n"
+            unchanged = 0 if changed else unchanged + 1
+            if unchanged == _POLLS_PER_COMMENT:
+                unchanged = 0
+                yield ": keep-alive\n\n"
         yield "event: end\ndata: {}\n\n"
     except ConsoleError:
-        # The browser comes back by itself, and by then the server may be there again.
+        # The browser reconnects by itself when the server is back.
         return

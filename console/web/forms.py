@@ -1,12 +1,12 @@
-"""What was typed into a form, and what it becomes; what cannot be taken is said beside its field.
+"""Parse the forms. Each error is shown beside its field.
 
-The checks are the commands' own. Their messages name options; here they name the fields instead.
+The checks are those of the commands, whose messages name options; `name_fields` replaces these by
+the names of the fields.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,110 +15,128 @@ from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from console import checks, wishes
-from console.faults import BadInputError
-from console.web.guard import Keys
-from console.wishes import Wish
+from console.client import validation
+from console.client.facets import build_facet
+from console.client.job_options import JobOptions
+from console.client.research_request import find_errors
+from console.errors import BadInputError
+from console.web.auth import Credentials
 from workflows.config.settings import Settings
 from workflows.contracts.facets import Facet, Plan
 from workflows.rules.plan import faults
 
 NEW_FACETS = 3
-"""Empty places for more facets, below those of the plan."""
+"""Empty rows for new facets in the plan's form."""
 
 _FIELDS = {
     "--budget-usd": "“Budget”",
-    "--budget-tokens": "“Tokens at most”",
+    "--budget-tokens": "“Maximum tokens”",
     "--corpus DIR": "“Folder of documents”",
     "--corpus": "“Folder of documents”",
-    "--max-passes": "“Passes at most”",
-    "--max-facets": "“Facets at most”",
-    "--approve-within": "“How long it waits”",
+    "--max-passes": "“Maximum passes”",
+    "--max-facets": "“Maximum facets”",
+    "--approve-within": "“Time to approve”",
     "--model": "“Model”",
     "--id": "“Name”",
     "--web": "“Web”",
     "--set ": "",
     "put it in quotes after the command": "write it here",
 }
-_COMMANDS = re.compile(r"`(?:python starter\.py )?(\w+)(?: [^`]*)?`")
+_COMMANDS = re.compile(r"`(?:python starter\.py |durable-research )?(\w+)(?: [^`]*)?`")
 
 
 @dataclass
-class Typed:
-    """The fields as they were typed, and what is wrong with them, by name."""
+class FormValues:
+    """The values of a form, and the error messages by field."""
 
     values: dict[str, str] = field(default_factory=dict)
-    faults: dict[str, str] = field(default_factory=dict)
+    errors: dict[str, str] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> str:
         return self.values.get(name, "")
 
-    def fault(self, name: str) -> str:
-        return self.faults.get(name, "")
+    def error(self, name: str) -> str:
+        return self.errors.get(name, "")
+
+    def parse_number(self, name: str) -> float | None:
+        text = self[name].strip().removeprefix("$").replace(",", "")
+        try:
+            return float(text) if text else None
+        except ValueError:
+            self.errors[name] = f"{text[:40]!r} is not an amount: write it as 5 or 2.50."
+            return None
+
+    def parse_integer(self, name: str) -> int | None:
+        text = self[name].strip().replace(",", "")
+        try:
+            return int(text) if text else None
+        except ValueError:
+            self.errors[name] = f"{text[:40]!r} is not a whole number: write it as 3."
+            return None
 
 
-async def sent(request: Request, keys: Keys) -> dict[str, str]:
-    """The fields of a form of ours; each field once."""
+async def read_form(request: Request, credentials: Credentials) -> FormValues:
+    """The fields of a form of this console. Raises 403 without a valid CSRF token."""
     form: FormData = await request.form(max_files=0, max_fields=2000)
     values = {name: value for name, value in form.items() if isinstance(value, str)}
-    if not keys.in_form(values.pop("word", "")):
-        raise HTTPException(403, "This form is from another time: open its page again.")
-    # Browsers send lines as CRLF.
-    return {name: value.replace("\r\n", "\n") for name, value in values.items()}
+    if not credentials.is_csrf_token(values.pop("csrf_token", "")):
+        raise HTTPException(403, "This form has expired: open its page again.")
+    # Browsers send line breaks as CRLF.
+    return FormValues({name: value.replace("\r\n", "\n") for name, value in values.items()})
 
 
-def in_words(message: str) -> str:
-    """A command's message for someone who has fields and buttons before him."""
+def name_fields(message: str) -> str:
+    """A message of a command, with the names of fields and buttons instead of options."""
     for option, name in _FIELDS.items():
         message = message.replace(option, name)
     return _COMMANDS.sub(r"“\1”", message)
 
 
-def asked(typed: Typed, settings: Settings) -> Wish | None:
-    """The wish; None where something is wrong with it, which is then said in `typed`."""
-    web = {"on": True, "off": False}.get(typed["web"])
-    wish = Wish(
-        question=typed["question"],
-        corpus=Path(typed["corpus"].strip()) if typed["corpus"].strip() else None,
-        effort=typed["effort"] or "standard",
-        max_passes=_whole(typed, "max_passes"),
-        max_facets=_whole(typed, "max_facets"),
-        budget_usd=_amount(typed, "budget_usd"),
-        budget_tokens=_whole(typed, "budget_tokens"),
-        model=typed["model"].strip() or None,
-        web=web,
-        economy=typed["economy"] == "yes",
-        approve=typed["approve"] == "yes",
-        approve_within=typed["approve_within"].strip() or None if typed["approve"] else None,
+def parse_job(form: FormValues, settings: Settings) -> JobOptions | None:
+    """The options of a new job; None if `form.errors` has an error."""
+    corpus = form["corpus"].strip()
+    options = JobOptions(
+        question=form["question"],
+        corpus=Path(corpus) if corpus else None,
+        effort=form["effort"] or "standard",
+        max_passes=form.parse_integer("max_passes"),
+        max_facets=form.parse_integer("max_facets"),
+        budget_usd=form.parse_number("budget_usd"),
+        budget_tokens=form.parse_integer("budget_tokens"),
+        model=form["model"].strip() or None,
+        web={"on": True, "off": False}.get(form["web"]),
+        economy=form["economy"] == "yes",
+        approve=form["approve"] == "yes",
+        approve_within=form["approve_within"].strip() or None if form["approve"] else None,
     )
-    if "\0" in typed["corpus"]:
-        typed.faults["corpus"] = "This is not a path."
+    if "\0" in corpus:
+        form.errors["corpus"] = "This is not a path."
         return None
-    found = {name: in_words(text) for name, text in wishes.faults(wish, settings).items()}
-    # What could not be read at all is said rather than what follows from its absence.
-    typed.faults = found | typed.faults
-    if name := typed["id"].strip():
+    found = {name: name_fields(text) for name, text in find_errors(options, settings).items()}
+    # A value that could not be parsed has the more precise message.
+    form.errors = found | form.errors
+    if name := form["id"].strip():
         try:
-            checks.job_id(name)
+            validation.check_job_id(name)
         except BadInputError as error:
-            typed.faults["id"] = str(error)
-    return None if typed.faults else wish
+            form.errors["id"] = str(error)
+    return None if form.errors else options
 
 
-def amounts(typed: Typed) -> tuple[float | None, int | None]:
-    """A budget in dollars and tokens; what is empty is left as it is."""
-    usd, tokens = _amount(typed, "budget_usd"), _whole(typed, "budget_tokens")
-    for name, check in (("budget_usd", lambda: checks.budget(usd)),
-                        ("budget_tokens", lambda: checks.tokens(tokens))):  # fmt: skip
+def parse_budget(form: FormValues) -> tuple[float | None, int | None]:
+    """Limits in dollars and tokens; None for an empty field."""
+    usd, tokens = form.parse_number("budget_usd"), form.parse_integer("budget_tokens")
+    for name, check in (("budget_usd", lambda: validation.check_budget_usd(usd)),
+                        ("budget_tokens", lambda: validation.check_tokens(tokens))):  # fmt: skip
         try:
             check()
         except BadInputError as error:
-            typed.faults[name] = in_words(str(error))
+            form.errors[name] = name_fields(str(error))
     return usd, tokens
 
 
 def plan_fields(plan: Plan) -> dict[str, str]:
-    """The plan as the form shows it first."""
+    """The plan as the initial values of its form."""
     values: dict[str, str] = {}
     for n, facet in enumerate(plan.facets):
         values |= {
@@ -130,72 +148,35 @@ def plan_fields(plan: Plan) -> dict[str, str]:
     return values
 
 
-def edited(typed: Typed, plan: Plan) -> Plan | None:
-    """The plan as it was edited; None where nothing was, or where a fault is in `typed`."""
+def parse_plan(form: FormValues, plan: Plan) -> Plan | None:
+    """The edited plan; None if nothing changed or `form.errors` has an error."""
     known = {facet.id: facet for facet in plan.facets}
     facets: list[Facet] = []
     for n in range(len(plan.facets) + NEW_FACETS):
-        words = {name: typed[f"{name}-{n}"].strip() for name in ("title", "question", "boundary")}
-        old = known.get(typed[f"id-{n}"])
-        if typed[f"drop-{n}"] or (old is None and not any(words.values())):
+        texts = {name: form[f"{name}-{n}"].strip() for name in ("title", "question", "boundary")}
+        old = known.get(form[f"id-{n}"])
+        if form[f"drop-{n}"] or (old is None and not any(texts.values())):
             continue
         try:
-            facets.append(_facet(old, words, {facet.id for facet in facets} | set(known)))
+            taken = {f.id for f in facets} | set(known)
+            new = Facet.model_validate(old.model_dump() | texts) if old else None
+            facets.append(new or build_facet(**texts, taken=taken))
         except ValidationError as error:
-            fault = error.errors()[0]
-            typed.faults[f"{fault['loc'][-1]}-{n}"] = f"{fault['msg']}."
-    if not facets and not typed.faults:
-        typed.faults["plan"] = "No facet is left: keep one, or reject the plan."
-    if typed.faults:
+            first = error.errors()[0]
+            form.errors[f"{first['loc'][-1]}-{n}"] = f"{first['msg']}."
+    if not facets and not form.errors:
+        form.errors["plan"] = "No facet is left: keep one, or reject the plan."
+    if form.errors:
         return None
     left = {facet.id for facet in facets}
-    kept = tuple(
+    edited = tuple(
         f.model_copy(update={"depends_on": tuple(d for d in f.depends_on if d in left)})
         for f in facets
     )
-    if kept == plan.facets:
+    if edited == plan.facets:
         return None
-    changed = plan.model_copy(update={"facets": kept})
-    if wrong := faults(changed):
-        typed.faults["plan"] = f"The plan breaks the rules, mend it: {'; '.join(wrong)}."
+    changed = plan.model_copy(update={"facets": edited})
+    if errors := faults(changed):
+        form.errors["plan"] = f"The plan breaks the rules: {'; '.join(errors)}."
         return None
     return changed
-
-
-def new_facet(typed: Mapping[str, str], taken: set[str]) -> Facet:
-    return _facet(
-        None, {name: typed.get(name, "").strip() for name in ("title", "question")}, taken
-    )
-
-
-def _facet(old: Facet | None, words: Mapping[str, str], taken: set[str]) -> Facet:
-    if old is not None:
-        return Facet.model_validate(old.model_dump() | dict(words))
-    slug = re.sub(r"[\W_]+", "-", words["title"].lower()).strip("-")[:58] or "facet"
-    numbered = [slug, *(f"{slug}-{n}" for n in range(2, 99))]
-    return Facet(
-        id=next(name for name in numbered if name not in taken),
-        title=words["title"],
-        question=words["question"],
-        boundary=words.get("boundary") or "what the other facets cover",
-        prefer="authoritative sources",
-        reason="added by an operator",
-    )
-
-
-def _amount(typed: Typed, name: str) -> float | None:
-    text = typed[name].strip().removeprefix("$").replace(",", "")
-    try:
-        return float(text) if text else None
-    except ValueError:
-        typed.faults[name] = f"{text[:40]!r} is not an amount: write it as 5 or 2.50."
-        return None
-
-
-def _whole(typed: Typed, name: str) -> int | None:
-    text = typed[name].strip().replace(",", "")
-    try:
-        return int(text) if text else None
-    except ValueError:
-        typed.faults[name] = f"{text[:40]!r} is not a whole number: write it as 3."
-        return None

@@ -1,7 +1,7 @@
 """What the examples share: the question on the command line, the way to the server, a worker.
 
-Your own caller needs none of this but the data converter: `console.connection.connect` gives
-clients and workers the one the research workers use, so that large results can be read.
+Your own caller needs only the data converter: `console.runtime.connection.connect` gives clients
+and workers the one that the research workers use, so that large results can be read.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from uuid import uuid4
 from temporalio.client import Client
 from temporalio.worker import Worker
 
-from console.connection import connect
-from console.faults import leave
+from console.errors import exit_process
+from console.runtime.connection import connect
 from workflows.config.settings import Settings
 
 TEAM = "newsroom"
@@ -49,4 +49,4 @@ def new_id(name: str) -> str:
 
 def run(main: Callable[[], Coroutine[Any, Any, None]]) -> None:
     asyncio.run(main())
-    leave(0)
+    exit_process(0)

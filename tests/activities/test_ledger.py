@@ -11,6 +11,7 @@ from activities.evidence.quotes import StoredText, sketch
 from workflows.contracts.evidence import (
     Claim,
     Contradiction,
+    Difference,
     Findings,
     Quote,
     Ruling,
@@ -20,7 +21,7 @@ from workflows.contracts.evidence import (
     Verdict,
 )
 
-TEXT = "The harbour line carried 412,000 passengers in 2024. It opened in May 2019."
+TEXT = "The Tau line carried 412,000 passengers in 2024. It opened in May 2019."
 
 
 def source(sid: str, text: str = TEXT, date: str | None = "2025-01-01") -> Source:
@@ -49,7 +50,7 @@ def ledger(*claims: Claim, **texts: str) -> Ledger:
     return Ledger.checked(found, stored)
 
 
-CARRIED = "The harbour line carried 412,000 passengers in 2024."
+CARRIED = "The Tau line carried 412,000 passengers in 2024."
 
 
 def test_a_quote_that_stands_supports_its_claim_and_gets_its_place() -> None:
@@ -71,7 +72,7 @@ def test_a_check_that_could_not_run_leaves_the_claim_unverified() -> None:
 
 
 def test_a_number_that_is_not_in_the_quote_is_not_verified() -> None:
-    wrong = claim("c", "The harbour line carried 500,000 passengers.", ("s", CARRIED))
+    wrong = claim("c", "The Tau line carried 500,000 passengers.", ("s", CARRIED))
     checked = check(wrong, {"s": StoredText(TEXT)})
     assert checked.verdict is Verdict.UNVERIFIED
     assert "500,000" in checked.notes
@@ -116,15 +117,16 @@ def test_a_long_sentence_printed_in_two_papers_is_one_origin() -> None:
     assert origin_count(papers.claims[0], origins(papers)) == 1
 
 
-OTHER = "The harbour line carried 367,500 passengers in 2024."
+OTHER = "The Tau line carried 367,500 passengers in 2024."
 
 
 def conflicting() -> Ledger:
     return ledger(
         claim("a", CARRIED, ("s1", CARRIED)),
         claim("b", OTHER, ("s2", OTHER)),
-        s1=CARRIED, s2=OTHER,
-    )  # fmt: skip
+        s1=f"{CARRIED} Counts are taken at the gates by the harbour office each week.",
+        s2=f"{OTHER} Tickets sold on board by the crew are added from the log books.",
+    )
 
 
 def settled(book: Ledger, cid: str = "x1") -> Rulings:
@@ -145,6 +147,37 @@ def test_the_same_measure_with_another_number_is_a_candidate_until_it_is_settled
     ruled = join([book], [settled(book)])
     assert open_candidates(ruled, {}) == ()
     assert [c.verdict for c in ruled.claims] == [Verdict.QUALIFIED] * 2
+
+
+def test_copies_of_one_text_are_no_conflict() -> None:
+    long = " ".join(f"word{i}" for i in range(120))
+    book = ledger(
+        claim("a", CARRIED, ("s1", CARRIED)),
+        claim("b", OTHER, ("s2", OTHER)),
+        s1=f"{CARRIED} {long}", s2=f"{OTHER} {long}",
+    )  # fmt: skip
+    assert open_candidates(book, {}) == ()
+
+
+def test_a_source_that_calls_itself_superseded_does_not_contradict() -> None:
+    book = ledger(
+        claim("a", CARRIED, ("s1", CARRIED)),
+        claim("b", OTHER, ("s2", OTHER)),
+        s1=f"Status: superseded. {CARRIED} Counts are taken at the gates each week.",
+        s2=f"{OTHER} Tickets sold on board by the crew are added from the log books.",
+    )
+    (candidate,) = open_candidates(book, {})
+    assert book.superseded == ("s1",)
+    assert candidate.relation == "superseded"
+
+
+def test_differences_are_kept_apart_from_contradictions_when_ledgers_join() -> None:
+    book = conflicting()
+    found = settled(book).contradictions[0]
+    series = Difference(**found.model_dump(), relation="other_period")
+    joined = join([book], [Rulings(differences=(series,)), Rulings(differences=(series,))])
+    assert joined.contradictions == ()
+    assert [d.relation for d in joined.differences] == ["other_period"]
 
 
 def test_a_ruling_cannot_rescue_a_claim_whose_quote_does_not_stand() -> None:

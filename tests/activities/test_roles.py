@@ -18,8 +18,8 @@ from activities.agent.request_template import (
     schema,
 )
 from activities.llm.client import Models
-from console import staff
-from console.faults import BadInputError, ExitCode
+from console.cli import roles
+from console.errors import BadInputError, ExitCode
 from tests.activities.scripted import JsonObject, text
 from tests.simulator.simulator import Simulator
 from tests.simulator.transport import SimulatorTransport
@@ -207,7 +207,7 @@ async def test_every_role_is_understood_by_every_model(
 
 def shown(env: dict[str, str]) -> str:
     out = io.StringIO()
-    code = staff.roles(Settings.read(env), Console(file=out, width=100))
+    code = roles.roles(Settings.read(env), Console(file=out, width=100))
     assert code is ExitCode.REPORT
     return out.getvalue()
 
@@ -241,4 +241,4 @@ def test_without_a_key_the_staff_is_the_offline_engine() -> None:
 def test_a_setting_for_a_role_that_is_none_is_bad_input() -> None:
     settings = Settings.read({}).model_copy(update={"models": {"poet": SMALL}})
     with pytest.raises(BadInputError, match="planner, reviewer"):
-        staff.roles(settings)
+        roles.roles(settings)

@@ -16,7 +16,7 @@ from activities.storage import store as store_module
 from activities.storage.encryption import Keyring, key_id_of
 from activities.storage.journal import Journal
 from activities.storage.store import ObjectNotFound, Store
-from console.store import open_store
+from console.runtime.external_storage import open_store
 from workflows.config import store_keys as keys
 from workflows.contracts.messages import ControlMessages
 

@@ -13,10 +13,10 @@ import threading
 
 from rich.console import Console as Terminal
 
-from console import jobs
-from console.connection import connect
-from console.live_table import TableView
-from console.progress import Look, Progress
+from console.client import jobs
+from console.client.progress import Progress, ProgressPoller
+from console.live.table import TableView
+from console.runtime.connection import connect
 from workflows.config.settings import Settings
 
 from .serving import Console
@@ -47,7 +47,7 @@ class Onlooker(TableView):
     def show(self, seen: Progress) -> None:
         super().show(seen)
         done = sum(facet.status not in ("waiting", "running") for facet in seen.status.facets)
-        working = sum(one.facet_id is not None for one in seen.waiting)
+        working = sum(one.facet_id is not None for one in seen.pending)
         told = (len(self._gaps), min(done, working))
         if told < self._most or not (done and working):
             return
@@ -62,9 +62,9 @@ class Onlooker(TableView):
         settings = Settings.read({"RESEARCH_HOME": str(self._at.folder / "state")})
         client = await connect(settings, self._at.server)
         job, _ = await jobs.find(client, self._job_id)
-        look = Look(job)
-        seen = await look.now()
+        look = ProgressPoller(job)
+        seen = await look.poll()
         while seen.ended is None:
             self.show(seen)
             await asyncio.sleep(_LOOK_SECONDS)
-            seen = await look.now()
+            seen = await look.poll()

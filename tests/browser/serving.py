@@ -15,7 +15,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Playwright, ViewportSize
 
-from console import embedded
+from console.devserver import server
 
 ROOT = Path(__file__).resolve().parents[2]
 TOKEN = "the-token-of-this-console"
@@ -75,7 +75,7 @@ class Console:
 
     def temporal(self, *arguments: str) -> None:
         """Somebody else's hand on the server."""
-        command = [str(embedded.binary()), "workflow", *arguments, "--address", self.server]
+        command = [str(server.find_binary()), "workflow", *arguments, "--address", self.server]
         subprocess.run(command, check=True, timeout=90, stdout=subprocess.DEVNULL)
 
     def start_behind_its_back(self, name: str, **request: str) -> None:

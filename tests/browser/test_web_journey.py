@@ -91,7 +91,7 @@ def test_from_a_question_to_the_report_and_another_way(
     job = ask(page, console)
 
     # The plan comes by itself, is read, edited, and taken.
-    word = page.get_by_role("region", name="Your word on the plan")
+    word = page.get_by_role("region", name="Approve the plan")
     expect(word).to_be_visible(timeout=SLOWLY)
     sound(visit)
     page.locator("summary", has_text="Add a note").click()
@@ -142,7 +142,7 @@ def test_a_run_that_was_terminated_is_taken_up_again(
     console: Console, visit: Visit, page: Page
 ) -> None:
     job = ask(page, console, "What did the Saltmere lighthouse cost?")
-    expect(page.get_by_role("region", name="Your word on the plan")).to_be_visible(timeout=SLOWLY)
+    expect(page.get_by_role("region", name="Approve the plan")).to_be_visible(timeout=SLOWLY)
     name = job.rpartition("/")[2]
     console.temporal("terminate", "--workflow-id", name, "--reason", f"by mistake {ATTACK}")
     expect(page.locator("#headline")).to_contain_text(f"It was terminated: by mistake {ATTACK}")
@@ -155,7 +155,7 @@ def test_a_run_that_was_terminated_is_taken_up_again(
     page.get_by_role("link", name="Restart from the last checkpoint").click()
     sound(visit)
     page.get_by_role("button", name="Restart it").click()
-    expect(page.get_by_role("region", name="Your word on the plan")).to_be_visible(timeout=SLOWLY)
+    expect(page.get_by_role("region", name="Approve the plan")).to_be_visible(timeout=SLOWLY)
     page.locator("summary", has_text="Cancel the job").click()
     page.get_by_role("button", name="Yes, cancel it").click()
     expect(page.locator("#headline")).to_contain_text("It was cancelled.")
@@ -179,10 +179,10 @@ def test_what_is_being_typed_is_not_taken_from_under_the_hand(
     console: Console, visit: Visit, page: Page
 ) -> None:
     ask(page, console, "How many visitors has the Saltmere lighthouse?")
-    word = page.get_by_role("region", name="Your word on the plan")
+    word = page.get_by_role("region", name="Approve the plan")
     expect(word).to_be_visible(timeout=SLOWLY)
     page.locator("summary", has_text="Reject it").click()
-    note = page.get_by_label("What should be otherwise")
+    note = page.get_by_label("What to change")
     note.fill("Half a thou")
     # The same job is paused by somebody else, so what can be done changes.
     page.evaluate(

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from activities.storage.encryption import Keyring
-from console import confidential
-from console.confidential import keyring
+from console.runtime.codec import load_keyring
+from console.runtime.keys_file import create_file
 from workflows.config.settings import Settings
 
 
@@ -17,7 +17,7 @@ from workflows.config.settings import Settings
 def keys(tmp_path: Path) -> Path:
     """A keys file with one key."""
     file = tmp_path / "keys.json"
-    confidential.make(file)
+    create_file(file)
     return file
 
 
@@ -27,7 +27,7 @@ def ring(keys: Path) -> Keyring:
 
 
 def ring_of(keys: Path) -> Keyring:
-    found = keyring(Settings(store="", keys=str(keys)))
+    found = load_keyring(Settings(store="", keys=str(keys)))
     assert found is not None
     return found
 

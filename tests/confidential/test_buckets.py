@@ -15,13 +15,15 @@ import pytest
 from obstore.exceptions import BaseError
 from obstore.store import AzureStore, GCSStore, S3Store, from_url
 
-import console.payloads
+import console.runtime.external_storage
 from activities.storage.backends import BucketBackend, open_backend
 from activities.storage.store import Store
-from console import confidential, ports
-from console.connection import connect
-from console.embedded import server
-from console.store import Checkpoints, open_store
+from console.client.checkpoints import CheckpointStore
+from console.devserver import ports
+from console.devserver.server import run_dev_server
+from console.runtime.connection import connect
+from console.runtime.external_storage import open_store
+from console.runtime.keys_file import create_file
 from tests.confidential.conftest import ring_of
 from tests.confidential.jobs import QUESTION, SECRETS, corpus, work
 from tests.job.conftest import Office
@@ -122,7 +124,7 @@ async def test_a_job_keeps_everything_in_the_bucket_and_sealed(
     bucket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keys = tmp_path / "keys.json"
-    confidential.make(keys)
+    create_file(keys)
     settings = Settings.read(
         {
             "RESEARCH_HOME": str(tmp_path / "home"),
@@ -130,8 +132,8 @@ async def test_a_job_keeps_everything_in_the_bucket_and_sealed(
             "RESEARCH_KEYS": str(keys),
         }
     )
-    monkeypatch.setattr(console.payloads, "THRESHOLD", 4000)
-    with server(tmp_path / "server") as temporal:
+    monkeypatch.setattr(console.runtime.external_storage, "THRESHOLD", 4000)
+    with run_dev_server(tmp_path / "server") as temporal:
         client = await connect(settings, temporal.address)
         job_id, result, _ = await work(Office(client, settings, corpus(tmp_path / "documents")))
     assert result.status == "complete"
@@ -147,8 +149,8 @@ async def test_a_job_keeps_everything_in_the_bucket_and_sealed(
     everything = b"".join(key.encode() + data for key, data in kept.items()).lower()
     assert [word for word in SECRETS if word.encode() in everything] == []
 
-    checkpoints = Checkpoints(bucket, ring_of(keys))
-    state = await checkpoints.load((await checkpoints.of(job_id))[-1])
+    checkpoints = CheckpointStore(bucket, ring_of(keys))
+    state = await checkpoints.load((await checkpoints.find(job_id))[-1])
     assert state.request.question == QUESTION
 
 

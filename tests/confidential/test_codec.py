@@ -11,11 +11,11 @@ from temporalio.api.failure.v1 import Failure
 from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.exceptions import ApplicationError
 
-from console import confidential
-from console.confidential import ENCODING, KEY_ID, Codec, keyring, main
-from console.connection import data_converter
-from console.faults import BadInputError, ConsoleError
-from console.payloads import THRESHOLD
+from console.errors import BadInputError, ConsoleError
+from console.runtime.codec import ENCODING, KEY_ID, EncryptionCodec, load_keyring
+from console.runtime.connection import data_converter
+from console.runtime.external_storage import THRESHOLD
+from console.runtime.keys_file import add_key, main, use_key
 from tests.confidential.conftest import ring_of, without
 from workflows.config.settings import Settings
 
@@ -85,32 +85,34 @@ async def test_what_was_written_before_there_were_keys_is_read(tmp_path: Path, k
 
 async def test_rotation_opens_the_old_and_seals_with_the_new(tmp_path: Path, keys: Path) -> None:
     first = ring_of(keys).current
-    old = await Codec(ring_of(keys)).encode([Payload(data=b"old")])
-    second = confidential.add(keys)
+    old = await EncryptionCodec(ring_of(keys)).encode([Payload(data=b"old")])
+    second = add_key(keys)
     assert ring_of(keys).current == first, "added, not used: others may not have it yet"
-    confidential.use(keys, second)
+    use_key(keys, second)
 
-    codec = Codec(ring_of(keys))
+    codec = EncryptionCodec(ring_of(keys))
     [new] = await codec.encode([Payload(data=b"new")])
     assert new.metadata[KEY_ID].decode() == second != first
     assert [p.data for p in await codec.decode([*old, new])] == [b"old", b"new"]
     with pytest.raises(ConsoleError, match=f"'{first}'.*which has {second}"):
-        await Codec(ring_of(without(keys, first))).decode(old)
+        await EncryptionCodec(ring_of(without(keys, first))).decode(old)
     with pytest.raises(ConsoleError, match=f"'{second}'.*RESEARCH_KEYS"):
-        await Codec(None).decode([new])
+        await EncryptionCodec(None).decode([new])
 
 
 def test_no_settings_no_keys(tmp_path: Path) -> None:
-    assert keyring(settings(tmp_path, None)) is None
+    assert load_keyring(settings(tmp_path, None)) is None
     assert Settings.read({"RESEARCH_KEYS": "keys.json"}).keys == "keys.json"
 
 
 def test_a_keys_file_that_is_not_there_names_the_remedy(tmp_path: Path) -> None:
-    with pytest.raises(BadInputError, match=r"nowhere.json.*RESEARCH_KEYS.*console.confidential"):
-        keyring(settings(tmp_path, tmp_path / "nowhere.json"))
+    with pytest.raises(
+        BadInputError, match=r"nowhere.json.*RESEARCH_KEYS.*console.runtime.keys_file"
+    ):
+        load_keyring(settings(tmp_path, tmp_path / "nowhere.json"))
     (tmp_path / "wrong.json").write_text("{}")
     with pytest.raises(BadInputError, match=r"RESEARCH_KEYS: .*wrong.json is no keys file"):
-        keyring(settings(tmp_path, tmp_path / "wrong.json"))
+        load_keyring(settings(tmp_path, tmp_path / "wrong.json"))
 
 
 def test_a_keys_file_others_can_read_is_warned_of_once(

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import http.client
 import json
 import os
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,13 +15,14 @@ from typing import Any
 
 import pytest
 from google.protobuf import json_format
+from starlette.testclient import TestClient
 from temporalio.api.common.v1 import Payloads
 
-from console.codec_server import CodecServer, main
-from console.connection import connect, data_converter
-from console.embedded import binary, server
-from console.faults import BadInputError
-from console.payloads import THRESHOLD
+from console.devserver.server import find_binary, run_dev_server
+from console.errors import BadInputError
+from console.runtime.codec_server import build_app, main
+from console.runtime.connection import connect, data_converter
+from console.runtime.external_storage import THRESHOLD
 from tests.confidential.conftest import ring_of, without
 from workflows.config.settings import Settings
 
@@ -38,26 +37,18 @@ def settings(tmp_path: Path, keys: Path) -> Settings:
 
 
 @contextmanager
-def serving(settings: Settings, token: str | None = None) -> Iterator[CodecServer]:
-    with CodecServer(settings, "127.0.0.1", 0, UI, token) as running:
-        thread = threading.Thread(target=running.serve_forever)
-        thread.start()
-        yield running
-        running.shutdown()
-        thread.join()
+def serving(settings: Settings, token: str | None = None) -> Iterator[TestClient]:
+    app = build_app(settings, "127.0.0.1", UI, token)
+    with TestClient(app, base_url="http://127.0.0.1:8081") as client:
+        yield client
 
 
 def ask(
-    running: CodecServer, path: str, body: bytes | str = b"", method: str = "POST", **headers: str
+    running: TestClient, path: str, body: bytes | str = b"", method: str = "POST", **headers: str
 ) -> tuple[int, bytes, dict[str, str]]:
     told = {name.replace("_", "-"): value for name, value in headers.items()}
-    connection = http.client.HTTPConnection("127.0.0.1", running.server_port, timeout=30)
-    try:
-        connection.request(method, path, body, {"X-Namespace": "default", **told})
-        answer = connection.getresponse()
-        return answer.status, answer.read(), dict(answer.getheaders())
-    finally:
-        connection.close()
+    answer = running.request(method, path, content=body, headers={"X-Namespace": "default", **told})
+    return answer.status_code, answer.content, dict(answer.headers)
 
 
 def asked(settings: Settings, *values: Any) -> str:
@@ -102,17 +93,17 @@ def test_only_pages_of_the_ui_are_answered(settings: Settings) -> None:
     with serving(settings) as running:
         status, _, headers = ask(running, "/decode", method="OPTIONS", Origin=UI)
         assert status == 204
-        assert headers["Access-Control-Allow-Origin"] == UI
-        assert "X-Namespace" in headers["Access-Control-Allow-Headers"]
+        assert headers["access-control-allow-origin"] == UI
+        assert "X-Namespace" in headers["access-control-allow-headers"]
         status, answer, headers = ask(running, "/decode", body, Origin=UI)
-        assert (status, headers["Access-Control-Allow-Origin"]) == (200, UI)
+        assert (status, headers["access-control-allow-origin"]) == (200, UI)
         for method in ("OPTIONS", "POST"):
             status, answer, headers = ask(
                 running, "/decode", body, method, Origin="http://evil.test"
             )
             assert status == 403
             assert b"--origin http://evil.test" in answer
-            assert "Access-Control-Allow-Origin" not in headers
+            assert "access-control-allow-origin" not in headers
 
 
 def test_where_a_token_is_set_it_is_asked_for(settings: Settings) -> None:
@@ -127,7 +118,7 @@ def test_where_a_token_is_set_it_is_asked_for(settings: Settings) -> None:
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "research.example"])
 def test_beyond_this_machine_a_token_must_be_set(settings: Settings, host: str) -> None:
     with pytest.raises(BadInputError, match="RESEARCH_CODEC_TOKEN"):
-        CodecServer(settings, host, 0, None, None)
+        build_app(settings, host, None, None)
 
 
 def test_a_bad_request_is_told_what_to_send(settings: Settings, keys: Path) -> None:
@@ -163,10 +154,10 @@ def test_the_temporal_cli_shows_a_job_through_it(settings: Settings, tmp_path: P
             "Nobody", WORDS + "." * THRESHOLD, id="job", task_queue="none", static_summary=WORDS
         )
 
-    with server(tmp_path / "server") as temporal:
+    with run_dev_server(tmp_path / "server") as temporal:
         asyncio.run(start(temporal.address))
         codec = subprocess.Popen(
-            [sys.executable, "-m", "console.codec_server", "--port", "0"],
+            [sys.executable, "-m", "console.runtime.codec_server", "--port", "0"],
             cwd=ROOT,
             env=env,
             stdout=subprocess.PIPE,
@@ -175,7 +166,15 @@ def test_the_temporal_cli_shows_a_job_through_it(settings: Settings, tmp_path: P
         try:
             assert codec.stdout is not None
             place = codec.stdout.readline().split()[-1]
-            show = [str(binary()), "workflow", "show", "-w", "job", "--address", temporal.address]
+            show = [
+                str(find_binary()),
+                "workflow",
+                "show",
+                "-w",
+                "job",
+                "--address",
+                temporal.address,
+            ]
             shown = [
                 subprocess.run(
                     [*show, "--output", "json", *more], capture_output=True, text=True, check=True

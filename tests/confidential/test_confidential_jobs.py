@@ -21,15 +21,15 @@ from temporalio.api.workflowservice.v1 import (
 from temporalio.client import Client
 from temporalio.exceptions import ApplicationError
 
-import console.payloads
+import console.runtime.external_storage
 from activities.storage.store import Store
-from console import confidential
-from console.confidential import ENCODING, Codec
-from console.connection import connect
-from console.embedded import server
-from console.faults import ConsoleError
-from console.payloads import claim_of
-from console.store import Checkpoints
+from console.client.checkpoints import CheckpointStore
+from console.devserver.server import run_dev_server
+from console.errors import ConsoleError
+from console.runtime.codec import ENCODING, EncryptionCodec
+from console.runtime.connection import connect
+from console.runtime.external_storage import read_claim
+from console.runtime.keys_file import add_key, create_file, use_key
 from tests.confidential.conftest import ring_of, without
 from tests.confidential.jobs import BONDS, QUESTION, SECRETS, TOLD, corpus, work
 from tests.console.conftest import call
@@ -78,9 +78,9 @@ def worked(folder: Path, keys: Path | None) -> Iterator[Done]:
     documents = corpus(folder / "documents")
     env = {"RESEARCH_HOME": str(folder / "home")}
     settings = Settings.read(env | ({"RESEARCH_KEYS": str(keys)} if keys else {}))
-    with server(folder / "server") as running, pytest.MonkeyPatch.context() as patch:
+    with run_dev_server(folder / "server") as running, pytest.MonkeyPatch.context() as patch:
         # So low that this small job's payloads go to the store as well as to the server.
-        patch.setattr(console.payloads, "THRESHOLD", 4000)
+        patch.setattr(console.runtime.external_storage, "THRESHOLD", 4000)
 
         async def go() -> tuple[str, ResearchResult, dict[str, Any]]:
             return await work(Office(await connect(settings, running.address), settings, documents))
@@ -91,7 +91,7 @@ def worked(folder: Path, keys: Path | None) -> Iterator[Done]:
 @pytest.fixture(scope="module")
 def done(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Done]:
     folder = tmp_path_factory.mktemp("sealed")
-    confidential.make(folder / "keys.json")
+    create_file(folder / "keys.json")
     yield from worked(folder, folder / "keys.json")
 
 
@@ -185,7 +185,7 @@ async def test_what_a_running_job_shows_the_ui_is_sealed(done: Done) -> None:
     async with Office(client, done.settings, Path("nowhere")).working(Wire()):
         answer = await client.workflow_service.query_workflow(asked)
     assert [sealed(p) for p in answer.query_result.payloads] == [True]
-    [opened] = await Codec(ring_of(done.keys)).decode(answer.query_result.payloads)
+    [opened] = await EncryptionCodec(ring_of(done.keys)).decode(answer.query_result.payloads)
     assert b"Zephyrine bonds: found" in opened.data
 
 
@@ -197,8 +197,8 @@ async def test_whoever_lacks_the_key_is_told_which(done: Done) -> None:
         with pytest.raises(ConsoleError, match=f"the key '{key_id}': {remedy}"):
             await job.result()
         ring = ring_of(other) if other else None
-        kept = Checkpoints(done.settings.store, ring)
-        last = (await kept.of(done.job_id))[-1]
+        kept = CheckpointStore(done.settings.store, ring)
+        last = (await kept.find(done.job_id))[-1]
         with pytest.raises(ConsoleError, match=f"the key '{key_id}': {remedy}"):
             await kept.load(last)
         with pytest.raises(ApplicationError, match=f"the key '{key_id}': {remedy}"):
@@ -206,8 +206,8 @@ async def test_whoever_lacks_the_key_is_told_which(done: Done) -> None:
 
 
 async def test_checkpoints_are_read_with_the_key(done: Done) -> None:
-    kept = Checkpoints.open(done.settings)
-    state = await kept.load((await kept.of(done.job_id))[-1])
+    kept = CheckpointStore.open(done.settings)
+    state = await kept.load((await kept.find(done.job_id))[-1])
     assert state.request.question == QUESTION
 
 
@@ -227,7 +227,7 @@ async def test_a_worker_without_the_key_says_so_and_one_with_a_new_key_too_goes_
     done: Done, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     keys = tmp_path / "keys.json"
-    confidential.make(keys)
+    create_file(keys)
     first = ring_of(keys).current
     settings = Settings.read({"RESEARCH_HOME": str(tmp_path / "home"), "RESEARCH_KEYS": str(keys)})
     folder = Path(done.settings.state_dir).parent / "documents"
@@ -244,7 +244,7 @@ async def test_a_worker_without_the_key_says_so_and_one_with_a_new_key_too_goes_
     assert "RESEARCH_KEYS" in caplog.text
     assert wire.requests == []
 
-    confidential.use(keys, confidential.add(keys))
+    use_key(keys, add_key(keys))
     rotated = Office(await connect(settings, done.address), settings, folder)
     async with rotated.working(wire):
         result = await rotated.client.get_workflow_handle_for(
@@ -275,4 +275,4 @@ def payloads(message: Message, where: str = "") -> list[tuple[str, Payload]]:
 
 
 def sealed(payload: Payload) -> bool:
-    return payload.metadata["encoding"] == ENCODING or claim_of(payload) is not None
+    return payload.metadata["encoding"] == ENCODING or read_claim(payload) is not None

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from console import embedded
-from console.commands import app
-from console.workers import Worker
+from console.cli.app import app
+from console.devserver.server import DevServer, run_dev_server
+from console.devserver.worker_process import WorkerProcess
 from workflows.config.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,14 +23,14 @@ STAND_IN = ROOT / "tests" / "console" / "stand_in_worker.py"
 _STARTER = """
 import sys
 from pathlib import Path
-import console.workers
-console.workers.SCRIPT = Path(sys.argv.pop(1))
-from console.commands import app
-from console.faults import leave
+import console.devserver.worker_process
+console.devserver.worker_process.SCRIPT = Path(sys.argv.pop(1))
+from console.cli.app import app
+from console.errors import exit_process
 try:
     app()
 except SystemExit as end:
-    leave(end.code)
+    exit_process(end.code)
 """
 
 
@@ -122,7 +122,7 @@ class Idle:
     def __exit__(self, *_: object) -> None:
         return
 
-    def look(self) -> None:
+    def replace_if_dead(self) -> None:
         return None
 
     def stop(self) -> None:
@@ -130,27 +130,27 @@ class Idle:
 
 
 @pytest.fixture(scope="session")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Place, embedded.Server]]:
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Place, DevServer]]:
     """A place whose server and worker are kept running."""
     place = Place(tmp_path_factory.mktemp("served") / "place")
     settings = Settings.read({"RESEARCH_HOME": str(place.state)})
-    with pytest.MonkeyPatch.context() as patch, embedded.server(place.state) as server:
+    with pytest.MonkeyPatch.context() as patch, run_dev_server(place.state) as server:
         patch.setenv("PYTHONPATH", str(ROOT))
-        with Worker(settings, server.address, STAND_IN):
+        with WorkerProcess(settings, server.address, STAND_IN):
             yield place, server
     assert not processes(place.folder)
 
 
 @pytest.fixture
 def served(
-    running: tuple[Place, embedded.Server], monkeypatch: pytest.MonkeyPatch
-) -> tuple[Place, embedded.Server]:
+    running: tuple[Place, DevServer], monkeypatch: pytest.MonkeyPatch
+) -> tuple[Place, DevServer]:
     """The same for commands called in this process: they join the server and find the worker."""
     place, server = running
     for name in list(os.environ):
         if name.startswith(("TEMPORAL_", "ANTHROPIC_", "RESEARCH_", "OTEL_")):
             monkeypatch.delenv(name)
     monkeypatch.setenv("RESEARCH_HOME", "state")
-    monkeypatch.setattr("console.session.Worker", Idle)
+    monkeypatch.setattr("console.client.session.WorkerProcess", Idle)
     monkeypatch.chdir(place.folder)
     return place, server

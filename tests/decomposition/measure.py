@@ -20,9 +20,10 @@ from itertools import combinations
 from pathlib import Path
 from statistics import fmean
 
+from activities.offline.language import content_terms, words
+
 from activities.agent.schemas import PlanDraft, PlanReview
 from activities.offline.conversation import Conversation
-from activities.offline.language import content_terms, words
 from activities.offline.planner import plan as draft_plan
 from activities.offline.reviewer import review
 from activities.sources.corpus import Corpus

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
-from console import embedded, ports
-from console.workers import environment
+from console.devserver import ports, server
+from console.devserver.worker_process import build_environment
 from workflows.config.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -98,18 +98,18 @@ class Process:
 
 def server_command(folder: Path, port: int, web_port: int) -> list[str]:
     """The embedded server exactly as the product starts it, without its keeper."""
-    order = embedded._order(folder, embedded.binary(), port, web_port)
+    order = server.build_spec(folder, server.find_binary(), port, web_port)
     return [str(word) for word in order["command"]]
 
 
 def serves(process: Process, port: int) -> bool:
     assert process.alive, f"the server ended: {process.said()}"
-    return ports.listens(process.pid, port) and ports.speaks_http2(port)
+    return ports.is_listening(process.pid, port) and ports.speaks_http2(port)
 
 
 def worker_environment(home: Path, store: Path, address: str, endpoint: str) -> dict[str, str]:
     settings = Settings(state_dir=str(home), store=str(store))
-    return environment(settings, address, clean()) | {
+    return build_environment(settings, address, clean()) | {
         "ANTHROPIC_BASE_URL": endpoint,
         "ANTHROPIC_API_KEY": "none-needed",
     }

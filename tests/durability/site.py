@@ -15,8 +15,8 @@ from pathlib import Path
 from temporalio.client import Client
 from temporalio.service import RPCError
 
-from console import ports
-from console.connection import connect
+from console.devserver import ports
+from console.runtime.connection import connect
 from tests.durability.counter import Endpoint
 from tests.durability.jobs import Job, request, write_documents
 from tests.durability.processes import (

@@ -19,8 +19,8 @@ import httpx2
 import pytest
 from temporalio.client import Client, WorkflowHandle
 
-from console import embedded, ports
-from console.connection import connect
+from console.devserver import ports, server
+from console.runtime.connection import connect
 from workflows.config.policies import WORKFLOW_TASK_TIMEOUT
 from workflows.config.settings import Settings
 from workflows.contracts.request import TASK_QUEUE, ResearchRequest
@@ -162,9 +162,9 @@ def provider(latency: float) -> Iterator[Provider]:
 def temporal() -> Iterator[str]:
     """In memory, fair between tenants."""
     port, *_ = ports.choose(1)
-    command = [str(embedded.binary()), "server", "start-dev", "--ip", "127.0.0.1", "--headless",
+    command = [str(server.find_binary()), "server", "start-dev", "--ip", "127.0.0.1", "--headless",
                "--port", str(port), "--log-level", "error"]  # fmt: skip
-    for name in embedded.SEARCH_ATTRIBUTES:
+    for name in server.SEARCH_ATTRIBUTES:
         command += ["--search-attribute", f"{name}=Keyword"]
     for setting in FAIR:
         command += ["--dynamic-config-value", setting]

@@ -22,8 +22,8 @@ from typing import Any
 from temporalio.client import Client, WorkflowExecutionStatus, WorkflowHistory
 from temporalio.testing import WorkflowEnvironment
 
-from console.connection import data_converter
-from console.embedded import SEARCH_ATTRIBUTES, binary
+from console.devserver.server import SEARCH_ATTRIBUTES, find_binary
+from console.runtime.connection import data_converter
 from tests.histories.jobs import KINDS, LONG, Recorded
 from tests.histories.scrubbing import clean
 from tests.job.conftest import Office, documents
@@ -50,7 +50,7 @@ async def recorded(
     async with await WorkflowEnvironment.start_local(
         identity=IDENTITY,
         data_converter=data_converter(settings),
-        dev_server_existing_path=str(binary()),
+        dev_server_existing_path=str(find_binary()),
         dev_server_extra_args=arguments,
     ) as env:
         # A relative name: where the documents lie is nobody's business.

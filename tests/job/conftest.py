@@ -16,8 +16,8 @@ from temporalio.client import Client, WorkflowHandle
 
 from activities.offline.skills import SKILLS
 from activities.offline.transport import OfflineTransport
-from console.connection import connect
-from console.embedded import server
+from console.devserver.server import run_dev_server
+from console.runtime.connection import connect
 from tests.activities.scripted import JsonObject, message, text
 from worker import build_context, build_worker
 from workflows.config.policies import WORKFLOW_TASK_TIMEOUT
@@ -188,7 +188,7 @@ def documents(folder: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def temporal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with server(tmp_path_factory.mktemp("temporal")) as running:
+    with run_dev_server(tmp_path_factory.mktemp("temporal")) as running:
         yield running.address
 
 

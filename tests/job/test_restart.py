@@ -16,8 +16,8 @@ from temporalio.common import RawValue
 from temporalio.testing import WorkflowEnvironment
 
 from activities.storage.store import Store
-from console.connection import data_converter
-from console.embedded import SEARCH_ATTRIBUTES, binary
+from console.devserver.server import SEARCH_ATTRIBUTES, find_binary
+from console.runtime.connection import data_converter
 from tests.activities.scripted import failure
 from tests.job.conftest import (
     NO_GAPS,
@@ -245,7 +245,7 @@ async def pages(tmp_path: Path) -> AsyncIterator[Office]:
         arguments += ["--search-attribute", f"{name}=Keyword"]
     async with await WorkflowEnvironment.start_local(
         data_converter=data_converter(settings),
-        dev_server_existing_path=str(binary()),
+        dev_server_existing_path=str(find_binary()),
         dev_server_extra_args=arguments,
     ) as env:
         yield Office(env.client, settings, documents(tmp_path / "documents"))

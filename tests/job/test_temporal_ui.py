@@ -9,8 +9,8 @@ from temporalio.api.enums.v1 import EventType
 from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import WorkflowHandle
 
-from console.jobs import Found, Job
-from console.progress import Progress, progress
+from console.client.jobs import Job, StartState
+from console.client.progress import Progress, read_progress
 from tests.activities.scripted import JsonObject
 from tests.job.conftest import (
     NO_GAPS,
@@ -87,11 +87,11 @@ async def test_who_works_on_what_is_seen_while_it_works(office: Office) -> None:
     )
     async with office.working(Wire(planned(PASSENGERS), UNREVIEWED, held, NO_GAPS)):
         handle = await office.start()
-        job = Job(handle, Found.RUNNING)
-        seen = await _until(job, lambda now: any(one.turns for one in now.waiting))
+        job = Job(handle, StartState.RUNNING)
+        seen = await _until(job, lambda now: any(one.turns for one in now.pending))
         go.set()
         await handle.result()
-    (one,) = seen.waiting
+    (one,) = seen.pending
     assert (one.step, one.facet_id) == ("researching Passengers", "passengers")
     assert (one.started, one.attempt, one.last_failure) == (True, 1, "")
     assert seen.status.phase is Phase.RESEARCHING
@@ -100,7 +100,7 @@ async def test_who_works_on_what_is_seen_while_it_works(office: Office) -> None:
 async def _until(job: Job, holds: Any) -> Progress:
     async with asyncio.timeout(60):
         while True:
-            if holds(now := await progress(job)):
+            if holds(now := await read_progress(job)):
                 return now
             await asyncio.sleep(0.2)
 

@@ -11,8 +11,8 @@ import pytest
 from temporalio.api.enums.v1 import VersioningBehavior
 from temporalio.api.workflow.v1 import WorkflowExecutionVersioningInfo
 
-from console.connection import connect
-from console.embedded import binary, server
+from console.devserver.server import find_binary, run_dev_server
+from console.runtime.connection import connect
 from tests.job.conftest import (
     NO_GAPS,
     PASSENGERS,
@@ -46,7 +46,7 @@ def one_gap() -> tuple[Rule, Rule]:
 @pytest.fixture(scope="module")
 def own_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A current version would keep jobs from the unversioned workers of other tests."""
-    with server(tmp_path_factory.mktemp("versioned")) as running:
+    with run_dev_server(tmp_path_factory.mktemp("versioned")) as running:
         yield running.address
 
 
@@ -66,7 +66,7 @@ def version(fleet: Office, build_id: str, wire: Wire) -> AbstractAsyncContextMan
 async def temporal(fleet: Office, *words: str) -> tuple[int, str]:
     address = fleet.client.service_client.config.target_host
     process = await asyncio.create_subprocess_exec(
-        str(binary()), *words, "--address", address,
+        str(find_binary()), *words, "--address", address,
         stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
     )  # fmt: skip
     said, _ = await process.communicate()

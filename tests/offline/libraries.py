@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from activities.offline.conversation import Conversation, Hit, JsonObject, Sentence, ToolCall
 from activities.offline.language import STOP, words
+
+from activities.offline.conversation import Conversation, Hit, JsonObject, Sentence, ToolCall
 from activities.offline.transport import Reply, UseTools
 from activities.sources.corpus import Corpus
 

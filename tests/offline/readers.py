@@ -7,11 +7,12 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-from activities.evidence.conflicts import candidates
 from activities.offline.claims import choose, claimed
+from activities.offline.relevance import aim_at
+
+from activities.evidence.conflicts.finder import candidates
 from activities.offline.conversation import Hit, JsonObject, Sentence, read_request
 from activities.offline.passages import gather
-from activities.offline.relevance import aim_at
 from activities.offline.scoring import score
 from activities.offline.transport import Reply
 from activities.offline.verifier import verify
@@ -121,7 +122,7 @@ def _contradictions(
         group_of = {"claims": shown, "kind": candidate.kind, "about": candidate.about}
         asked = {"question": folder.question, "groups": [group_of]}
         (judged,) = _answered("VerifierAnswer", asked)["groups"]
-        if judged["relation"] == "contradiction":
+        if judged["relation"] == "contradicts":
             sides = [
                 {**side, "cite": sorted({numbers[q["source_id"]] for cid in side["claim_ids"]
                                          for q in told[cid]["quotes"]})}

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from activities.offline.language import content_terms
 
 from activities.agent.schemas import EvaluationAnswer
 from activities.offline.conversation import Conversation, JsonObject
 from activities.offline.evaluator import evaluate
-from activities.offline.language import content_terms
 
 QUESTION = "What is the state of the Tarn tram network, including punctuality and fares?"
 

@@ -7,9 +7,6 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
 from activities.offline.headings import asked, heading
 from activities.offline.language import (
     capitalised,
@@ -21,6 +18,9 @@ from activities.offline.language import (
     words,
 )
 from activities.offline.questions import read_question
+from hypothesis import given
+from hypothesis import strategies as st
+
 from workflows.contracts.facets import QuestionKind
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data" / "retrieval"

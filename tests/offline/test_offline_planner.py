@@ -12,12 +12,12 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from activities.offline.language import content_terms
+from activities.offline.questions import read_question
 
 from activities.agent.schemas import PlanDraft, PlanReview
 from activities.offline.conversation import Conversation, JsonObject
-from activities.offline.language import content_terms
 from activities.offline.planner import plan
-from activities.offline.questions import read_question
 from activities.offline.reviewer import review
 from activities.offline.transport import Reply, UseTools
 from activities.sources.corpus import Corpus

@@ -8,16 +8,16 @@ import time
 from typing import Any
 
 import pytest
+from activities.offline.cues import addresses_machine, advises, hedges, scope
+from activities.offline.residue import unglued
+from activities.offline.stemming import stem
+from activities.offline.vocabulary import kinship
 
 from activities.agent.schemas import ResearchAnswer
 from activities.offline.conversation import JsonObject, read_request
-from activities.offline.cues import addresses_machine, advises, hedges, scope
 from activities.offline.passages import figures, is_heading, usable
 from activities.offline.researcher import research
-from activities.offline.residue import unglued
-from activities.offline.stemming import stem
 from activities.offline.transport import Reply
-from activities.offline.vocabulary import kinship
 
 QUESTION = "How does the Orla tram line affect the town of Venby?"
 

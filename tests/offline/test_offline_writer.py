@@ -8,12 +8,12 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
+from activities.offline.prose import clean, row
 
 from activities.agent.schemas import DraftAnswer
 from activities.evidence.ledger import Ledger
 from activities.evidence.report_gate import Draft, Entry, Evidence, Section, faults
 from activities.offline.conversation import JsonObject, read_request
-from activities.offline.prose import clean, row
 from activities.offline.writer import write
 from workflows.contracts.evidence import (
     Claim,

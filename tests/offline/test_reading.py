@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
-
 from activities.offline.gist import Gist
 from activities.offline.headings import heading
 from activities.offline.title import title
+
 from tests.offline.readers import CITED, FOLDERS, Report, report_on
 
 _RESIDUE = re.compile(

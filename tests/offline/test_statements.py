@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-
 from activities.offline.furniture import states_nothing
 from activities.offline.leaning import leans
-from activities.offline.passages import figures, usable
 from activities.offline.predicates import is_fragment
 from activities.offline.residue import plain
+
+from activities.offline.passages import figures, usable
 from activities.sources.formats.lines import unwrap
 
 

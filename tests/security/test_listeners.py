@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from console import embedded, ports
-from console.confidential import make
+from console.devserver import ports, server
+from console.runtime.keys_file import create_file
 
 ROOT = Path(__file__).resolve().parents[2]
 LISTENING = "0A"
@@ -81,12 +81,12 @@ def test_the_embedded_server_a_worker_and_the_console_listen_on_loopback_only(
     tmp_path: Path,
 ) -> None:
     port, console = ports.choose(2)
-    with embedded.server(tmp_path / "state") as running:
-        record = embedded._read(tmp_path / "state")
+    with server.run_dev_server(tmp_path / "state") as running:
+        record = server._read(tmp_path / "state")
         assert record
         assert len(addresses(record["child"])) >= 2, "the server and its web page"
         assert beyond(record["child"]) == set()
-        assert addresses(record["keeper"]) == set()
+        assert addresses(record["supervisor"]) == set()
         env = {
             "TEMPORAL_ADDRESS": running.address,
             "RESEARCH_HOME": str(tmp_path / "home"),
@@ -102,8 +102,8 @@ def test_the_embedded_server_a_worker_and_the_console_listen_on_loopback_only(
 
 def test_the_codec_server_listens_on_loopback_only(tmp_path: Path) -> None:
     [port] = ports.choose(1)
-    make(tmp_path / "keys.json")
+    create_file(tmp_path / "keys.json")
     env = {"RESEARCH_KEYS": str(tmp_path / "keys.json"), "RESEARCH_HOME": str(tmp_path)}
-    with started("-m", "console.codec_server", "--port", str(port), **env) as pid:
+    with started("-m", "console.runtime.codec_server", "--port", str(port), **env) as pid:
         listens_soon(pid, port)
         assert addresses(pid) == {("127.0.0.1", port)}

@@ -20,8 +20,8 @@ import httpx2
 import pytest
 from temporalio.client import Client, WorkflowHandle
 
-from console.connection import connect
-from console.embedded import server
+from console.devserver.server import run_dev_server
+from console.runtime.connection import connect
 from tests.durability.jobs import DOCUMENTS
 from tests.simulator.brains import Brain, Turn, think
 from tests.simulator.records import Record
@@ -90,7 +90,7 @@ def temporal(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     stash = request.config.stash
     if _started not in stash:
         stack = ExitStack()
-        running = stack.enter_context(server(tmp_path_factory.mktemp("temporal")))
+        running = stack.enter_context(run_dev_server(tmp_path_factory.mktemp("temporal")))
         request.config.add_cleanup(stack.close)
         stash[_started] = running.address
     return stash[_started]
@@ -204,7 +204,7 @@ class Endpoint:
 
 
 @contextmanager
-def endpoint(*options: str) -> Iterator[Endpoint]:
+def parse_address(*options: str) -> Iterator[Endpoint]:
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.simulator.server", "--port", "0", *options],
         stdout=subprocess.PIPE, cwd=ROOT, text=True,

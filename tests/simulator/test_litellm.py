@@ -17,7 +17,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from console import ports
+from console.devserver import ports
 from tests.simulator.jobs import Endpoint, endpoint, starter, write_documents
 from workflows.config.model_catalog import LARGE, MEDIUM, SMALL
 

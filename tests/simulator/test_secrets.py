@@ -20,8 +20,8 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from console.connection import connect
-from console.embedded import server
+from console.devserver.server import run_dev_server
+from console.runtime.connection import connect
 from tests.simulator.jobs import ROOT, Endpoint, JsonObject, endpoint, starter, write_documents
 from workflows.config.settings import Settings
 
@@ -104,7 +104,7 @@ async def traces(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Trac
     home = tmp_path_factory.mktemp("secrets")
     found = Traces()
     # Held open here, it is the one server of all the commands.
-    with server(home / "state") as running:
+    with run_dev_server(home / "state") as running:
         await asyncio.to_thread(run_all, home, found)
         settings = Settings.read({"RESEARCH_HOME": str(home / "state")})
         client = await connect(settings, running.address)

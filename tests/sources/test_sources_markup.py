@@ -108,6 +108,8 @@ def test_markdown_of_documentation_generators(folder: Path, source: str, text: s
         ('.. csv-table::\n   :header: Item, Size\n\n   Box, "4 m"', "Item: Box; Size: 4 m."),
         ("- one\n\n  more\n\n  - inner\n\n- two", "- one\n  more\n  - inner\n- two"),
         ("3. third\n4. fourth", "3. third\n4. fourth"),
+        (".. parsed-literal::\n\n   pip install x==\\ |release|\\ -1",
+         "```text\npip install x==release-1\n```"),
         (".. unknown:thing::\n   :opt: 1\n\n   Text stays.", "Text stays."),
     ],
 )  # fmt: skip
@@ -121,8 +123,8 @@ def test_headings_of_unexpected_level_stay(folder: Path) -> None:
 
 
 def test_text_files_written_in_restructured_text_are_read_as_such(folder: Path) -> None:
-    source = "Title\n=====\n\nSee :setting:`A`, :setting:`B`.\n\n.. note::\n\n    Mind it.\n"
-    assert read_text(folder, "a.txt", source).text == "# Title\n\nSee A, B.\n\nMind it."
+    source = "Title\n=====\n\nSee :doc:`the guide </guide>`.\n"
+    assert read_text(folder, "a.txt", source).text == "# Title\n\nSee the guide."
 
 
 CODE = "first = 1\n\n# not a heading\nif first:\n    second = 2. Yes"

@@ -68,6 +68,25 @@ def test_html_keeps_the_article_and_drops_the_site(folder: Path) -> None:
     )
 
 
+def test_an_html_table_without_header_cells_has_no_header(folder: Path) -> None:
+    page = "<table><tr><td>Name<td>Ann<tr><td>City<td>Rome</table>"
+    assert one(folder, "p.html", page).text == "Name: Ann.\nCity: Rome."
+
+
+def test_html_of_documentation(folder: Path) -> None:
+    page = (
+        "<body><div class='navheader'><table><tr><td><a>Prev</a><td><a>Next</a></table></div>"
+        "<h1>Shelf<a class='headerlink' href='#x'>¶</a></h1><dl><dt>sync()<a href='#y'>¶</a></dt>"
+        "<dd><p>Writes all.</p><pre>s.sync()</pre></dd></dl><ol><li><p>One.</p><p>More.</p></li>"
+        "<li>Two</li></ol><div class='admonition note'><p class='admonition-title'>Note</p>"
+        "<p>Slow.</p></div></body>"
+    )
+    assert one(folder, "p.html", page).text == (
+        "# Shelf\n\nsync(): Writes all.\n\n```text\ns.sync()\n```\n\n"
+        "1. One.\n   More.\n2. Two\n\nSlow."
+    )
+
+
 def test_html_in_its_declared_encoding(folder: Path) -> None:
     page = '<meta charset="iso-8859-2"><p>Łódź is a city.</p>'.encode("iso-8859-2")
     assert one(folder, "p.html", page).text == "Łódź is a city."

@@ -81,6 +81,33 @@ def test_rows_of_a_table_can_be_quoted_alone(make_pdf: MakePdf) -> None:
     assert "Year: 2023; Revenue: $5 million; Share: 12%.\nYear: 2024" in text
 
 
+def test_columns_that_stand_close_together_are_told_by_their_edges(make_pdf: MakePdf) -> None:
+    rows = [
+        ("Region", "Units", "Share", "Cost"),
+        ("North", "18,467", "88%", "$33.12"),
+        ("West", "9,921", "5%", "$1.10"),
+        ("Total", "28,388", "93%", "$34.22"),
+    ]
+    table = [
+        (50 + 44 * column, 700 - 16 * row, 11, cell)
+        for row, cells in enumerate(rows)
+        for column, cell in enumerate(cells)
+    ]
+    text = only(parse(make_pdf("t.pdf", [table]), "t.pdf")).text
+    assert "Region: West; Units: 9,921; Share: 5%; Cost: $1.10." in text
+
+
+def test_two_columns_of_words_have_no_header(make_pdf: MakePdf) -> None:
+    rows = [("-a", "show everything"), ("-v", "say more"), ("-q", "say nothing")]
+    table = [
+        (50 + 130 * column, 700 - 16 * row, 11, cell)
+        for row, cells in enumerate(rows)
+        for column, cell in enumerate(cells)
+    ]
+    text = only(parse(make_pdf("t.pdf", [table]), "t.pdf")).text
+    assert text == "-a: show everything.\n-v: say more.\n-q: say nothing."
+
+
 def test_wrapped_cells_stay_in_their_row(make_pdf: MakePdf) -> None:
     table = [
         (50, 700, 11, "Site"), (150, 700, 11, "Power"), (150, 687, 11, "requested"),

@@ -116,3 +116,9 @@ def test_a_code_block_stays_whole_with_its_lead_and_holds_no_headings() -> None:
     parts = [text[a:b] for a, b in zip(starts, [*starts[1:], len(text)], strict=True)]
     assert any(part.startswith("Run this:\n\n```python") and "\n```\n" in part for part in parts)
     assert section_paths(text, starts)[-1] == "Top"
+
+
+def test_code_blocks_that_never_close_are_read_in_one_pass() -> None:
+    text = "```python\nx = 1\n" * 20_000
+    assert len(chunk_starts(text)) > 100
+    assert section_paths(text, [0]) == [""]

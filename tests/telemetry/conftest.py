@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from console import embedded
+from console.devserver import server
 
 from .collector import Collector, collecting
 
@@ -129,7 +129,7 @@ class Place:
 
 @pytest.fixture(scope="module")
 def temporal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with embedded.server(tmp_path_factory.mktemp("temporal")) as running:
+    with server.run_dev_server(tmp_path_factory.mktemp("temporal")) as running:
         yield running.address
 
 

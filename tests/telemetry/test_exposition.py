@@ -5,7 +5,7 @@ from __future__ import annotations
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 
-from console.exposition import rendered
+from console.runtime.prometheus import render_metrics
 
 
 def test_counters_gauges_and_histograms_are_named_and_escaped() -> None:
@@ -19,7 +19,7 @@ def test_counters_gauges_and_histograms_are_named_and_escaped() -> None:
     for value in (0.25, 1, 8):
         seconds.record(value)
 
-    assert rendered(reader.get_metrics_data()).splitlines() == [
+    assert render_metrics(reader.get_metrics_data()).splitlines() == [
         "# HELP a_count_total two\\nlines",
         "# TYPE a_count_total counter",
         'a_count_total{who="a \\"b\\" \\\\ c\\nd"} 2',
@@ -35,4 +35,4 @@ def test_counters_gauges_and_histograms_are_named_and_escaped() -> None:
 
 
 def test_nothing_measured_is_an_empty_page() -> None:
-    assert rendered(None) == ""
+    assert render_metrics(None) == ""

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from console.faults import BadInputError
-from console.health import answering, endpoint
+from console.errors import BadInputError
+from console.runtime.health import parse_address, serve_health
 
 from .conftest import HANGING, QUESTION, Place, eventually, get
 
@@ -40,8 +40,8 @@ async def test_nothing_listens_unless_an_address_is_given(
         raise AssertionError("something listens")
 
     monkeypatch.setattr(asyncio, "start_server", refuse)
-    async with answering(None) as health:
-        assert await health.unready() == "starting"
+    async with serve_health(None) as health:
+        assert await health.find_problem() == "starting"
 
 
 @pytest.mark.parametrize(
@@ -53,13 +53,13 @@ async def test_nothing_listens_unless_an_address_is_given(
     ],
 )
 def test_an_address_is_a_host_and_a_port(address: str, host: str, port: int) -> None:
-    assert endpoint(address) == (host, port)
+    assert parse_address(address) == (host, port)
 
 
 @pytest.mark.parametrize("address", ["9464", ":9464", "127.0.0.1", "127.0.0.1:", "a:b", "a:70000"])
 def test_an_address_that_is_none_is_refused_with_an_example(address: str) -> None:
     with pytest.raises(BadInputError, match=r"HOST:PORT, for example 127\.0\.0\.1:9464"):
-        endpoint(address)
+        parse_address(address)
 
 
 async def test_a_port_that_is_taken_is_named() -> None:
@@ -67,5 +67,5 @@ async def test_a_port_that_is_taken_is_named() -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         with pytest.raises(BadInputError, match="choose another port"):
-            async with answering(f"127.0.0.1:{taken.getsockname()[1]}"):
+            async with serve_health(f"127.0.0.1:{taken.getsockname()[1]}"):
                 pass

@@ -9,12 +9,12 @@ from opentelemetry.trace import NonRecordingSpan, SpanContext
 from temporalio import activity
 from temporalio.testing import ActivityEnvironment
 
-from console.logs import FORMAT, placed
+from console.runtime.logs import FORMAT, add_ids
 
 
 def line() -> str:
     record = logging.LogRecord("name", logging.INFO, "path", 1, "said", None, None)
-    assert placed(record)
+    assert add_ids(record)
     return logging.Formatter(FORMAT.removeprefix("%(asctime)s ")).format(record)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from console.embedded import binary, server
+from console.devserver.server import find_binary, run_dev_server
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "deploy" / "examples" / "README.md").read_text("utf-8")
@@ -30,8 +30,8 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
         for name, value in os.environ.items()
         if not name.startswith(("TEMPORAL_", "ANTHROPIC_", "RESEARCH_", "OTEL_"))
     }
-    tools = f"{Path(sys.executable).parent}{os.pathsep}{binary().parent}"
-    with server(place / "temporal") as running, (place / "worker.log").open("wb") as log:
+    tools = f"{Path(sys.executable).parent}{os.pathsep}{find_binary().parent}"
+    with run_dev_server(place / "temporal") as running, (place / "worker.log").open("wb") as log:
         env = kept | {
             "PATH": f"{tools}{os.pathsep}{kept.get('PATH', '')}",
             "TEMPORAL_ADDRESS": running.address,

@@ -7,9 +7,9 @@ import asyncio
 import pytest
 from temporalio.client import Client, WorkflowExecutionStatus, WorkflowFailureError
 
-from console import payloads
-from console.connection import data_converter
-from console.jobs import cause
+from console.client.jobs import root_cause
+from console.runtime import external_storage
+from console.runtime.connection import data_converter
 from deploy.examples.nexus_caller import Inquiry
 from tests.job.conftest import NO_GAPS, PASSENGERS, QUESTION, UNREVIEWED, Office, Wire, planned
 from tests.triggers.conftest import Held, reconnected, team, unique
@@ -27,7 +27,7 @@ async def say(client: Client, queue: str, word: str, about: str) -> str:
             Meddler.run, args=[word, about], id=unique("meddler"), task_queue=queue
         )
     except WorkflowFailureError as error:
-        return cause(error)
+        return root_cause(error)
 
 
 async def test_a_workflow_in_another_namespace_gets_the_result(
@@ -64,7 +64,7 @@ async def test_when_the_caller_is_cancelled_so_is_the_research(
 async def test_a_result_too_large_for_a_payload_crosses_over_as_well(
     office: Office, elsewhere: Client, temporal: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(payloads, "THRESHOLD", 1024)
+    monkeypatch.setattr(external_storage, "THRESHOLD", 1024)
     office = await reconnected(office, temporal, office.settings)
     elsewhere = await Client.connect(
         temporal, namespace=elsewhere.namespace, data_converter=data_converter(office.settings)

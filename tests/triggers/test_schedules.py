@@ -23,8 +23,9 @@ from temporalio.testing import ActivityEnvironment
 from typer.testing import CliRunner
 
 from activities.records import Records
-from console import payloads, scheduling
-from console.commands import _Front
+from console.cli import schedule
+from console.cli.app import CommandGroup
+from console.runtime import external_storage
 from tests.job.conftest import (
     DOCUMENTS,
     NO_GAPS,
@@ -87,7 +88,7 @@ def change(corpus: Path) -> None:
 async def test_a_run_reports_what_changed_since_the_last_also_where_results_lie_in_the_store(
     office: Office, temporal: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(payloads, "THRESHOLD", 1024)
+    monkeypatch.setattr(external_storage, "THRESHOLD", 1024)
     office = await reconnected(office, temporal, office.settings)
     schedule = await scheduled(office)
     async with office.working(wire()):
@@ -160,8 +161,8 @@ def call(
     temporal: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., tuple[int, str]]:
     """A `schedule` command on the server, in this process: its exit code and what it says."""
-    app = typer.Typer(cls=_Front)
-    app.add_typer(scheduling.app, name="schedule")
+    app = typer.Typer(cls=CommandGroup)
+    app.add_typer(schedule.app, name="schedule")
     documents(tmp_path / "documents")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TEMPORAL_ADDRESS", temporal)
@@ -231,7 +232,7 @@ def test_a_schedule_is_made_shown_paused_run_and_taken_away(
         (["--every", "24h", "--cron", "0 6 * * *"], "not both"),
         (["--every", "soon"], "7d, 24h or 90m"),
         (["--every", "0h"], "7d, 24h or 90m"),
-        (["--every", "24h", "--time-zone", "Europe/Berlin"], "--time-zone is for --cron"),
+        (["--every", "24h", "--time-zone", "Europe/Berlin"], "--time-zone belongs to --cron"),
         (["--cron", "whenever it rains"], "correct --cron"),
         (["--cron", "0 6 * * *", "--time-zone", "Atlantis"], "--time-zone"),
     ],

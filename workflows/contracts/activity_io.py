@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from .evidence import Record
+from .evidence import Position, Record, Relation
 from .facets import Effort, Facet, Plan
 from .messages import ControlMessages
 from .outcomes import Retry, SubagentOutcome
@@ -113,6 +113,9 @@ class Group(Record):
     claim_ids: tuple[str, ...]
     kind: str
     about: str
+    relation: Relation = "contradicts"
+    """How code takes the difference; the verifier rules on it."""
+    sides: tuple[Position, ...] = ()
 
 
 class Batch(Record):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from datetime import date
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
@@ -120,6 +120,19 @@ class Claim(Record):
         return self.verdict is not Verdict.FAILED
 
 
+Relation = Literal["contradicts", "other_period", "superseded", "other_entity", "other_definition"]
+"""How claims that differ relate; only `contradicts` says that they cannot all be right."""
+
+
+class Position(Record):
+    """One side of a difference that code found: the claims that give this value."""
+
+    claim_ids: tuple[str, ...] = Field(min_length=1)
+    value: str
+    date: str = ""
+    """The oldest known date of the sources that hold it."""
+
+
 class SideContext(Record):
     """What a reader needs in order to see why two sides may differ."""
 
@@ -152,6 +165,13 @@ class Contradiction(Record):
         return tuple(claim for side in self.sides for claim in side.claim_ids)
 
 
+class Difference(Contradiction):
+    """Claims that differ and can all be right: of another period, entity or definition, or one
+    superseded by the other."""
+
+    relation: Relation
+
+
 class Ruling(Record):
     """A verifier's verdict on one claim."""
 
@@ -166,6 +186,7 @@ class Rulings(Record):
 
     rulings: tuple[Ruling, ...] = ()
     contradictions: tuple[Contradiction, ...] = ()
+    differences: tuple[Difference, ...] = ()
     settled: tuple[tuple[str, ...], ...] = ()
     """Groups of claims that were judged together and are not judged again."""
 

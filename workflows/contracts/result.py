@@ -10,7 +10,7 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from .changes import Changes
-from .evidence import Contradiction, Cycle, Quote, Record, Verdict
+from .evidence import Contradiction, Cycle, Difference, Quote, Record, Verdict
 from .spend import Spend
 from .state import Blocked, Gap, Parent, Phase, StepTiming, StopReason, UnreadableFile
 
@@ -165,6 +165,8 @@ class ResearchResult(Record):
     sources: tuple[SourceOut, ...] = ()
     claims: tuple[ClaimOut, ...] = ()
     contradictions: tuple[Contradiction, ...] = ()
+    differences: tuple[Difference, ...] = ()
+    """Claims that differ and can all be right: of other periods, entities or definitions."""
     gaps: tuple[Gap, ...] = ()
     passes: tuple[PassOut, ...] = ()
     unreadable: tuple[UnreadableFile, ...] = ()

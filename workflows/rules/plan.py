@@ -13,9 +13,9 @@ from workflows.contracts.facets import Effort, Facet, Limits, Plan, QuestionKind
 from workflows.contracts.state import ResearchState
 
 LIMITS: dict[Effort, Limits] = {
-    Effort.QUICK: Limits(facets=4, passes=0, cycles=2, claims=8),
-    Effort.STANDARD: Limits(facets=10, passes=2, cycles=3, claims=16),
-    Effort.DEEP: Limits(facets=24, passes=4, cycles=3, claims=24),
+    Effort.QUICK: Limits(facets=4, passes=0, cycles=2, claims=12),
+    Effort.STANDARD: Limits(facets=10, passes=2, cycles=3, claims=24),
+    Effort.DEEP: Limits(facets=24, passes=4, cycles=3, claims=32),
 }
 
 

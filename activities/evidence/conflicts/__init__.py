@@ -1,23 +1,7 @@
-"""Claims held against each other: which cannot all be right, which say the same, and why.
+"""Claims compared with each other: which differ about one thing, how, and which say the same.
 
-Read in this order: `finder` is the story. `statements` reads claims with `sentence`, `clauses`,
-`roles` and `tables` into `values`; `comparison` and `scopes` tell which values are about one thing;
-`polarity` and `substitutions` which statements deny or reword each other; `questions` and `answers`
-what a claim answers. `wording` names a conflict, `explanations` guesses its cause from `cues`.
-Nothing here decides who is right.
+`finder.candidates` is the entry. `statements` reads claims; `questions` and `answers` find typed
+answers to a facet's question; `alignment` finds sentences that are alike but for one value;
+`relations` names the difference; `agreement` joins claims that say the same; `explanations` guesses
+why two sides differ.
 """
-
-from activities.evidence.conflicts.agreement import agree, groups_of_agreement
-from activities.evidence.conflicts.explanations import Explanation, explain
-from activities.evidence.conflicts.finder import Candidate, Kind, Position, candidates
-
-__all__ = [
-    "Candidate",
-    "Explanation",
-    "Kind",
-    "Position",
-    "agree",
-    "candidates",
-    "explain",
-    "groups_of_agreement",
-]

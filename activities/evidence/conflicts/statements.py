@@ -1,92 +1,193 @@
-"""What claims state: every claim's values, sentences and clauses, read once.
-
-A sentence read before is not read again, so claims that are pooled pass after pass cost little.
-"""
+"""Claims read into sentences with the terms, names, amounts and dates they hold."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import lru_cache
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal
 
-from activities.evidence.conflicts.sentence import read_sentence
-from activities.evidence.conflicts.tables import row_of, rows_in
-from activities.evidence.conflicts.values import Value
-from activities.evidence.quantities.amounts import Quantity, read
-from activities.evidence.quantities.dates import Moment
-from activities.evidence.words import sentences
+from activities.evidence.quantities.amounts import Quantity, read, same_number
+from activities.evidence.quantities.dates import Moment, same_moment
+from activities.evidence.quantities.units import compatible
+from activities.evidence.text.names import Name, names
+from activities.evidence.text.sentences import split_sentences
+from activities.evidence.text.stopwords import STOP_WORDS, detect_language
+from activities.evidence.text.terms import WORD, term
 from workflows.contracts.evidence import Claim
 
+Kind = Literal["number", "date", "name", "polarity"]
+_NEGATION = re.compile(
+    r"\b(?:not|no|never|none|neither|nor|cannot|without|nobody|nothing|hardly|lacks?|lacked|fails?|"
+    r"failed|denies|denied|nicht|kein\w*|nie)\b|n['’]t\b",
+    re.IGNORECASE,
+)
+# "not only", "no later than", "No. 5" and "not to be confused with" deny nothing.
+_NO_NEGATION = re.compile(
+    r"\b(?:not only|not just|not necessarily|no (?:later|earlier|more|less|fewer|longer than)|"
+    r"no\.\s?\d|not to be confused|whether or not|if not|why not|no matter|no doubt)\b",
+    re.IGNORECASE,
+)
+_CODE = re.compile(r"[=<>{}\[\]_#@\\`|]|\(\)|::|:[\w-]+:")
 
-@dataclass(slots=True)
-class Reading:
-    """All that comparison needs of one claim."""
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A content word: its term and its place in the sentence."""
+
+    term: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What is known of a source beside its text."""
+
+    title: str = ""
+    edition: tuple[str, str] = ("", "")
+    """The file's name without its version or year, and that version."""
+    origin: str = ""
+    """The source it is a copy of; empty where it is none."""
+    superseded: bool = False
+    """It calls itself out of date."""
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One sentence of a claim."""
 
     claim: int
-    sources: frozenset[str]
-    values: list[Value] = field(default_factory=list)
-    amounts: list[Quantity] = field(default_factory=list)
-    moments: list[Moment] = field(default_factory=list)
-    statements: list[Value] = field(default_factory=list)
-    """Every sentence as a whole."""
-    told: list[Value] = field(default_factory=list)
-    """Every clause as a statement of its own."""
+    """The place of the claim in the list that is compared."""
+    text: str
+    context: frozenset[str]
+    """Terms of all claims of the same documents and of the documents' titles."""
+    title: frozenset[str]
+    titles: frozenset[str]
+    origins: frozenset[str]
+    language: str
+    editions: frozenset[tuple[str, str]]
+    superseded: bool
+
+    @cached_property
+    def tokens(self) -> tuple[Token, ...]:
+        return tuple(locate_terms(self.text, self.language))
+
+    @cached_property
+    def terms(self) -> frozenset[str]:
+        return frozenset(token.term for token in self.tokens)
+
+    @cached_property
+    def names(self) -> tuple[Name, ...]:
+        return tuple(names(self.text))
+
+    @cached_property
+    def subject(self) -> frozenset[str]:
+        """The terms of its names and of its documents' titles."""
+        found = (term(word, self.language) for name in self.names for word in name.key)
+        return self.title.union(found)
+
+    @cached_property
+    def moments(self) -> tuple[Moment, ...]:
+        return tuple(m for m in read(self.text)[0] if m.precision != "yearless")
+
+    @cached_property
+    def amounts(self) -> tuple[Quantity, ...]:
+        return tuple(q for q in read(self.text)[1] if not q.label)
+
+    @cached_property
+    def is_prose(self) -> bool:
+        """Whether it is text: markup and program code are not compared."""
+        return len(_CODE.findall(self.text)) <= max(1, len(self.text) // 60)
+
+    @cached_property
+    def is_negated(self) -> bool:
+        return is_negated(self.text)
 
 
-def read_claims(claims: Sequence[Claim]) -> list[Reading]:
-    """Read each claim's text, then whatever its quotes add."""
-    common = _common_words(claims)
-    return [_read_claim(place, claim, common) for place, claim in enumerate(claims)]
+@dataclass(frozen=True)
+class Value:
+    """A date, an amount, a name or a ruling that a statement gives."""
+
+    statement: Statement
+    kind: Kind
+    text: str
+    start: int
+    amount: Quantity | None = None
+    moment: Moment | None = None
+    name: frozenset[str] = frozenset()
+    counted: bool = False
+    """It answers how many there are of something."""
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.text)
 
 
-def rarity(readings: Sequence[Reading]) -> Mapping[str, int]:
-    """In how many claims each stem stands."""
-    counts: dict[str, int] = {}
-    for reading in readings:
-        seen: dict[str, None] = {}
-        for value in reading.statements:
-            seen.update(dict.fromkeys(value.stems))
-        for word in seen:
-            counts[word] = counts.get(word, 0) + 1
-    return counts
-
-
-def _common_words(claims: Sequence[Claim]) -> frozenset[str]:
-    """Words that also stand in lower case: capitalised, they merely open a sentence."""
-    common: set[str] = set()
+def read_claims(
+    claims: Sequence[Claim], documents: Mapping[str, Document]
+) -> list[list[Statement]]:
+    """The statements of each claim, in order."""
+    language = detect_language(" ".join(claim.text for claim in claims[:200]))
+    known = {s: documents.get(s, Document()) for claim in claims for s in claim.source_ids}
+    titles = {s: _terms(document.title, language) for s, document in known.items()}
+    context = {source: set(title) for source, title in titles.items()}
     for claim in claims:
-        for text in dict.fromkeys((claim.text, *(q.text for q in claim.quotes))):
-            common.update(word for word in text.split() if word.islower())
-    return frozenset(word.strip(".,;:()\"'") for word in common)
+        held = _terms(claim.text, language)
+        for source in claim.source_ids:
+            context[source] |= held
+    found = []
+    for place, claim in enumerate(claims):
+        sources = claim.source_ids
+        shared = Statement(
+            claim=place,
+            text=claim.text,
+            context=frozenset[str]().union(*(context[source] for source in sources)),
+            title=frozenset[str]().union(*(titles[source] for source in sources)),
+            titles=frozenset(known[source].title for source in sources),
+            origins=frozenset(known[source].origin or source for source in sources),
+            language=language,
+            editions=frozenset(known[source].edition for source in sources),
+            superseded=all(known[source].superseded for source in sources),
+        )
+        spans = split_sentences(claim.text) or [(0, len(claim.text))]
+        texts = [" ".join(claim.text[start:end].split()) for start, end in spans]
+        found.append([replace(shared, text=text) for text in texts])
+    return found
 
 
-def _read_claim(place: int, claim: Claim, common: frozenset[str]) -> Reading:
-    reading = Reading(place, frozenset(quote.source_id for quote in claim.quotes))
-    texts = [claim.text, *(q.text for q in claim.quotes if q.text not in claim.text)]
-    for text in dict.fromkeys(texts):
-        for sentence in _sentences(text):
-            opening = sentence.split(None, 1)[0].strip(".,;:()\"'").lower()
-            values, whole, told = read_sentence(sentence, opening in common)
-            known = {(v.kind, v.text) for v in reading.values}
-            reading.values.extend(
-                v._replace(claim=place) for v in values if (v.kind, v.text) not in known
-            )
-            reading.statements.append(whole._replace(claim=place))
-            reading.told.extend(v._replace(claim=place) for v in told)
-        dates, amounts = read(text)
-        reading.amounts.extend(q for q in amounts if not q.label)
-        reading.moments.extend(dates)
-    return reading
+def _terms(text: str, language: str) -> frozenset[str]:
+    return frozenset(token.term for token in locate_terms(text, language))
 
 
-@lru_cache(maxsize=16384)
-def _sentences(text: str) -> tuple[str, ...]:
-    """The sentences of a text; a row of a table is one, whatever its semicolons."""
-    found: list[str] = []
-    if "; " in text and ": " in text:
-        running: list[str] = []
-        for part in (part for line in text.split("\n") for part in rows_in(line)):
-            (running if row_of(part) is None else found).append(part)
-        text = "\n".join(running)
-    found.extend(text[start:end].strip() for start, end in sentences(text))
-    return tuple(found) or (text,)
+def locate_terms(text: str, language: str) -> Iterator[Token]:
+    """The content words of a text with their places; function words are left out."""
+    stop = STOP_WORDS[language]
+    for found in WORD.finditer(text):
+        word = found[0].lower()
+        if word not in stop:
+            yield Token(term(word, language), found.start(), found.end())
+
+
+def is_negated(text: str) -> bool:
+    """Whether an odd number of negations stands in the text."""
+    return len(_NEGATION.findall(_NO_NEGATION.sub(" ", text))) % 2 == 1
+
+
+def comparable(a: Value, b: Value) -> bool:
+    """Whether two values can be held against each other: one kind, and for amounts one unit."""
+    if a.amount and b.amount:
+        return compatible(a.amount.unit, b.amount.unit)
+    return a.kind == b.kind
+
+
+def same_value(a: Value, b: Value) -> bool:
+    """Whether two values of one kind can be the same fact: rounding and short names forgiven."""
+    if a.amount and b.amount:
+        return same_number(a.amount, b.amount)
+    if a.moment and b.moment:
+        return same_moment(a.moment, b.moment)
+    if a.name and b.name:
+        return bool(a.name & b.name)
+    return a.text == b.text

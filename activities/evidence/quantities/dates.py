@@ -9,17 +9,16 @@ from __future__ import annotations
 
 import re
 from calendar import monthrange
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 
-_MONTH = (
-    "Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|"
-    "Sep(?:t(?:ember)?)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?"
+from activities.evidence.text.months import MONTHS
+
+# A month begins with a capital: "may" and "mar" are words of their own.
+_MONTH = "|".join(
+    sorted((form for name in MONTHS for form in (name.capitalize(), name.upper())), key=len)[::-1]
 )
-_MONTH_NUMBER = {
-    "Jan": 1, "Feb": 2, "Mar": 3, "Apr": 4, "May": 5, "Jun": 6, "Jul": 7, "Aug": 8, "Sep": 9,
-    "Oct": 10, "Nov": 11, "Dec": 12,
-}  # fmt: skip
 _SEASON_START = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 _ORDINAL = {"first": 1, "1st": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4,
             "4th": 4, "last": 4}  # fmt: skip
@@ -29,7 +28,7 @@ _DAY = r"(?:3[01]|[12][0-9]|0?[1-9])"
 _MOMENT = re.compile(
     rf"(?<![\w.,/])(?:"
     rf"(?P<iso_y>{_YEAR})-(?P<iso_m>0[1-9]|1[0-2])(?:-(?P<iso_d>{_DAY}))?(?![\w-])"
-    rf"|(?P<d1>{_DAY})(?:st|nd|rd|th)?\s+(?:of\s+)?(?P<m1>{_MONTH})\b\.?(?:\s*,?\s*(?P<y1>{_YEAR})\b)?"
+    rf"|(?P<d1>{_DAY})(?:st|nd|rd|th|\.)?\s+(?:of\s+)?(?P<m1>{_MONTH})\b\.?(?:\s*,?\s*(?P<y1>{_YEAR})\b)?"
     rf"|(?P<m2>{_MONTH})\b\.?\s*(?P<d2>{_DAY})(?:st|nd|rd|th)?(?![\d%:])(?:\s*,?\s*(?P<y2>{_YEAR})\b)?"
     rf"|(?P<m3>{_MONTH})\b\.?\s*,?\s*(?:of\s+)?(?P<y3>{_YEAR})\b"
     rf"|(?P<d4>{_DAY})[./](?P<n4>1[0-2]|0?[1-9])[./](?P<y4>{_YEAR})\b"
@@ -125,40 +124,51 @@ def _read(hit: re.Match[str], text: str) -> tuple[int, int, str] | None:
     g = hit.groupdict()
     if g["year"]:
         return _bare_year(hit, text)
+    for n in ("1", "2"):
+        if g["m" + n] and g["y" + n] is None:
+            return _yearless(MONTHS[g["m" + n].lower()], int(g["d" + n]))
+        if g["m" + n]:
+            return _day_or_month(int(g["y" + n]), MONTHS[g["m" + n].lower()], g["d" + n])
     if g["iso_y"]:
         return _day_or_month(int(g["iso_y"]), int(g["iso_m"]), g["iso_d"])
-    for n in ("1", "2"):
-        if g["m" + n]:
-            month = _MONTH_NUMBER[g["m" + n][:3]]
-            if g["y" + n] is None:
-                return _yearless(month, int(g["d" + n]))
-            return _day_or_month(int(g["y" + n]), month, g["d" + n])
     if g["m3"]:
-        return _day_or_month(int(g["y3"]), _MONTH_NUMBER[g["m3"][:3]], None)
+        return _day_or_month(int(g["y3"]), MONTHS[g["m3"].lower()], None)
     if g["n4"]:
-        day, month = int(g["d4"]), int(g["n4"])
-        if day <= 12 and day != month:
-            # 03/04/2024 is April or March by country: only the year is certain.
-            return _months(int(g["y4"]), 1, 12, "year")
-        return _day_or_month(int(g["y4"]), month, g["d4"])
-    if g["q5"] or g["q6"]:
-        quarter = int(g["q5"] or g["q6"])
-        return _months(int(g["y5"] or g["y6"]), 3 * quarter - 2, 3, "quarter")
+        return _numeric(int(g["d4"]), int(g["n4"]), int(g["y4"]))
+    return _part_of_year(g) or _span(g)
+
+
+def _numeric(day: int, month: int, year: int) -> tuple[int, int, str] | None:
+    if day <= 12 and day != month:
+        # 03/04/2024 is April or March by country: only the year is certain.
+        return _months(year, 1, 12, "year")
+    return _day_or_month(year, month, str(day))
+
+
+def _part_of_year(g: Mapping[str, str | None]) -> tuple[int, int, str] | None:
+    """A quarter, a half or a season."""
+    if quarter := g["q5"] or g["q6"]:
+        return _months(int(g["y5"] or g["y6"] or 0), 3 * int(quarter) - 2, 3, "quarter")
     if g["h7"]:
-        return _months(int(g["y7"]), 6 * int(g["h7"]) - 5, 6, "half")
+        return _months(int(g["y7"] or 0), 6 * int(g["h7"]) - 5, 6, "half")
     if g["o8"]:
-        nth, length = _ORDINAL[g["o8"].lower()], 3 if g["part8"] == "quarter" else 6
-        nth = min(nth, 12 // length)
-        return _months(int(g["y8"]), length * (nth - 1) + 1, length, g["part8"])
+        length = 3 if g["part8"] == "quarter" else 6
+        nth = min(_ORDINAL[g["o8"].lower()], 12 // length)
+        return _months(int(g["y8"] or 0), length * (nth - 1) + 1, length, g["part8"] or "")
     if g["season"]:
-        return _months(int(g["y9"]), _SEASON_START[g["season"].lower()], 3, "season")
-    if g["y10"]:
-        start = int(g["y10"])
-        end = int(g["y11"]) if len(g["y11"]) == 4 else start // 100 * 100 + int(g["y11"])
-        if end <= start or end - start > 200:
-            return _months(start, 1, 12, "year")
-        return _months(start, 1, 12 * (end - start + 1), "span")
-    return _months(int(g["decade"]), 1, 120, "decade")
+        return _months(int(g["y9"] or 0), _SEASON_START[g["season"].lower()], 3, "season")
+    return None
+
+
+def _span(g: Mapping[str, str | None]) -> tuple[int, int, str]:
+    """From one year to another, or a decade."""
+    if not g["y10"]:
+        return _months(int(g["decade"] or 0), 1, 120, "decade")
+    start, last = int(g["y10"]), g["y11"] or ""
+    end = int(last) if len(last) == 4 else start // 100 * 100 + int(last)
+    if end <= start or end - start > 200:
+        return _months(start, 1, 12, "year")
+    return _months(start, 1, 12 * (end - start + 1), "span")
 
 
 def _bare_year(hit: re.Match[str], text: str) -> tuple[int, int, str] | None:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from activities.evidence.words import STOP, stem, word_list
+from activities.evidence.text.stopwords import STOP_WORDS
+from activities.evidence.text.terms import term
 
 SCALES: Mapping[str, float] = {
     "hundred": 1e2, "thousand": 1e3, "thousands": 1e3, "million": 1e6, "millions": 1e6,
@@ -18,9 +19,10 @@ SCALES: Mapping[str, float] = {
 }  # fmt: skip
 
 _CURRENCY_SIGNS = {"$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY", "₹": "INR", "₩": "KRW"}
-_CODES = sorted(
-    word_list("USD EUR GBP NOK SEK DKK CHF JPY CNY INR AUD CAD NZD PLN CZK ISK KRW BRL ZAR")
-)
+_CODES = (
+    "AUD", "BRL", "CAD", "CHF", "CNY", "CZK", "DKK", "EUR", "GBP", "INR", "ISK", "JPY", "KRW",
+    "NOK", "NZD", "PLN", "SEK", "USD", "ZAR",
+)  # fmt: skip
 _CURRENCY_WORDS = {
     "dollar": "USD", "dollars": "USD", "euro": "EUR", "euros": "EUR", "kroner": "kr",
     "krone": "kr", "kronor": "kr", "krona": "kr", "kr": "kr", "pounds": "GBP", "sterling": "GBP",
@@ -80,10 +82,11 @@ _ANNUALLY = re.compile(r"\s(?:annually|yearly)\b")
 _NOUN = re.compile(r"\s([a-z][a-z]+(?:-[a-z]+)*)")
 _PLURALS = frozenset({"people", "men", "women", "children", "staff", "crew"})
 # What may follow a figure without being what it counts.
-_NOT_COUNTED = STOP | word_list(
-    """year years month day ago january this today compared followed respectively versus against
-    annual annually added rising fell rose according said while"""
-)
+_NOT_COUNTED = STOP_WORDS["en"] | {
+    "year", "years", "month", "day", "ago", "per", "january", "today", "compared", "followed",
+    "respectively", "versus", "annual", "annually", "added", "rising", "fell", "rose", "according",
+    "said",
+}  # fmt: skip
 
 
 def family(unit: str) -> str:
@@ -145,7 +148,7 @@ def unit_after(text: str, end: int, currency: str) -> tuple[str, float, int]:
     if unit and unit != "km/h":
         rate = _RATE.match(text, end)
         if rate is not None and rate[1].lower() not in ("cent", "centage"):
-            return f"{unit}/{_TIME.get(rate[1].lower(), stem(rate[1]))}", scale, rate.end()
+            return f"{unit}/{_TIME.get(rate[1].lower(), term(rate[1]))}", scale, rate.end()
         if _ANNUALLY.match(text, end):
             return f"{unit}/year", scale, end
     return unit, scale, end
@@ -202,9 +205,9 @@ def counted(text: str, end: int) -> tuple[str, int]:
             break
         place = noun.end()
         if _plural(noun[1]):
-            return stem(noun[1]), place
+            return term(noun[1]), place
         if not first:
-            first, first_end = stem(noun[1]), place
+            first, first_end = term(noun[1]), place
     return first, first_end
 
 

@@ -13,7 +13,7 @@ from selectolax.lexbor import LexborNode
 
 from activities.sources.formats.blocks import BULLET, Block, heading
 from activities.sources.formats.encoding import fold, normalise
-from activities.sources.formats.lines import unwrap
+from activities.sources.formats.lines import starts_unit, unwrap
 from activities.sources.formats.tables import table_lines
 
 _HEADING = re.compile(r"h([1-6])")
@@ -45,7 +45,7 @@ class _End:
 
 
 def html_blocks(root: LexborNode, *, keep_lines: bool = False) -> list[Block]:
-    """The blocks of a tree; with `keep_lines`, line breaks in its text may end a block."""
+    """The blocks of a tree; with `keep_lines`, a line such as `Author: Ann` is a block."""
     return _Reader(len(root.text()), keep_lines).read(root)
 
 
@@ -141,8 +141,8 @@ class _Reader:
         """The text read since the last block ended, as a block."""
         text = "".join(self._pending)
         self._pending.clear()
-        for line in unwrap(normalise(text)).split("\n") if self._keep_lines else [text]:
-            if any(map(str.isalnum, line)) and not _TEMPLATE_TAG.fullmatch(line.strip()):
+        for line in _labelled_lines(normalise(text)) if self._keep_lines else [text]:
+            if any(map(str.isalnum, line)):
                 self._paragraph(fold(line))
 
     def _paragraph(self, text: str) -> None:
@@ -187,8 +187,23 @@ class _Reader:
         caption = table.css_first("caption")
         if caption is not None and (text := plain_text(caption)):
             self._blocks.append(Block("text", text))
-        rows = (_row(row) for row in table.css("tr"))
-        self._blocks.extend(Block("row", line) for line in table_lines(rows) if line)
+        rows = table.css("tr")
+        headed = bool(rows) and len(rows[0].css("th")) > 1
+        lines = table_lines((_row(row) for row in rows), headed=headed)
+        self._blocks.extend(Block("row", line) for line in lines if line)
+
+
+def _labelled_lines(text: str) -> Iterator[str]:
+    """Lines as Markdown joins them, but for those with a label, and without template tags."""
+    joined = ""
+    for line in text.split("\n"):
+        if _TEMPLATE_TAG.fullmatch(line.strip()):
+            continue
+        if joined and starts_unit(line.strip()):
+            yield joined
+            joined = ""
+        joined += f" {line}"
+    yield joined
 
 
 def _classes(node: LexborNode | None) -> list[str]:

@@ -16,7 +16,7 @@ _FOLDER, _TITLE, _FILE, _WORDED = 2.5, 2.5, 2.0, 1.0
 _USUAL = 1.5
 _MOST_WORDED = 4.0
 # Formats that leave no doubt.
-_CERTAIN: tuple[Kind, ...] = ("slides", "dataset", "mail")
+_CERTAIN: tuple[Kind, ...] = ("slides", "dataset", "mail", "chat")
 
 _NAMES: dict[Kind, frozenset[str]] = {
     # Not "minutes", which a title uses for time.
@@ -32,8 +32,6 @@ _NAMES: dict[Kind, frozenset[str]] = {
     "press": frozenset({"announcement", "announces", "news", "newsroom", "press", "releases"}),
     "blog": frozenset({"blog", "blogs", "column", "diary", "opinion", "post", "posts"}),
     "marketing": frozenset({"ads", "brochure", "marketing", "promo", "vendor", "vendors"}),
-    "mail": frozenset({"email", "emails", "inbox", "mail", "mailbox", "mails"}),
-    "chat": frozenset({"channel", "channels", "chat", "chats", "conversation", "slack"}),
     "slides": frozenset({"deck", "presentation", "presentations", "slides"}),
     "dataset": frozenset({"dataset", "datasets", "statistics"}),
     "report": frozenset(
@@ -65,8 +63,6 @@ _WORDING: dict[Kind, tuple[str, ...]] = {
         "buy now", "order now", "shop now", "sign up today", "get started today", "free trial",
         "book a demo", "industry-leading", "world-leading", "our customers love", "contact sales",
     ),
-    "mail": ("\nfrom: ", "\nto: ", "\nsubject: ", "\ncc: "),
-    "chat": ("\n@", "\n[20", "\n[19", "\n[0", "\n[1", "joined the channel"),
     "report": (
         "this report", "executive summary", "key findings", "recommendations",
         "this document provides", "this document outlines", "this review",

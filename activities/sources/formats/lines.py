@@ -17,7 +17,6 @@ HEADING = re.compile(r" {0,3}(#{1,6})[ ]+(?=\S)")
 ITEM = re.compile(
     r" *(?:[-*+•·▪◦‣●○■□➢✓]|\(?\d{1,2}[.)]|[a-z]\)|\([a-z]{1,3}\)|\[[ xX]\])[ ]+(?=\S)"
 )
-_NUMBER = re.compile(r"(?!1[.)])\d{1,2}\. ")
 _QUOTED = re.compile(r" *>[> ]*")
 _FENCE = re.compile(r" *(`{3,}|~{3,})([^`]*)$")
 _FIELD = re.compile(r":?[A-Z][\w /&-]{0,30}:(?=[ ]+\S|$)")
@@ -26,14 +25,6 @@ _STAMP = re.compile(
     r"(?:\[[^\]]{1,40}\](?![(\[])|\d{1,2}:\d{2}\b|\d{4}-\d{2}-\d{2}\b|@[\w.-]+)[ :,]?"
 )
 _MESSAGE = re.compile(r"\[[^\]]*\d:\d\d[^\]]*\] [^:\n]{1,40}(?:#[\w:-]+)?: ")
-_SPEAKER = re.compile(r"@?[\w.][\w. -]{0,40}:$")
-# A line that ends in one of these, or within a link's text, has not ended.
-_GOES_ON = re.compile(
-    r"\b(?:a|an|the|of|to|and|or|in|on|at|for|with|by|from|as|than|via|into|your|our|its|their)$"
-    r"|\[[^\]]*$",
-    re.IGNORECASE,
-)
-_LINK = re.compile(r"\[[^\]]+\][(\[]")
 _TERMINAL = re.compile(r"[.!?…][\"'”’)\]*_]*$")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 
@@ -138,8 +129,8 @@ def _code_unit(lines: list[_Line]) -> Iterator[Unit]:
     filled = [line for line in lines if line.text.strip()]
     if any(character.isalnum() for line in filled for character in line.text):
         first, last = filled[0], filled[-1]
-        indent = len(first.text) - len(first.text.lstrip(" "))
-        yield Unit(first.start + indent, last.start + len(last.text.rstrip(" ")), "code")
+        indent = len(first.text) - len(first.text.lstrip())
+        yield Unit(first.start + indent, last.start + len(last.text.rstrip()), "code")
 
 
 def _groups(lines: list[_Line], width: int) -> Iterator[list[_Line]]:
@@ -172,23 +163,20 @@ def _blocks(lines: list[_Line]) -> Iterator[list[_Line]]:
 def _joins(group: list[_Line], following: str, width: int) -> bool:
     """Whether the line after `group` goes on with its sentence."""
     previous = group[-1].text
-    if _interrupts(group[0].text, previous, following):
-        return True
-    if _starts_unit(following) or _stands_alone(previous):
+    if starts_unit(following) or _stands_alone(previous):
         return False
     first = following.lstrip(" ")
     if ITEM.match(group[0].text) and following.startswith("  "):
         return True
     if previous.endswith(":"):
         return False
-    if first[0].islower() or (first[0] in "(\"'“‘" and first[1:2].islower()):
+    if first.lstrip("(\"'“‘")[:1].islower():
         return True
-    if _GOES_ON.search(previous) and len(previous.split()) > 1:
-        return True
-    # "… see the / [guide](…) / for more": emphasis and links stand within a sentence.
-    if not ends_sentence(previous) and _within(previous, first):
-        return True
-    if previous.endswith((",", "—", "–", " -")) and len(previous) > 40:
+    if (
+        len(previous) > _NARROWEST
+        and previous[-1].islower()
+        and _indent(previous) == _indent(following)
+    ):
         return True
     # A wrapped line broke because the next word no longer fitted.
     fits = len(previous) + 1 + len(first.split(" ", 1)[0]) <= width
@@ -196,30 +184,12 @@ def _joins(group: list[_Line], following: str, width: int) -> bool:
     return width > 0 and (not fits or unfinished)
 
 
-def _within(previous: str, first: str) -> bool:
-    """Whether a link, emphasis or a bracket that opens a line belongs to the line before."""
-    if first[0] in "[*_" and first.lstrip("[*_")[:1].islower():
-        return True
-    if _LINK.match(first):
-        return _LINK.match(previous.lstrip()) is None  # a list of links has one on each line
-    if first[0].isdigit():
-        return len(previous) > _NARROWEST and previous[-1].islower()
-    return first[0] == "(" and previous.endswith(")")
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))
 
 
-def _interrupts(opening: str, previous: str, following: str) -> bool:
-    """A sentence's number at the start of a wrapped line: "… periods rather than / 26. This …"."""
-    return (
-        _NUMBER.match(following) is not None
-        and not ITEM.match(opening)
-        and not _stands_alone(previous)
-        and len(previous) > _NARROWEST
-        and not previous.endswith((":", ";", ","))
-        and not ends_sentence(previous)
-    )
-
-
-def _starts_unit(line: str) -> bool:
+def starts_unit(line: str) -> bool:
+    """Whether a line begins something of its own, whatever stands before it."""
     return bool(
         HEADING.match(line)
         or ITEM.match(line)
@@ -237,7 +207,6 @@ def _stands_alone(line: str) -> bool:
         or line.lstrip(" ").startswith(("|", ">", ".. "))
         or not any(map(str.isalnum, line))
         or _is_row(line)
-        or _SPEAKER.match(line)
         or (_FIELD.match(line) and len(line) < _NARROWEST)
     )
 

@@ -24,9 +24,23 @@ from activities.sources.formats.extracts import (
 )
 from activities.sources.formats.kinds import guess_kind
 from activities.sources.formats.lines import HEADING
+from activities.sources.formats.messages import extract_chat, extract_mails
+from activities.sources.formats.plaintext import (
+    extract_text,
+    is_markdown,
+    is_markup_too_dense,
+    is_restructured,
+)
 
 # Raised whenever the same file may give another text, so that indexes are built anew.
 VERSION = 3
+
+_OFFICE = frozenset({".docx", ".docm", ".pptx", ".pptm", ".xlsx", ".xlsm"})
+SUFFIXES = _OFFICE | {
+    ".md", ".markdown", ".mdown", ".mkd", ".rst", ".rest", ".txt", ".text", ".log",
+    ".csv", ".tsv", ".tab", ".json", ".jsonl", ".ndjson", ".html", ".htm", ".xhtml",
+    ".eml", ".mbox", ".pdf",
+}  # fmt: skip
 
 _LONGEST_TITLE = 200
 _EMPTY = "holds no text; a scan? run OCR first"
@@ -37,6 +51,8 @@ _NO_TITLE = re.compile(
     re.IGNORECASE,
 )
 _MARKUP = re.compile(r"[*_`]{1,3}(?=\S)|(?<=\S)[*_`]{1,3}")
+
+Found = tuple[list[Extract], list[Unreadable]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,16 +73,17 @@ def parse(
 
 def parse_file(path: Path, relative: str, *, most_bytes: int = MOST_BYTES) -> Parsed:
     """The documents of a file and whatever in it could not be read."""
-    read = _FORMATS.get(_suffix(relative))
-    if read is None:
-        return _refused(relative, f"has no format known here; save it as one of {_known()}")
+    suffix = PurePosixPath(relative).suffix.lower()
+    if suffix not in SUFFIXES:
+        known = " ".join(sorted(SUFFIXES))
+        return _refused(relative, f"has no format known here; save it as one of {known}")
     try:
         size = path.stat().st_size
         if size > most_bytes:
             return _refused(
                 relative, f"is larger than {most_bytes:,} bytes ({size:,}); split it into parts"
             )
-        extracts, unreadable = read(path, relative)
+        extracts, unreadable = _read(path, relative, suffix)
     except (BinaryContentError, NoTextError, UnsafeArchiveError) as error:
         return _refused(relative, str(error))
     except OSError as error:
@@ -85,10 +102,6 @@ def _refused(relative: str, reason: str) -> Parsed:
 
 def _brief(error: Exception) -> str:
     return f"{type(error).__name__}: {fold(str(error))[:120]}".rstrip(": ")
-
-
-def _suffix(relative: str) -> str:
-    return PurePosixPath(relative).suffix.lower()
 
 
 def _document(extract: Extract, relative: str) -> Document | None:
@@ -121,147 +134,103 @@ def _title(extract: Extract, text: str, relative: str) -> str:
     return title if len(title) <= _LONGEST_TITLE else title[: _LONGEST_TITLE - 1].rstrip() + "…"
 
 
-Found = tuple[list[Extract], list[Unreadable]]
-Format = Callable[[Path, str], Found]
-
-
-def _of_text(extract: Callable[[str, str], Extract | list[Extract] | Found]) -> Format:
-    def read(path: Path, relative: str) -> Found:
-        found = extract(decode(path.read_bytes()), relative)
-        if isinstance(found, Extract):
-            return [found], []
-        return (found, []) if isinstance(found, list) else found
-
-    return read
-
-
-def _of_archive(extract: Callable[[Path, str], Extract]) -> Format:
-    def read(path: Path, relative: str) -> Found:
-        check_archive(path)
-        return [extract(path, relative)], []
-
-    return read
-
-
 # Parsers are imported when their format is met: a folder of text needs none of the libraries.
 
 
-def _markdown(text: str, _: str) -> Extract:
+def _read(path: Path, relative: str, suffix: str) -> Found:
+    """What the parser of a format finds in a file."""
+    match suffix:
+        case ".pdf":
+            from activities.sources.formats.pdf import extract_pdf
+
+            return [extract_pdf(path)], []
+        case ".html" | ".htm" | ".xhtml":
+            from activities.sources.formats.webpage import declared_encoding, extract_page
+
+            content = path.read_bytes()
+            return [extract_page(decode(content, declared_encoding(content)))], []
+        case ".eml":
+            from activities.sources.formats.mail import extract_mail
+
+            return [extract_mail(path.read_bytes())], []
+        case ".mbox":
+            from activities.sources.formats.mail import extract_mailbox
+
+            return extract_mailbox(path), []
+        case _ if suffix in _OFFICE:
+            check_archive(path)
+            return [_read_office(path, relative, suffix)], []
+        case ".jsonl" | ".ndjson":
+            from activities.sources.formats.records import extract_lines
+
+            return extract_lines(decode(path.read_bytes()), relative)
+        case _:
+            return _read_text(decode(path.read_bytes()), relative, suffix), []
+
+
+def _read_office(path: Path, relative: str, suffix: str) -> Extract:
+    match suffix:
+        case ".docx" | ".docm":
+            from activities.sources.formats.word import extract_word
+
+            return extract_word(path)
+        case ".pptx" | ".pptm":
+            from activities.sources.formats.slides import extract_slides
+
+            return extract_slides(path)
+        case _:
+            from activities.sources.formats.spreadsheets import extract_workbook
+
+            return extract_workbook(path, relative)
+
+
+def _read_text(text: str, relative: str, suffix: str) -> list[Extract]:
+    match suffix:
+        case ".md" | ".markdown" | ".mdown" | ".mkd":
+            return [_read_markdown(text)]
+        case ".rst" | ".rest":
+            return [_read_restructured(text)]
+        case ".csv" | ".tsv" | ".tab":
+            from activities.sources.formats.spreadsheets import extract_csv
+
+            return [extract_csv(text, relative)]
+        case ".json":
+            from activities.sources.formats.records import extract_json
+
+            return extract_json(text, relative)
+        case _:
+            return _read_plain_text(text, relative)
+
+
+def _read_plain_text(text: str, relative: str) -> list[Extract]:
+    """A text file: mails, a chat, markup that it is written in, or just text."""
+    if mails := extract_mails(text):
+        return mails
+    if chat := extract_chat(text):
+        return [chat]
+    # Sphinx publishes its sources as `name.rst.txt`.
+    if relative.lower().endswith(".rst.txt") or is_restructured(text):
+        return [_read_restructured(text)]
+    return [_read_markdown(text) if is_markdown(text) else extract_text(text)]
+
+
+def _read_markdown(text: str) -> Extract:
     from activities.sources.formats.markdown import extract_markdown
 
-    return _of_markup(extract_markdown, text)
+    return _read_markup(extract_markdown, text)
 
 
-def _restructured(text: str, _: str) -> Extract:
+def _read_restructured(text: str) -> Extract:
     from activities.sources.formats.restructured import extract_restructured
 
-    return _of_markup(extract_restructured, text)
+    return _read_markup(extract_restructured, text)
 
 
-def _of_markup(extract: Callable[[str], Extract], text: str) -> Extract:
+def _read_markup(extract: Callable[[str], Extract], text: str) -> Extract:
     """The text without its markup; with it where the library cannot parse it."""
-    from activities.sources.formats.plaintext import extract_text, is_markup_too_dense
-
     if is_markup_too_dense(text):
         return extract_text(text)
     try:
         return extract(text)
     except Exception:  # people can still read what docutils gives up
         return extract_text(text)
-
-
-def _text(text: str, relative: str) -> Extract | list[Extract]:
-    from activities.sources.formats.messages import extract_chat, extract_mails
-    from activities.sources.formats.plaintext import extract_text, is_markdown, is_restructured
-
-    if mails := extract_mails(text):
-        return mails
-    if chat := extract_chat(text):
-        return chat
-    # Sphinx publishes its sources as `name.rst.txt`.
-    if relative.lower().endswith(".rst.txt") or is_restructured(text):
-        return _restructured(text, relative)
-    return _markdown(text, relative) if is_markdown(text) else extract_text(text)
-
-
-def _csv(text: str, relative: str) -> Extract:
-    from activities.sources.formats.spreadsheets import extract_csv
-
-    return extract_csv(text, relative)
-
-
-def _json(text: str, relative: str) -> list[Extract]:
-    from activities.sources.formats.records import extract_json
-
-    return extract_json(text, relative)
-
-
-def _json_lines(text: str, relative: str) -> Found:
-    from activities.sources.formats.records import extract_lines
-
-    return extract_lines(text, relative)
-
-
-def _page(path: Path, _: str) -> Found:
-    from activities.sources.formats.webpage import declared_encoding, extract_page
-
-    content = path.read_bytes()
-    return [extract_page(decode(content, declared_encoding(content)))], []
-
-
-def _mail(path: Path, _: str) -> Found:
-    from activities.sources.formats.mail import extract_mail
-
-    return [extract_mail(path.read_bytes())], []
-
-
-def _mailbox(path: Path, _: str) -> Found:
-    from activities.sources.formats.mail import extract_mailbox
-
-    return extract_mailbox(path), []
-
-
-def _pdf(path: Path, _: str) -> Found:
-    from activities.sources.formats.pdf import extract_pdf
-
-    return [extract_pdf(path)], []
-
-
-def _word(path: Path, _: str) -> Extract:
-    from activities.sources.formats.word import extract_word
-
-    return extract_word(path)
-
-
-def _slides(path: Path, _: str) -> Extract:
-    from activities.sources.formats.slides import extract_slides
-
-    return extract_slides(path)
-
-
-def _workbook(path: Path, relative: str) -> Extract:
-    from activities.sources.formats.spreadsheets import extract_workbook
-
-    return extract_workbook(path, relative)
-
-
-_FORMATS: dict[str, Format] = {
-    **dict.fromkeys((".md", ".markdown", ".mdown", ".mkd"), _of_text(_markdown)),
-    **dict.fromkeys((".txt", ".text", ".log"), _of_text(_text)),
-    **dict.fromkeys((".rst", ".rest"), _of_text(_restructured)),
-    **dict.fromkeys((".csv", ".tsv", ".tab"), _of_text(_csv)),
-    **dict.fromkeys((".jsonl", ".ndjson"), _of_text(_json_lines)),
-    ".json": _of_text(_json),
-    **dict.fromkeys((".html", ".htm", ".xhtml"), _page),
-    ".eml": _mail,
-    ".mbox": _mailbox,
-    ".pdf": _pdf,
-    **dict.fromkeys((".docx", ".docm"), _of_archive(_word)),
-    **dict.fromkeys((".pptx", ".pptm"), _of_archive(_slides)),
-    **dict.fromkeys((".xlsx", ".xlsm"), _of_archive(_workbook)),
-}
-SUFFIXES = frozenset(_FORMATS)
-
-
-def _known() -> str:
-    return " ".join(sorted(SUFFIXES))

@@ -128,7 +128,8 @@ def _paragraphs(lines: list[Line]) -> list[_Paragraph]:
     paragraphs: list[_Paragraph] = []
     for group in _groups(list(with_tables(lines, hyphenation))):
         if isinstance(group, Table):
-            paragraphs.append(_Paragraph(group.first, "\n".join(table_lines(group.rows))))
+            written = "\n".join(table_lines(group.rows, headed=group.headed))
+            paragraphs.append(_Paragraph(group.first, written))
             continue
         text = hyphenation.resolve(_joined(group))
         first = group[0]
@@ -146,7 +147,7 @@ def _can_head(text: str) -> bool:
         len(text.split()) <= _MOST_HEADING_WORDS
         and not ends_sentence(text)
         and not text.endswith((",", ";", ":"))
-        and any(map(str.isalpha, text))
+        and re.search(r"[^\W\d_]{2}", text) is not None
     )
 
 

@@ -16,6 +16,7 @@ from activities.sources.formats.hyphens import HYPHEN
 _BREAK = re.compile(r"\r\n|[\r\n]")
 _SAMPLES = 6
 _BOLD = 600
+_LONGEST_NAME = 128  # bytes of a font's name
 # In ems. Justified text stretches a space to little more than half an em, and hardly ever to two.
 _PIECE_GAP, _CELL_GAP = 0.7, 2.0
 _NUMBERING = re.compile(
@@ -104,7 +105,6 @@ def _line(
     samples = [index for index in range(start, end, step) if not text[index].isspace()] or [start]
     boxes = {index: textpage.get_charbox(index, loose=True) for index in {*samples, start, end - 1}}
     size = max(box[3] - box[1] for box in boxes.values())
-    weights = [raw.FPDFText_GetFontWeight(textpage, index) for index in samples]
     pieces = _pieces(textpage, text, start, end, size)
     return Line(
         text=" ".join(piece.text for piece in pieces),
@@ -116,8 +116,17 @@ def _line(
         base=_base(textpage, start),
         last_base=_base(textpage, end - 1),
         size=round(size, 1),
-        bold=min(weights) >= _BOLD,
+        bold=all(_is_bold(textpage, index) for index in samples),
     )
+
+
+def _is_bold(textpage: pdfium.PdfTextPage, index: int) -> bool:
+    """By the weight of the font, or by its name where a standard font has no weight."""
+    if raw.FPDFText_GetFontWeight(textpage, index) >= _BOLD:
+        return True
+    name = ctypes.create_string_buffer(_LONGEST_NAME)
+    raw.FPDFText_GetFontInfo(textpage, index, name, _LONGEST_NAME, None)
+    return b"bold" in name.value.lower()
 
 
 def _base(textpage: pdfium.PdfTextPage, index: int) -> float:

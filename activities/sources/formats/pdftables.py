@@ -1,7 +1,8 @@
 """Tables in a PDF, which are only lines that happen to stand in columns.
 
 A table begins with a line of two or more cells and goes on as long as lines keep to its columns.
-Cells that were wrapped are put together again by the distance between their lines.
+Cells that were wrapped are put together again by the distance between their lines. Where columns
+stand closer than cells must, they are known by their edges, which are in line over several rows.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from statistics import mean
+from statistics import mean, median
 
 from activities.sources.formats.hyphens import Hyphenation
 from activities.sources.formats.pdflines import Line, Piece
@@ -17,15 +18,17 @@ from activities.sources.formats.pdflines import Line, Piece
 _CLOSE = 3.0  # points by which the edges of a column may differ
 _MOST_GAP = 2.6  # in heights of a line, between rows of a table
 _LEAST_ROWS = 2
+_LEAST_ALIGNED = 3  # rows and columns of a table that only its edges tell
 _LONG_CELL = 45  # characters in a line; cells of prose are columns of a page, not of a table
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of cells; all rows have the same length."""
+    """Rows of cells; all rows have the same length. A header is bolder than what is below it."""
 
     rows: tuple[tuple[str, ...], ...]
     first: Line
+    headed: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +41,12 @@ def with_tables(lines: Sequence[Line], words: Hyphenation) -> Iterator[Line | Ta
     """The lines of a document with runs of table lines made into tables."""
     position = 0
     while position < len(lines):
-        end = _table_end(lines, position)
-        table = _table(lines[position:end], words) if end - position >= _LEAST_ROWS else None
+        end = _aligned_end(lines, position)
+        columns = _spans(lines[position:end]) if end > position else []
+        if not columns:
+            end = _table_end(lines, position)
+            columns = _columns(lines[position:end])
+        table = _table(lines[position:end], columns, words) if len(columns) > 1 else None
         if table is not None:
             yield table
             position = end
@@ -77,6 +84,65 @@ def _table_end(lines: Sequence[Line], start: int) -> int:
     return end if rows >= _LEAST_ROWS else start
 
 
+def _aligned_end(lines: Sequence[Line], start: int) -> int:
+    """Where lines end that have as many pieces as the first, in line with one another.
+
+    A row may leave cells empty. A line without the first column goes on with wrapped cells; such
+    tables are told by the distance between their lines instead.
+    """
+    first = lines[start]
+    if len(first.pieces) < _LEAST_ALIGNED:
+        return start
+    full = [first]
+    end = start + 1
+    while end < len(lines) and _follows(lines[end - 1], lines[end]):
+        line = lines[end]
+        if len(line.pieces) == len(first.pieces):
+            full.append(line)
+        else:
+            held = {_held_by(piece, _spans(full)) for piece in line.pieces}
+            if None in held:
+                break
+            if 0 not in held:
+                return start
+        end += 1
+    if len(full) < _LEAST_ALIGNED or len(_spans(full)) != len(first.pieces):
+        return start
+    columns = zip(*(line.pieces for line in full), strict=True)
+    return end if all(_is_aligned(column) for column in columns) else start
+
+
+def _held_by(piece: Piece, columns: Sequence[tuple[float, float]]) -> int | None:
+    """The one column that a piece overlaps."""
+    over = [
+        n for n, (left, right) in enumerate(columns) if left < piece.right and piece.left < right
+    ]
+    return over[0] if len(over) == 1 else None
+
+
+def _follows(above: Line, below: Line) -> bool:
+    drop = above.base - below.base
+    same = above.page == below.page and abs(above.size - below.size) < 0.1 * above.size
+    return same and _CLOSE < drop < _MOST_GAP * above.size
+
+
+def _is_aligned(column: Sequence[Piece]) -> bool:
+    """Whether most pieces share their left edge, their right edge or their middle."""
+    edges = (
+        [piece.left for piece in column],
+        [piece.right for piece in column],
+        [(piece.left + piece.right) / 2 for piece in column],
+    )
+    return any(
+        sum(abs(place - median(places)) < _CLOSE for place in places) > 0.75 * len(places)
+        for places in edges
+    )
+
+
+def _spans(lines: Sequence[Line]) -> list[tuple[float, float]]:
+    return _merged([(piece.left, piece.right) for line in lines for piece in line.pieces])
+
+
 def _keeps_to(cell: Piece, columns: Sequence[tuple[float, float]]) -> bool:
     """Whether a lone piece begins where a column does and ends before the next."""
     starts = sorted({left for left, _ in columns})
@@ -85,10 +151,11 @@ def _keeps_to(cell: Piece, columns: Sequence[tuple[float, float]]) -> bool:
     return all(cell.right < left for left in starts if left > cell.left + _CLOSE)
 
 
-def _table(lines: Sequence[Line], words: Hyphenation) -> Table | None:
-    columns = _columns(lines)
+def _table(
+    lines: Sequence[Line], columns: Sequence[tuple[float, float]], words: Hyphenation
+) -> Table | None:
     parts = [_Part(p, line.base) for line in lines for p in _pieces(line, columns)]
-    if len(columns) < 2 or mean(len(part.piece.text) for part in parts) > _LONG_CELL:
+    if mean(len(part.piece.text) for part in parts) > _LONG_CELL:
         return None
     rows = []
     for group in _rows(parts, columns):
@@ -96,7 +163,8 @@ def _table(lines: Sequence[Line], words: Hyphenation) -> Table | None:
         for part in group:
             cells[_column(part.piece, columns)].append(part.piece.text)
         rows.append(tuple(words.resolve(words.joined(cell)) for cell in cells))
-    return Table(tuple(rows), lines[0]) if len(rows) >= _LEAST_ROWS else None
+    headed = lines[0].bold and not lines[-1].bold
+    return Table(tuple(rows), lines[0], headed) if len(rows) >= _LEAST_ROWS else None
 
 
 def _columns(lines: Sequence[Line]) -> list[tuple[float, float]]:
@@ -107,6 +175,10 @@ def _columns(lines: Sequence[Line]) -> list[tuple[float, float]]:
         # Where pieces of a cell stand apart a little, they may be cells of narrow columns.
         alone = [cell for cell in cells if any(cell == piece for piece in line.pieces)]
         spans.extend((cell.left, cell.right) for cell in alone)
+    return _merged(spans)
+
+
+def _merged(spans: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
     merged: list[tuple[float, float]] = []
     for left, right in sorted(spans):
         if merged and left < merged[-1][1] + _CLOSE:

@@ -30,7 +30,7 @@ def is_markup_too_dense(text: str) -> bool:
 
 
 def is_restructured(text: str) -> bool:
-    return len(_RESTRUCTURED.findall(text[:_LOOKED_AT])) >= _LEAST_MARKS
+    return _RESTRUCTURED.search(text[:_LOOKED_AT]) is not None
 
 
 def is_markdown(text: str) -> bool:

@@ -42,6 +42,7 @@ _ROLE_NAME = re.compile(r":([A-Za-z][\w+:.-]*):`|`:([A-Za-z][\w+:.-]*):")
 _FILE_FIELD = re.compile(r"^:(?:orphan|nosearch|nocomments|tocdepth):.*$", re.MULTILINE)
 # A mark that is removed leaves no space before the full stop.
 _FOOTNOTE_MARK = re.compile(r"[ \n]*\[(?:\d+|\*|#[\w-]*)\]_(?!\w)")
+_SUBSTITUTION = re.compile(r"(?:\\ )?\|([\w .-]+)\|(?:\\ )?")
 _OPTION = re.compile(r":[\w-]+:(?: |$)")
 _SETTINGS = {
     "_disable_config": True,
@@ -112,7 +113,7 @@ class _AnyDirective(Directive):
         argument = self._take_argument()
         self._drop_options()
         if name in CODE_DIRECTIVES:
-            return self._code(argument)
+            return self._code(argument, parsed=name == "parsed-literal")
         if name in NOTE_DIRECTIVES:
             return [*self._parse(argument), *self._parse(self.content)]
         if name in VERSION_DIRECTIVES:
@@ -149,8 +150,10 @@ class _AnyDirective(Directive):
         self.state.nested_parse(content, self.content_offset, parent, match_titles)
         return list(parent.children)
 
-    def _code(self, argument: StringList) -> list[nodes.Node]:
+    def _code(self, argument: StringList, *, parsed: bool) -> list[nodes.Node]:
         code = "\n".join(self.content) or "\n".join(argument)
+        if parsed:
+            code = without_roles(_SUBSTITUTION.sub(r"\1", code))
         language = argument[0].split()[:1] if argument and self.content else []
         return [nodes.literal_block(code, code, classes=[f"highlight-{name}" for name in language])]
 

@@ -1,14 +1,15 @@
 """Tables as text: every row is a line that can be quoted alone, `Column: value; Column: value.`
 
 Titles above a table, header rows (one or two) and a row that explains the columns are recognised.
-A blank row ends a table. Rows without a header are written `value; value.`
+A blank row ends a table. Rows without a header are written `value; value.`, two columns without one
+`name: value.`
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, groupby, islice
+from itertools import chain, groupby, islice, zip_longest
 
 from activities.sources.formats.encoding import fold
 
@@ -18,18 +19,22 @@ _NUMBER = re.compile(r"[-+(]?[$€£¥]? ?[\d.,' ]*\d[\d.,']* ?(?:%|\)|[A-Za-z]{
 # So many rows are looked at to tell titles, header and data apart.
 _SAMPLE = 50
 _LONGEST_NUMBER = 40
+_LONGEST_NAME = 60
 _DATE = re.compile(r"\d{4}-\d\d(?:-\d\d)?|\d{1,2}[/.]\d{1,2}[/.]\d{2,4}")
 
 
-def table_lines(rows: Iterable[Row]) -> Iterator[str]:
-    """The lines of one sheet, as they are read; an empty line stands between its tables."""
+def table_lines(rows: Iterable[Row], *, headed: bool = True) -> Iterator[str]:
+    """The lines of one sheet, as they are read; an empty line stands between its tables.
+
+    Unless `headed`, two columns have a header only where numbers stand under its words.
+    """
     above: list[str] | None = None
     for filled, group in groupby(rows, key=any):
         if not filled:
             continue
         if above is not None:
             yield ""
-        titles, header, notes, body = _split(list(islice(group, _SAMPLE)))
+        titles, header, notes, body = _split(list(islice(group, _SAMPLE)), headed)
         # Totals set apart by an empty row still stand under the header above.
         if not header and not titles and above and len(body[0]) == len(above):
             header = above
@@ -39,6 +44,13 @@ def table_lines(rows: Iterable[Row]) -> Iterator[str]:
             yield ""
         if notes is not None:
             yield "About the columns: " + row_line(header, notes)
+        if (
+            not header
+            and body
+            and all(len(row) == 2 and len(row[0]) < _LONGEST_NAME for row in body)
+        ):
+            yield from (row_line(row[:1] if row[1] else [], row[-1:]) for row in chain(body, group))
+            continue
         yield from (row_line(header, row) for row in chain(body, group))
 
 
@@ -64,7 +76,7 @@ def is_number(value: str) -> bool:
     return len(value) < _LONGEST_NUMBER and bool(_NUMBER.match(value) or _DATE.match(value))
 
 
-def _split(block: list[Row]) -> tuple[list[str], list[str], Row | None, list[Row]]:
+def _split(block: list[Row], headed: bool) -> tuple[list[str], list[str], Row | None, list[Row]]:
     """Titles, header, explanation of the columns, and body of a table."""
     titles: list[str] = []
     rest = list(block)
@@ -72,6 +84,8 @@ def _split(block: list[Row]) -> tuple[list[str], list[str], Row | None, list[Row
     while rest and _filled(rest[0]) == 1:
         titles.append(next(value for value in rest.pop(0) if value))
     if len(rest) < 2 or widest < 2 or not _is_header(rest[0]):
+        return titles, [], None, rest
+    if not headed and widest == 2 and not _stands_over_numbers(rest):
         return titles, [], None, rest
     header = [column_name(value) for value in rest.pop(0)]
     if len(rest) > 1 and _is_second_header(header, rest):
@@ -88,6 +102,13 @@ def _is_header(row: Row) -> bool:
     # column of the row names has no name itself.
     unnamed = bool(row) and not row[0] and years > 1
     return len(filled) >= 2 and words + years == len(filled) and (words > 0 or unnamed)
+
+
+def _stands_over_numbers(rows: list[Row]) -> bool:
+    below = [
+        [value for value in column if value] for column in zip_longest(*rows[1:], fillvalue="")
+    ]
+    return any(column and 2 * sum(map(is_number, column)) > len(column) for column in below)
 
 
 def _is_second_header(header: Row, rest: list[Row]) -> bool:

@@ -93,26 +93,32 @@ def _clean(tree: LexborHTMLParser) -> None:
         if node.tag not in _KEPT:
             node.decompose()
     for node in tree.css("header"):
-        # The header of an article holds its title; that of the site holds a logo and a menu.
-        if not _within(node, ("article", "main")):
-            headings = node.css("h1")
-            if headings and not node.css("a"):
-                continue
+        if _is_site_header(node):
             node.decompose()
     for node in tree.css("[class], [id]"):
         names = f"{node.attributes.get('class') or ''} {node.attributes.get('id') or ''}"
         if node.tag not in _KEPT and _FURNITURE.search(names) and not node.css_first("h1, article"):
             node.decompose()
-    for node in tree.css("sup"):
-        # Footnote marks would stand in the middle of quotes; exponents stay.
-        if node.css_first("a") is not None and len(node.text()) < 6:
-            node.decompose()
-    for node in tree.css("a"):
-        if len(sign := node.text().strip()) == 1 and not sign.isalnum():  # the anchor of a heading
+    for node in tree.css("sup, a"):
+        if _is_mark(node):
             node.decompose()
     for node in tree.css("ul, ol, table"):
         if _is_menu(node):
             node.decompose()
+
+
+def _is_site_header(header: LexborNode) -> bool:
+    """The header of an article holds its title; that of the site holds a logo and a menu."""
+    titled = header.css_first("h1") is not None and header.css_first("a") is None
+    return not titled and not _within(header, ("article", "main"))
+
+
+def _is_mark(node: LexborNode) -> bool:
+    """A footnote mark, which would stand in the middle of quotes, or the anchor of a heading."""
+    text = node.text().strip()
+    if node.tag == "sup":  # exponents stay
+        return node.css_first("a") is not None and len(text) < 6
+    return len(text) == 1 and not text.isalnum()
 
 
 def _within(node: LexborNode, tags: tuple[str, ...]) -> bool:

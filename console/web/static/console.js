@@ -1,35 +1,35 @@
-// Keeps a page up to date: the server sends parts as HTML, each replaces its place where it changed.
-// Nothing is taken from under a hand: what has the focus, or was typed into, waits.
+// Keeps a page up to date: the server sends changed parts as HTML, and each replaces the old one.
+// A part that has the focus, or was typed into, is replaced later.
 "use strict";
 (() => {
   const main = document.querySelector("main[data-events]");
   const lost = document.querySelector(".lost");
   const changed = document.querySelector(".changed");
-  const late = new Map();
+  const delayed = new Map();
   let source = null;
 
-  function place(name) { return document.getElementById("part-" + name); }
+  function element(name) { return document.getElementById("part-" + name); }
 
-  function inHand(part) {
+  function isInUse(part) {
     return part.dataset.typed === "yes" || part.contains(document.activeElement);
   }
 
-  function put(name, html, v) {
-    const part = place(name);
+  function replace(name, html, v) {
+    const part = element(name);
     if (!part || part.dataset.v === v) return;
-    if (inHand(part)) {
-      late.set(name, [html, v]);
+    if (isInUse(part)) {
+      delayed.set(name, [html, v]);
       if (part.dataset.typed === "yes" && changed) changed.hidden = false;
       return;
     }
-    late.delete(name);
+    delayed.delete(name);
     const open = [...part.querySelectorAll("details[open][id]")].map((one) => one.id);
     part.innerHTML = html;
     part.dataset.v = v;
     for (const id of open) document.getElementById(id)?.setAttribute("open", "");
-    const heard = document.getElementById("heard"), said = document.getElementById("headline");
-    // Only the sentence is read out, and only a new one.
-    if (heard && said && heard.textContent !== said.textContent) heard.textContent = said.textContent;
+    const announcement = document.getElementById("announcement"), headline = document.getElementById("headline");
+    // Screen readers announce only a new headline.
+    if (announcement && headline && announcement.textContent !== headline.textContent) announcement.textContent = headline.textContent;
   }
 
   function listen() {
@@ -38,11 +38,11 @@
     source.onopen = () => { if (lost) lost.hidden = true; };
     source.onerror = () => {
       if (lost) lost.hidden = false;
-      // Refused rather than interrupted: the browser does not come back by itself then.
+      // After an error response the browser does not reconnect by itself.
       if (source?.readyState === EventSource.CLOSED) { source = null; setTimeout(listen, 5000); }
     };
     source.onmessage = (message) => {
-      for (const [name, part] of Object.entries(JSON.parse(message.data).parts)) put(name, part.html, part.v);
+      for (const [name, part] of Object.entries(JSON.parse(message.data).parts)) replace(name, part.html, part.v);
     };
     source.addEventListener("end", stop);
   }
@@ -53,7 +53,7 @@
     if (ended) delete main.dataset.events;
   }
 
-  // A hidden tab needs no news; a browser keeps only six streams to one server.
+  // A browser opens only six streams per server, so a hidden tab closes its own.
   document.addEventListener("visibilitychange", () => {
     if (document.hidden) stop(false);
     else if (main?.dataset.events) listen();
@@ -63,15 +63,15 @@
     if (part) part.dataset.typed = "yes";
   });
   document.addEventListener("focusout", () => setTimeout(() => {
-    for (const [name, [html, v]] of late) put(name, html, v);
+    for (const [name, [html, v]] of delayed) replace(name, html, v);
   }, 0));
 
   function clock(seconds) {
     const two = (n) => String(n).padStart(2, "0");
     const whole = Math.max(0, Math.floor(seconds));
     const hours = Math.floor(whole / 3600), minutes = Math.floor((whole % 3600) / 60);
-    if (hours) return `${hours} h ${two(minutes)} min`;
-    return minutes ? `${minutes}:${two(whole % 60)}` : `${whole} s`;
+    const start = hours ? `${hours}:${two(minutes)}` : minutes;
+    return `${start}:${two(whole % 60)}`;
   }
   setInterval(() => {
     if (document.hidden) return;

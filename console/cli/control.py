@@ -1,0 +1,241 @@
+"""The commands that send a message to a running job: approve, steer, pause, finish, cancel."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
+
+from console.cli.options import CONTROL, JobId, Json, examples
+from console.errors import COMMAND, BadInputError, ConsoleError, ExitCode
+
+if TYPE_CHECKING:
+    from temporalio.client import Client
+
+    from console.client.session import Session
+    from workflows.contracts.evidence import Record
+    from workflows.contracts.facets import Facet, Plan
+    from workflows.contracts.messages import Change
+
+    Model = TypeVar("Model", bound=Record)
+
+app = typer.Typer()
+
+
+@app.command(
+    rich_help_panel=CONTROL,
+    epilog=examples(
+        "approve x1",
+        "approve x1 --plan plan.json",
+        'approve x1 --reject --note "omit the history"',
+    ),
+)
+def approve(
+    job_id: JobId,
+    plan: Annotated[
+        Path | None,
+        typer.Option("--plan", metavar="FILE", help="Use this plan: `plan ID --json`, edited."),
+    ] = None,
+    reject: Annotated[
+        bool,
+        typer.Option("--reject", help="Reject the plan: with --note plan again, without it end."),
+    ] = False,
+    note: Annotated[str, typer.Option("--note", metavar="TEXT", help="Why.")] = "",
+    as_json: Json = False,
+) -> ExitCode:
+    """Approve or reject the plan of a job that waits for approval."""
+    from workflows.contracts.messages import Approve
+
+    if reject and plan is not None:
+        raise BadInputError("A rejected plan cannot be edited: give --reject or --plan.")
+    decision = Approve(
+        decision="reject" if reject else "approve",
+        plan=_read_plan(plan) if plan is not None else None,
+        note=note,
+    )
+    rejected = "is planned again with the note" if note else "ends without a report"
+    done = rejected if reject else "continues with the plan"
+    return _send(job_id, "approve", decision, done, as_json=as_json)
+
+
+@app.command(
+    rich_help_panel=CONTROL,
+    epilog=examples(
+        'steer x1 --note "include the years before 2020"',
+        'steer x1 --add-facet "Risks: What can go wrong?" --budget-usd 5',
+    ),
+)
+def steer(
+    job_id: JobId,
+    add: Annotated[
+        list[str] | None,
+        typer.Option("--add-facet", metavar='"TITLE: QUESTION"', help="Research this as well."),
+    ] = None,
+    drop: Annotated[
+        list[str] | None,
+        typer.Option("--drop-facet", metavar="FACET", help="Drop this facet."),
+    ] = None,
+    refine: Annotated[
+        list[str] | None,
+        typer.Option("--refine-facet", metavar='"FACET: QUESTION"', help="Change its question."),
+    ] = None,
+    notes: Annotated[
+        list[str] | None,
+        typer.Option("--note", metavar="TEXT", help="Tell every subagent, at its next turn."),
+    ] = None,
+    budget_usd: Annotated[
+        float | None, typer.Option("--budget-usd", metavar="X", help="The new limit in dollars.")
+    ] = None,
+    budget_tokens: Annotated[
+        int | None, typer.Option("--budget-tokens", metavar="N", help="The new limit in tokens.")
+    ] = None,
+    as_json: Json = False,
+) -> ExitCode:
+    """Change a running job; only the affected parts are researched again. Options repeat."""
+    from console.client import jobs, validation
+    from console.client.session import run_with_client
+    from workflows.contracts.messages import AddFacet, AddNote, DropFacet, RefineFacet
+
+    # Facets are dropped first and added last.
+    changes: list[Change] = [DropFacet(facet_id=text.strip()) for text in drop or ()]
+    for text in refine or ():
+        facet_id, question = _split_pair(text, "--refine-facet", "ID: question")
+        changes.append(_build(RefineFacet, "--refine-facet", facet_id=facet_id, question=question))
+    changes += [AddFacet(facet=parse_facet(text)) for text in add or ()]
+    changes += [_build(AddNote, "--note", text=text) for text in notes or ()]
+    usd, tokens = validation.check_budget_usd(budget_usd), validation.check_tokens(budget_tokens)
+    if not changes and usd is None and tokens is None:
+        raise BadInputError(
+            "There is nothing to change: give --add-facet, --drop-facet, --refine-facet, --note,"
+            " --budget-usd or --budget-tokens."
+        )
+    validation.check_job_id(job_id)
+
+    async def action(client: Client, session: Session) -> ExitCode:
+        job = await jobs.find_running(client, job_id)
+        update = jobs.steer(job, changes, usd, tokens)
+        answer, idle = await session.wait_for_worker(update, job_id)
+        return _report(job_id, "steer", answer, f"is steered ({answer})", idle, as_json=as_json)
+
+    return run_with_client(action)
+
+
+@app.command(rich_help_panel=CONTROL, epilog=examples("pause x1"))
+def pause(job_id: JobId, as_json: Json = False) -> ExitCode:
+    """Stop a job from spending until it is resumed."""
+    from workflows.contracts.messages import Pause
+
+    done = f"is paused; `{COMMAND} resume {job_id}` continues it"
+    return _send(job_id, "pause", Pause(), done, as_json=as_json)
+
+
+@app.command(rich_help_panel=CONTROL, epilog=examples("finish x1"))
+def finish(job_id: JobId, as_json: Json = False) -> ExitCode:
+    """Start no more research; write the report from what was found."""
+    from workflows.contracts.messages import Finish
+
+    return _send(job_id, "finish", Finish(), "finishes with what was found", as_json=as_json)
+
+
+@app.command(rich_help_panel=CONTROL, epilog=examples("cancel x1"))
+def cancel(job_id: JobId, as_json: Json = False) -> ExitCode:
+    """End a job without a report."""
+    from console.client import jobs, validation
+    from console.client.session import run_with_client
+
+    validation.check_job_id(job_id)
+
+    async def action(client: Client, session: Session) -> ExitCode:
+        job = await jobs.find_running(client, job_id)
+        cancelled, _ = await session.wait_for_worker(jobs.cancel(job), job_id)
+        if not cancelled:
+            raise ConsoleError(
+                f"The job {job_id} finished first: `result {job_id}` writes its report."
+            )
+        done = f"is cancelled; `{COMMAND} restart {job_id}` restarts it"
+        return _report(job_id, "cancel", "cancelled", done, False, as_json=as_json)
+
+    return run_with_client(action)
+
+
+def parse_facet(text: str) -> Facet:
+    """A facet from `Title: question`."""
+    from console.client.facets import build_facet
+
+    title, question = _split_pair(text, "--add-facet", "Title: question")
+    return _build(build_facet, "--add-facet", title=title, question=question)
+
+
+def _split_pair(text: str, option: str, form: str) -> tuple[str, str]:
+    first, colon, second = (part.strip() for part in text.partition(":"))
+    if not (first and colon and second):
+        raise BadInputError(f'{option} {text!r} cannot be read: write it as "{form}".')
+    return first, second
+
+
+def _build(build: Callable[..., Model], option: str, **fields: str) -> Model:
+    from pydantic import ValidationError
+
+    try:
+        return build(**fields)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise BadInputError(
+            f"{option} is invalid: correct its {first['loc'][-1]} ({first['msg']})."
+        ) from None
+
+
+def _read_plan(path: Path) -> Plan:
+    from pydantic import ValidationError
+
+    from workflows.contracts.facets import Plan
+    from workflows.rules.plan import faults
+
+    try:
+        plan = Plan.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise BadInputError(
+            f"{path} cannot be read ({error.strerror}): give --plan a file that `plan ID --json`"
+            " wrote."
+        ) from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"]) or "the file"
+        raise BadInputError(
+            f"{path} is not a plan: edit the output of `plan ID --json` ({place}: {first['msg']})."
+        ) from None
+    if errors := faults(plan):
+        raise BadInputError(f"The plan in {path} breaks the rules: {'; '.join(errors)}.")
+    return plan
+
+
+def _send(job_id: str, update: str, message: Record, done: str, *, as_json: bool) -> ExitCode:
+    from console.client import jobs, validation
+    from console.client.session import run_with_client
+
+    validation.check_job_id(job_id)
+
+    async def action(client: Client, session: Session) -> ExitCode:
+        job = await jobs.find_running(client, job_id)
+        answer, idle = await session.wait_for_worker(jobs.send_update(job, update, message), job_id)
+        return _report(job_id, update, answer, done, idle and update != "pause", as_json=as_json)
+
+    return run_with_client(action)
+
+
+def _report(
+    job_id: str, command: str, answer: str, done: str, idle: bool, *, as_json: bool
+) -> ExitCode:
+    """Print the outcome; `idle` means that no worker continues the job."""
+    if as_json:
+        print(
+            json.dumps({"id": job_id, "command": command, "answer": answer, "worked_on": not idle})
+        )
+        return ExitCode.REPORT
+    print(f"The job {job_id} {done}.")
+    if idle:
+        print(f"No worker runs it: `{COMMAND} resume {job_id}` continues it.")
+    return ExitCode.REPORT

@@ -1,0 +1,343 @@
+"""The commands that only read: status, plan, gaps, result, list.
+
+They start no worker. If none answers a query, the server's records and the last checkpoint do.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from console.cli.options import INSPECT, FailOnGaps, JobId, Json, Out, examples
+from console.cli.output import NO_BREAK, message_stream, say
+from console.cli.run import finish_job
+from console.errors import COMMAND, ConsoleError, ExitCode
+
+if TYPE_CHECKING:
+    from temporalio.client import Client, WorkflowExecutionDescription
+
+    from console.client.jobs import Job
+    from console.client.progress import Progress
+    from console.client.session import Action, Session
+    from workflows.contracts.facets import Plan
+    from workflows.contracts.result import Status
+    from workflows.contracts.state import ResearchState
+
+app = typer.Typer()
+
+
+@app.command(
+    rich_help_panel=INSPECT, epilog=examples("status x1", "status x1 --json | jq .waiting")
+)
+def status(job_id: JobId, as_json: Json = False) -> ExitCode:
+    """Show the state of a job."""
+    from console.client import jobs
+    from console.client.job_list import JobRecord, read_blocked
+    from console.live.view import summarize
+
+    async def action(client: Client, session: Session) -> ExitCode:
+        job, description = await jobs.find(client, job_id)
+        record, blocked = JobRecord.of(description), await read_blocked(description)
+        progress, as_of = await _read_progress(job, description, session)
+        if as_json:
+            block = blocked.model_dump() if blocked else None
+            fields = {**record.as_dict(), "blocked": block, "as_of": as_of}
+            print(json.dumps({**fields, **_progress_as_dict(progress)}, indent=2))
+            return ExitCode.REPORT
+        facts = (f"{name}: {value}" for name, value in record.as_dict().items() if value)
+        # A fact is not broken over two lines.
+        say("  ".join(fact.replace(" ", NO_BREAK) for fact in facts))
+        if progress is not None:
+            if as_of and record.state != "completed":
+                print(f"as of its checkpoint {as_of}:")
+            _print_progress(replace(progress, needs="") if blocked else progress)
+            _print_notes(progress.status)
+        unattended = job.found is jobs.StartState.RUNNING and (progress is None or bool(as_of))
+        if blocked is not None:
+            say(f"blocked at {blocked.step}: {blocked.reason}")
+            say(blocked.remedy)
+            print(f"Then: `{COMMAND} resume {job_id}`.")
+        elif unattended:
+            here = f"`{COMMAND} resume {job_id}` continues it"
+            there = "start one with `python worker.py`"
+            say(f"No worker runs it: {here if session.server else there}.")
+        elif record.state == "completed":
+            print(summarize(await jobs.wait_for_result(job)))
+        # `needs` names the command itself.
+        for line in () if progress and progress.needs else _next_commands(record.state, job_id):
+            print(line)
+        return ExitCode.REPORT
+
+    return _run(job_id, action)
+
+
+@app.command(rich_help_panel=INSPECT, epilog=examples("plan x1", "plan x1 --json > plan.json"))
+def plan(job_id: JobId, as_json: Json = False) -> ExitCode:
+    """Show a job's plan; with --json as a file that can be edited for `approve --plan`."""
+    from console.client import jobs
+
+    async def action(client: Client, session: Session) -> ExitCode:
+        job, _ = await jobs.find(client, job_id)
+        state = await _read_state(job, session)
+        if state is None or state.plan is None:
+            raise ConsoleError(
+                f"The job {job_id} has no plan yet: `status {job_id}` shows its state."
+            )
+        if as_json:
+            print(state.plan.model_dump_json(indent=2))
+        else:
+            _print_plan(state.plan)
+        return ExitCode.REPORT
+
+    return _run(job_id, action)
+
+
+@app.command(rich_help_panel=INSPECT, epilog=examples("gaps x1 --json"))
+def gaps(job_id: JobId, as_json: Json = False) -> ExitCode:
+    """Show what the report lacks so far, and how each gap ended."""
+    from console.client import jobs
+    from console.live.format import gap_line
+    from console.text import plain
+
+    async def action(client: Client, session: Session) -> ExitCode:
+        job, _ = await jobs.find(client, job_id)
+        state = await _read_state(job, session)
+        found = state.gaps if state else ()
+        if as_json:
+            print(json.dumps([gap.model_dump(mode="json") for gap in found], indent=2))
+            return ExitCode.REPORT
+        for gap in found:
+            say(gap_line(gap, 600), then="  ")
+            if gap.reason:
+                say(plain(gap.reason), first="    ", then="    ")
+        if not found:
+            print("No gaps so far.")
+        return ExitCode.REPORT
+
+    return _run(job_id, action)
+
+
+@app.command(rich_help_panel=INSPECT, epilog=examples("result x1 --out x1"))
+def result(
+    job_id: JobId,
+    out: Out = Path("out"),
+    fail_on_gaps: FailOnGaps = False,
+    as_json: Json = False,
+) -> ExitCode:
+    """Write the report of a finished job."""
+    from console.client import jobs, validation
+
+    async def action(client: Client, _session: Session) -> ExitCode:
+        job, _ = await jobs.find(client, job_id)
+        if job.found is jobs.StartState.RUNNING:
+            raise ConsoleError(
+                f"The job {job_id} has no report yet: `{COMMAND} watch {job_id}` shows it, and"
+                " continues it if no other worker does."
+            )
+        found, folder = await jobs.wait_for_result(job), validation.check_writable(out, "--out")
+        stream = message_stream(as_json)
+        return finish_job(found, folder, stream, fail_on_gaps=fail_on_gaps, as_json=as_json)
+
+    return _run(job_id, action)
+
+
+@app.command(
+    name="list",
+    rich_help_panel=INSPECT,
+    epilog=examples("list", "list --status blocked", "list --json | jq -r '.[].id'"),
+)
+def list_jobs(
+    state: Annotated[
+        str | None,
+        typer.Option(
+            "--status",
+            metavar="S",
+            help="running, blocked, paused, awaiting_approval, completed, failed, cancelled,"
+            " terminated or timed_out.",
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> ExitCode:
+    """List the jobs, newest first."""
+    from console.client.job_list import JobRecord, list_last_runs, read_blocked, read_question
+    from console.client.session import run_with_client
+
+    async def action(client: Client, _session: Session) -> ExitCode:
+        rows: list[dict[str, Any]] = []
+        for run in await list_last_runs(client, state):
+            record, blocked = JobRecord.of(run), await read_blocked(run)
+            if state in (None, record.state) or (state == "running" and not record.closed):
+                block = blocked.model_dump() if blocked else None
+                question = await read_question(run)
+                rows.append({**record.as_dict(), "question": question, "blocked": block})
+        if as_json:
+            print(json.dumps(rows, indent=2))
+            return ExitCode.REPORT
+        for line in _format_rows(rows, shutil.get_terminal_size((160, 24)).columns):
+            print(line)
+        return ExitCode.REPORT
+
+    return run_with_client(action)
+
+
+def _run(job_id: str, action: Action) -> ExitCode:
+    from console.client import validation
+    from console.client.session import run_with_client
+
+    validation.check_job_id(job_id)
+    return run_with_client(action)
+
+
+async def _read_progress(
+    job: Job, description: WorkflowExecutionDescription, session: Session
+) -> tuple[Progress | None, str]:
+    """The job's progress, and the checkpoint it comes from if no worker answered."""
+    from console.client import jobs
+    from console.client.checkpoints import CheckpointStore
+    from console.client.job_list import JobRecord
+    from console.client.progress import Progress, describe_needs, read_progress
+    from workflows.contracts.state import Phase
+    from workflows.rules.status import describe_status as status_of
+
+    # A fresh embedded server has no worker that could answer a query.
+    fresh = session.server is not None and session.server.fresh
+    if job.found is jobs.StartState.RUNNING and not fresh:
+        progress = await read_progress(job)
+        if progress.answered:
+            return progress, ""
+    last = await CheckpointStore.open(session.settings).load_last(job.id)
+    if last is None:
+        return None, ""
+    checkpoint, state = last
+    status = status_of(state)
+    if JobRecord.of(description).state == "completed":
+        # Only the report followed the last checkpoint.
+        status = status.model_copy(update={"phase": Phase.FINISHED})
+    progress = Progress(
+        status,
+        gaps=state.gaps,
+        # Only a running job waits for a person.
+        needs=describe_needs(status) if description.close_time is None else "",
+        since=description.start_time,
+        ended=description.close_time,
+    )
+    return progress, checkpoint.name
+
+
+async def _read_state(job: Job, session: Session) -> ResearchState | None:
+    from console.client import jobs
+    from console.client.checkpoints import CheckpointStore
+
+    fresh = session.server is not None and session.server.fresh
+    if job.found is jobs.StartState.RUNNING and not fresh:
+        state = await jobs.query_state(job)
+        if state is not None:
+            return state
+    last = await CheckpointStore.open(session.settings).load_last(job.id)
+    return last[1] if last else None
+
+
+def _progress_as_dict(progress: Progress | None) -> dict[str, Any]:
+    if progress is None:
+        return {"detail": None, "needs": "", "waiting": [], "gaps": []}
+    times = {"since", "retry_at"}
+    pending = [
+        {
+            name: value.isoformat() if name in times and value else value
+            for name, value in asdict(step).items()
+        }
+        for step in progress.pending
+    ]
+    return {
+        "detail": progress.status.model_dump(mode="json"),
+        "needs": progress.needs,
+        "waiting": pending,
+        "gaps": [gap.model_dump(mode="json") for gap in progress.gaps],
+    }
+
+
+def _print_progress(progress: Progress) -> None:
+    from rich.console import Console
+
+    from console.live.table import render
+
+    console = Console(highlight=False)
+    console.print(render(progress, console.width, progress.gaps))
+
+
+def _next_commands(state: str, job_id: str) -> list[str]:
+    commands = {
+        "running": (("watch", "shows it run"), ("finish", "ends it with what was found")),
+        "awaiting_approval": (("plan", "shows the plan"), ("approve", "approves it")),
+        "paused": (("resume", "continues it"),),
+        "completed": (("result", "writes the report"), ("fork", "continues from a checkpoint")),
+        "blocked": (),
+    }
+    ended = (("checkpoints", "lists its checkpoints"), ("restart", "restarts it from the last"))
+    return [f"`{COMMAND} {name} {job_id}` {does}." for name, does in commands.get(state, ended)]
+
+
+def _print_notes(status: Status) -> None:
+    from console.text import plain
+
+    if status.parent is not None:
+        how = "restarted" if status.parent.how == "restart" else "forked"
+        print(f"  {how} from {status.parent.id} at {status.parent.checkpoint}")
+    if status.budget_tokens is not None:
+        print(f"  at most {status.budget_tokens:,} tokens")
+    for note in status.notes:
+        say(plain(note), first="  note: ", then="    ")
+
+
+def _print_plan(plan: Plan) -> None:
+    print(f"{plan.kind.value}, {len(plan.facets)} facets")
+    for facet in plan.facets:
+        print(f"\n{facet.id}: {facet.title}")
+        for name, text in (
+            ("asks", facet.question),
+            ("not", facet.boundary),
+            ("prefers", facet.prefer),
+            ("because", facet.reason),
+        ):
+            say(text, first=f"  {name}: ", then="    ")
+        if facet.depends_on:
+            print(f"  after: {', '.join(facet.depends_on)}")
+    for facet in plan.left_out:
+        print(f"\nleft out: {facet.title}")
+    for change in plan.changes:
+        print(f"\nchanged: {change}")
+
+
+def _format_rows(rows: list[dict[str, Any]], width: int) -> Iterator[str]:
+    """Aligned columns; the question takes the rest of the line."""
+    from console.client.job_list import TIME_FORMAT
+    from console.text import age, cut, plain
+
+    if not rows:
+        yield f"No jobs: `{COMMAND} run QUESTION --corpus DIR` starts one."
+        return
+    now = datetime.now(UTC)
+    table = [("job", "state", "phase", "age", "question")]
+    for row in rows:
+        started = datetime.strptime(row["started"], TIME_FORMAT).replace(tzinfo=UTC)
+        since = age((now - started).total_seconds())
+        table.append((row["id"], row["state"], row["phase"], since, plain(row["question"])))
+    widths = [max(len(line[column]) for line in table) for column in range(4)]
+    for number, line in enumerate(table):
+        cells = [f"{text:<{size}}" for text, size in zip(line[:3], widths[:3], strict=True)]
+        start = "  ".join([*cells, f"{line[3]:>{widths[3]}}"])
+        yield f"{start}  {cut(line[4], max(20, width - len(start) - 2))}".rstrip()
+        if number and (block := rows[number - 1]["blocked"]):
+            reason, remedy = f"at {block['step']}: {plain(block['reason'])}", plain(block["remedy"])
+            whole = f"    {reason}; {remedy}"
+            if len(whole) <= width:
+                yield whole
+            else:
+                yield from (f"    {cut(text, width - 4)}" for text in (reason, remedy))

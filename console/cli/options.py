@@ -1,0 +1,69 @@
+"""Arguments and options that several commands share, each defined once."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from console.client.job_options import JobOptions
+from console.errors import COMMAND, ExitCode
+
+ASK = "Ask"
+INSPECT = "Inspect"
+CONTROL = "Control"
+RECOVER = "Recover"
+OPERATE = "Operate"
+
+JobId = Annotated[str, typer.Argument(metavar="ID", help="The job's id.", show_default=False)]
+NewId = Annotated[
+    str | None,
+    typer.Option("--id", metavar="ID", help="The job's id; an unfinished job is continued."),
+]
+Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="The report's folder.")]
+OutIfWanted = Annotated[
+    Path | None,
+    typer.Option("--out", metavar="DIR", help="Wait for the report and write it there."),
+]
+Wait = Annotated[
+    bool, typer.Option("--wait", help="Wait for the report; implied on the embedded server.")
+]
+FailOnGaps = Annotated[bool, typer.Option("--fail-on-gaps", help="Exit with 3 if gaps are left.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+From = Annotated[
+    str | None,
+    typer.Option("--from", metavar="NAME", help="A checkpoint's name; by default the last one."),
+]
+
+
+def examples(*lines: str) -> str:
+    """The epilog of a command's help; each line is written without the program's name."""
+    heading = "Examples:" if len(lines) > 1 else "Example:"
+    return "\n".join([heading, *(f"  {COMMAND} {line}" for line in lines)])
+
+
+def with_job_options(command: Callable[..., ExitCode]) -> Callable[..., ExitCode]:
+    """Add the fields of `JobOptions` to a command's parameters.
+
+    The command receives them as its first argument, one `JobOptions`. Typer reads a command's
+    options from its signature, so the returned function gets the combined signature.
+    """
+    fields = inspect.signature(JobOptions, eval_str=True).parameters
+    own = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
+    required = [parameter for parameter in own if parameter.default is parameter.empty]
+    optional = [parameter for parameter in own if parameter.default is not parameter.empty]
+    parameters = [
+        parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        for parameter in (*required, *fields.values(), *optional)
+    ]
+
+    def call(**values: Any) -> ExitCode:
+        return command(JobOptions(**{name: values.pop(name) for name in fields}), **values)
+
+    call.__name__, call.__doc__ = command.__name__, command.__doc__
+    call.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return call

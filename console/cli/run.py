@@ -1,0 +1,320 @@
+"""The commands that start a job or follow it to its end: run, start, watch, resume."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+import typer
+
+from console.cli.options import (
+    ASK,
+    CONTROL,
+    INSPECT,
+    FailOnGaps,
+    JobId,
+    Json,
+    NewId,
+    Out,
+    examples,
+    with_job_options,
+)
+from console.cli.output import message_stream, say
+from console.client.job_options import JobOptions, new_job_id
+from console.errors import COMMAND, BadInputError, ConsoleError, ExitCode
+
+if TYPE_CHECKING:
+    from temporalio.client import Client
+
+    from console.client.jobs import Job
+    from console.client.runs import Origin
+    from console.client.session import Session
+    from workflows.config.settings import Settings
+    from workflows.contracts.request import ResearchRequest
+    from workflows.contracts.result import ResearchResult
+
+app = typer.Typer()
+
+
+@app.command(
+    rich_help_panel=ASK,
+    epilog=examples(
+        'run "What is known about X?" --corpus documents',
+        'run "Compare A and B" --web --effort deep --budget-usd 10',
+        'run "What is known about X?" --corpus documents --approve',
+    ),
+)
+@with_job_options
+def run(
+    options: JobOptions,
+    job_id: NewId = None,
+    out: Out = Path("out"),
+    fail_on_gaps: FailOnGaps = False,
+    as_json: Json = False,
+) -> ExitCode:
+    """Research a question and write report.md, report.html and report.json.
+
+    Exit codes: 0 a report was written, 1 failed or blocked, 2 bad input,
+    3 gaps are left (with --fail-on-gaps), 4 nothing was found.
+    """
+    from console.client import validation
+    from console.client.session import run_with_client
+
+    settings, request, job_id = _prepare(options, job_id)
+    out = validation.check_writable(out, "--out")
+    stream = message_stream(as_json)
+    _announce(stream, options, request, settings)
+
+    async def action(client: Client, session: Session) -> ExitCode:
+        job = await _begin(client, session, job_id, request, stream)
+        result = await follow_job(job, session, stream, unblock=job.found == "running")
+        return finish_job(result, out, stream, fail_on_gaps=fail_on_gaps, as_json=as_json)
+
+    interrupted = interruption_message(settings, job_id, out)
+    return run_with_client(action, settings=settings, with_worker=True, on_interrupt=interrupted)
+
+
+@app.command(
+    rich_help_panel=ASK,
+    epilog=examples('start "What is known about X?" --web'),
+)
+@with_job_options
+def start(options: JobOptions, job_id: NewId = None, as_json: Json = False) -> ExitCode:
+    """Start a job on a configured server and return at once."""
+    from console.client.session import read_settings, run_with_client
+
+    if not read_settings().has_server:
+        # The embedded server stops with its command.
+        raise BadInputError(
+            "`start` needs a Temporal server that keeps running: set TEMPORAL_ADDRESS, or use"
+            " `run`."
+        )
+    settings, request, job_id = _prepare(options, job_id)
+    stream = message_stream(as_json)
+    _announce(stream, options, request, settings)
+
+    async def action(client: Client, session: Session) -> ExitCode:
+        job = await _begin(client, session, job_id, request, stream)
+        say(f"`{COMMAND} watch {job_id}` shows it; `result {job_id}` writes the report.", stream)
+        if request.approval is not None and job.found == "new":
+            say(
+                f"`{COMMAND} plan {job_id}` shows the plan; `approve {job_id}` approves it.", stream
+            )
+        if as_json:
+            print(json.dumps({"id": job_id, "found": job.found}))
+        return ExitCode.REPORT
+
+    interrupted = interruption_message(settings, job_id)
+    return run_with_client(action, settings=settings, on_interrupt=interrupted)
+
+
+@app.command(rich_help_panel=INSPECT, epilog=examples("watch x1", "watch x1 --json > result.json"))
+def watch(job_id: JobId, as_json: Json = False) -> ExitCode:
+    """Show a job until it ends; on the embedded server also run its worker."""
+    from console.client import jobs, validation
+    from console.client.session import read_settings, run_with_client
+    from console.live.view import summarize
+
+    stream = message_stream(as_json)
+    settings = validation.prepare_folders(read_settings())
+
+    async def action(client: Client, session: Session) -> ExitCode:
+        job, _ = await jobs.find(client, validation.check_job_id(job_id))
+        await warn_without_worker(client, session, stream)
+        result = await follow_job(job, session, stream)
+        say(summarize(result), stream)
+        say(f"`{COMMAND} result {job_id}` writes the report.", stream)
+        found = result.status != "nothing_found"
+        code = ExitCode.REPORT if found else ExitCode.NOTHING_FOUND
+        if as_json:
+            _print_result(result, code)
+        return code
+
+    interrupted = interruption_message(settings, job_id)
+    return run_with_client(action, settings=settings, with_worker=True, on_interrupt=interrupted)
+
+
+@app.command(rich_help_panel=CONTROL, epilog=examples("resume x1"))
+def resume(job_id: JobId, out: Out = Path("out"), as_json: Json = False) -> ExitCode:
+    """Continue a job that is blocked, paused or unfinished."""
+    from console.client import jobs, validation
+    from console.client.session import read_settings, run_with_client
+    from workflows.contracts.messages import Resume
+
+    stream = message_stream(as_json)
+    settings = validation.prepare_folders(read_settings())
+    if not settings.has_server:
+        out = validation.check_writable(out, "--out")
+
+    async def action(client: Client, session: Session) -> ExitCode:
+        job = await jobs.find_running(client, validation.check_job_id(job_id))
+        if session.server is not None:
+            result = await follow_job(job, session, stream, unblock=True)
+            return finish_job(result, out, stream, as_json=as_json)
+        update = jobs.send_update(job, "resume", Resume())
+        answer, _ = await session.wait_for_worker(update, job_id)
+        say(f"The job {job_id} continues: `{COMMAND} watch {job_id}` shows it.", stream)
+        if as_json:
+            print(json.dumps({"id": job_id, "command": "resume", "answer": answer}))
+        return ExitCode.REPORT
+
+    interrupted = interruption_message(settings, job_id, out)
+    return run_with_client(action, settings=settings, with_worker=True, on_interrupt=interrupted)
+
+
+def interruption_message(
+    settings: Settings, job_id: str, out: Path = Path("out")
+) -> Callable[[], str]:
+    """The message after Ctrl-C."""
+
+    def message() -> str:
+        if settings.has_server:
+            return f"\nThe job continues on its server: `{COMMAND} watch {job_id}` shows it."
+        option = "" if out.resolve() == Path("out").resolve() else f" --out {out}"
+        return (
+            f"\nStopped; completed work is kept. `{COMMAND} resume {job_id}{option}` continues the"
+            " job."
+        )
+
+    return message
+
+
+async def follow_job(
+    job: Job, session: Session, stream: TextIO, *, unblock: bool = False
+) -> ResearchResult:
+    """Show the job until its result. Raises `ConsoleError` if it is blocked."""
+    from console.client.watch import follow
+    from console.live.view import open_view
+    from workflows.contracts.result import ResearchResult
+
+    with open_view(stream) as view:
+        ended = await follow(job, view, session.worker, unblock=unblock)
+    if isinstance(ended, ResearchResult):
+        return ended
+    assert ended.blocked is not None  # noqa: S101
+    raise ConsoleError(
+        f"The job {job.id} is blocked at {ended.blocked.step}: {ended.blocked.reason}\n"
+        f"{ended.blocked.remedy} Then: `{COMMAND} resume {job.id}`."
+    )
+
+
+def finish_job(
+    result: ResearchResult,
+    out: Path,
+    stream: TextIO,
+    *,
+    fail_on_gaps: bool = False,
+    as_json: bool = False,
+) -> ExitCode:
+    """Write the report's files, print where they are, and return the exit code."""
+    from console.live.view import summarize
+    from console.report.files import write_report
+
+    files = write_report(result, out)
+    unclosed = [gap for gap in result.gaps if gap.status != "closed"]
+    code = ExitCode.GAPS if fail_on_gaps and unclosed else ExitCode.REPORT
+    if result.status == "nothing_found":
+        code = ExitCode.NOTHING_FOUND
+        say("Nothing was found on this question; the report lists what was tried.", stream)
+    for file in files:
+        say(str(file), stream)
+    say(summarize(result), stream)
+    if as_json:
+        _print_result(result, code, files=[str(file) for file in files])
+    return code
+
+
+def temporal_ui_link(session: Session, job_id: str) -> str:
+    if session.server is None:
+        return ""
+    return f"Temporal UI: {session.server.web}/namespaces/default/workflows/{job_id}"
+
+
+async def warn_without_worker(client: Client, session: Session, stream: TextIO) -> None:
+    from console.client import jobs
+    from workflows.contracts.request import TASK_QUEUE
+
+    if session.worker is None and not await jobs.has_worker(client):
+        say(
+            f"No worker polls the task queue {TASK_QUEUE!r} yet: start one with `python worker.py`"
+            " and the same TEMPORAL_* settings.",
+            stream,
+        )
+
+
+def _prepare(options: JobOptions, job_id: str | None) -> tuple[Settings, ResearchRequest, str]:
+    """Validate everything before anything is started."""
+    from console.client import validation
+    from console.client.research_request import build_request
+    from console.client.session import read_settings
+
+    settings = read_settings()
+    request = build_request(options, settings)
+    job_id = validation.check_job_id(job_id) if job_id is not None else new_job_id()
+    return validation.prepare_folders(settings), request, job_id
+
+
+async def _begin(
+    client: Client, session: Session, job_id: str, request: ResearchRequest, stream: TextIO
+) -> Job:
+    from console.client import runs
+    from console.client.checkpoints import CheckpointStore
+
+    checkpoints = CheckpointStore.open(session.settings)
+    job, origin = await runs.begin(client, checkpoints, job_id, request)
+    say(_describe_start(job, session, origin), stream)
+    if job.found in ("running", "restarted") and origin.request != request:
+        say(
+            f"It keeps the settings it was started with; `{COMMAND} fork {job_id} --set key=value`"
+            " starts another job with other settings.",
+            stream,
+        )
+    await warn_without_worker(client, session, stream)
+    return job
+
+
+def _describe_start(job: Job, session: Session, origin: Origin) -> str:
+    text = {
+        "new": f"Job {job.id} starts.",
+        "restarted": f"Job {job.id} had ended and restarts from {origin.checkpoint}.",
+        "running": f"Job {job.id} is unfinished and continues.",
+        "finished": f"Job {job.id} is finished; its report is written again.",
+    }[job.found.value]
+    if session.server is None or job.found == "finished":
+        return text
+    return f"{text} {temporal_ui_link(session, job.id)}"
+
+
+def _announce(
+    stream: TextIO, options: JobOptions, request: ResearchRequest, settings: Settings
+) -> None:
+    """Print the model, why it was chosen, and the maximum cost, before anything is started."""
+    from console.client.research_request import describe_budget
+
+    say(_describe_model(options, request, settings), stream)
+    if cost := describe_budget(request, by_default=options.budget_usd is None):
+        say(cost, stream)
+
+
+def _describe_model(options: JobOptions, request: ResearchRequest, settings: Settings) -> str:
+    from workflows.config.model_catalog import MIXED
+    from workflows.contracts.request import OFFLINE
+
+    name = "Claude, a model per role" if request.model == MIXED else request.model
+    if options.model is not None:
+        return f"Model: {name}."
+    if request.model == OFFLINE:
+        return (
+            "No API key found: using the offline model, which extracts from documents and uses no"
+            " network. Set ANTHROPIC_API_KEY for Claude."
+        )
+    why = "ANTHROPIC_BASE_URL" if settings.base_url else "RESEARCH_PROVIDER"
+    why = "an API key" if settings.has_credentials else why
+    return f"Model: {name}, because {why} is set; --model chooses another."
+
+
+def _print_result(result: ResearchResult, code: ExitCode, **more: object) -> None:
+    fields = result.model_dump(mode="json", include={"id", "status", "model", "telemetry"})
+    print(json.dumps({**fields, "exit_code": code, **more}))

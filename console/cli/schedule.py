@@ -1,0 +1,356 @@
+"""The `schedule` commands: research that repeats, and reports what changed since the last run.
+
+A schedule lives on a Temporal server that keeps running. Each run is a job of its own, named after
+the schedule and the time.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from console.cli.options import Json, examples, with_job_options
+from console.cli.output import message_stream
+from console.client.job_options import JobOptions
+from console.errors import COMMAND, BadInputError, ConsoleError, ExitCode
+
+if TYPE_CHECKING:
+    from temporalio.client import (
+        Client,
+        ScheduleDescription,
+        ScheduleHandle,
+        ScheduleListDescription,
+        ScheduleSpec,
+    )
+
+    from console.client.session import Session
+    from workflows.config.settings import Settings
+    from workflows.contracts.request import ResearchRequest
+
+_WHEN = "When"
+_INTERVAL = re.compile(r"(\d{1,6})([dhm])")
+_UNITS = {"d": "days", "h": "hours", "m": "minutes"}
+_MAX_INTERVAL = timedelta(days=366)
+# After an outage: runs missed longer ago than this are skipped.
+_CATCH_UP = timedelta(hours=12)
+
+Name = Annotated[
+    str, typer.Argument(metavar="NAME", help="The schedule's name.", show_default=False)
+]
+
+app = typer.Typer(
+    help="Repeat research on a schedule; each report lists what changed since the last run.",
+    no_args_is_help=True,
+)
+
+
+@app.command(
+    epilog=examples(
+        'schedule create weekly "What is new on X?" --web --every 7d',
+        'schedule create x "News on X?" --web --cron "0 6 * * *"',
+    )
+)
+@with_job_options
+def create(
+    options: JobOptions,
+    name: Name,
+    every: Annotated[
+        str | None,
+        typer.Option("--every", metavar="TIME", help="7d, 24h or 90m.", rich_help_panel=_WHEN),
+    ] = None,
+    cron: Annotated[
+        str | None,
+        typer.Option(
+            "--cron",
+            metavar="EXPR",
+            help='As in a crontab: "0 6 * * 1-5" is 6:00 on weekdays.',
+            rich_help_panel=_WHEN,
+        ),
+    ] = None,
+    zone: Annotated[
+        str | None,
+        typer.Option(
+            "--time-zone",
+            metavar="NAME",
+            help="For --cron, such as Europe/Berlin; UTC by default.",
+            rich_help_panel=_WHEN,
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> ExitCode:
+    """Create a schedule on a configured server. Its runs never overlap."""
+    from console.cli.run import warn_without_worker
+    from console.client import validation
+    from console.client.jobs import WORKFLOW
+    from console.client.research_request import build_request, describe_budget
+    from console.client.session import run_with_client
+    from workflows.config.policies import WORKFLOW_TASK_TIMEOUT
+    from workflows.contracts.request import TASK_QUEUE
+    from workflows.rules.status import describe_request
+
+    settings, name = _require_server(), validation.check_job_id(name)
+    request = build_request(options, settings).model_copy(update={"report_changes": True})
+    spec = _build_spec(every, cron, zone)
+
+    async def action(client: Client, session: Session) -> ExitCode:
+        from temporalio.client import (
+            Schedule,
+            ScheduleActionStartWorkflow,
+            ScheduleAlreadyRunningError,
+            ScheduleOverlapPolicy,
+            SchedulePolicy,
+        )
+
+        schedule = Schedule(
+            action=ScheduleActionStartWorkflow(
+                WORKFLOW,
+                request,
+                id=name,
+                task_queue=TASK_QUEUE,
+                task_timeout=WORKFLOW_TASK_TIMEOUT,
+                **describe_request(request),
+            ),
+            spec=spec,
+            policy=SchedulePolicy(overlap=ScheduleOverlapPolicy.SKIP, catchup_window=_CATCH_UP),
+        )
+        async with _translate_errors(name):
+            try:
+                handle = await client.create_schedule(name, schedule)
+            except ScheduleAlreadyRunningError:
+                raise BadInputError(
+                    f"There is already a schedule {name}: choose another name, or"
+                    f" `{COMMAND} schedule delete {name}` first."
+                ) from None
+            description = await handle.describe()
+        stream = message_stream(as_json)
+        if cost := describe_budget(request, by_default=options.budget_usd is None):
+            print(f"Each run: {cost}", file=stream)
+        first = _next_run(description)
+        print(f"The schedule {name} is created; its first run is {first}.", file=stream)
+        print(
+            f"`{COMMAND} schedule trigger {name}` runs it now; `schedule show {name}` shows it.",
+            file=stream,
+        )
+        await warn_without_worker(client, session, stream)
+        if as_json:
+            print(json.dumps({"name": name, "command": "create", "next": first}))
+        return ExitCode.REPORT
+
+    return run_with_client(action, settings=settings)
+
+
+@app.command(name="list", epilog=examples("schedule list --json"))
+def list_schedules(as_json: Json = False) -> ExitCode:
+    """List the schedules, with their next and last runs."""
+    from console.client.jobs import WORKFLOW
+    from console.client.session import run_with_client
+
+    async def action(client: Client, _session: Session) -> ExitCode:
+        rows = []
+        async with _translate_errors(""):
+            async for entry in await client.list_schedules():
+                started = entry.schedule.action if entry.schedule else None
+                if getattr(started, "workflow", None) == WORKFLOW:
+                    rows.append(_summarize(entry))
+        if as_json:
+            print(json.dumps(rows, indent=2))
+            return ExitCode.REPORT
+        for row in rows:
+            state = "paused" if row["paused"] else f"next {row['next']}"
+            print(f"{row['name']:<30} {state:<28} last {row['last']}")
+        if not rows:
+            print(f"No schedules: `{COMMAND} schedule create NAME QUESTION` creates one.")
+        return ExitCode.REPORT
+
+    return run_with_client(action, settings=_require_server())
+
+
+@app.command(epilog=examples("schedule show weekly"))
+def show(name: Name, as_json: Json = False) -> ExitCode:
+    """Show a schedule's question, its next run and its last runs."""
+    from console.client.job_list import format_time
+    from console.client.session import run_with_client
+
+    async def action(client: Client, _session: Session) -> ExitCode:
+        async with _translate_errors(name):
+            description = await client.get_schedule_handle(name).describe()
+            request = await _read_request(client, description)
+        runs = [
+            {"id": getattr(run.action, "workflow_id", ""), "at": format_time(run.started_at)}
+            for run in description.info.recent_actions
+        ]
+        fields: dict[str, Any] = {
+            "name": name,
+            "question": request.question if request else "",
+            "paused": description.schedule.state.paused,
+            "note": description.schedule.state.note or "",
+            "next": _next_run(description),
+            "runs": runs,
+            "skipped": description.info.num_actions_skipped_overlap,
+        }
+        if as_json:
+            print(json.dumps(fields, indent=2))
+            return ExitCode.REPORT
+        print(f"{name}: {fields['question']}")
+        print("paused" if fields["paused"] else f"next run: {fields['next']}")
+        if fields["skipped"]:
+            print(f"skipped because the previous run was not over: {fields['skipped']}")
+        for run in runs:
+            print(f"  {run['at']}  {run['id']}")
+        if runs:
+            print(f"`{COMMAND} result {runs[-1]['id']}` writes the report, with what changed.")
+        return ExitCode.REPORT
+
+    return run_with_client(action, settings=_require_server())
+
+
+@app.command(epilog=examples('schedule pause weekly --note "until the vote"'))
+def pause(
+    name: Name,
+    note: Annotated[str | None, typer.Option("--note", metavar="TEXT", help="Why.")] = None,
+    as_json: Json = False,
+) -> ExitCode:
+    """Pause a schedule: it starts nothing until it is unpaused."""
+    done = f"The schedule {name} is paused."
+    return _call(name, "pause", lambda handle: handle.pause(note=note), done, as_json=as_json)
+
+
+@app.command(epilog=examples("schedule unpause weekly"))
+def unpause(name: Name, as_json: Json = False) -> ExitCode:
+    """Continue a paused schedule."""
+    done = f"The schedule {name} continues."
+    return _call(name, "unpause", lambda handle: handle.unpause(), done, as_json=as_json)
+
+
+@app.command(epilog=examples("schedule trigger weekly"))
+def trigger(name: Name, as_json: Json = False) -> ExitCode:
+    """Run a schedule now, or as soon as its current run is over."""
+
+    async def run_now(handle: ScheduleHandle) -> None:
+        from temporalio.client import ScheduleOverlapPolicy
+
+        await handle.trigger(overlap=ScheduleOverlapPolicy.BUFFER_ONE)
+
+    done = f"{name} runs now, or after its current run: `{COMMAND} schedule show {name}` names it."
+    return _call(name, "trigger", run_now, done, as_json=as_json)
+
+
+@app.command(epilog=examples("schedule delete weekly"))
+def delete(name: Name, as_json: Json = False) -> ExitCode:
+    """Delete a schedule. Its jobs stay."""
+    done = f"The schedule {name} is deleted; its jobs stay, and a running one continues."
+    return _call(name, "delete", lambda handle: handle.delete(), done, as_json=as_json)
+
+
+def _call(
+    name: str,
+    command: str,
+    call: Callable[[ScheduleHandle], Awaitable[None]],
+    done: str,
+    *,
+    as_json: bool,
+) -> ExitCode:
+    from console.client.session import run_with_client
+
+    async def action(client: Client, _session: Session) -> ExitCode:
+        async with _translate_errors(name):
+            await call(client.get_schedule_handle(name))
+        print(json.dumps({"name": name, "command": command}) if as_json else done)
+        return ExitCode.REPORT
+
+    return run_with_client(action, settings=_require_server())
+
+
+def _require_server() -> Settings:
+    from console.client import validation
+    from console.client.session import read_settings
+
+    settings = read_settings()
+    if not settings.has_server:
+        raise BadInputError(
+            "`schedule` needs a Temporal server that keeps running: set TEMPORAL_ADDRESS, and start"
+            " a worker there with `python worker.py`."
+        )
+    return validation.prepare_folders(settings)
+
+
+def _build_spec(every: str | None, cron: str | None, zone: str | None) -> ScheduleSpec:
+    from temporalio.client import ScheduleIntervalSpec, ScheduleSpec
+
+    if (every is None) == (cron is None):
+        raise BadInputError('Say when: with --every 24h, or with --cron "0 6 * * 1-5"; not both.')
+    if cron is not None:
+        return ScheduleSpec(cron_expressions=[cron], time_zone_name=zone)
+    if zone is not None:
+        raise BadInputError("--time-zone belongs to --cron: omit it with --every.")
+    return ScheduleSpec(intervals=[ScheduleIntervalSpec(every=_parse_interval(every or ""))])
+
+
+def _parse_interval(text: str) -> timedelta:
+    match = _INTERVAL.fullmatch(text.strip().lower())
+    interval = timedelta(**{_UNITS[match[2]]: int(match[1])}) if match else timedelta()
+    if not timedelta() < interval <= _MAX_INTERVAL:
+        raise BadInputError(f"--every {text!r} is not an interval: write it as 7d, 24h or 90m.")
+    return interval
+
+
+@asynccontextmanager
+async def _translate_errors(name: str) -> AsyncIterator[None]:
+    """Raise the server's errors as `ConsoleError` with a remedy."""
+    from temporalio.service import RPCError, RPCStatusCode
+
+    try:
+        yield
+    except RPCError as error:
+        if error.status is RPCStatusCode.NOT_FOUND:
+            raise BadInputError(
+                f"There is no schedule {name}: `{COMMAND} schedule list` shows the existing ones."
+            ) from error
+        if error.status is RPCStatusCode.INVALID_ARGUMENT:
+            raise BadInputError(
+                f"The server rejects this schedule: correct --cron, --time-zone or the name"
+                f" ({error.message})."
+            ) from error
+        raise ConsoleError(f"The server does not answer ({error.message}): try again.") from error
+
+
+async def _read_request(client: Client, description: ScheduleDescription) -> ResearchRequest | None:
+    """The schedule's request; None if another version of the program wrote it."""
+    from pydantic import ValidationError
+
+    from workflows.contracts.request import ResearchRequest
+
+    try:
+        values = await client.data_converter.decode(
+            list(getattr(description.schedule.action, "args", ())), [ResearchRequest]
+        )
+    except ValidationError:
+        return None
+    return values[0] if values else None
+
+
+def _summarize(entry: ScheduleListDescription) -> dict[str, Any]:
+    from console.client.job_list import format_time
+
+    info, schedule = entry.info, entry.schedule
+    recent = info.recent_actions if info else ()
+    upcoming = info.next_action_times if info else ()
+    return {
+        "name": entry.id,
+        "paused": bool(schedule and schedule.state.paused),
+        "next": format_time(upcoming[0]) if upcoming else "",
+        "last": getattr(recent[-1].action, "workflow_id", "") if recent else "never",
+    }
+
+
+def _next_run(description: ScheduleDescription) -> str:
+    from console.client.job_list import format_time
+
+    upcoming = description.info.next_action_times
+    return f"at {format_time(upcoming[0])}" if upcoming else "never: the schedule has no more runs"

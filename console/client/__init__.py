@@ -1,0 +1,1 @@
+"""Jobs on a Temporal server: start, query, update, watch. Nothing in this package prints."""

@@ -1,0 +1,124 @@
+"""A job's checkpoints in the store; neither a server nor a worker is needed.
+
+The key of a checkpoint is `checkpoints/JOB/RUN/NNN-NAME.json`, and its content is the whole state
+of the job, so a job can be restarted after Temporal has deleted its history. With encryption keys
+configured the content is encrypted and bound to its key in the store.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from urllib.parse import unquote
+
+import obstore
+from obstore.exceptions import BaseError
+from pydantic import ValidationError
+
+from activities.storage.encryption import EncryptionError, Keyring, decrypt_if_encrypted
+from console.client.job_list import format_time
+from console.errors import ConsoleError
+from console.runtime.codec import load_keyring
+from console.runtime.external_storage import open_store
+from workflows.config.settings import Settings
+from workflows.config.store_keys import checkpoints_folder
+from workflows.contracts.state import ResearchState
+from workflows.rules.gaps import open_gaps
+
+_KEY = re.compile(r"(?P<run>[^/]+)/(?P<n>\d+)-(?P<name>[^/]+)\.json$")
+
+
+@dataclass(frozen=True)
+class StoredCheckpoint:
+    key: str
+    run_id: str
+    n: int
+    name: str
+    at: datetime
+
+
+class CheckpointStore:
+    def __init__(self, location: str, keyring: Keyring | None = None) -> None:
+        self._location = location
+        self._keyring = keyring
+        self._store = open_store(location)
+
+    @classmethod
+    def open(cls, settings: Settings) -> CheckpointStore:
+        return cls(settings.store, load_keyring(settings))
+
+    async def find(self, job_id: str) -> list[StoredCheckpoint]:
+        """The checkpoints of all runs of a job, oldest first."""
+        found: list[StoredCheckpoint] = []
+        try:
+            async for page in obstore.list(self._store, prefix=checkpoints_folder(job_id)):
+                for item in page:
+                    if match := _KEY.search(item["path"]):
+                        run, n, name = match["run"], int(match["n"]), unquote(match["name"])
+                        at = item["last_modified"]
+                        found.append(StoredCheckpoint(item["path"], run, n, name, at))
+        except (BaseError, OSError) as error:
+            raise self._unreadable(error) from error
+        return sorted(found, key=lambda checkpoint: (checkpoint.at, checkpoint.n))
+
+    async def load(self, checkpoint: StoredCheckpoint) -> ResearchState:
+        key = checkpoint.key
+        try:
+            found = await obstore.get_async(self._store, key)
+            state = decrypt_if_encrypted(
+                bytes(await found.bytes_async()), self._keyring, key.encode()
+            )
+            return ResearchState.model_validate_json(state)
+        except EncryptionError as error:
+            raise ConsoleError(f"The checkpoint {key} cannot be read: {error}.") from error
+        except ValidationError as error:
+            raise ConsoleError(
+                f"The checkpoint {key} was written by another version and cannot be read: choose"
+                f" another one with --from ({error.error_count()} fields differ)."
+            ) from error
+        except (BaseError, OSError) as error:
+            raise self._unreadable(error) from error
+
+    async def load_all(self, job_id: str) -> list[tuple[StoredCheckpoint, ResearchState]]:
+        found = await self.find(job_id)
+        return list(zip(found, await asyncio.gather(*map(self.load, found)), strict=True))
+
+    async def load_last(self, job_id: str) -> tuple[StoredCheckpoint, ResearchState] | None:
+        found = await self.find(job_id)
+        return (found[-1], await self.load(found[-1])) if found else None
+
+    def _unreadable(self, error: Exception) -> ConsoleError:
+        return ConsoleError(
+            f"The store {self._location} cannot be read: set RESEARCH_STORE to the one the workers"
+            f" use ({str(error).splitlines()[0][:200]})."
+        )
+
+
+def summarize_checkpoint(checkpoint: StoredCheckpoint, state: ResearchState) -> dict[str, Any]:
+    """A checkpoint as one row of a table; `holds` is the content in words."""
+    counts = {
+        "facets": len(state.plan.facets) if state.plan else 0,
+        "outcomes": len(state.outcomes),
+        "claims": sum(o.findings.claims for o in state.outcomes.values() if o.findings),
+        "gaps open": len(open_gaps(state.gaps)),
+        "passes": sum(done.n > 0 for done in state.passes),
+    }
+    singular = {"facets": "facet", "outcomes": "outcome", "claims": "claim", "passes": "pass"}
+    words = [
+        f"{n} {singular.get(name, name) if n == 1 else name}" for name, n in counts.items() if n
+    ]
+    return {
+        "name": checkpoint.name,
+        "run_id": checkpoint.run_id,
+        "n": checkpoint.n,
+        "at": format_time(checkpoint.at),
+        "phase": state.phase.value,
+        "usd": state.spend.usd,
+        "turns": state.spend.turns,
+        "draft": state.draft is not None,
+        **{name.replace(" ", "_"): number for name, number in counts.items()},
+        "holds": ", ".join([*words, *(["a draft"] if state.draft else [])]),
+    }

@@ -1,0 +1,95 @@
+"""Jobs in the server's visibility records: no worker has to answer."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from console.client.jobs import WORKFLOW, search_attribute
+from console.errors import BadInputError
+from workflows.contracts.state import Blocked
+
+if TYPE_CHECKING:
+    from temporalio.client import Client, WorkflowExecution
+
+_STATES = {
+    "running": "Running",
+    "completed": "Completed",
+    "failed": "Failed",
+    "cancelled": "Canceled",
+    "terminated": "Terminated",
+    "timed_out": "TimedOut",
+}
+TIME_FORMAT = "%Y-%m-%d %H:%M:%SZ"
+WAITING_STATES = ("blocked", "paused", "awaiting_approval")
+"""States in which a running job waits for a person."""
+
+
+@dataclass(frozen=True)
+class JobRecord:
+    id: str
+    state: str
+    phase: str
+    model: str
+    started: str
+    closed: str
+
+    @classmethod
+    def of(cls, execution: WorkflowExecution) -> JobRecord:
+        states = {name.upper(): state for state, name in _STATES.items()}
+        name = execution.status.name.replace("_", "") if execution.status else ""
+        state = states.get(name, "running")
+        waiting = search_attribute(execution, "ResearchStatus")
+        return cls(
+            id=execution.id,
+            state=waiting if state == "running" and waiting in WAITING_STATES else state,
+            phase=search_attribute(execution, "ResearchPhase"),
+            model=search_attribute(execution, "ResearchModel"),
+            started=format_time(execution.start_time),
+            closed=format_time(execution.close_time) if execution.close_time else "",
+        )
+
+    def as_dict(self) -> dict[str, str]:
+        return asdict(self)
+
+
+async def list_last_runs(
+    client: Client, state: str | None = None, limit: int | None = None
+) -> list[WorkflowExecution]:
+    """The last run of every job, newest first; with `state`, at least those in that state."""
+    last: dict[str, WorkflowExecution] = {}
+    async for run in client.list_workflows(_build_query(state), limit=limit):
+        if run.id not in last or run.start_time > last[run.id].start_time:
+            last[run.id] = run
+    return sorted(last.values(), key=lambda run: run.start_time, reverse=True)
+
+
+def _build_query(state: str | None) -> str:
+    query = f'WorkflowType="{WORKFLOW}"'
+    if state in WAITING_STATES:
+        return f'{query} AND ExecutionStatus="Running" AND ResearchStatus="{state}"'
+    if state == "running":
+        return f'{query} AND ExecutionStatus="Running"'
+    if state and state not in _STATES:
+        known = ", ".join([*WAITING_STATES, *_STATES])
+        raise BadInputError(f"The status {state!r} is unknown: choose one of {known}.")
+    # A closed run may have a successor: only the list of all runs shows which one is the last.
+    return query
+
+
+async def read_blocked(execution: WorkflowExecution) -> Blocked | None:
+    """Why a job is blocked, from its memo."""
+    if execution.close_time is not None:
+        return None
+    value = await execution.memo_value("blocked", None)
+    return Blocked.model_validate(value) if value else None
+
+
+async def read_question(execution: WorkflowExecution) -> str:
+    """The beginning of the question, from the memo."""
+    return str(await execution.memo_value("question", "") or "")
+
+
+def format_time(moment: datetime) -> str:
+    return moment.strftime(TIME_FORMAT)

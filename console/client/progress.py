@@ -1,0 +1,226 @@
+"""The progress of a job: its own status, and the pending activities on the server.
+
+`ProgressPoller` sends the status query and describes the workflow at the same time; the description
+also has attempts, failures and retry times. It caches what cannot have changed and suggests an
+interval, so that polling costs two calls a second at most.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from temporalio.api.enums.v1 import PendingActivityState
+from temporalio.client import WorkflowQueryFailedError, WorkflowQueryRejectedError
+from temporalio.service import RPCError
+
+from console.client import jobs
+from console.client.pending import (
+    FACET_ACTIVITIES,
+    PASS_STEPS,
+    STEPS,
+    PendingStep,
+    assign_facets,
+    name_facet,
+)
+from console.errors import COMMAND
+from workflows.contracts.result import Status
+from workflows.contracts.state import Gap, Phase
+
+if TYPE_CHECKING:
+    from google.protobuf.timestamp_pb2 import Timestamp
+    from temporalio.api.workflow.v1 import PendingActivityInfo
+    from temporalio.client import WorkflowExecutionDescription
+    from temporalio.converter import DataConverter
+
+    from console.client.jobs import Job
+
+SECONDS_PER_CALL = 0.5
+
+_PHASES_WITH_GAPS = (Phase.WRITING, Phase.EVALUATING, Phase.REFINING, Phase.FINISHED)
+
+
+@dataclass(frozen=True)
+class Progress:
+    status: Status
+    pending: tuple[PendingStep, ...] = ()
+    gaps: tuple[Gap, ...] = ()
+    needs: str = ""
+    """What a person has to do before the job continues; empty if nothing."""
+    since: datetime | None = None
+    """The start of this run."""
+    ended: datetime | None = None
+    answered: bool = True
+    """False if no worker answered: the status is the last known one, or almost empty."""
+
+
+async def read_progress(job: Job) -> Progress:
+    """The job's progress now. Raises `ConsoleError` if the server does not answer."""
+    return await ProgressPoller(job).poll()
+
+
+def describe_needs(status: Status) -> str:
+    """What a person has to do before the job continues; empty if nothing."""
+    if status.blocked is not None:
+        why = f"blocked at {status.blocked.step}: {status.blocked.reason.rstrip('.')}"
+        remedy = status.blocked.remedy.rstrip(".").removesuffix(", then resume")
+        return f"{why}; {remedy}, then `{COMMAND} resume {status.id}`"
+    if status.paused:
+        return f"paused: `{COMMAND} resume {status.id}` continues it"
+    if status.approve_by is not None:
+        until = datetime.fromisoformat(status.approve_by).strftime("%Y-%m-%d %H:%M %Z").strip()
+        return (
+            f"the plan waits for approval until {until}; in another shell,"
+            f" `{COMMAND} plan {status.id}` shows it, `{COMMAND} approve {status.id}` approves it"
+        )
+    return "finishing with what was found" if status.finishing else ""
+
+
+class ProgressPoller:
+    """Polls one job repeatedly."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._calls = 0
+        self._last: Progress | None = None
+        self._gaps_version: tuple[object, ...] = ()
+
+    @property
+    def interval(self) -> float:
+        """Seconds until the next poll, by the number of calls the last one took."""
+        return max(1.0, self._calls * SECONDS_PER_CALL)
+
+    async def poll(self, seconds: float = 3.0) -> Progress:
+        """The progress; a worker has `seconds` to answer the query."""
+        self._calls = 2
+        description, status = await asyncio.gather(
+            self._describe(), jobs.query_status(self._job, seconds)
+        )
+        answered = status is not None
+        if status is None:
+            status = self._last.status if self._last else _minimal_status(self._job.id, description)
+        if description.raw_description.pending_children:
+            # The job's own phase is the one before the pass began.
+            status = status.model_copy(update={"phase": Phase.REFINING})
+        gaps = await self._read_gaps(status) if answered else self._known_gaps
+        self._last = Progress(
+            status=status,
+            pending=await self._read_pending(description, status, gaps),
+            gaps=gaps,
+            needs=describe_needs(status),
+            since=description.start_time,
+            ended=description.close_time,
+            answered=answered,
+        )
+        return self._last
+
+    @property
+    def _known_gaps(self) -> tuple[Gap, ...]:
+        return self._last.gaps if self._last else ()
+
+    async def _describe(self) -> WorkflowExecutionDescription:
+        try:
+            return await self._job.handle.describe()
+        except RPCError as error:
+            raise jobs.no_answer(error) from error
+
+    async def _read_gaps(self, status: Status) -> tuple[Gap, ...]:
+        """The gaps with their texts, queried only if the status shows a change."""
+        version = (status.gaps_open, status.gaps_closed, status.passes, status.phase)
+        can_have_gaps = status.gaps_open or status.gaps_closed or status.phase in _PHASES_WITH_GAPS
+        if not can_have_gaps or version == self._gaps_version:
+            return self._known_gaps
+        self._calls += 1
+        try:
+            found: tuple[Gap, ...] = await self._job.handle.query(
+                "gaps", result_type=tuple[Gap, ...], rpc_timeout=timedelta(seconds=3)
+            )
+        except (RPCError, WorkflowQueryFailedError, WorkflowQueryRejectedError):
+            return self._known_gaps
+        self._gaps_version = version
+        return found
+
+    async def _read_pending(
+        self, description: WorkflowExecutionDescription, status: Status, gaps: tuple[Gap, ...]
+    ) -> tuple[PendingStep, ...]:
+        running = {facet.id for facet in status.facets if facet.status == "running"}
+        pending = await _describe_pending(description, status, STEPS, running)
+        followed_up = {gap.facet_id for gap in gaps if gap.status == "open"}
+        client = self._job.handle._client
+        for child in description.raw_description.pending_children:
+            self._calls += 1
+            try:
+                inside = await client.get_workflow_handle(child.workflow_id).describe()
+            except RPCError:
+                continue  # it has just closed
+            pending += await _describe_pending(inside, status, PASS_STEPS, followed_up)
+        return tuple(sorted(pending, key=lambda step: step.since))
+
+
+async def _describe_pending(
+    description: WorkflowExecutionDescription,
+    status: Status,
+    steps: dict[str, str],
+    busy: set[str],
+) -> list[PendingStep]:
+    """The pending activities of one workflow, whose subagents work on the `busy` facets."""
+    converter = description.data_converter
+    pending = [
+        await _describe_activity(info, converter, status, steps)
+        for info in description.raw_description.pending_activities
+    ]
+    return assign_facets(pending, [facet for facet in status.facets if facet.id in busy])
+
+
+async def _describe_activity(
+    info: PendingActivityInfo,
+    converter: DataConverter,
+    status: Status,
+    steps: dict[str, str],
+) -> PendingStep:
+    heartbeat = await _read_heartbeat(info, converter)
+    name = info.activity_type.name
+    step = steps.get(name, name.replace("_", " "))
+    facet = next((f for f in status.facets if f.id == heartbeat.get("facet")), None)
+    started = info.state == PendingActivityState.PENDING_ACTIVITY_STATE_STARTED
+    retrying = not started and info.attempt > 1
+    failure = ""
+    if info.HasField("last_failure"):
+        failure = jobs.root_cause(await converter.decode_failure(info.last_failure))
+    pending = PendingStep(
+        step=step,
+        # While it waits for a retry, `scheduled_time` is the time of that retry.
+        since=_to_datetime(info.last_started_time if started or retrying else info.scheduled_time),
+        facet_id=facet.id if facet else None,
+        started=started,
+        attempt=info.attempt,
+        turns=int(heartbeat.get("turns", 0)),
+        sources=int(heartbeat.get("sources", 0)),
+        last_failure=failure,
+        retry_at=_to_datetime(info.next_attempt_schedule_time) if retrying else None,
+    )
+    return name_facet(pending, step, facet) if facet and name in FACET_ACTIVITIES else pending
+
+
+async def _read_heartbeat(info: PendingActivityInfo, converter: DataConverter) -> dict[str, Any]:
+    if not info.heartbeat_details.payloads:
+        return {}
+    details = await converter.decode(info.heartbeat_details.payloads)
+    return details[0] if details and isinstance(details[0], dict) else {}
+
+
+def _minimal_status(job_id: str, description: WorkflowExecutionDescription) -> Status:
+    """What the server's record says about a job that no worker answers for."""
+    phase = jobs.search_attribute(description, "ResearchPhase")
+    return Status(
+        id=job_id,
+        phase=Phase(phase) if phase in set(Phase) else Phase.STARTING,
+        question="",
+        model=jobs.search_attribute(description, "ResearchModel"),
+    )
+
+
+def _to_datetime(stamp: Timestamp) -> datetime:
+    return stamp.ToDatetime(UTC)

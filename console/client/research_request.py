@@ -1,0 +1,178 @@
+"""Build a `ResearchRequest` from the options of a new job.
+
+Invalid options raise `BadInputError` before anything is started or spent.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal
+
+from console.client import validation
+from console.client.job_options import JobOptions
+from console.errors import BadInputError
+from workflows.config.model_catalog import MIXED, MODELS, card
+from workflows.config.settings import Settings
+from workflows.contracts.facets import Effort
+from workflows.contracts.request import OFFLINE, Approval, ResearchRequest, Web
+from workflows.contracts.spend import Budget
+
+MAX_FACETS = 60
+MAX_PASSES = 20
+DEFAULT_BUDGET_USD = {Effort.QUICK: 2.0, Effort.STANDARD: 10.0, Effort.DEEP: 40.0}
+"""The budget of a job that was given none, by effort."""
+
+_DAY = 24 * 3600.0
+_DURATION = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
+
+
+def build_request(options: JobOptions, settings: Settings) -> ResearchRequest:
+    """The request for the coordinator. Raises `BadInputError` with the first error."""
+    values, errors = _run_checks(options, settings)
+    if errors:
+        raise BadInputError(next(iter(errors.values())))
+    model, effort = values["model"], values["effort"]
+    usd = values["budget_usd"]
+    offline = model == OFFLINE
+    return ResearchRequest(
+        question=values["question"],
+        corpus=str(values["corpus"]) if values["corpus"] else None,
+        model=model,
+        models={} if offline else validation.check_role_models(settings),
+        efforts={} if offline else settings.efforts,
+        web=values["web"],
+        code=options.code,
+        economy=options.economy,
+        effort=effort,
+        max_passes=values["max_passes"],
+        max_facets=values["max_facets"],
+        budget=Budget(
+            usd=usd if usd is not None else default_budget_usd(model, effort),
+            tokens=values["budget_tokens"],
+        ),
+        approval=values["approve_within"],
+    )
+
+
+def find_errors(options: JobOptions, settings: Settings) -> dict[str, str]:
+    """All error messages, by the name of the option."""
+    return _run_checks(options, settings)[1]
+
+
+def _run_checks(options: JobOptions, settings: Settings) -> tuple[dict[str, Any], dict[str, str]]:
+    """The checked values and the error messages, both by the name of the option."""
+    values: dict[str, Any] = {}
+    errors: dict[str, str] = {}
+
+    def check(name: str, function: Callable[..., object], *arguments: object) -> None:
+        try:
+            values[name] = function(*arguments)
+        except BadInputError as error:
+            errors[name] = str(error)
+
+    check("question", validation.check_question, options.question)
+    check("model", validation.check_model, options.model, settings)
+    check("corpus", _check_corpus, options, settings)
+    check("effort", validation.check_effort, options.effort)
+    check("budget_usd", validation.check_budget_usd, options.budget_usd)
+    check("budget_tokens", validation.check_tokens, options.budget_tokens)
+    passes, facets = options.max_passes, options.max_facets
+    check("max_passes", validation.check_range, "--max-passes", passes, 0, MAX_PASSES)
+    check("max_facets", validation.check_range, "--max-facets", facets, 1, MAX_FACETS)
+    check("approve_within", _build_approval, options)
+    if not errors:
+        # These options can be valid one by one and invalid together.
+        check("web", _build_web, options, values["model"], settings)
+    if not errors:
+        check("corpus", _check_sources, options, values)
+    return values, errors
+
+
+def _check_sources(options: JobOptions, values: dict[str, Any]) -> Path | None:
+    """The corpus, if there is anything to read with the model."""
+    offline = values["model"] == OFFLINE
+    if values["corpus"] is None and values["web"] is None:
+        also = "" if offline else ", or search the web with --web"
+        raise BadInputError(f"There is nothing to read: name a folder with --corpus DIR{also}.")
+    if offline and (options.code or options.economy):
+        option = "--code" if options.code else "--economy"
+        raise BadInputError(f"{option} needs a Claude model: choose one with --model, or omit it.")
+    folder: Path | None = values["corpus"]
+    return folder
+
+
+def default_budget_usd(model: str, effort: Effort) -> float | None:
+    """The budget of a job that was given none; None for a model without a known price."""
+    return DEFAULT_BUDGET_USD[effort] if model == MIXED or card(model).priced else None
+
+
+def describe_budget(request: ResearchRequest, *, by_default: bool) -> str:
+    """One sentence about the maximum cost; empty for a model that costs nothing."""
+    usd = request.budget.usd
+    if usd is None or default_budget_usd(request.model, request.effort) is None:
+        return ""
+    if not by_default:
+        return f"Spends at most ${usd:,.2f}."
+    return (
+        f"Spends at most ${usd:,.2f} (the default of {request.effort.value} effort): --budget-usd"
+        " changes it."
+    )
+
+
+def parse_duration(text: str) -> float:
+    """Seconds of a duration such as 2h, 30m, 90s or 1h30m."""
+    match = _DURATION.fullmatch(text.strip().lower())
+    parts = [float(part or 0) for part in match.groups()] if match else []
+    total = sum(part * size for part, size in zip(parts, (_DAY, 3600, 60, 1), strict=False))
+    if not 0 < total <= 30 * _DAY:
+        raise BadInputError(
+            f"--approve-within {text!r} is not a duration: write it as 2h, 30m or 90s, at most 30d."
+        )
+    return total
+
+
+def _check_corpus(options: JobOptions, settings: Settings) -> Path | None:
+    folder = validation.check_corpus(options.corpus)
+    allowed = [Path(place).resolve() for place in settings.corpora]
+    if folder and allowed and not any(folder.is_relative_to(place) for place in allowed):
+        names = ", ".join(str(place) for place in allowed)
+        raise BadInputError(
+            f"Workers may not read the folder {folder}: choose one within {names}, or change"
+            " RESEARCH_CORPORA."
+        )
+    return folder
+
+
+def _build_web(options: JobOptions, model: str, settings: Settings) -> Web | None:
+    """The limits of the provider's web tools; None if they are off."""
+    allowed, blocked = options.allow_domains or [], options.block_domains or []
+    if allowed and blocked:
+        raise BadInputError("--allow-domain and --block-domain exclude each other: give one.")
+    if options.web and model == OFFLINE:
+        raise BadInputError(
+            "The offline model uses no network: omit --web, or choose another --model."
+        )
+    # An unknown model on a custom endpoint may not have the provider's server tools.
+    known = model == MIXED or (model in MODELS and model != OFFLINE)
+    enabled = known and settings.provider == "anthropic" if options.web is None else options.web
+    if (allowed or blocked) and not enabled:
+        raise BadInputError("Domains are given but the web is off: add --web, or omit them.")
+    if not enabled:
+        return None
+    return Web(
+        allowed_domains=tuple(validation.check_domain(text) for text in allowed),
+        blocked_domains=tuple(validation.check_domain(text) for text in blocked),
+    )
+
+
+def _build_approval(options: JobOptions) -> Approval | None:
+    within, unanswered = options.approve_within, options.unanswered
+    if not options.approve and within is None and unanswered is None:
+        return None
+    choice = (unanswered or "approve").strip().lower()
+    if choice not in ("approve", "reject"):
+        raise BadInputError(f"--unanswered {unanswered!r} is unknown: write approve or reject.")
+    default: Literal["approve", "reject"] = "reject" if choice == "reject" else "approve"
+    return Approval(seconds=parse_duration(within) if within is not None else _DAY, default=default)

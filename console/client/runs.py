@@ -1,0 +1,248 @@
+"""Start, restart and fork jobs.
+
+A run starts from a request alone, or from the state of a checkpoint. A job that completed is never
+started again under its id; an open run is closed, with its refinement passes, before a restart.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from temporalio.client import Client, WorkflowExecutionDescription, WorkflowExecutionStatus
+from temporalio.common import WorkflowIDReusePolicy
+from temporalio.exceptions import WorkflowAlreadyStartedError
+from temporalio.service import RPCError, RPCStatusCode
+
+from console.client import jobs, validation
+from console.client.checkpoints import CheckpointStore, StoredCheckpoint
+from console.client.jobs import CLOSED_FOR_RESTART, OPEN_STATUSES, WORKFLOW, Job, StartState
+from console.client.research_request import default_budget_usd
+from console.errors import BadInputError, ConsoleError
+from workflows.config.policies import WORKFLOW_TASK_TIMEOUT
+from workflows.config.settings import Settings
+from workflows.contracts.request import TASK_QUEUE, ResearchRequest
+from workflows.contracts.state import ResearchState
+from workflows.rules.restart import SETTABLE, change_request, fork_state, restart_state
+from workflows.rules.status import describe_request
+
+BEGINNING = "the beginning"
+_CLOSE_SECONDS = 15.0
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a run starts: a checkpoint, or the beginning if there is no state."""
+
+    request: ResearchRequest
+    state: ResearchState | None = None
+    run_id: str = ""
+    checkpoint: str = BEGINNING
+
+
+async def begin(
+    client: Client, checkpoints: CheckpointStore, job_id: str, request: ResearchRequest
+) -> tuple[Job, Origin]:
+    """Start the job, or find the existing one of this id; restart it if it ended badly."""
+    description = await jobs.describe(client, job_id)
+    if description is None:
+        if not await _start(client, job_id, request):
+            # Another process started it in the meantime.
+            return await begin(client, checkpoints, job_id, request)
+        return Job(jobs.get_handle(client, job_id), StartState.NEW), Origin(request)
+    known, _ = await jobs.fetch_start_input(client, job_id)
+    if known.question != request.question:
+        raise BadInputError(
+            f"The id {job_id} belongs to a job with another question: choose another --id."
+        )
+    if description.status in OPEN_STATUSES:
+        return Job(jobs.get_handle(client, job_id), StartState.RUNNING), Origin(known)
+    if description.status is WorkflowExecutionStatus.COMPLETED:
+        return Job(jobs.get_handle(client, job_id), StartState.FINISHED), Origin(known)
+    return await restart(client, checkpoints, job_id)
+
+
+async def restart(
+    client: Client, checkpoints: CheckpointStore, job_id: str, name: str | None = None
+) -> tuple[Job, Origin]:
+    """Start a new run of the job from its last checkpoint or a named one."""
+    description = await jobs.describe(client, job_id)
+    _check_not_complete(job_id, description)
+    # Before the open run is closed: an unknown checkpoint name must change nothing.
+    origin = await find_origin(client, checkpoints, job_id, description, name)
+    if description is not None and description.status in OPEN_STATUSES:
+        await _close(client, job_id)
+        description = await jobs.describe(client, job_id)
+        _check_not_complete(job_id, description)
+        origin = await find_origin(client, checkpoints, job_id, description, name)
+    state = origin.state
+    if state is not None:
+        state = restart_state(state, run_id=origin.run_id, checkpoint=origin.checkpoint)
+    if not await _start(client, job_id, origin.request, state):
+        raise ConsoleError(f"Another process has just started the job {job_id}: `watch` it.")
+    return Job(jobs.get_handle(client, job_id), StartState.RESTARTED), origin
+
+
+async def fork(
+    client: Client,
+    checkpoints: CheckpointStore,
+    settings: Settings,
+    job_id: str,
+    *,
+    name: str | None,
+    changes: Mapping[str, str],
+    new_id: str,
+) -> tuple[Job, Origin, float | None]:
+    """Start another job from a checkpoint of this one, with other settings.
+
+    Returns the job, its origin, and the default budget if it got one.
+    """
+    description = await jobs.describe(client, job_id)
+    origin = await find_origin(client, checkpoints, job_id, description, name)
+    if origin.state is None:
+        raise BadInputError(
+            f"The job {job_id} has no checkpoint yet: wait until `checkpoints {job_id}` shows"
+            " one, or run its question again."
+        )
+    try:
+        request = change_request(origin.request, changes)
+    except ValueError as error:
+        raise BadInputError(f"--set {error}.") from None
+    validation.check_models(request, settings)
+    limit = None
+    if request.budget.usd is None and "budget_usd" not in changes:
+        limit = default_budget_usd(request.model, request.effort)
+    if limit is not None:
+        changes = {**changes, "budget_usd": str(limit)}
+    state = fork_state(
+        origin.state,
+        job_id=new_id,
+        run_id=origin.run_id,
+        checkpoint=origin.checkpoint,
+        changes=changes,
+    )
+    reuse = WorkflowIDReusePolicy.REJECT_DUPLICATE
+    if not await _start(client, new_id, state.request, state, reuse):
+        raise BadInputError(f"There is already a job {new_id}: choose another --id.")
+    return Job(jobs.get_handle(client, new_id), StartState.NEW), origin, limit
+
+
+def parse_changes(assignments: Sequence[str]) -> dict[str, str]:
+    """The settings of a fork from `key=value` texts."""
+    changes: dict[str, str] = {}
+    for text in assignments:
+        key, equals, value = (part.strip() for part in text.partition("="))
+        if not equals or not value:
+            raise BadInputError(f"--set {text!r} cannot be read: write it as key=value.")
+        if key not in SETTABLE:
+            raise BadInputError(f"--set {key} is not possible: choose among {', '.join(SETTABLE)}.")
+        changes[key] = value
+    return changes
+
+
+async def find_origin(
+    client: Client,
+    checkpoints: CheckpointStore,
+    job_id: str,
+    description: WorkflowExecutionDescription | None,
+    name: str | None,
+) -> Origin:
+    """The named checkpoint, or the last one of the last run, or that run's input."""
+    known = await checkpoints.find(job_id)
+    if description is None and not known:
+        raise BadInputError(f"There is no job {job_id}: `list` shows the existing ones.")
+    if name is not None:
+        named = [checkpoint for checkpoint in known if checkpoint.name == name]
+        if not named:
+            names = ", ".join(dict.fromkeys(item.name for item in known)) or "none yet"
+            raise BadInputError(f"The job {job_id} has no checkpoint {name!r}: it has {names}.")
+        return await _load_origin(checkpoints, named[-1])
+    own = [item for item in known if description is None or item.run_id == description.run_id]
+    if own:
+        return await _load_origin(checkpoints, own[-1])
+    assert description is not None  # noqa: S101
+    request, state = await jobs.fetch_start_input(client, job_id)
+    if state is None:
+        return Origin(request, run_id=description.run_id)
+    checkpoint = state.checkpoints[-1].name if state.checkpoints else BEGINNING
+    return Origin(state.request, state, description.run_id, checkpoint)
+
+
+async def find_runs(client: Client, query: str) -> dict[str, set[str]]:
+    """The run ids that a visibility query finds, by job id."""
+    found: dict[str, set[str]] = {}
+    try:
+        async for run in client.list_workflows(f'WorkflowType="{WORKFLOW}" AND ({query})'):
+            found.setdefault(run.id, set()).add(run.run_id)
+    except RPCError as error:
+        if error.status is RPCStatusCode.INVALID_ARGUMENT:
+            raise BadInputError(
+                f"The query cannot be read ({error.message}): write it as"
+                " 'ExecutionStatus=\"Failed\"' or 'ResearchStatus=\"blocked\"'."
+            ) from error
+        raise ConsoleError(f"The server does not answer ({error.message}): try again.") from error
+    return found
+
+
+async def _load_origin(checkpoints: CheckpointStore, checkpoint: StoredCheckpoint) -> Origin:
+    state = await checkpoints.load(checkpoint)
+    return Origin(state.request, state, checkpoint.run_id, checkpoint.name)
+
+
+async def _start(
+    client: Client,
+    job_id: str,
+    request: ResearchRequest,
+    state: ResearchState | None = None,
+    reuse: WorkflowIDReusePolicy = WorkflowIDReusePolicy.ALLOW_DUPLICATE_FAILED_ONLY,
+) -> bool:
+    """False if a job of this id is open or completed."""
+    try:
+        await client.start_workflow(
+            WORKFLOW,
+            args=[request] if state is None else [request, state],
+            id=job_id,
+            task_queue=TASK_QUEUE,
+            task_timeout=WORKFLOW_TASK_TIMEOUT,
+            id_reuse_policy=reuse,
+            **describe_request(request),
+        )
+    except WorkflowAlreadyStartedError:
+        return False
+    return True
+
+
+def _check_not_complete(job_id: str, description: WorkflowExecutionDescription | None) -> None:
+    if description is not None and description.status is WorkflowExecutionStatus.COMPLETED:
+        raise BadInputError(
+            f"The job {job_id} is complete, there is nothing to restart: `fork {job_id}` continues"
+            " from one of its checkpoints as another job."
+        )
+
+
+async def _close(client: Client, job_id: str) -> None:
+    """Terminate the run and wait until its passes have ended: no two runs work on one job.
+
+    Temporal cancels a pass when its parent closes. A pass that no worker runs cannot react to that
+    and is terminated here.
+    """
+    passes = await _find_open_passes(client, job_id)
+    with contextlib.suppress(RPCError):  # the run ended in the meantime
+        await client.get_workflow_handle(job_id).terminate(reason=CLOSED_FOR_RESTART)
+    passes |= await _find_open_passes(client, job_id)
+    deadline = asyncio.get_running_loop().time() + _CLOSE_SECONDS
+    for child_id in sorted(passes):
+        child = client.get_workflow_handle(child_id)
+        while (await child.describe()).status is WorkflowExecutionStatus.RUNNING:
+            if asyncio.get_running_loop().time() > deadline:
+                with contextlib.suppress(RPCError):
+                    await child.terminate(reason="its job was restarted from a checkpoint")
+            await asyncio.sleep(0.1)
+
+
+async def _find_open_passes(client: Client, job_id: str) -> set[str]:
+    description = await jobs.describe(client, job_id)
+    children = description.raw_description.pending_children if description else []
+    return {child.workflow_id for child in children}

@@ -1,0 +1,182 @@
+"""The server and the worker of one command.
+
+If Temporal's settings name a server, the command uses it, and its workers run elsewhere. Otherwise
+the command joins or starts the embedded server of the state folder, with a worker beside it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pydantic import ValidationError
+
+from console.client import validation
+from console.devserver.server import DevServer, read_port, run_dev_server
+from console.devserver.worker_process import WorkerProcess
+from console.errors import BadInputError, ConsoleError, ExitCode
+from workflows.config.settings import Settings
+
+if TYPE_CHECKING:
+    from temporalio.client import Client
+
+Answer = TypeVar("Answer")
+
+# How long a running worker has to answer an update.
+_ANSWER_SECONDS = 10.0
+# The same on the embedded server, where a worker can be started if none answers.
+_PROBE_SECONDS = 8.0
+_NEW_WORKER_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class Session:
+    settings: Settings
+    server: DevServer | None = None
+    """The embedded server; None if Temporal's settings name another one."""
+    worker: WorkerProcess | None = None
+
+    async def connect(self) -> Client:
+        # Imported late: the server and the worker start while this import runs.
+        from console.runtime.connection import connect
+        from console.runtime.search_attributes import FRESH_SERVER_SECONDS, find_missing
+
+        if self.server is None:
+            return await connect(self.settings, patience=1.0)
+        client = await connect(self.settings, self.server.address)
+        if self.server.fresh:
+            await find_missing(client, FRESH_SERVER_SECONDS)
+        return client
+
+    async def wait_for_worker(self, call: Awaitable[Answer], job_id: str) -> tuple[Answer, bool]:
+        """The result of a call that a worker must answer, and whether one was started for it.
+
+        If no worker answers on the embedded server, one is started that runs the job's workflow and
+        no subagents.
+        """
+        answer = asyncio.ensure_future(call)
+        try:
+            if self.server is None or self.worker is not None:
+                return await self._wait(answer, job_id, _ANSWER_SECONDS), False
+            if not self.server.fresh:
+                done, _ = await asyncio.wait({answer}, timeout=_PROBE_SECONDS)
+                if done:
+                    return answer.result(), False
+            worker = WorkerProcess(self.settings, self.server.address, subagents=False)
+            try:
+                return await self._wait(answer, job_id, _NEW_WORKER_SECONDS, worker), True
+            finally:
+                await asyncio.to_thread(worker.stop)
+        finally:
+            answer.cancel()
+            await asyncio.gather(answer, return_exceptions=True)
+
+    async def _wait(
+        self,
+        answer: asyncio.Future[Answer],
+        job_id: str,
+        seconds: float,
+        worker: WorkerProcess | None = None,
+    ) -> Answer:
+        deadline = asyncio.get_running_loop().time() + seconds
+        while not (await asyncio.wait({answer}, timeout=0.2))[0]:
+            if worker is not None:
+                worker.replace_if_dead()
+            if asyncio.get_running_loop().time() > deadline:
+                raise ConsoleError(
+                    f"No worker answered for the job {job_id} within {seconds:.0f} seconds: start"
+                    " one with `python worker.py` and the same TEMPORAL_* settings, then repeat the"
+                    " command."
+                )
+        return answer.result()
+
+
+Action = Callable[["Client", Session], Coroutine[Any, Any, ExitCode]]
+
+
+def run_with_client(
+    action: Action,
+    *,
+    settings: Settings | None = None,
+    with_worker: bool = False,
+    on_interrupt: Callable[[], str] = str,
+) -> ExitCode:
+    """Run an action with a connected client; print what `on_interrupt` returns after Ctrl-C."""
+    settings = settings or validation.prepare_folders(read_settings())
+
+    async def connect_and_run(session: Session) -> ExitCode:
+        return await action(await session.connect(), session)
+
+    with open_session(settings, with_worker=with_worker) as session:
+        try:
+            return asyncio.run(connect_and_run(session))
+        except KeyboardInterrupt:
+            print(on_interrupt(), flush=True)
+            return ExitCode.INTERRUPTED
+
+
+def read_settings() -> Settings:
+    """The settings of the environment. Raises `BadInputError` for an invalid variable."""
+    validation.check_role_variables(os.environ)
+    try:
+        return Settings.read(os.environ)
+    except (ValidationError, ValueError) as error:
+        reason = str(error).splitlines()[0]
+        if isinstance(error, ValidationError):
+            first = error.errors()[0]
+            reason = f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"
+        raise BadInputError(
+            f"A setting in the environment is invalid: correct the RESEARCH_* variables ({reason})."
+        ) from None
+
+
+@contextlib.contextmanager
+def open_session(settings: Settings, *, with_worker: bool) -> Iterator[Session]:
+    """A server and, if wanted, a worker; both are stopped at the end.
+
+    SIGTERM and SIGHUP raise KeyboardInterrupt, as Ctrl-C does, so that all child processes are
+    stopped.
+    """
+    with _interrupt_on_signals():
+        if settings.has_server:
+            yield Session(settings)
+            return
+        stack = contextlib.ExitStack()
+        workers: list[WorkerProcess] = []
+
+        def start_worker(address: str) -> None:
+            # A worker takes longer to start than the server, so both start at the same time. If
+            # the server moves to another port, the worker is stopped and started again.
+            stack.close()
+            if with_worker:
+                workers.append(stack.enter_context(WorkerProcess(settings, address)))
+
+        state_dir, port = Path(settings.state_dir), read_port(os.environ)
+        # The stack is entered twice: it closes if the server does not start, and before the server
+        # is stopped.
+        with stack, run_dev_server(state_dir, port, start_worker) as server, stack:
+            yield Session(settings, server, workers[-1] if workers else None)
+
+
+@contextlib.contextmanager
+def _interrupt_on_signals() -> Iterator[None]:
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+    # A shell starts background commands with SIGINT ignored; they must still be stoppable.
+    before = {signal.SIGINT: signal.signal(signal.SIGINT, signal.default_int_handler)}
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            before[number] = signal.signal(number, interrupt)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,211 @@
+"""Validate options and settings before anything is started or spent.
+
+Each check returns the normalised value, or raises `BadInputError` with a remedy.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from console.errors import BadInputError
+from workflows.config.model_catalog import MIXED, MODELS
+from workflows.config.roles import EFFORTS, ROLES
+from workflows.config.settings import Settings
+from workflows.contracts.facets import Effort
+from workflows.contracts.request import MAX_QUESTION_WORDS, OFFLINE, ResearchRequest
+
+READABLE = frozenset(
+    {".csv", ".docm", ".docx", ".eml", ".htm", ".html", ".json", ".jsonl", ".log", ".markdown"}
+    | {".md", ".mdown", ".mkd", ".ndjson", ".pdf", ".pptm", ".pptx", ".rest", ".rst", ".tab"}
+    | {".mbox", ".text", ".tsv", ".txt", ".xhtml", ".xlsm", ".xlsx"}
+)
+# The database, the store and the indexes of a small job take a few megabytes.
+MIN_FREE_BYTES = 50_000_000
+
+_JOB_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,199}")
+_DOMAIN = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)+(/[^\s]*)?")
+
+
+def check_tokens(count: int | None) -> int | None:
+    if count is not None and count <= 0:
+        raise BadInputError(
+            f"A budget of {count} tokens is not possible: give --budget-tokens a number above 0, or"
+            " omit it for no limit."
+        )
+    return count
+
+
+def check_question(text: str) -> str:
+    text = text.strip()
+    if not re.search(r"\w", text):
+        raise BadInputError("The question is empty: put it in quotes after the command.")
+    words = len(text.split())
+    if words > MAX_QUESTION_WORDS:
+        raise BadInputError(
+            f"The question has {words:,} words, the maximum is {MAX_QUESTION_WORDS:,}: shorten"
+            " it, and put background material into the folder given with --corpus."
+        )
+    limit = 40_000
+    if len(text) > limit:
+        raise BadInputError(
+            f"The question has {len(text):,} characters, the maximum is {limit:,}: shorten it,"
+            " and put background material into the folder given with --corpus."
+        )
+    return text
+
+
+def check_corpus(path: Path | None) -> Path | None:
+    """The folder as an absolute path: a worker may have another working directory."""
+    if path is None:
+        return None
+    folder = path.expanduser().resolve()
+    if not folder.exists():
+        raise BadInputError(f"There is no folder {folder}: correct --corpus.")
+    if not folder.is_dir():
+        raise BadInputError(
+            f"{folder} is a file: give --corpus the folder that holds it, {folder.parent}."
+        )
+    if not os.access(folder, os.R_OK | os.X_OK):
+        raise BadInputError(f"The folder {folder} cannot be read: change its permissions.")
+    if not any(file.suffix.lower() in READABLE for file in _files(folder)):
+        raise BadInputError(
+            f"The folder {folder} holds no document that can be read: put Markdown, text, HTML,"
+            " PDF, Word, PowerPoint, Excel, CSV or JSON Lines files into it."
+        )
+    return folder
+
+
+def check_model(name: str | None, settings: Settings) -> str:
+    """A known model with a key; any name with a custom endpoint."""
+    name = settings.default_model if name is None else name.strip()
+    custom = settings.base_url is not None or settings.provider != "anthropic"
+    if name == OFFLINE or (name and custom):
+        return name
+    if name not in (MIXED, *MODELS):
+        raise BadInputError(
+            f"The model {name!r} is unknown: choose one of {', '.join((OFFLINE, MIXED))} (a model"
+            f" per role), {', '.join(known for known in MODELS if known != OFFLINE)}, or set"
+            " ANTHROPIC_BASE_URL to an endpoint that has it."
+        )
+    if not settings.has_credentials:
+        raise BadInputError(
+            f"There is no key for {name}: set ANTHROPIC_API_KEY, or use --model {OFFLINE}."
+        )
+    return name
+
+
+def check_models(request: ResearchRequest, settings: Settings) -> None:
+    """Check every model of the request."""
+    for name in (request.model, *request.models.values()):
+        check_model(name, settings)
+
+
+def check_role_variables(env: Mapping[str, str]) -> None:
+    """Reject variables of unknown roles, which would have no effect."""
+    for prefix in ("RESEARCH_MODEL_", "RESEARCH_EFFORT_"):
+        for name in env:
+            if name.startswith(prefix) and name.removeprefix(prefix).lower() not in ROLES:
+                raise BadInputError(
+                    f"{name} names no role: the roles are {', '.join(ROLES)}, as in"
+                    f" {prefix}{next(iter(ROLES)).upper()}."
+                )
+            if name.startswith("RESEARCH_EFFORT_") and env[name] not in ("", *EFFORTS):
+                raise BadInputError(
+                    f"{name}={env[name]} is not an effort: choose one of {', '.join(EFFORTS)}."
+                )
+
+
+def check_effort(name: str) -> Effort:
+    try:
+        return Effort(name.strip().lower())
+    except ValueError:
+        known = ", ".join(item.value for item in Effort)
+        raise BadInputError(f"The effort {name!r} is unknown: choose one of {known}.") from None
+
+
+def check_budget_usd(usd: float | None) -> float | None:
+    if usd is not None and (not math.isfinite(usd) or usd <= 0):
+        raise BadInputError(
+            f"A budget of {usd:g} dollars is not possible: give --budget-usd an amount above 0, or"
+            " omit it for no limit."
+        )
+    return usd
+
+
+def check_job_id(text: str) -> str:
+    """An id that is safe in a command line, a file name and a URL."""
+    if not _JOB_ID.fullmatch(text):
+        raise BadInputError(
+            f"The id {text[:60]!r} is invalid: use 1 to 200 letters, digits, dots, colons,"
+            " dashes or underscores, the first a letter or digit."
+        )
+    return text
+
+
+def check_writable(folder: Path, option: str) -> Path:
+    """The folder as an absolute path, created, writable and with free space."""
+    folder = folder.expanduser().resolve()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder) as probe:
+            probe.write(b"probe")
+            probe.flush()
+    except FileExistsError:
+        raise BadInputError(f"{folder} is a file: choose another folder with {option}.") from None
+    except OSError as error:
+        raise BadInputError(
+            f"{folder} is not writable ({error.strerror}): choose another folder with"
+            f" {option}, or free it."
+        ) from None
+    free = shutil.disk_usage(folder).free
+    if free < MIN_FREE_BYTES:
+        raise BadInputError(
+            f"The disk of {folder} has {free // 1_000_000} MB left and"
+            f" {MIN_FREE_BYTES // 1_000_000} MB are needed: free some, or choose another folder"
+            f" with {option}."
+        )
+    return folder
+
+
+def check_role_models(settings: Settings) -> dict[str, str]:
+    """The models of single roles, each one checked."""
+    return {role: check_model(name, settings) for role, name in settings.models.items()}
+
+
+def prepare_folders(settings: Settings) -> Settings:
+    """The settings with absolute, writable state and store folders."""
+    state = check_writable(Path(settings.state_dir), "RESEARCH_HOME")
+    store = settings.store
+    if "://" not in store:
+        store = str(check_writable(Path(store), "RESEARCH_STORE"))
+    return settings.model_copy(update={"state_dir": str(state), "store": store})
+
+
+def check_domain(text: str) -> str:
+    text = text.strip().lower()
+    if not _DOMAIN.fullmatch(text):
+        raise BadInputError(
+            f"{text!r} is not a domain: write it as example.org, without https:// before it."
+        )
+    return text
+
+
+def check_range(option: str, value: int | None, low: int, high: int) -> int | None:
+    if value is not None and not low <= value <= high:
+        raise BadInputError(
+            f"{option} {value} is not possible: give a number from {low} to {high}."
+        )
+    return value
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    for parent, folders, names in os.walk(folder):
+        # Hidden folders hold version control and caches, not documents.
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        yield from (Path(parent, name) for name in names if not name.startswith("."))

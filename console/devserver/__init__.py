@@ -1,0 +1,1 @@
+"""The embedded Temporal server and its worker, both child processes of a command."""

@@ -1,0 +1,186 @@
+"""What the templates show, computed from the result: key figures, cost tables, searches, quotes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from markupsafe import Markup
+
+from console.report.quote_links import QuoteLinks
+from console.text import count, duration, usd
+from workflows.contracts.evidence import Side
+from workflows.contracts.result import QuoteOut, ResearchResult, SourceOut
+from workflows.contracts.state import StopReason
+
+MAX_CONTEXT = 1_400_000
+"""The maximum number of characters around quotes in the whole page."""
+_CONTEXT_PER_QUOTE = 220
+_MAX_QUERIES = 6
+_STOP_REASONS = {
+    StopReason.SUFFICIENT: "no gap was left",
+    StopReason.NO_PROGRESS: "the last pass closed no gap",
+    StopReason.CAP: "the effort allows no more passes",
+    StopReason.BUDGET: "the budget was reached",
+    StopReason.FINISHED: "an operator chose to finish",
+}
+
+Table = tuple[str, tuple[str, ...], Sequence[tuple[str, ...]]]
+"""Caption, names of the columns, rows."""
+
+
+def key_figures(result: ResearchResult) -> list[tuple[str, str, str, str]]:
+    """Name, section id, figure and unit of each figure in the header."""
+    facets = [item for item in result.coverage if item.status != "left_out"]
+    answered = sum(item.status in ("answered", "contested") for item in result.coverage)
+    open_gaps = sum(gap.status != "closed" for gap in result.gaps)
+    closed = len(result.gaps) - open_gaps
+    cited = sum(source.n is not None for source in result.sources)
+    disputes, total = len(result.contradictions), result.telemetry
+    passes = sum(item.n > 0 for item in result.passes)
+    return [
+        (
+            "Answered",
+            "coverage" if result.coverage else "",
+            f"{answered} of {len(facets)}",
+            "facets",
+        ),
+        (
+            "Contested",
+            "disputes" if disputes else "",
+            str(disputes),
+            "point" if disputes == 1 else "points",
+        ),
+        (
+            "Missing",
+            "missing" if result.gaps or result.unreadable else "",
+            str(open_gaps),
+            ("gap" if open_gaps == 1 else "gaps") + (f", {closed} closed" if closed else ""),
+        ),
+        (
+            "Sources",
+            "sources" if result.sources else "",
+            str(cited),
+            f"of {count(result.documents, 'document')}" if result.documents else "cited",
+        ),
+        ("Cost", "cost", usd(total.usd), count(total.turns, "turn")),
+        (
+            "Time",
+            "timeline" if result.timeline else "cost",
+            duration(total.seconds),
+            f"{count(passes, 'pass', 'passes')} of refinement" if passes else "one draft",
+        ),
+    ]
+
+
+def cost_tables(result: ResearchResult) -> list[Table]:
+    """The cost by role, by facet and by pass."""
+    by_role = [
+        (
+            role,
+            usd(spend.usd),
+            *(
+                f"{number:,}"
+                for number in (
+                    spend.turns,
+                    spend.bought_again,
+                    spend.input_tokens,
+                    spend.cache_read_tokens,
+                    spend.output_tokens,
+                )
+            ),
+        )
+        for role, spend in result.telemetry.by_role.items()
+    ]
+    by_facet = [
+        (item.title or item.facet_id, usd(item.usd), f"{item.turns:,}", f"{item.claims:,}")
+        for item in result.coverage
+        if item.status != "left_out"
+    ]
+    by_pass = [
+        (
+            f"Pass {item.n}" if item.n else "First draft",
+            usd(item.usd),
+            f"{item.gaps_closed} of {item.gaps_in}" if item.n else "–",
+            f"{item.turns:,}",
+            duration(item.seconds),
+            _STOP_REASONS[item.stop_reason] if item.stop_reason else "–",
+        )
+        for item in result.passes
+    ]
+    tokens = ("#Tokens in", "#From cache", "#Tokens out")
+    stops = ("#Gaps closed", "#Turns", "#Time", "Stopped because")
+    return [
+        ("By role", ("Role", "#Cost", "#Turns", "#Repeated", *tokens), by_role),
+        ("Research, by facet", ("Facet", "#Cost", "#Turns", "#Claims"), by_facet),
+        ("By round", ("Round", "#Cost", *stops), by_pass),
+    ]
+
+
+def list_queries(result: ResearchResult) -> dict[str, list[str]]:
+    """The first searches of each facet, by facet id, without the question itself."""
+    return {
+        item.facet_id: [
+            query
+            for query in dict.fromkeys(query for cycle in item.cycles for query in cycle.queries)
+            if query != result.question
+        ][:_MAX_QUERIES]
+        for item in result.coverage
+    }
+
+
+def find_copies(cited: Sequence[SourceOut]) -> dict[str, tuple[int, ...]]:
+    """The numbers of the other sources with the same origin, by source id."""
+    origins: dict[str, list[int]] = {}
+    for source in cited:
+        origins.setdefault(source.origin, []).append(source.n or 0)
+    return {
+        source.id: tuple(n for n in origins[source.origin] if n != source.n) for source in cited
+    }
+
+
+def quote_context(quote_links: QuoteLinks) -> Callable[[QuoteOut], Markup]:
+    """A function that returns the text around a quote as attributes.
+
+    Attributes, because thousands of hidden elements would make a large page slow.
+    """
+    quotes = sum(len(entries) for entries in quote_links.entries.values())
+    length = min(_CONTEXT_PER_QUOTE, MAX_CONTEXT // (2 * max(1, quotes)))
+
+    def attributes(quote: QuoteOut) -> Markup:
+        before, after = _cut_start(quote.before, length), shorten(quote.after, length)
+        return (Markup(' data-before="{}"').format(before) if before else Markup()) + (
+            Markup(' data-after="{}"').format(after) if after else Markup()
+        )
+
+    return attributes
+
+
+def side_facts(side: Side, sources: dict[str, SourceOut]) -> list[tuple[str, str]]:
+    """Date, definition and population of one side; a date its sources show is omitted."""
+    context = side.context
+    dates = {sources[id_].date for id_ in side.source_ids if id_ in sources}
+    facts = (
+        ("Date", context.date if context.date not in dates else ""),
+        ("As defined", context.definition),
+        ("Of whom or what", context.population),
+    )
+    return [(name, text) for name, text in facts if text]
+
+
+def group_by_chapter(met: Sequence[tuple[str, str]]) -> list[tuple[str, list[str]]]:
+    """The ids of contested sentences, by chapter."""
+    chapters: dict[str, list[str]] = {}
+    for id_, chapter in met:
+        chapters.setdefault(chapter, []).append(id_)
+    return list(chapters.items())
+
+
+def shorten(text: str, length: int = 160) -> str:
+    return text if len(text) <= length else f"{text[:length].rpartition(' ')[0] or text[:length]} …"
+
+
+def _cut_start(text: str, length: int) -> str:
+    if len(text) <= length:
+        return text
+    # Not every language has spaces between words.
+    return f"… {text[-length:].partition(' ')[2] or text[-length:]}"

@@ -1,0 +1,1 @@
+"""What clients and workers share: connection, codec, external storage, telemetry, health."""

@@ -1,0 +1,159 @@
+"""Access control and security headers, before the whole application.
+
+The holder of the token may do everything, so every request must prove it: once in the URL or on the
+sign-in page, then in a cookie that scripts cannot read and other sites cannot send. Besides that:
+
+    host        on loopback, only requests to loopback names are answered (DNS rebinding)
+    origin      forms of other sites are rejected, and each form carries a CSRF token
+    size        a body over the limit is not read
+    headers     no foreign script, style, frame or referrer; nothing is cached
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Awaitable, Callable
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+MAX_BODY_BYTES = 1_000_000
+MIN_TOKEN_LENGTH = 16
+
+CONTENT_POLICY = (
+    "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
+    " object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
+_HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "X-Frame-Options": "DENY",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+_TOO_LARGE = f"The request is too large: at most {MAX_BODY_BYTES:,} bytes are accepted."
+_LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+class Credentials:
+    """The access token, and the cookie value and CSRF token derived from it."""
+
+    def __init__(self, token: str, port: int) -> None:
+        self._token = token.encode()
+        # Cookies ignore ports: two consoles on one machine need two names.
+        self.cookie = f"research_console_{port}"
+        self.cookie_value = self._derive(b"cookie")
+        self.csrf_token = self._derive(b"form")
+
+    def is_token(self, text: str) -> bool:
+        return hmac.compare_digest(text.strip().encode(), self._token)
+
+    def has_cookie(self, request: Request) -> bool:
+        sent = request.cookies.get(self.cookie, "")
+        return hmac.compare_digest(sent.encode(), self.cookie_value.encode())
+
+    def is_csrf_token(self, text: str) -> bool:
+        return hmac.compare_digest(text.encode(), self.csrf_token.encode())
+
+    def sign_in(self, response: Response) -> Response:
+        response.set_cookie(
+            self.cookie, self.cookie_value, httponly=True, samesite="strict", path="/"
+        )
+        return response
+
+    def _derive(self, purpose: bytes) -> str:
+        return hmac.new(self._token, purpose, hashlib.sha256).hexdigest()
+
+
+class AuthMiddleware:
+    """Passes authenticated requests on; answers others itself or with the sign-in page."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        credentials: Credentials,
+        sign_in_page: Callable[[Request], Awaitable[Response]],
+        *,
+        loopback: bool,
+    ) -> None:
+        self._app = app
+        self._credentials = credentials
+        self._sign_in_page = sign_in_page
+        self._loopback = loopback
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        response = await self._reject(Request(scope, receive))
+        await (response or self._app)(scope, _limit_body(receive), _add_headers(send))
+
+    async def _reject(self, request: Request) -> Response | None:
+        """The response to a request that may not pass; None for all others."""
+        if self._loopback and _host_name(request.headers.get("host", "")) not in _LOOPBACK_NAMES:
+            return PlainTextResponse(
+                "This console answers to 127.0.0.1 and localhost only.", status_code=421
+            )
+        length = request.headers.get("content-length", "0")
+        if not length.isdigit() or int(length) > MAX_BODY_BYTES:
+            return PlainTextResponse(_TOO_LARGE, status_code=413)
+        if request.method not in ("GET", "HEAD") and not _is_same_origin(request.headers):
+            return PlainTextResponse("Rejected: sent from another site.", status_code=403)
+        if request.method == "GET" and (token := request.query_params.get("token")) is not None:
+            if self._credentials.is_token(token):
+                # The redirect removes the token from the URL and the browser's history.
+                return self._credentials.sign_in(
+                    RedirectResponse(request.url.path, status_code=303)
+                )
+            return await self._sign_in_page(request)
+        if self._credentials.has_cookie(request) or request.url.path.startswith("/static/"):
+            return None
+        return await self._sign_in_page(request)
+
+
+def _is_same_origin(headers: Headers) -> bool:
+    """Whether a page of this console sent the form, as far as the browser says."""
+    site = headers.get("sec-fetch-site")
+    if site is not None and site != "same-origin":
+        return False
+    origin = headers.get("origin")
+    # A page without a referrer sends the origin `null`.
+    return origin in (None, "null") or urlsplit(origin).netloc == headers.get("host")
+
+
+def _host_name(host: str) -> str:
+    if not host or set(host) & set("/@?#\\ "):
+        return ""
+    return (urlsplit(f"//{host}").hostname or "").lower()
+
+
+def _limit_body(receive: Receive) -> Receive:
+    """Count the bytes: a body may come without a Content-Length."""
+    received = 0
+
+    async def receive_limited() -> Message:
+        nonlocal received
+        message = await receive()
+        received += len(message.get("body", b""))
+        if received > MAX_BODY_BYTES:
+            raise HTTPException(413, _TOO_LARGE)
+        return message
+
+    return receive_limited
+
+
+def _add_headers(send: Send) -> Send:
+    async def send_with_headers(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            for name, value in _HEADERS.items():
+                headers.setdefault(name, value)
+            headers.setdefault("Content-Security-Policy", CONTENT_POLICY)
+        await send(message)
+
+    return send_with_headers

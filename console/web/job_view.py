@@ -1,0 +1,298 @@
+"""A job as its page shows it, built from a `JobSnapshot`.
+
+The same snapshot decides which actions are offered, so that no offered action is rejected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from console.client.pending import STEPS, PendingStep, group_by_facet
+from console.live.format import current_work
+from console.text import sentence
+from console.web.job_snapshot import CheckpointRow, JobSnapshot
+from console.web.rendering import format_time, parse_time
+from workflows.contracts.evidence import Contradiction
+from workflows.contracts.facets import Plan
+from workflows.contracts.state import Gap, Parent, Phase, UnreadableFile
+from workflows.rules.status import describe_status as status_of
+
+_STAGES = (
+    ("Plan", (Phase.STARTING, Phase.PLANNING, Phase.REVIEWING)),
+    ("Approve", (Phase.APPROVING,)),
+    ("Research", (Phase.RESEARCHING,)),
+    ("Write", (Phase.WRITING,)),
+    ("Evaluate", (Phase.EVALUATING,)),
+    ("Refine", (Phase.REFINING,)),
+    ("Report", (Phase.FINISHED,)),
+)
+_BEFORE_RESEARCH = (Phase.STARTING, Phase.PLANNING, Phase.REVIEWING, Phase.APPROVING)
+_STOP_REASONS = {
+    "sufficient": "It stopped because no gap is left that another pass could close.",
+    "no_progress": "It stopped because the last pass closed no gap.",
+    "cap": "It stopped at the maximum number of passes.",
+    "budget": "It stopped because the budget was reached.",
+    "finished": "It stopped because an operator chose to finish.",
+}
+_OUTCOMES = {
+    "complete": "The report is complete.",
+    "complete_with_gaps": "The report is written; it has gaps.",
+    "nothing_found": "Nothing was found; the report lists what was tried.",
+}
+
+
+@dataclass(frozen=True)
+class Stage:
+    name: str
+    mark: str
+    """done, now, ahead or stopped."""
+
+
+@dataclass(frozen=True)
+class FacetRow:
+    id: str
+    title: str
+    question: str
+    status: str
+    claims: int
+    sources: int
+    turns: int
+    usd: float
+    pending: PendingStep | None = None
+    reason: str = ""
+
+    @property
+    def queued(self) -> bool:
+        step = self.pending
+        return step is not None and not step.started and step.attempt == 1
+
+
+@dataclass(frozen=True)
+class JobView:
+    id: str
+    question: str
+    state: str
+    is_open: bool
+    headline: str
+    remedy: str
+    tone: str
+    stages: tuple[Stage, ...]
+    pending: tuple[PendingStep, ...]
+    facets: tuple[FacetRow, ...]
+    gaps: tuple[Gap, ...]
+    contradictions: tuple[Contradiction, ...]
+    contested: int
+    usd: float
+    budget_usd: float | None
+    tokens: int
+    budget_tokens: int | None
+    turns: int
+    claims: int
+    passes: int
+    started: datetime | None
+    ended: datetime | None
+    as_of: str
+    notes: tuple[str, ...]
+    plan: Plan | None
+    plan_changes: tuple[str, ...]
+    parent: Parent | None
+    settings: tuple[tuple[str, str], ...]
+    checkpoints: tuple[CheckpointRow, ...]
+    can: frozenset[str]
+    unreadable_count: int
+    unreadable: tuple[UnreadableFile, ...]
+    """The files, if they are known."""
+
+    @property
+    def open_gaps(self) -> list[Gap]:
+        return [gap for gap in self.gaps if gap.status != "closed"]
+
+    @property
+    def has_actions(self) -> bool:
+        """Whether there are actions besides reading and forking."""
+        return bool(self.can - {"fork", "read"})
+
+    @property
+    def done(self) -> int:
+        return sum(row.status not in ("waiting", "running") for row in self.facets)
+
+    @property
+    def seconds(self) -> float:
+        if self.started is None:
+            return 0.0
+        return max(0.0, ((self.ended or datetime.now(UTC)) - self.started).total_seconds())
+
+
+def build_view(snapshot: JobSnapshot) -> JobView:
+    state, result, progress = snapshot.state, snapshot.result, snapshot.progress
+    status = progress.status if progress and progress.answered else None
+    status = status or (status_of(state) if state else None)
+    headline, remedy, tone = _describe(snapshot)
+    spend = state.spend if state else None
+    telemetry = result.telemetry if result else None
+    tokens = telemetry.input_tokens + telemetry.output_tokens if telemetry else 0
+    passes = result.passes if result else (state.passes if state else ())
+    return JobView(
+        id=snapshot.job.id,
+        question=snapshot.request.question,
+        state=snapshot.state_name,
+        is_open=snapshot.is_open,
+        headline=headline,
+        remedy=remedy,
+        tone=tone,
+        stages=tuple(_stages(snapshot)),
+        pending=progress.pending if progress else (),
+        facets=tuple(_facet_rows(snapshot)),
+        gaps=result.gaps if result else (state.gaps if state else ()),
+        contradictions=snapshot.contradictions,
+        contested=len(snapshot.contradictions) or (status.contradictions if status else 0),
+        usd=telemetry.usd if telemetry else (spend.usd if spend else 0.0),
+        budget_usd=snapshot.request.budget.usd,
+        tokens=tokens or (spend.tokens if spend and not telemetry else 0),
+        budget_tokens=snapshot.request.budget.tokens,
+        turns=telemetry.turns if telemetry else (spend.turns if spend else 0),
+        claims=len(result.claims) if result else (status.claims if status else 0),
+        passes=sum(item.n > 0 for item in passes),
+        started=parse_time(state.started_at if state else None) or snapshot.description.start_time,
+        ended=snapshot.description.close_time,
+        as_of=snapshot.as_of if snapshot.is_open else "",
+        notes=tuple(note.text for note in state.notes) if state else (),
+        plan=state.plan if state else None,
+        plan_changes=state.plan.changes if state and state.plan else (),
+        parent=(result.parent if result else None) or (state.parent if state else None),
+        settings=tuple(_settings(snapshot)),
+        checkpoints=snapshot.checkpoints,
+        can=frozenset(_possible_actions(snapshot)),
+        unreadable_count=state.corpus.unreadable_count if state else 0,
+        unreadable=result.unreadable if result else (state.corpus.unreadable if state else ()),
+    )
+
+
+def _describe(snapshot: JobSnapshot) -> tuple[str, str, str]:
+    """The headline, the remedy and the tone."""
+    if not snapshot.is_open:
+        return _describe_closed(snapshot)
+    state, progress = snapshot.state, snapshot.progress
+    if snapshot.blocked is not None:
+        step, remedy = snapshot.blocked.step, sentence(snapshot.blocked.remedy)
+        where = f"while {STEPS[step]}" if step in STEPS else f"at “{step.replace('_', ' ')}”"
+        if "resume" not in remedy:
+            remedy = f"{remedy.rstrip('.')}, then resume it."
+        return f"Blocked {where}: {snapshot.blocked.reason.rstrip('.')}.", remedy, "bad"
+    if progress is None or not progress.answered:
+        remedy = "Start a worker with `python worker.py` and the same TEMPORAL_* settings."
+        return "No worker answers: none is running, or all are busy.", remedy, "warn"
+    if progress.status.paused:
+        return "Paused: nothing is spent until it is resumed.", "", "warn"
+    if progress.status.approve_by is not None:
+        until = format_time(progress.status.approve_by)
+        return f"The plan waits for your approval until {until}.", "", "warn"
+    work = current_work(progress.pending, progress.status)
+    if state is not None and state.finishing:
+        return f"Finishing with what was found: {work}.", "", "busy"
+    return sentence(work), "", "busy"
+
+
+def _describe_closed(snapshot: JobSnapshot) -> tuple[str, str, str]:
+    result = snapshot.result
+    if result is not None:
+        if result.status == "nothing_found":
+            remedy = "Ask a broader question, or add documents about the subject."
+            return _OUTCOMES[result.status], remedy, "warn"
+        reason = _STOP_REASONS[result.stop_reason] if result.stop_reason else ""
+        return _OUTCOMES[result.status], reason, "good"
+    failure = snapshot.failure.rstrip(".")
+    headline = {
+        "cancelled": "It was cancelled.",
+        "terminated": f"It was terminated: {failure}.",
+    }.get(snapshot.state_name, f"It did not finish: {failure}.")
+    return headline, "Restart it from a checkpoint: completed work is not paid again.", "bad"
+
+
+def _stages(snapshot: JobSnapshot) -> Iterator[Stage]:
+    phase = snapshot.state.phase if snapshot.state else Phase.STARTING
+    if snapshot.progress and snapshot.progress.answered:
+        phase = snapshot.progress.status.phase
+    if snapshot.result is not None:
+        phase = Phase.FINISHED
+    with_approval = snapshot.request.approval is not None
+    names = [(name, phases) for name, phases in _STAGES if name != "Approve" or with_approval]
+    at = next(n for n, (_, phases) in enumerate(names) if phase in phases)
+    refined = bool(snapshot.result and len(snapshot.result.passes) > 1)
+    for n, (name, _) in enumerate(names):
+        if name == "Refine" and snapshot.result is not None and not refined:
+            continue
+        mark = "done" if n < at or snapshot.result else ("now" if n == at else "ahead")
+        stopped = mark == "now" and (snapshot.blocked is not None or not snapshot.is_open)
+        yield Stage(name, "stopped" if stopped else mark)
+
+
+def _facet_rows(snapshot: JobSnapshot) -> Iterator[FacetRow]:
+    state = snapshot.state
+    if snapshot.result is not None:
+        questions = {facet.id: facet.question for facet in snapshot.result.plan.facets}
+        for row in snapshot.result.coverage:
+            yield FacetRow(
+                row.facet_id, row.title, questions.get(row.facet_id, ""), row.status, row.claims,
+                row.sources, row.turns, row.usd, reason=row.reason,
+            )  # fmt: skip
+        return
+    if state is None or state.plan is None:
+        return
+    pending = snapshot.progress.pending if snapshot.progress else ()
+    statuses = status_of(state).facets
+    by_facet = group_by_facet(pending, statuses)
+    for facet, status in zip(state.plan.facets, statuses, strict=True):
+        spend, step = state.spend_by_facet.get(facet.id), by_facet.get(facet.id)
+        outcome = state.outcomes.get(facet.id)
+        yield FacetRow(
+            facet.id, facet.title, facet.question, status.status, status.claims,
+            status.sources or (step.sources if step else 0),
+            max(status.turns, step.turns if step else 0),
+            spend.usd if spend else 0.0, step, getattr(outcome, "reason", "") or "",
+        )  # fmt: skip
+
+
+def _settings(snapshot: JobSnapshot) -> Iterator[tuple[str, str]]:
+    request = snapshot.request
+    yield "Model", "Claude, a model per role" if request.model == "claude" else request.model
+    yield "Effort", request.effort.value
+    if request.corpus:
+        yield "Folder", request.corpus
+    yield "Web", "on" if request.web else "off"
+    if request.max_passes is not None:
+        yield "Maximum passes", str(request.max_passes)
+    if request.max_facets is not None:
+        yield "Maximum facets", str(request.max_facets)
+
+
+def _possible_actions(snapshot: JobSnapshot) -> Iterator[str]:
+    if snapshot.checkpoints:
+        yield "fork"
+    if snapshot.result is not None:
+        yield "read"
+        return
+    yield "restart"
+    if not snapshot.is_open:
+        return
+    yield "cancel"
+    state = snapshot.state
+    paused = bool(snapshot.progress and snapshot.progress.status.paused)
+    if snapshot.blocked or paused:
+        yield "resume"
+    if state is None or snapshot.as_of:
+        return
+    if state.phase is Phase.APPROVING and not state.approved:
+        yield "approve"
+    if not paused and not snapshot.blocked:
+        yield "pause"
+    if state.phase is not Phase.FINISHED:
+        yield "steer"
+        if state.plan and not state.finishing:
+            yield "add"
+        if state.plan and not state.researched and len(state.plan.facets) > 1:
+            yield "drop"
+    if state.phase not in (*_BEFORE_RESEARCH, Phase.FINISHED) and not state.finishing:
+        yield "finish"

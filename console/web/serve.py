@@ -1,0 +1,165 @@
+"""Serve the console with uvicorn, beside the embedded Temporal server and its worker if needed.
+
+The port is bound before anything else is started, so a port in use fails at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import secrets
+import signal
+import socket
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from console.client import validation
+from console.client.session import Session, read_settings, run_with_client
+from console.errors import COMMAND, BadInputError, ConsoleError, ExitCode
+from console.runtime.loopback import is_loopback
+from console.web.auth import MIN_TOKEN_LENGTH
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+    from temporalio.client import Client
+    from uvicorn import Server
+
+    from console.web.state import AppState
+    from workflows.config.settings import Settings
+
+TOKEN_VARIABLE = "RESEARCH_CONSOLE_TOKEN"  # noqa: S105
+PORT = 8484
+
+_SHUTDOWN_SECONDS = 4
+_CHECK_SECONDS = 1.0
+
+
+def serve(host: str = "127.0.0.1", port: int = PORT, token: str | None = None) -> ExitCode:
+    """Serve the console until Ctrl-C."""
+    token = _choose_token(host, token or os.environ.get(TOKEN_VARIABLE) or None)
+    settings = validation.prepare_folders(read_settings())
+    with _bind(host, port) as listener:
+        bound_port = listener.getsockname()[1]
+        url = f"http://[{host}]:{bound_port}" if ":" in host else f"http://{host}:{bound_port}"
+
+        async def action(client: Client, session: Session) -> ExitCode:
+            from console.web.routes import build_app
+            from console.web.state import AppState
+
+            state = AppState(client, session)
+            app = build_app(state, token, bound_port, loopback=is_loopback(host))
+            server = _build_server(app)
+            state.is_closing = lambda: server.should_exit
+            print(f"The console is open: {url}/?token={quote(token, safe='')}", flush=True)
+            print("Ctrl-C closes it.", flush=True)
+            await _serve(server, listener, state)
+            print(_closing_message(settings), flush=True)
+            return ExitCode.REPORT
+
+        return run_with_client(
+            action,
+            settings=settings,
+            with_worker=True,
+            on_interrupt=lambda: _closing_message(settings),
+        )
+
+
+def _choose_token(host: str, token: str | None) -> str:
+    """The given token; on loopback a generated one if none is given."""
+    if token is None and is_loopback(host):
+        return secrets.token_urlsafe(24)
+    if token is None or len(token) < MIN_TOKEN_LENGTH:
+        problem = "The token is too short" if token else "Beyond loopback a token is required"
+        remedy = "omit it to generate one" if is_loopback(host) else "omit --host"
+        raise BadInputError(
+            f"{problem}: give one of at least {MIN_TOKEN_LENGTH} characters with --token or"
+            f" {TOKEN_VARIABLE}, or {remedy}."
+        )
+    if not token.isascii() or not token.isprintable() or " " in token:
+        raise BadInputError("The token cannot be part of a URL: use letters and digits.")
+    return token
+
+
+def _bind(host: str, port: int) -> contextlib.closing[socket.socket]:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen(128)
+    except (OSError, OverflowError) as error:
+        listener.close()
+        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise BadInputError(
+            f"The console cannot listen at {host}:{port} ({why.lower()}): choose another port with"
+            " --port, 0 for any, or end what is there."
+        ) from None
+    return contextlib.closing(listener)
+
+
+def _closing_message(settings: Settings) -> str:
+    if settings.has_server:
+        return "\nThe console is closed; jobs continue on their server."
+    return (
+        "\nThe console is closed; completed work is kept. Unfinished jobs continue when"
+        f" `{COMMAND} serve` or `{COMMAND} resume ID` runs here again."
+    )
+
+
+def _build_server(app: ASGIApp) -> Server:
+    import uvicorn
+
+    class SignalServer(uvicorn.Server):
+        """Ends on a signal without raising the signal again."""
+
+        @contextlib.contextmanager
+        def capture_signals(self) -> Iterator[None]:
+            signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+            handled = [number for number in signals if signal.getsignal(number) != signal.SIG_IGN]
+            before = {number: signal.signal(number, self.handle_exit) for number in handled}
+            try:
+                yield
+            finally:
+                for number, handler in before.items():
+                    signal.signal(number, handler)
+
+    return SignalServer(
+        uvicorn.Config(
+            app,
+            # No access log: a URL may contain the token.
+            access_log=False,
+            log_config=None,
+            log_level="critical",
+            server_header=False,
+            proxy_headers=False,
+            ws="none",
+            lifespan="off",
+            timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
+        )
+    )
+
+
+async def _serve(server: Server, listener: socket.socket, state: AppState) -> None:
+    watching = asyncio.ensure_future(_supervise_worker(state))
+    try:
+        await server.serve(sockets=[listener])
+    finally:
+        watching.cancel()
+        await asyncio.gather(watching, return_exceptions=True)
+
+
+async def _supervise_worker(state: AppState) -> None:
+    """Replace a dead worker; if that is impossible, show the error here and on every page."""
+    worker = state.session.worker
+    while worker is not None:
+        await asyncio.sleep(_CHECK_SECONDS)
+        try:
+            if note := worker.replace_if_dead():
+                print(note, flush=True)
+        except ConsoleError as error:
+            print(f"Error: {error}", file=sys.stderr, flush=True)
+            state.worker_error = str(error)
+            return

@@ -1,0 +1,47 @@
+"""The published result keeps differences apart from contradictions."""
+
+from __future__ import annotations
+
+from activities.evidence.ledger import Ledger
+from activities.evidence.publish import publish
+from workflows.contracts.evidence import Claim, Difference, Quote, Side, SideContext, Source
+from workflows.contracts.request import ResearchRequest
+from workflows.contracts.state import ResearchState
+
+
+def side(n: int, value: str) -> Side:
+    return Side(
+        text=f"Orla exported {value}.",
+        claim_ids=(f"c{n}",),
+        source_ids=(f"s{n}",),
+        context=SideContext(value=value),
+    )
+
+
+def test_a_difference_is_told_as_what_it_is_and_never_as_contested() -> None:
+    series = Difference(
+        id="x1",
+        about="Orla exports",
+        sides=(side(1, "41 tonnes"), side(2, "58 tonnes")),
+        explanation="years",
+        relation="other_period",
+    )
+    ledger = Ledger(
+        sources={f"s{n}": Source(id=f"s{n}", uri=f"{n}.md", title=f"Paper {n}", sha256="0" * 64)
+                 for n in (1, 2)},
+        claims=tuple(Claim(id=f"c{n}", facet_id="f", text="Orla exports.",
+                           quotes=(Quote(source_id=f"s{n}", text="Orla"),)) for n in (1, 2)),
+        differences=(series,),
+        numbers={"s1": 1, "s2": 2},
+    )  # fmt: skip
+    state = ResearchState(
+        id="job", journal="j", started_at="2026-01-05T00:00:00Z",
+        request=ResearchRequest(question="What does Orla export?"),
+    )  # fmt: skip
+    result = publish(state, ledger, None, {}, 1.0)
+    assert result.contradictions == ()
+    assert [d.relation for d in result.differences] == ["other_period"]
+    line = "- Orla exports (for different periods): 41 tonnes [1]; 58 tonnes [2]"
+    assert line in result.report_markdown.partition("## How this was researched")[2]
+    assert "contested" not in result.report_markdown
+    assert {source.n for source in result.sources} == {1, 2}

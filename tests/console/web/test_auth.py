@@ -1,0 +1,137 @@
+"""Who is let into the console, and what no page of another site can do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+from starlette.testclient import TestClient
+
+from console.errors import BadInputError
+from console.runtime.loopback import is_loopback
+from console.web.auth import MAX_BODY_BYTES, AuthMiddleware, Credentials
+from console.web.serve import serve
+
+TOKEN = "a token that is long"
+CREDENTIALS = Credentials(TOKEN, 8484)
+
+
+async def inside(request: Request) -> Response:
+    await request.body()
+    return PlainTextResponse("inside")
+
+
+async def sign_in_page(_request: Request) -> Response:
+    return PlainTextResponse("the sign-in page", status_code=401)
+
+
+def client(*, loopback: bool = True, base: str = "http://127.0.0.1:8484") -> TestClient:
+    app = Starlette(routes=[Route("/", inside, methods=["GET", "POST"])])
+    middleware = AuthMiddleware(app, CREDENTIALS, sign_in_page, loopback=loopback)
+    return TestClient(middleware, base_url=base, follow_redirects=False)
+
+
+def signed_in(**options: Any) -> TestClient:
+    browser = client(**options)
+    browser.cookies.set(CREDENTIALS.cookie, CREDENTIALS.cookie_value)
+    return browser
+
+
+def test_nobody_gets_in_without_the_token() -> None:
+    assert client().get("/").status_code == 401
+    assert client().post("/").status_code == 401
+    assert client().get("/?token=another").status_code == 401
+    forged = client()
+    forged.cookies.set(CREDENTIALS.cookie, TOKEN)
+    assert forged.get("/").status_code == 401, "the cookie is not the token"
+
+
+def test_the_first_visit_sets_a_cookie_and_takes_the_token_out_of_the_address() -> None:
+    answer = client().get(f"/?token={TOKEN}")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/")
+    cookie = answer.headers["set-cookie"]
+    assert "HttpOnly" in cookie
+    assert "SameSite=strict" in cookie
+    assert TOKEN not in cookie
+    assert signed_in().get("/").text == "inside"
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "https://evil.example"},
+        {"Origin": "http://127.0.0.1:9999"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site", "Origin": "http://127.0.0.1:8484"},
+        {"Sec-Fetch-Site": "cross-site", "Origin": "null"},
+    ],
+)
+def test_what_another_site_sends_is_not_taken(headers: dict[str, str]) -> None:
+    assert signed_in().post("/", headers=headers).status_code == 403
+
+
+def test_a_form_of_its_own_is_taken() -> None:
+    own = {"Sec-Fetch-Site": "same-origin", "Origin": "http://127.0.0.1:8484"}
+    assert signed_in().post("/", headers=own).text == "inside"
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "127.0.0.1.evil.example", "", "a@127.0.0.1", "localhost.:8484"]
+)
+def test_a_name_that_was_rebound_to_this_machine_is_not_answered(host: str) -> None:
+    assert signed_in().get("/", headers={"Host": host}).status_code == 421
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:8484", "localhost:1", "LOCALHOST", "[::1]:8484"])
+def test_names_of_this_machine_are_answered(host: str) -> None:
+    assert signed_in().get("/", headers={"Host": host}).status_code == 200
+
+
+def test_bound_beyond_this_machine_any_name_will_do() -> None:
+    browser = signed_in(loopback=False, base="http://console.example")
+    assert browser.get("/").status_code == 200
+
+
+def test_a_large_body_is_not_read_whether_it_says_so_or_not() -> None:
+    assert signed_in().post("/", content=b"x" * (MAX_BODY_BYTES + 1)).status_code == 413
+
+    def in_pieces() -> Any:
+        for _ in range(MAX_BODY_BYTES // 50_000 + 2):
+            yield b"x" * 50_000
+
+    assert signed_in().post("/", content=in_pieces()).status_code == 413
+    assert signed_in().post("/", content=b"x" * 1000).status_code == 200
+
+
+@pytest.mark.parametrize("browser", [client, signed_in])
+def test_every_answer_tells_the_browser_to_be_careful(browser: Any) -> None:
+    headers = browser().get("/").headers
+    policy = headers["content-security-policy"]
+    assert "default-src 'self'" in policy
+    assert "frame-ancestors 'none'" in policy
+    assert "unsafe" not in policy
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["referrer-policy"] == "no-referrer"
+    assert headers["cache-control"] == "no-store"
+
+
+def test_beyond_this_machine_a_long_token_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("RESEARCH_CONSOLE_TOKEN", raising=False)
+    for token in (None, "too short"):
+        with pytest.raises(BadInputError, match="at least 16 characters"):
+            serve("0.0.0.0", 0, token)
+    monkeypatch.setenv("RESEARCH_CONSOLE_TOKEN", "short")
+    with pytest.raises(BadInputError, match="RESEARCH_CONSOLE_TOKEN"):
+        serve("::", 0, None)
+
+
+def test_loopback_is_known_by_its_address() -> None:
+    assert is_loopback("127.0.0.2")
+    assert is_loopback("::1")
+    assert is_loopback("localhost")
+    assert not is_loopback("0.0.0.0")
+    assert not is_loopback("localhost.example")
