@@ -132,17 +132,19 @@ async def unanswered(office: Office) -> str:
 
 async def steered(office: Office) -> str:
     """Everything a person may say while facets are researched; then: finish."""
-    hold = Hold("ResearchAnswer", POWER["title"])
+    hold, dropped = Hold("ResearchAnswer", POWER["title"]), Hold("ResearchAnswer", "Passengers")
     upkeep = Facet.model_validate(facet("upkeep", "Maintenance of the boats", UPKEEP))
-    async with office.working(Wire(hold.rule, *BOTH, *one_gap())):
+    async with office.working(Wire(hold.rule, dropped.rule, *BOTH, *one_gap())):
         job = await begin(office, "steered")
         await hold.wait()
+        await dropped.wait()
         await steer(job, AddFacet(facet=upkeep), AddNote(text="Boats only."))
         await steer(job, RefineFacet(facet_id="power", question="How large is the reserve?"))
         await steer(job, DropFacet(facet_id="passengers"))
         await steer(job, SetBudget(budget=Budget(tokens=9_000_000)))
         await job.execute_update(ResearchWorkflow.pause, Pause())
         hold.open.set()
+        dropped.open.set()
         await status_when(job, lambda s: s.paused)
         await job.execute_update(ResearchWorkflow.resume, Resume())
         await job.execute_update(ResearchWorkflow.finish, Finish())
@@ -181,7 +183,7 @@ async def blocked(office: Office) -> str:
 async def budget(office: Office) -> str:
     """The limit is reached while facets are researched."""
     async with office.working(Wire(*BOTH, *one_gap())):
-        job = await begin(office, "budget", budget=Budget(tokens=60_000), parallel=1)
+        job = await begin(office, "budget", budget=Budget(tokens=24_000), parallel=1)
         result = await job.result()
         assert result.stop_reason == "budget", result.telemetry
     return job.id
