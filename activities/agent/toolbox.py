@@ -22,6 +22,7 @@ from temporalio.exceptions import ApplicationError
 
 from activities.agent.schemas import SourceScore
 from activities.evidence.quotes import sketch
+from activities.evidence.text.stopwords import detect_language
 from activities.evidence.text.terms import words
 from activities.mcp.definitions import PREFIX as MCP
 from activities.sources.chunks import SECTION_MARK
@@ -318,7 +319,8 @@ def _look(
     if follows:
         hits = corpus.follow(query, hits, limit, exclude=exclude)
     counted = list(dict.fromkeys(words(query)))[:_COUNTED]
-    return hits, {"documents": len(corpus), "terms": corpus.frequency(counted)}
+    language = detect_language(query)
+    return hits, {"documents": len(corpus), "terms": corpus.frequency(counted, language)}
 
 
 def _passage(source: Source, hit: Hit) -> JsonObject:

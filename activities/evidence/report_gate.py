@@ -187,18 +187,15 @@ class _Support:
         }  # fmt: skip
 
     def texts(self, cited: Iterable[int]) -> list[str]:
-        return [
-            text
-            for n in cited
-            for text in (
-                self._about.get(n, ""),
-                *(
-                    t
-                    for c in self._claims.get(n, ())
-                    for t in (c.text, *(f"{q.section}\n{q.text}" for q in c.quotes))
-                ),
-            )
-        ]
+        """What the cited sources and claims say, each within quotation marks: a number that opens a
+        passage is part of what it says, not the number of a list item."""
+        said: list[str] = []
+        for n in cited:
+            said.append(self._about.get(n, ""))
+            for claim in self._claims.get(n, ()):
+                said.append(claim.text)
+                said += [text for quote in claim.quotes for text in (quote.section, quote.text)]
+        return [f"“{fold(text)}”" for text in said]
 
     def source(self, n: int) -> str | None:
         return self._source.get(n)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from activities.evidence.quantities import moments, quantities
 from activities.evidence.text.names import names
+from activities.evidence.text.stopwords import STOP_WORDS
 from activities.evidence.text.terms import words
 from activities.offline.question import Question, Wants
 
@@ -18,8 +19,9 @@ _INSTRUCTION = re.compile(
 # An imperative opens a sentence with a bare verb: "Run the …", "Set `x` …".
 _IMPERATIVE = re.compile(
     r"(?:first,? |then,? |next,? |please |to [^,.]{3,60}, )?"
-    r"(?!(?:this|these|those|its|his|has|was|is|as|us|yes|thus)\b)[a-z]{2,12}(?<!s)(?<!ed)(?<!ing)(?<!ly)"
-    r" (?:the|a|an|your|it|this|that|each|all|any|to|on|in|with|at|for|`|[\w.]+\(|--|[A-Z_]{3,})",
+    r"(?P<verb>[a-z]{2,12})(?<!s)(?<!ed)(?<!ing)(?<!ly)"
+    r" (?:(?:the|a|an|your|it|this|that|each|all|any|to|on|in|with|at|for)\b|`|[\w.]+\(|--"
+    r"|(?-i:[A-Z_]{3,}|\w+[a-z][A-Z]|\w+_\w))",
     re.IGNORECASE,
 )
 _RULE = re.compile(
@@ -66,7 +68,10 @@ def _holds_name(text: str, question: Question) -> bool:
 
 
 def _holds_instruction(text: str, _: Question) -> bool:
-    return bool("\n" in text or _IMPERATIVE.match(text) or _INSTRUCTION.search(text.lower()))
+    """A code block, an imperative, or a sentence that says what can or must be done."""
+    opening = _IMPERATIVE.match(text)
+    is_imperative = opening is not None and opening["verb"].lower() not in STOP_WORDS["en"]
+    return "\n" in text or is_imperative or _INSTRUCTION.search(text.lower()) is not None
 
 
 def _holds_definition(text: str, question: Question) -> bool:

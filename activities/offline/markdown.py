@@ -6,10 +6,12 @@ import re
 from collections.abc import Iterable, Sequence
 
 _LINK = re.compile(r"!?\[([^\]\n]*)\]\((?:[^()\n]|\([^()\n]*\))*\)|\[([^\]\n]+)\]\[[^\]\n]*\]")
+# A source's own [12] is no citation of the report: a blank tells them apart.
 _CITATION_LIKE = re.compile(r"\[(?=\d{1,5}\])")
 # A bare name with underscores is a program's; Markdown would take the underscores for emphasis.
 _UNDERSCORED = re.compile(r"(?<![`\w/])(?=\w*_)[\w.]*\w(?:\(\))?(?![`\w])")
-_LINE_START = re.compile(r"^(?=[#>|+]|[-*] |\d+[.)] )")
+_LINE_START = re.compile(r"^(\d*)(?=[#>|+]|```|~~~|[-*] |(?<=\d)[.)] )")
+_ITEM_WORDS = 40
 _CODE = re.compile(r"(`[^`\n]+`)")
 
 
@@ -18,8 +20,8 @@ def plain(text: str) -> str:
     text = _LINK.sub(lambda link: link[1] or link[2] or "", " ".join(text.split()))
     pieces = _CODE.split(text)
     pieces[::2] = [_UNDERSCORED.sub(lambda name: f"`{name[0]}`", piece) for piece in pieces[::2]]
-    text = _CITATION_LIKE.sub("&#91;", "".join(pieces))
-    return _LINE_START.sub(r"\\", text)
+    text = _CITATION_LIKE.sub("[ ", "".join(pieces))
+    return _LINE_START.sub(r"\1\\", text)
 
 
 def bare(text: str) -> str:
@@ -45,18 +47,24 @@ def cited(text: str, numbers: Iterable[int]) -> str:
 
 
 def passage(parts: Sequence[str], numbers: Sequence[int], lead: str) -> str:
-    """A claim's parts as a paragraph, a list with its lead, or a line with its code block."""
-    label = f"**{bare(lead)}:** " if lead else ""
-    *before, last = parts
-    if "\n" in last:
-        said = cited(plain(" ".join(before)), numbers) if before else marks(numbers)
-        return f"{label}{said}\n\n{fenced(last)}"
-    if len(parts) > 1:
-        head = cited(plain(parts[0]), numbers)
-        return "\n".join(
-            [f"{label}{head}", "", *(f"- {cited(plain(p), numbers)}" for p in parts[1:])]
-        )
-    return f"{label}{cited(plain(last), numbers)}"
+    """A claim's parts in order: paragraphs, list items and code blocks, each cited."""
+    blocks: list[str] = []
+    for n, part in enumerate(parts):
+        label = f"**{bare(lead)}:** " if lead and n == 0 else ""
+        if "\n" in part:
+            blocks += [f"{label}{marks(numbers)}"] * (n == 0)
+            blocks.append(fenced(part))
+        elif n == 0 or _is_paragraph(part):
+            blocks.append(f"{label}{cited(plain(part), numbers)}")
+        elif blocks[-1].startswith("- "):
+            blocks[-1] += f"\n- {cited(plain(part), numbers)}"
+        else:
+            blocks.append(f"- {cited(plain(part), numbers)}")
+    return "\n\n".join(blocks)
+
+
+def _is_paragraph(part: str) -> bool:
+    return part.endswith(":") or len(part.split()) > _ITEM_WORDS
 
 
 def fenced(code: str) -> str:

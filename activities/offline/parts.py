@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from activities.evidence.text.sentences import sentences
-from activities.evidence.text.stopwords import STOP_WORDS
+from activities.evidence.text.stopwords import STOP_WORDS, detect_language
+from activities.evidence.text.terms import WORD
 from activities.offline.families import is_on
 from activities.offline.question import Question, content_words
 from workflows.contracts.facets import QuestionKind
@@ -23,11 +23,11 @@ _BETWEEN = re.compile(
     re.I,
 )
 _VERSUS = re.compile(
-    r"(?P<one>[\w'’+#. -]{2,40}?)\s+(?:versus|vs\.?)\s+(?P<other>[\w'’+#. -]{2,40})", re.I
+    r"(?P<one>[\w'’+#. -]{2,40}?)\s+(?:versus|vs\.?|compares? (?:to|with))\s+"
+    r"(?P<other>[\w'’+#. -]{2,40})",
+    re.I,
 )
-_COMPARING = re.compile(
-    r"\b(?:compar\w+|versus|vs|differen\w+|better|differs?|vergleich\w*|unterschied\w*)\b", re.I
-)
+_COMPARED = re.compile(r"\s*,\s*(?:and\s+)?|\s+(?:and|with|to|or|und|mit)\s+", re.I)
 _CRITERIA = re.compile(
     r"\s+(?:in terms of|with respect to|with regard to|regarding|for|on|by|when|as to)\s+", re.I
 )
@@ -41,15 +41,15 @@ _OPENING = re.compile(
     r"|must|may|has|have|had|to)\b\s*)?(?:(?:i|we|you|one|they)\b\s*)?",
     re.I,
 )
-_PRONOUN = re.compile(r"\b(?:it|they|them|this|these|those)\b", re.I)
-_POSSESSIVE = re.compile(r"\b(?:its|their)\b", re.I)
+_PRONOUN = re.compile(r"\b(?:it|they|them|this|these|those|its|their)\b", re.I)
 # "the costs, risks and benefits of X": three or more things asked of one subject.
 _NOUNS = re.compile(
     r"^(?P<head>(?:what|which) (?:is|are|were|was) the )"
-    r"(?P<list>[\w -]+(?:, [\w -]+)+,? and [\w -]+)"
+    r"(?P<list>[\w -]+(?:, [\w -]+)+,? and [\w -]+?)"
     r"(?P<tail> (?:of|for|in|to|at) .+)$",
     re.I,
 )
+_ARTICLE = re.compile(r"^(?:the|an?)\s+", re.I)
 _LONGEST_SUBJECT = 14
 
 
@@ -69,7 +69,7 @@ def split_question(text: str) -> list[Part]:
     if is_on("parts"):
         # Statements before a question say what it is about; they stand in every facet's brief.
         for sentence in asked or [text]:
-            subject = " ".join(content_words(asked[0])) if found else ""
+            subject = _key_words(asked[0]) if found else ""
             found += _parts(sentence.rstrip("?. "), subject)
     if len(found) > 1:
         return found
@@ -77,23 +77,24 @@ def split_question(text: str) -> list[Part]:
     return [Part(_title(only), only)]
 
 
-def compared_things(text: str) -> list[str]:
-    """The things a comparison sets side by side, in the question's own words."""
+def split_comparison(text: str) -> list[Part]:
+    """A part for each thing that is compared: the question with this thing in place of them all."""
+    text = " ".join(text.split())
     if Question(text).kind is not QuestionKind.COMPARISON:
         return []
-    if found := _BETWEEN.search(text):
-        things = _CRITERIA.split(found["things"])[0]
-        listed = re.split(r"\s*,\s*(?:and\s+)?|\s+(?:and|with|to|or|und|mit)\s+", things)
-        return [thing.strip(" .") for thing in listed if content_words(thing)]
-    found = _VERSUS.search(text)
-    return [_run(found["one"], -1), _run(found["other"], 0)] if found else []
-
-
-def criteria(text: str, things: Sequence[str]) -> str:
-    """What a comparison asks of each thing: its words without the things and the comparing."""
-    named = {word for thing in things for word in content_words(thing)}
-    kept = [w for w in content_words(_COMPARING.sub(" ", text)) if w not in named]
-    return " ".join(kept)
+    if found := _VERSUS.search(text):
+        things = [_run(found["one"], -1), _run(found["other"], 0)]
+        start = text.index(things[0], found.start("one"))
+        end = text.index(things[1], found.start("other")) + len(things[1])
+    elif found := _BETWEEN.search(text):
+        named = _CRITERIA.split(found["things"])[0]
+        things = [thing.strip(" .") for thing in _COMPARED.split(named) if content_words(thing)]
+        start, end = found.start("things"), found.start("things") + len(named)
+    else:
+        return []
+    if len(things) < 2 or not all(things):
+        return []
+    return [Part(_title(thing), f"{text[:start]}{thing}{text[end:]}") for thing in things]
 
 
 def _run(text: str, which: int) -> str:
@@ -104,7 +105,7 @@ def _run(text: str, which: int) -> str:
             runs.append([])
         else:
             runs[-1].append(word)
-    return " ".join([run for run in runs if run][which])
+    return " ".join(([run for run in runs if run] or [[]])[which])
 
 
 def _parts(sentence: str, subject: str = "") -> list[Part]:
@@ -116,10 +117,11 @@ def _parts(sentence: str, subject: str = "") -> list[Part]:
             return [_part(item, _subject(head)) for item in items]
     if found := _NOUNS.match(sentence):
         things = [t for t in _LISTED.split(found["list"]) if content_words(t)]
-        return [_part(f"{found['head']}{thing}{found['tail']}", "") for thing in things]
+        named = [_ARTICLE.sub("", thing) for thing in things]
+        return [_part(f"{found['head']}{thing}{found['tail']}", "") for thing in named]
     clauses = [clause for clause in _clauses(sentence) if content_words(clause)]
     if len(clauses) > 1 and re.search(rf"\b{_WH}\b", clauses[0], re.I):
-        first = " ".join(content_words(clauses[0]))
+        first = _key_words(clauses[0])
         return [_part(clauses[0], subject), *(_part(clause, first) for clause in clauses[1:])]
     return [_part(sentence, subject)]
 
@@ -136,18 +138,22 @@ def _subject(text: str) -> str:
     return " ".join(rest.split()[:_LONGEST_SUBJECT]).strip(" ,")
 
 
+def _key_words(text: str) -> str:
+    """The words of a text as it writes them, without function words."""
+    stop = STOP_WORDS[detect_language(text)]
+    return " ".join(word for word in WORD.findall(text) if word.lower() not in stop)
+
+
 def _part(text: str, subject: str) -> Part:
     text = text.strip(" ,;.?")
     question = text
-    if subject and _PRONOUN.search(text):
-        question = _PRONOUN.sub(lambda _: subject, text, count=1)
-    elif subject and (
-        _POSSESSIVE.search(text) or not set(content_words(subject)) & set(content_words(text))
+    if subject and (
+        _PRONOUN.search(text) or not set(content_words(subject)) & set(content_words(text))
     ):
         question = f"{text} ({subject})"
     return Part(_title(text), f"{question[:1].upper()}{question[1:]}?")
 
 
 def _title(text: str) -> str:
-    text = text.strip(" ?.")
+    text = text.strip(" ?.") or text
     return f"{text[:1].upper()}{text[1:]}"[:160]

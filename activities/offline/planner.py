@@ -11,7 +11,8 @@ import re
 from collections.abc import Iterable, Sequence
 
 from activities.offline.conversation import Conversation, Hit
-from activities.offline.parts import Part, compared_things, criteria, split_question
+from activities.offline.parts import Part, split_comparison, split_question
+from activities.offline.passages import HEADING
 from activities.offline.question import Question
 from activities.offline.transport import Reply, UseTools
 from workflows.contracts.facets import Facet, QuestionKind
@@ -43,16 +44,7 @@ def plan(conversation: Conversation) -> UseTools | Reply:
 
 def facets_of_question(question: str) -> list[Facet]:
     """The facets the question itself names: one for each part or thing compared."""
-    things = compared_things(question)
-    if len(things) > 1:
-        asked = criteria(question, things)
-        parts = [
-            Part(
-                f"{thing[:1].upper()}{thing[1:]}",
-                f"{thing}: {asked}?" if asked else f"What is {thing}?",
-            )
-            for thing in things
-        ]
+    if parts := split_comparison(question):
         reason = "One of the things the question compares."
     else:
         parts = split_question(question)
@@ -88,6 +80,8 @@ def _with_note(facets: list[Facet], note: str) -> list[Facet]:
         unwanted = set(Question(dropped["what"]).terms)
         kept = [f for f in facets if not unwanted <= set(Question(f"{f.title} {f.question}").terms)]
         return kept or facets
+    if not Question(note).terms:
+        return facets
     part = Part(note.strip(" .?")[:160], f"{note.strip(' .?')}?")
     return [*facets, _facet(part, len(facets) + 1, "Asked for in a note on the plan.")]
 
@@ -97,7 +91,8 @@ def _headings(question: Question, hits: Sequence[Hit]) -> list[tuple[str, str]]:
     asked = {own for own, weight in question.terms.items() if weight >= 1}
     found: dict[frozenset[str], tuple[str, str]] = {}
     for hit in hits:
-        for heading in (hit.section.rpartition(" › ")[2], hit.title):
+        within = [block[mark.end() :] for block in hit.blocks if (mark := HEADING.match(block))]
+        for heading in (hit.section.rpartition(" › ")[2], *within, hit.title):
             own = frozenset(Question(heading).terms)
             if len(heading) <= _LONGEST_HEADING and own & asked and own - asked:
                 found.setdefault(own, (heading, hit.title))

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from activities.evidence.text.names import names
 from activities.evidence.text.stopwords import STOP_WORDS, detect_language
-from activities.evidence.text.terms import is_word, term, words
+from activities.evidence.text.terms import WORD, is_word, term, word_terms, words
 from activities.offline.families import is_on
 from workflows.contracts.facets import QuestionKind
 
@@ -33,7 +33,8 @@ class Wants(StrEnum):
 _OPENERS = {
     Wants.DATE: "when|since when|wann|seit wann",
     Wants.NUMBER: "how (?:many|much|long|old|far|big|tall|high|large|often|fast|deep|wide|hot)"
-    "|wie ?viele?|wie (?:hoch|lange|alt|weit|groß|teuer|oft)|was kostet|what (?:it|they) costs?",
+    "|wie ?viele?|wie (?:hoch|lange|alt|weit|groß|teuer|oft)|was kostet|what (?:it|they) costs?"
+    r"|what (?:do|does|did|will|would) [^?.,]{1,60} cost",
     Wants.PERSON: "who|whom|whose|(?:by|with|to) whom|wer|wem|wen",
     Wants.PLACE: "where|wo|wohin|woher",
     Wants.REASON: "why|how come|what (?:caused|causes|led to|makes?)|warum|weshalb|wieso",
@@ -90,9 +91,11 @@ _STRATEGY = re.compile(
 _LIGHT = """use make get find work happen know tell need want way thing kind type name number year
     date time example different difference main major important good well possible explain describe
     people person place give take go come do have be say see show mean call include provide
-    recommend set put let try"""
+    recommend set put let try often long far old overview summary summarize summarise everything
+    compare comparison versus"""
 _LIGHT_WEIGHT = 0.35
 _PARTICLES = frozenset(["back", "down", "in", "off", "on", "out", "over", "up"])
+_IDENTIFIER = re.compile(r"\b[^\W_]+(?:_[^\W_]+)+\b")
 _CONTEXT, _MOST_CONTEXT = 0.25, 0.5
 """What a term around the question counts, and all of them together against its own."""
 
@@ -167,7 +170,7 @@ class Question:
             own = term(word, self._language)
             light = is_on("light_words") and own in _LIGHT_TERMS
             found.setdefault(own, _LIGHT_WEIGHT if light else 1.0)
-        return found
+        return found | dict.fromkeys(_identifiers(text), 1.0)
 
     @cached_property
     def surface(self) -> dict[str, str]:
@@ -189,9 +192,10 @@ class Question:
         """The terms of any text, read as the question is: `shut down` may be `shutdown`."""
         known = self._read.get(text)
         if known is None:
-            found = words(text)
-            joined = (a + b for a, b in pairwise(found) if a + b in self._joined)
-            known = frozenset(term(word, self._language) for word in (*found, *joined))
+            found = WORD.findall(text)
+            joined = (a + b for a, b in pairwise(words(text)) if a + b in self._joined)
+            read = (word_terms(word, self._language) for word in {*found, *joined})
+            known = frozenset().union(*read, _identifiers(text) & self._identifiers)
             self._read[text] = known
         return known
 
@@ -199,6 +203,10 @@ class Question:
     def _read(self) -> dict[str, frozenset[str]]:
         """Terms of texts read before: headings and surroundings come again with each passage."""
         return {}
+
+    @cached_property
+    def _identifiers(self) -> frozenset[str]:
+        return _identifiers(f"{self.text} {self.context}")
 
     @cached_property
     def _compounds(self) -> dict[str, tuple[str, str]]:
@@ -235,6 +243,11 @@ class Question:
         if self.is_broad or self.wants not in _FACTUAL | {Wants.INSTRUCTION}:
             return QuestionKind.OVERVIEW
         return QuestionKind.FACT
+
+
+def _identifiers(text: str) -> frozenset[str]:
+    """Names from programs, such as `max_retries`: one thing, beside the words in them."""
+    return frozenset(found.lower() for found in _IDENTIFIER.findall(text))
 
 
 def content_words(text: str, language: str = "en") -> list[str]:

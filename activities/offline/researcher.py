@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from activities.offline.conversation import Conversation, JsonObject, ToolCall
 from activities.offline.families import is_on
-from activities.offline.passages import cut_passages
+from activities.offline.passages import WORDS, WORDS_OPEN, cut_passages
 from activities.offline.question import Question
 from activities.offline.scoring import Scored, Scorer
 from activities.offline.selection import select
@@ -64,7 +64,8 @@ class _Search:
             frequency.update(call.report.get("terms", {}))
             documents = max(documents, int(call.report.get("documents", 0)))
         self._scorer = Scorer(self.question, frequency, documents)
-        self._ranked = self._scorer.rank(cut_passages(conversation.hits))
+        length = WORDS_OPEN if self.question.is_open else WORDS
+        self._ranked = self._scorer.rank(cut_passages(conversation.hits, length))
         self._sources = _scores(self._ranked, conversation)
 
     def next_calls(self) -> tuple[tuple[str, JsonObject], ...]:
@@ -108,7 +109,7 @@ class _Search:
         answered = any(own.answers and own.coverage >= _ANSWERED for own in chosen)
         missing = self._missing(bool(chosen), answered)
         return {
-            "summary": " ".join(own.passage.core for own in chosen[:3])[:1000]
+            "summary": " ".join(own.core for own in chosen[:3])[:1000]
             or f"No document holds anything on {', '.join(missing)}.",
             "claims": [self._claim(own, chosen[0].score) for own in chosen],
             "scores": [{"source_id": sid, **entry} for sid, entry in self._sources.items()],
@@ -136,8 +137,8 @@ class _Search:
             return []
         most = int(self._brief.get("max_claims", 16))
         broad = self.question.is_open and is_on("spread")
-        known = frozenset(map(_folded, self._brief.get("known_claims", ())))
-        fresh = [own for own in self._ranked if _folded(own.passage.text) not in known]
+        known = "\n".join(map(_folded, self._brief.get("known_claims", ())))
+        fresh = [own for own in self._ranked if _folded(own.core) not in known]
         if known:
             # Asked once more, only an answer is news: other related passages close no gap.
             fresh = [own for own in fresh if own.answers and own.coverage >= _ANSWERED]
@@ -205,10 +206,10 @@ def _folded(text: str) -> str:
 
 
 def _without_faults(answer: JsonObject, complaint: str) -> JsonObject:
-    """The answer without the quotes that were sent back, and without claims left bare."""
-    claims = []
-    for claim in answer.get("claims", ()):
-        quotes = [q for q in claim["quotes"] if q["text"][:200] not in complaint]
-        if quotes:
-            claims.append({**claim, "quotes": quotes})
+    """The answer without the claims that have a quote which was sent back."""
+    claims = [
+        claim
+        for claim in answer.get("claims", ())
+        if not any(quote["text"][:200] in complaint for quote in claim["quotes"])
+    ]
     return {**answer, "claims": claims, "exhausted": True}

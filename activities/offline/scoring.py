@@ -1,16 +1,17 @@
 """Passages ranked by what they say about what is asked.
 
-A passage is worth the share of the question's terms it covers, weighted by how rare they are: in
-full where the term stands in its core, less where it stands beside it, in the headings above it or
-in the title of its document. It is worth more where it holds the kind of answer the question wants,
-and where the question's words stand together. A passage about a thing that another good passage
-names counts what that one covers, so that an answer two documents away is found.
+A passage is worth the share of the question's terms it covers, weighted by how rare they are: more
+where a term comes again, less where it stands only in the headings above or in the title of the
+document. It is worth more where one sentence, its core, holds much of the question together with
+the kind of answer that is wanted. A passage about a thing that another good passage names counts
+what that one covers, so that an answer two documents away is found.
 """
 
 from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -23,7 +24,9 @@ from activities.offline.families import is_on
 from activities.offline.passages import Passage
 from activities.offline.question import Question, content_words
 
-_IN_HEADING, _IN_TEXT, _IN_SECTION, _IN_TITLE, _AROUND = 0.95, 0.85, 0.6, 0.5, 0.3
+_IN_HEADING, _IN_SECTION, _IN_TITLE = 1.0, 0.6, 0.5
+_SATURATION = 0.25
+_CORE = 0.5
 _ANSWERS, _ANSWERS_NEARBY = 0.25, 0.1
 _TOPIC = 0.3
 _FIGURES = 0.2
@@ -31,10 +34,7 @@ _TOGETHER = 0.2
 _NEAR = 4
 _FIRST_HIT = 0.18
 _ASKS = 0.5
-_PER_WORD = 0.0005
-"""What each word of a list costs: items that add nothing are left out."""
-_LONE = 0.06
-"""What a sentence without its paragraph costs: it stands alone only where the rest was told."""
+_SCRAP = 6
 _LINKED = 0.85
 _LINKS_FROM = 12
 _PARENTHESIS = re.compile(r"\s*\([^)]*\)")
@@ -45,6 +45,8 @@ class Scored:
     """A passage with its worth for a question."""
 
     passage: Passage
+    core: str
+    """The sentence that says most on the question."""
     score: float
     coverage: float
     """The weighted share of the question's terms it covers, headings and title included."""
@@ -76,57 +78,76 @@ class Scorer:
         self._total = sum(self.weights.values()) or 1.0
         asked = content_words(question.text)
         self._asked_words = frozenset(asked)
-        self._pairs = list(pairwise(asked))
+        self._pairs = [
+            (next(iter(question.terms_of(a))), next(iter(question.terms_of(b))))
+            for a, b in pairwise(asked)
+        ]
 
     def rank(self, passages: Iterable[Passage]) -> list[Scored]:
         """The passages that cover anything of the question, best first."""
-        scored = [own for passage in passages if (own := self._score(passage)).coverage > 0]
+        scored = [self._score(passage) for passage in passages if not self._is_scrap(passage)]
+        scored = [own for own in scored if own.coverage > 0]
         scored.sort(key=_order)
         if is_on("links"):
             scored = self._link(scored)
             scored.sort(key=_order)
         return scored
 
+    def _is_scrap(self, passage: Passage) -> bool:
+        """A few words that hold none of the question's, such as a line with a date."""
+        return len(passage.text.split()) < _SCRAP and not (
+            self.question.terms_of(passage.text) & self.weights.keys()
+        )
+
     def _score(self, passage: Passage) -> Scored:
         shares = self._shares(passage)
         coverage = self._covered(shares)
-        core_answers = holds_answer(passage.core, self.question)
-        answers = core_answers or holds_answer(passage.text, self.question)
-        score = coverage + _FIRST_HIT / (1 + 0.25 * passage.rank)
+        core = max(passage.sentences, key=self._core_worth)
+        answers = holds_answer(passage.text, self.question)
+        score = (1 - _CORE) * coverage + _CORE * self._core_coverage(passage, core)
+        score += _FIRST_HIT / (1 + 0.25 * passage.rank)
         if is_on("sections"):
             score += _TOPIC * max(self._topic(passage.title), self._topic(_last(passage.section)))
         if is_on("answer_types"):
+            core_answers = holds_answer(core, self.question)
             score += _ANSWERS if core_answers else _ANSWERS_NEARBY if answers else 0.0
         if is_on("figures") and self.question.is_open and quantities(passage.text):
             score += _FIGURES
         if is_on("proximity"):
-            score += _TOGETHER * self._together(f"{passage.heading} {passage.core}")
-        if passage.core.endswith("?"):
+            score += _TOGETHER * self._together(f"{passage.heading} {core}")
+        if core.endswith("?"):
             score *= _ASKS
-        if passage.form == "list":
-            score -= _PER_WORD * len(passage.text.split())
-        elif passage.form == "sentence":
-            score -= _LONE
-        return Scored(passage, score, coverage, answers, frozenset(shares))
+        return Scored(passage, core, score, coverage, answers, frozenset(shares))
 
     def _shares(self, passage: Passage) -> dict[str, float]:
-        """How far each term of the question is covered, by where it stands."""
-        places = [
-            (passage.core, 1.0),
-            (passage.heading, _IN_HEADING),
-            (passage.text, _IN_TEXT),
-        ]
+        """How far each term of the question is covered, by where and how often it stands."""
+        counts: Counter[str] = Counter()
+        for sentence in passage.sentences:
+            counts.update(self.question.terms_of(sentence) & self.weights.keys())
+        counts.update(self.question.terms_of(passage.heading) & self.weights.keys())
+        shares = {own: n / (n + _SATURATION) * (1 + _SATURATION) for own, n in counts.items()}
         if is_on("sections"):
-            places += [
-                (passage.section, _IN_SECTION),
-                (passage.title, _IN_TITLE),
-                (passage.around, _AROUND),
-            ]
-        shares: dict[str, float] = {}
-        for text, share in places:
-            for own in self.question.terms_of(text) & self.weights.keys():
-                shares.setdefault(own, share)
+            for text, share in _headings(passage):
+                for own in self._held(text):
+                    shares.setdefault(own, share)
         return shares
+
+    def _core_worth(self, sentence: str) -> tuple[bool, float]:
+        covered = self._covered(dict.fromkeys(self._held(sentence), 1.0))
+        answers = _ANSWERS * holds_answer(sentence, self.question)
+        return not sentence.endswith("?"), covered + answers
+
+    def _core_coverage(self, passage: Passage, core: str) -> float:
+        """What one sentence covers, with the heading it stands under."""
+        shares = dict.fromkeys(self._held(core), 1.0)
+        if is_on("sections"):
+            for text, share in ((passage.heading, _IN_HEADING), *_headings(passage)):
+                for own in self._held(text):
+                    shares.setdefault(own, share)
+        return self._covered(shares)
+
+    def _held(self, text: str) -> frozenset[str]:
+        return self.question.terms_of(text) & self.weights.keys()
 
     def _topic(self, heading: str) -> float:
         """How far a heading names what is asked, and little else."""
@@ -146,11 +167,10 @@ class Scorer:
         for position, word in enumerate(words(text)):
             for own in self.question.terms_of(word):
                 at.setdefault(own, []).append(position)
-        close = 0
-        for a, b in self._pairs:
-            one = at.get(next(iter(self.question.terms_of(a))), ())
-            other = at.get(next(iter(self.question.terms_of(b))), ())
-            close += any(abs(x - y) <= _NEAR for x in one for y in other if x != y)
+        close = sum(
+            any(abs(x - y) <= _NEAR for x in at.get(a, ()) for y in at.get(b, ()) if x != y)
+            for a, b in self._pairs
+        )
         return close / len(self._pairs)
 
     def _link(self, scored: Sequence[Scored]) -> list[Scored]:
@@ -175,8 +195,8 @@ class Scorer:
             shares[term] = max(shares.get(term, 0.0), _LINKED * share)
         coverage = self._covered(shares)
         score = own.score - own.coverage + coverage
-        passage = origin.scored.passage
-        return Scored(own.passage, score, coverage, own.answers, frozenset(shares), passage)
+        held, via = frozenset(shares), origin.scored.passage
+        return Scored(own.passage, own.core, score, coverage, own.answers, held, via)
 
 
 class _Origin:
@@ -184,9 +204,8 @@ class _Origin:
 
     def __init__(self, scored: Scored) -> None:
         self.scored = scored
-        core = scored.passage.core
-        self._names = [name.key for name in names(core)]
-        self._words = frozenset(words(core))
+        self._names = [name.key for name in names(scored.core)]
+        self._words = frozenset(words(scored.core))
 
     def names_title(self, source_id: str, title: frozenset[str]) -> bool:
         if source_id == self.scored.passage.source_id:
@@ -194,6 +213,11 @@ class _Origin:
         if len(title) > 1 and title <= self._words:
             return True
         return any(key == title or (len(key) > 1 and key <= title) for key in self._names)
+
+
+def _headings(passage: Passage) -> list[tuple[str, float]]:
+    """What stands above a passage, and how far it counts."""
+    return [(passage.section, _IN_SECTION), (passage.title, _IN_TITLE)]
 
 
 def _last(section: str) -> str:

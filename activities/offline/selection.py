@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from activities.evidence.text.sentences import sentences
-from activities.evidence.text.terms import words
 from activities.offline.passages import Passage
+from activities.offline.question import content_words
 from activities.offline.scoring import Scored
 
 _SAME = 0.6
@@ -26,7 +25,7 @@ def select(ranked: Sequence[Scored], limit: int, *, spread: bool) -> list[Scored
     for own in ranked:
         if len(chosen) >= limit or own.score < least:
             break
-        bag = frozenset(words(own.passage.text))
+        bag = frozenset(content_words(own.passage.text))
         if taken[own.passage.source_id] >= most or any(_overlap(bag, other) for other in bags):
             continue
         if any(_repeats(own.passage, other.passage) for other in chosen):
@@ -41,7 +40,7 @@ def _repeats(one: Passage, other: Passage) -> bool:
     """Whether two passages of one document share a sentence."""
     if one.source_id != other.source_id:
         return False
-    return any(said in other.text for part in one.parts for said in sentences(part))
+    return not set(one.sentences).isdisjoint(other.sentences)
 
 
 def _overlap(one: frozenset[str], other: frozenset[str]) -> bool:

@@ -17,6 +17,7 @@ from activities.evidence.text.terms import words
 from activities.offline.answer_types import holds_answer
 from activities.offline.conversation import Conversation, JsonObject
 from activities.offline.markdown import bare, cited, fenced, marks, passage, plain, remark
+from activities.offline.passages import leans
 from activities.offline.question import Question, Wants
 from activities.offline.transport import Reply
 
@@ -89,30 +90,33 @@ class _Writer:
         ]
 
     def summary(self) -> str:
-        """The best sentences of the best passages, at most one for each of several facets."""
-        leads: list[tuple[str, _Claim, str]] = []
+        """The best passage or fact first, then the best sentences of others; one a facet."""
+        several = len(self._facets) > 1
+        leads: dict[str, tuple[str, _Claim]] = {}
         for facet in self._facets:
-            own = self._of(facet)
-            key = _KeySentence(Question(str(facet["question"])), self._claims)
-            several = len(self._facets) > 1
-            worth = [claim for claim in own if claim.relevance >= _WORTH]
-            if worth and not several:
-                leads.append(("", worth[0], key.lead(worth[0])))
-            for claim in worth[:1] if several else worth[1:8]:
-                leads.append((str(facet["title"]) if several else "", claim, key.of(claim)))
+            title = str(facet["title"])
+            key = _KeySentence(Question(title, str(facet["question"])), self._claims)
+            worth = [claim for claim in self._of(facet) if claim.relevance >= _WORTH]
+            keys = [
+                (key.lead(c) if n == 0 and not several else key.of(c), c)
+                for n, c in enumerate(worth)
+            ]
+            new = [(text, claim) for text, claim in keys if not any(text in told for told in leads)]
+            for text, claim in new[: 1 if several else 8]:
+                leads[text] = (title if several else "", claim)
         lines: list[str] = []
         room = SUMMARY_WORDS
-        for title, claim, sentence in leads:
-            size = len(sentence.split())
-            reads_alone = _FEWEST <= size <= room and not sentence.endswith(":")
+        for text, (title, claim) in leads.items():
+            size = len(text.split())
+            reads_alone = _FEWEST <= size <= room and not text.endswith(":")
             if lines and not reads_alone:
                 continue
             room -= size
             label = f"**{bare(title)}:** " if title else ""
             bullet = "- " if lines or label else ""
-            lines.append(f"{bullet}{label}{cited(plain(sentence), claim.cite)}")
+            lines.append(f"{bullet}{label}{cited(plain(text), claim.cite)}")
         if lines and not lines[0].startswith("- "):
-            best = leads[0][1].parts[-1]
+            best = next(iter(leads.values()))[1].parts[-1]
             code = ["", fenced(best)] if "\n" in best and best.count("\n") <= _CODE_LINES else []
             return "\n".join([lines[0], *code, "", *lines[1:]]).rstrip()
         return "\n".join(lines)
@@ -182,13 +186,15 @@ class _KeySentence:
         return self.of(claim)
 
     def of(self, claim: _Claim) -> str:
-        """The sentence, with the next one where it is short."""
+        """The sentence, with a neighbour that it needs."""
         prose = [part for part in claim.parts if "\n" not in part]
         given = [s for part in prose for s in sentences(part)] or [claim.text]
         best = max(range(len(given)), key=lambda i: (self._worth(given[i]), -i))
         sentence = given[best]
         if (len(sentence.split()) < _SHORT or sentence.endswith(":")) and best + 1 < len(given):
             sentence = f"{sentence} {given[best + 1]}"
+        if best and leans(sentence):
+            sentence = f"{given[best - 1]} {sentence}"
         return sentence
 
     def _worth(self, sentence: str) -> tuple[bool, bool, float]:

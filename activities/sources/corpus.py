@@ -17,7 +17,6 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
-from activities.evidence.text.stopwords import detect_language
 from activities.evidence.text.terms import lemma, words
 from activities.sources import index
 from activities.sources.database import Database
@@ -133,20 +132,23 @@ class Corpus:
             yield from page
             after = page[-1].id
 
-    def frequency(self, terms: Collection[str]) -> dict[str, int]:
-        """In how many documents each term occurs, in any inflection; phrases count as phrases."""
+    def frequency(self, terms: Collection[str], language: str = "en") -> dict[str, int]:
+        """In how many documents each term occurs, in any inflection; phrases count as phrases.
+
+        `language` is that of the terms.
+        """
         with self._database.reading() as connection:
             return {
                 term: index.documents_matching(connection, " OR ".join(forms)) if forms else 0
                 for term in terms
-                for forms in [_forms(term)]
+                for forms in [_forms(term, language)]
             }
 
 
-def _forms(term: str) -> list[str]:
+def _forms(term: str, language: str) -> list[str]:
     """FTS5 phrases for a term and, where it is one word, for its lemma."""
     found = words(term)
-    forms = [term, lemma(found[0], detect_language(term))] if len(found) == 1 else [term]
+    forms = [term, lemma(found[0], language)] if len(found) == 1 else [term]
     return [match for form in dict.fromkeys(forms) if (match := phrase(form))]
 
 

@@ -13,9 +13,7 @@ from temporalio.exceptions import ApplicationError
 
 from activities.llm.client import Models, spend_of
 from activities.llm.providers import PROVIDERS
-from activities.offline.skills import SKILLS
 from activities.offline.stream import body, events, streamed
-from activities.offline.transport import OfflineTransport
 from tests.activities.scripted import JsonObject, ScriptedTransport, message, text, use
 from workflows.config.model_catalog import (
     DEFAULT_CLAUDE,
@@ -170,32 +168,6 @@ async def test_the_client_asks_once_and_sends_no_trace_headers() -> None:
         await Models(Failing()).ask(ASKED)
     assert len(seen) == 1
     assert "traceparent" not in seen[0].headers
-
-
-# Offline
-
-
-def offline_request(**more: object) -> httpx2.Request:
-    asked = {
-        "model": OFFLINE,
-        "max_tokens": 100,
-        "messages": [{"role": "user", "content": '<brief>{"question": "Why?"}</brief>'}],
-        "output_config": {"format": {"type": "json_schema", "schema": {"title": "PlanReview"}}},
-        **more,
-    }
-    return httpx2.Request("POST", "http://offline.invalid/v1/messages", json=asked)
-
-
-async def test_the_offline_model_streams_when_asked_to_and_says_the_same() -> None:
-    wire = OfflineTransport({"PlanReview": SKILLS["PlanReview"]})
-    whole = await wire.handle_async_request(offline_request())
-    stream = await wire.handle_async_request(offline_request(stream=True))
-    assert whole.headers["content-type"] == "application/json"
-    assert stream.headers["content-type"] == "text/event-stream"
-    said = json.loads(await whole.aread())
-    first = json.loads((await stream.aread()).decode().split("data: ")[1].split("\n")[0])
-    assert first["message"]["id"] == said["id"]
-    assert first["message"]["usage"]["input_tokens"] == said["usage"]["input_tokens"]
 
 
 # Providers

@@ -177,7 +177,7 @@ async def test_no_job_id_leaves_its_folder(tmp_path: Path, job: str) -> None:
     assert beside == ["store"]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.text(max_size=300), st.text(max_size=300))
 def test_two_jobs_never_share_a_folder(one: str, other: str) -> None:
     assert (keys.safe(one) == keys.safe(other)) == (one == other)

@@ -27,7 +27,7 @@ def ring(current: str = "2026-05", *ids: str) -> Keyring:
     return Keyring(current, keys, b"n" * 32)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.binary(max_size=500), st.binary(max_size=40))
 def test_what_was_sealed_comes_out_as_it_was(plain: bytes, aad: bytes) -> None:
     sealed = ring().encrypt(plain, os.urandom(12), aad)
@@ -36,7 +36,7 @@ def test_what_was_sealed_comes_out_as_it_was(plain: bytes, aad: bytes) -> None:
     assert len(plain) < 8 or plain not in sealed
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.text(max_size=200))
 def test_no_text_is_taken_for_sealed(text: str) -> None:
     data = text.encode("utf-8", "surrogatepass")

@@ -13,11 +13,11 @@ _LISTS = {
         and any anyone are as at be because been before being below between both but by can cannot
         could d did do does doing don down during each either else ever every few for from further
         had has have having he her here hers him his how however i if in into is it its itself just
-        ll may me might mine more most much must my neither no nor not now of off on once one only
-        onto or other others our ours out over own re s same shall she should since so some such t
-        than that the their theirs them then there these they this those though through thus to too
-        under until up upon us ve very via was we were what when where whether which while who whom
-        whose why will with within without would yet you your yours""",
+        ll many may me might mine more most much must my neither no nor not now of off on once one
+        only onto or other others our ours out over own re s same shall she should since so some
+        such t than that the their theirs them then there these they this those though through thus
+        to too under until up upon us ve very via was we were what when where whether which while
+        who whom whose why will with within without would yet you your yours""",
     "de": """aber alle allem allen aller als also am an ander andere anderen auch auf aus bei beim
         bin bis bist da damit dann das dass dein deine dem den denn der des dessen die dies diese
         diesem diesen dieser dieses doch dort du durch ein eine einem einen einer eines er es etwas

@@ -45,8 +45,11 @@ def lemma(word: str, language: str = "en") -> str:
     if not word.isalpha() or len(word) < 3:
         return word.lower()
     found = lemmatize(word, lang=language)
-    if found == word and language != "en" and word.islower():
-        found = lemmatize(word.capitalize(), lang=language)  # German nouns are listed with capitals
+    if language != "en" and word.islower():
+        # German nouns are listed with capitals: `haus` is the noun, not a form of `hausen`.
+        noun = lemmatize(word.capitalize(), lang=language)
+        if found == word or noun == word.capitalize():
+            found = noun
     return found.lower()
 
 
@@ -55,6 +58,12 @@ def is_word(word: str, language: str = "en") -> bool:
     from simplemma import is_known
 
     return is_known(word, lang=language)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def word_terms(word: str, language: str = "en") -> frozenset[str]:
+    """The term of a word as it is written, and those of the words inside it."""
+    return frozenset(term(part, language) for part in (word.lower(), *inner_words(word)))
 
 
 def inner_words(word: str) -> list[str]:

@@ -1,0 +1,61 @@
+"""Whether a text holds the kind of answer a question wants."""
+
+from __future__ import annotations
+
+import pytest
+
+from activities.offline.answer_types import holds_answer
+from activities.offline.question import Question
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("When was the tower built?", "The tower was built in 1871."),
+        ("How tall is the tower?", "The tower is 41 metres tall."),
+        ("Who built the tower?", "The tower was built by Ada Holt."),
+        ("Where was Ada Holt born?", "Holt was born in Orla."),
+        ("How do I install it?", "Run the installer."),
+        ("How do I install it?", "To begin, set `HOME` first."),
+        ("How do I install it?", "You can use the package manager."),
+        ("How do I install it?", "make\nmake install"),
+        ("Why is the tram late?", "The tram is late because of the rain."),
+        ("May tenants keep dogs?", "Tenants must not keep dogs."),
+        ("What is a heat pump?", "A heat pump is a device that moves heat."),
+        ("Darf man Hunde halten?", "Hunde sind nicht erlaubt."),
+        ("Drying of coffee", "Coffee dries on beds."),
+    ],
+)
+def test_a_text_of_the_right_kind_holds_an_answer(question: str, text: str) -> None:
+    assert holds_answer(text, Question(question))
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("When was the tower built?", "The tower was built by the board."),
+        ("How tall is the tower?", "The tower is very tall."),
+        ("Who built the tower?", "The tower is tall."),
+        ("Where was Ada Holt born?", "Ada Holt was born at sea."),
+        ("How do I install it?", "The installer is a program."),
+        ("How do I install it?", "The `installer` is a program."),
+        ("How do I install it?", "Several installers exist."),
+        ("Why is the tram late?", "The tram is late."),
+        ("May tenants keep dogs?", "Dogs are kept by tenants."),
+        ("What is a heat pump?", "Its price is high."),
+    ],
+)
+def test_a_text_of_another_kind_holds_none(question: str, text: str) -> None:
+    assert not holds_answer(text, Question(question))
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("When did the tower of 1871 open?", "The tower of 1871 opened."),
+        ("How many of the 41 towers stand?", "There were 41 towers."),
+        ("Who was Ada Holt?", "They called her Ada Holt."),
+    ],
+)
+def test_what_the_question_says_itself_is_no_answer(question: str, text: str) -> None:
+    assert not holds_answer(text, Question(question))

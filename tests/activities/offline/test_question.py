@@ -1,0 +1,74 @@
+"""What a question asks for."""
+
+from __future__ import annotations
+
+import pytest
+
+from activities.offline.question import Question, Wants
+from workflows.contracts.facets import QuestionKind
+
+
+@pytest.mark.parametrize(
+    ("question", "wants"),
+    [
+        ("Who founded Acme?", Wants.PERSON),
+        ("Which actor played the captain?", Wants.PERSON),
+        ("Where was Ada Holt born?", Wants.PLACE),
+        ("In which country is Orla?", Wants.PLACE),
+        ("When was the tower built?", Wants.DATE),
+        ("In what year did the tram open?", Wants.DATE),
+        ("How many cars use the bridge?", Wants.NUMBER),
+        ("What is the notice fee?", Wants.NUMBER),
+        ("What does the Orla tram cost?", Wants.NUMBER),
+        ("How do I renew a passport?", Wants.INSTRUCTION),
+        ("Why was the move delayed?", Wants.REASON),
+        ("May tenants keep dogs?", Wants.RULE),
+        ("What is a heat pump?", Wants.DEFINITION),
+        ("Wann wurde der Turm gebaut?", Wants.DATE),
+        ("Wie viele Einwohner hat Orla?", Wants.NUMBER),
+        ("Darf man Hunde halten?", Wants.RULE),
+        ("According to the survey, who pays for the tram?", Wants.PERSON),
+        ("How can we win more customers?", Wants.ANYTHING),
+        ("Drying of coffee", Wants.ANYTHING),
+    ],
+)
+def test_the_opening_of_a_question_tells_the_kind_of_answer(question: str, wants: Wants) -> None:
+    assert Question(question).wants is wants
+
+
+@pytest.mark.parametrize(
+    ("question", "kind"),
+    [
+        ("Give an overview of the coffee industry.", QuestionKind.OVERVIEW),
+        ("Compare heat pumps and gas boilers.", QuestionKind.COMPARISON),
+        ("What is the history of the Orla tram?", QuestionKind.TIMELINE),
+        ("Why did the oyster reefs shrink?", QuestionKind.CAUSE),
+        ("When was the Venby lighthouse built?", QuestionKind.FACT),
+        ("Should we replace gas boilers by heat pumps?", QuestionKind.DECISION),
+        ("What was the budget of the tram from 2019 to 2023?", QuestionKind.FACT),
+        ("How many cars used the bridge between 1990 and 1999?", QuestionKind.FACT),
+    ],
+)
+def test_years_are_a_period_and_the_words_tell_the_kind(question: str, kind: QuestionKind) -> None:
+    assert Question(question).kind is kind
+
+
+def test_forms_of_one_word_are_one_term() -> None:
+    question = Question("When was the tower built, and who builds towers?")
+    assert set(question.terms) == question.terms_of("build tower")
+
+
+def test_words_that_only_carry_the_form_of_a_question_count_less() -> None:
+    terms = Question("What is the main reason to use seaweed?").terms
+    assert terms["main"] == terms["us"] < terms["seawe"]
+
+
+def test_the_question_around_a_part_counts_less_than_the_part() -> None:
+    part = Question("How tall is it?", "How tall is it (Venby lighthouse)?")
+    assert part.terms["tall"] > max(part.terms["venbi"], part.terms["lighthous"]) > 0
+
+
+def test_a_german_question_is_read_in_german() -> None:
+    question = Question("Wie werden die Häuser in der Stadt geheizt?")
+    assert question.terms_of("Haus") <= set(question.terms)
+    assert not question.terms_of("die der werden") & set(question.terms)

@@ -1,0 +1,169 @@
+"""The offline researcher over a real folder: searching, stopping, answering, honest about gaps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from activities.agent.schemas import ResearchAnswer
+from tests.activities.offline.library import Dialogue, library
+
+TOWER = {
+    "tower.md": "# Venby tower\n\nThe board built the Venby tower in 1871. Its last keeper was Ada"
+    " Holt.\n",
+    "holt.md": "# Ada Holt\n\nAda Holt was born in Orla.\n",
+    "trams.md": "# Trams\n\nTrams run every ten minutes from the harbour.\n",
+    "ferries.md": "# Ferries\n\nFerries need no ticket on Sundays.\n",
+}
+
+
+async def researched(folder: Path, question: str, files: dict[str, str] = TOWER) -> Dialogue:
+    with library(folder, files) as documents:
+        dialogue = await documents.research(question)
+    ResearchAnswer.model_validate(dialogue.answer)
+    return dialogue
+
+
+def claims(dialogue: Dialogue) -> list[str]:
+    return [claim["text"] for claim in dialogue.answer["claims"]]
+
+
+@pytest.mark.parametrize(
+    ("document", "question"),
+    [
+        ("They built the mill in 1872.", "When was the mill built?"),
+        ("A licence is renewed every three years.", "How often do I renew a licence?"),
+        ("The society was founded by Tove Lind.", "Who founded the society?"),
+        ("Die Häuser am Hafen wurden 1902 gebaut.", "Wann hat man das Haus am Hafen gebaut?"),
+        ("Das Haus am Hafen wurde 1902 gebaut.", "Wann wurden die Häuser am Hafen gebaut?"),
+        ("Set maxRetries to 5 to try again.", "How do I set max retries?"),
+        ("The children went to Orla by boat.", "Where does the child go?"),
+    ],
+)
+async def test_one_sentence_answers_in_another_form_of_its_words(
+    tmp_path: Path, document: str, question: str
+) -> None:
+    dialogue = await researched(tmp_path, question, {"note.md": document})
+    assert claims(dialogue) == [document]
+    assert dialogue.answer["missing"] == []
+
+
+async def test_it_stops_where_three_sources_are_good_and_nothing_is_missing(
+    tmp_path: Path,
+) -> None:
+    files = {f"n{n}.md": f"# Note {n}\n\nThe mill was built in 187{n}." for n in range(6)}
+    files |= {f"o{n}.md": f"# Other {n}\n\nRain fell on day {n}." for n in range(6)}
+    dialogue = await researched(tmp_path, "When was the mill built?", files)
+    assert len(dialogue.searches) == 1
+
+
+async def test_a_second_search_follows_the_names_in_the_first_hits(tmp_path: Path) -> None:
+    files = TOWER | {
+        f"keeper{n}.md": f"# Keeper {n}\n\nA keeper was born and kept a tower." for n in range(9)
+    }
+    question = "Where was the last keeper of the Venby tower born?"
+    dialogue = await researched(tmp_path, question, files)
+    assert [search["aim"] for search in dialogue.searches] == [
+        "the question in its own words",
+        "names that the first hits lead to",
+    ]
+    assert "Ada Holt was born in Orla." in claims(dialogue)[:2]
+
+
+async def test_a_search_is_not_repeated_where_every_document_was_seen(tmp_path: Path) -> None:
+    dialogue = await researched(tmp_path, "Are Sundays free?", {"f.md": TOWER["ferries.md"]})
+    assert len(dialogue.searches) == 1
+
+
+async def test_the_second_search_leaves_out_what_scored_below_a_fifth(tmp_path: Path) -> None:
+    files = TOWER | {"rain.md": "# Rain\n\nThe year was wet, the board said in a long report."}
+    question = "When was the Venby tower built by the harbour board of the old town of Orla?"
+    dialogue = await researched(tmp_path, question, files)
+    second = dialogue.searches[1]
+    scores = {entry["source_id"]: entry["score"] for entry in second["scores"]}
+    assert min(scores.values()) < 0.2 <= max(scores.values())
+    assert second["exclude"] == [sid for sid, score in scores.items() if score < 0.2]
+
+
+async def test_every_source_in_sight_has_a_score_with_a_reason(tmp_path: Path) -> None:
+    dialogue = await researched(tmp_path, "When was the Venby tower built?")
+    seen = {hit["source_id"] for report in dialogue.reports for hit in report["hits"]}
+    scores = {entry["source_id"]: entry for entry in dialogue.answer["scores"]}
+    assert seen == set(scores)
+    assert all(0 <= entry["score"] <= 1 and entry["reason"] for entry in scores.values())
+
+
+async def test_words_that_stand_in_no_document_are_missing_and_nothing_is_claimed(
+    tmp_path: Path,
+) -> None:
+    dialogue = await researched(tmp_path, "How many penguins live in Antarctica?")
+    assert claims(dialogue) == []
+    assert dialogue.answer["missing"] == ["penguins", "live", "antarctica"]
+
+
+async def test_a_word_that_stands_anywhere_is_never_called_absent(tmp_path: Path) -> None:
+    dialogue = await researched(tmp_path, "What ticket do trams need?")
+    told = " ".join(dialogue.answer["missing"])
+    assert "ticket" not in told.split("a direct answer")[0]
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["Give an overview of trams", "Summarise everything on trams", "How often do trams run?"],
+)
+async def test_words_of_the_questions_form_are_never_called_absent(
+    tmp_path: Path, question: str
+) -> None:
+    assert (await researched(tmp_path, question)).answer["missing"] == []
+
+
+async def test_related_passages_without_an_answer_say_so(tmp_path: Path) -> None:
+    dialogue = await researched(tmp_path, "Who drives the trams?")
+    assert claims(dialogue) == ["Trams run every ten minutes from the harbour."]
+    absent, direct = dialogue.answer["missing"]
+    assert absent == "drives"
+    assert direct == "a direct answer to “Who drives the trams”"
+
+
+async def test_a_part_leads_with_its_own_words_not_with_its_subject(tmp_path: Path) -> None:
+    with library(tmp_path, TOWER) as documents:
+        whole = "When was the Venby tower built, and how often do trams run there?"
+        facet = {
+            "title": "How often do trams run there",
+            "question": "How often do trams run there (Venby tower built)?",
+            "boundary": "Only this.",
+        }
+        dialogue = await documents.research(whole, facet=facet, ask=facet["question"])
+    assert claims(dialogue)[0] == "Trams run every ten minutes from the harbour."
+
+
+async def test_no_more_claims_than_the_brief_allows(tmp_path: Path) -> None:
+    files = {f"n{n}.md": f"# N{n}\n\nMill a{n} b{n} c{n} d{n} e{n}." for n in range(9)}
+    with library(tmp_path, files) as documents:
+        dialogue = await documents.research("Tell us about the mill", max_claims=3)
+    assert len(claims(dialogue)) == 3
+
+
+@pytest.mark.parametrize(
+    ("files", "question"),
+    [
+        ({"empty.md": ""}, "When was the mill built?"),
+        (TOWER, "tower"),
+        (TOWER, "?"),
+        (TOWER, "the of and"),
+        (TOWER, "日本の電車"),
+    ],
+)
+async def test_odd_input_gets_an_answer_of_the_right_form(
+    tmp_path: Path, files: dict[str, str], question: str
+) -> None:
+    await researched(tmp_path, question, files)
+
+
+async def test_the_same_question_gets_the_same_answer(tmp_path: Path) -> None:
+    one, other = tmp_path / "one", tmp_path / "other"
+    one.mkdir()
+    other.mkdir()
+    question = "Where was the last keeper of the Venby tower born?"
+    assert (await researched(one, question)).answer == (await researched(other, question)).answer

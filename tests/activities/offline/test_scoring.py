@@ -1,0 +1,100 @@
+"""Passages ranked by what they say about what is asked."""
+
+from __future__ import annotations
+
+from activities.offline.passages import Passage
+from activities.offline.question import Question
+from activities.offline.scoring import Scored, Scorer
+
+
+def passage(
+    text: str, *, source: str = "d1", title: str = "Notes", section: str = "", place: int = 0
+) -> Passage:
+    return Passage(source, title, section, (text,), text, "prose", 0, place, text)
+
+
+def rank(
+    question: str, *passages: Passage, frequency: dict[str, int] | None = None
+) -> list[Scored]:
+    return Scorer(Question(question), frequency or {}, 100).rank(passages)
+
+
+def best(question: str, *texts: str, frequency: dict[str, int] | None = None) -> str:
+    passages = [passage(text, source=f"d{n}") for n, text in enumerate(texts)]
+    return rank(question, *passages, frequency=frequency)[0].passage.text
+
+
+def test_another_form_of_the_verb_covers_the_question() -> None:
+    (own,) = rank("When was the tower built?", passage("They build the tower in 1871."))
+    assert own.coverage == 1.0
+    assert own.answers
+
+
+def test_a_passage_without_a_word_of_the_question_is_not_ranked() -> None:
+    assert rank("When was the tower built?", passage("Trams run every ten minutes.")) == []
+
+
+def test_a_passage_that_answers_beats_one_that_echoes_the_question() -> None:
+    echo = "Many visitors ask when the Venby tower was built."
+    answer = "The Venby tower was built in 1871."
+    assert best("When was the Venby tower built?", echo, answer) == answer
+
+
+def test_a_rare_word_counts_more_than_a_common_one() -> None:
+    counts = {"tower": 90, "seaweed": 2}
+    texts = "The tower is near.", "The seaweed is near."
+    assert best("tower seaweed", *texts, frequency=counts) == "The seaweed is near."
+
+
+def test_words_that_stand_together_beat_words_far_apart() -> None:
+    apart = "The tower of the old town, which visitors like to see in summer, is a fee."
+    close = "A tower fee is asked of visitors who like to see the old town in the summer."
+    assert best("What about the tower fee", apart, close) == close
+
+
+def test_a_question_is_a_poor_answer() -> None:
+    asked, told = "Is the tower of Orla tall and red?", "The tower of Orla is tall and red."
+    assert best("Drying of the tower of Orla", asked, told) == told
+
+
+def test_headings_and_titles_cover_what_the_passage_leaves_out() -> None:
+    under = passage("It is 41 metres tall.", section="Venby tower", place=1)
+    elsewhere = passage("It is 12 metres tall.", section="Ferries", place=2)
+    first, *_ = rank("How tall is the Venby tower?", elsewhere, under)
+    assert first.passage is under
+
+
+def test_a_line_of_a_few_other_words_is_not_ranked_for_its_title() -> None:
+    stamp = passage("Date: 2025-03-01", title="Tower of Orla")
+    assert rank("When was the tower of Orla built?", stamp) == []
+
+
+def test_the_shorter_of_two_equal_passages_is_better() -> None:
+    short = "The tower opened in 1871."
+    assert best("When did the tower open?", f"{short} Rain fell all day on it.", short) == short
+
+
+def test_an_answer_is_found_over_two_documents() -> None:
+    names = passage("The last keeper of the Venby tower was Ada Holt.", source="d1")
+    about = passage("She was born in Orla.", source="d2", title="Ada Holt")
+    other = passage("She was born in Skerry.", source="d3", title="Tove Lind")
+    ranked = rank("Where was the last keeper of the Venby tower born?", names, about, other)
+    scores = {own.passage.source_id: own for own in ranked}
+    assert scores["d2"].score > scores["d3"].score
+    assert scores["d2"].via is names
+    assert scores["d3"].via is None
+
+
+def test_a_word_that_stands_in_no_document_is_told_and_not_counted() -> None:
+    question = Question("When did the penguin tower open?")
+    scorer = Scorer(question, {"penguin": 0, "tower": 3, "open": 5}, 10)
+    assert scorer.absent == question.terms_of("penguin")
+    (own,) = scorer.rank([passage("The tower opened in 1871.")])
+    assert own.coverage == 1.0
+
+
+def test_ranking_does_not_hang_on_the_order_of_the_hits() -> None:
+    texts = ["The tower opened.", "A tower is red.", "The tower stands.", "Towers are tall."]
+    passages = [passage(text, source=f"d{n}", place=n) for n, text in enumerate(texts)]
+    question = "When did the tower open?"
+    assert rank(question, *passages) == rank(question, *reversed(passages))

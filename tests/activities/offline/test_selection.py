@@ -1,0 +1,64 @@
+"""Which of the ranked passages are shown."""
+
+from __future__ import annotations
+
+from activities.offline.passages import Passage
+from activities.offline.scoring import Scored
+from activities.offline.selection import select
+
+TOWN = "The tower of Orla opened in 1871 with a feast for the whole town."
+FEE = "Visitors pay three crowns at a gate beside the harbour."
+
+
+def scored(text: str, score: float = 1.0, source: str = "d1") -> Scored:
+    passage = Passage(source, "Notes", "", (text,), text, "prose", 0)
+    return Scored(passage, score, score, True, frozenset())
+
+
+def texts(chosen: list[Scored]) -> list[str]:
+    return [own.passage.text for own in chosen]
+
+
+def different(count: int, source: str = "d1") -> list[Scored]:
+    words = [f"w{n}a w{n}b w{n}c w{n}d." for n in range(count)]
+    return [scored(text, source=source) for text in words]
+
+
+def test_the_best_come_first_and_no_more_than_the_limit() -> None:
+    chosen = select([scored(TOWN), scored(FEE, 0.9, "d2")], 1, spread=False)
+    assert texts(chosen) == [TOWN]
+
+
+def test_no_sentence_of_a_document_is_shown_twice() -> None:
+    window = f"{TOWN} {FEE}"
+    chosen = select([scored(TOWN), scored(window, 0.9), scored(FEE, 0.8)], 8, spread=False)
+    assert texts(chosen) == [TOWN, FEE]
+
+
+def test_two_documents_that_say_the_same_are_shown_once() -> None:
+    copy = TOWN.replace("feast", "party")
+    assert texts(select([scored(TOWN), scored(copy, 0.9, "d2")], 8, spread=False)) == [TOWN]
+
+
+def test_a_short_passage_that_shares_a_name_and_function_words_is_news() -> None:
+    keeper = "The last of the keepers in the tower was Ada Holt."
+    born = "Ada Holt was born in Orla."
+    assert texts(select([scored(keeper), scored(born, 0.9, "d2")], 8, spread=False)) == [
+        keeper,
+        born,
+    ]
+
+
+def test_what_is_worth_much_less_than_the_best_is_left_out() -> None:
+    assert texts(select([scored(TOWN), scored(FEE, 0.3, "d2")], 8, spread=False)) == [TOWN]
+
+
+def test_one_document_cannot_fill_the_answer() -> None:
+    ranked = [*different(9), scored(FEE, 0.9, "d2")]
+    assert len(select(ranked, 9, spread=False)) == 5
+    assert len(select(ranked, 9, spread=True)) == 4
+    assert select(ranked, 9, spread=True)[-1].passage.source_id == "d2"
+
+
+def test_nothing_is_chosen_from_nothing() -> None:
+    assert select([], 8, spread=False) == []

@@ -1,0 +1,222 @@
+"""The report as passages: what leads, how it is grouped, and that no word is added."""
+
+from __future__ import annotations
+
+import re
+
+from tests.activities.offline.reports import TITLES, brief, claim, facet, gate, ledger, written
+from workflows.contracts.evidence import Contradiction, Side, SideContext
+from workflows.contracts.state import Gap
+
+BUILT = facet("tower", "When was the tower built?")
+FEES = facet("fees", "What does a visit cost?")
+OPENED = "The tower of Orla was built in 1871 by the harbour board."
+
+
+def sections(*arguments: object, **more: object) -> dict[str, str]:
+    answer = written(brief(*arguments, **more))  # type: ignore[arg-type]
+    return {section.facet_id: section.markdown for section in answer.sections}
+
+
+def bare(markdown: str) -> str:
+    """The words without citations and Markdown marks."""
+    return " ".join(re.sub(r" ?\[\d+\]|[*`\\]|^- ", "", markdown, flags=re.M).split())
+
+
+def test_the_summary_of_one_facet_leads_with_its_best_passage() -> None:
+    held = ledger(
+        [
+            claim(1, "Rain fell on the tower in the spring of 1999.", relevance=0.7),
+            claim(2, OPENED, relevance=1.0),
+        ]
+    )
+    assert written(brief(held, [BUILT])).summary.startswith(OPENED[:-1] + " [1].")
+
+
+def test_the_summary_shows_the_sentence_that_answers_with_what_it_leans_on() -> None:
+    said = "Orla has a red tower. It was built in 1871. Visitors like the harbour."
+    held = ledger([claim(1, said)])
+    assert bare(written(brief(held, [BUILT])).summary).startswith(
+        "Orla has a red tower. It was built in 1871."
+    )
+
+
+def test_the_summary_of_one_facet_has_at_most_120_words() -> None:
+    long = "The tower was built in {} and " + "it is tall and red and " * 6 + "stands."
+    held = ledger([claim(n, long.format(1800 + n)) for n in range(8)])
+    summary = written(brief(held, [BUILT])).summary
+    assert 60 < len(bare(summary).split()) <= 120
+
+
+def test_a_passage_far_less_relevant_than_the_best_is_not_in_the_summary() -> None:
+    held = ledger([claim(1, OPENED, relevance=1.0), claim(2, "A tower is red.", relevance=0.4)])
+    answer = written(brief(held, [BUILT]))
+    assert "red" not in answer.summary
+    assert "red" in answer.sections[0].markdown
+
+
+def test_the_summary_of_several_facets_has_one_line_for_each() -> None:
+    held = ledger(
+        [
+            claim(1, OPENED, relevance=1.0),
+            claim(2, "The tower was built again in 1902 after a fire.", relevance=0.9),
+            claim(3, "A visit costs 3 crowns.", facet="fees", source="s2"),
+        ]
+    )
+    lines = written(brief(held, [BUILT, FEES])).summary.splitlines()
+    assert lines == [
+        "- **When was the tower built:** The tower of Orla was built in 1871 by the harbour board"
+        " [1].",
+        "- **What does a visit cost:** A visit costs 3 crowns [2].",
+    ]
+
+
+def test_passages_are_grouped_by_document_with_the_best_one_first() -> None:
+    held = ledger(
+        [
+            claim(1, "The first passage.", relevance=0.5, source="s1"),
+            claim(2, "The best passage.", relevance=1.0, source="s2"),
+            claim(3, "The second passage.", relevance=0.6, source="s1"),
+        ]
+    )
+    blocks = sections(held, [BUILT])["tower"].split("\n\n")
+    assert blocks == [
+        "**Fees:** The best passage [2].",
+        "**Tower guide:** The first passage [1].",
+        "The second passage [1].",
+    ]
+
+
+def test_a_passage_is_headed_by_its_document_and_headings() -> None:
+    held = ledger([claim(1, OPENED, section="Tower guide › History › Building")])
+    assert sections(held, [BUILT])["tower"].startswith("**Tower guide › History › Building:** ")
+
+
+def test_no_word_is_added_to_the_passages() -> None:
+    passages = [OPENED, "It cost 12,000 crowns.", "A fee of 3 crowns is paid at the gate."]
+    held = ledger([claim(n, text) for n, text in enumerate(passages)])
+    answer = written(brief(held, [BUILT]))
+    told = bare(answer.sections[0].markdown).removeprefix(f"{TITLES['s1']}: ")
+    assert told == " ".join(passages)
+    assert all(part in " ".join(passages) for part in bare(answer.summary).split(". "))
+
+
+def test_a_list_keeps_its_lead_and_its_items() -> None:
+    held = ledger([claim(1, "There are two ways in:", "by the gate", "by the harbour.")])
+    assert sections(held, [BUILT])["tower"].endswith(
+        "There are two ways in: [1]\n\n- by the gate [1]\n- by the harbour [1]."
+    )
+
+
+def test_code_stands_in_a_block_after_the_line_that_leads_to_it() -> None:
+    held = ledger([claim(1, "Run it like this:", "    fee = 3\n    pay(fee)")])
+    markdown = sections(held, [BUILT])["tower"]
+    assert markdown.endswith("Run it like this: [1]\n\n```\nfee = 3\npay(fee)\n```")
+
+
+def test_related_passages_are_not_sold_as_an_answer() -> None:
+    held = ledger([claim(1, "The tower is red.")])
+    missing = ["architect", "a direct answer to “Who built the tower”"]
+    markdown = sections(held, [facet("tower", "Who built the tower?", missing=missing)])["tower"]
+    assert markdown.splitlines()[0] == (
+        "_In no document: “architect”. No passage answers this directly; these are the closest._"
+    )
+
+
+def test_a_facet_without_claims_says_why() -> None:
+    facets = [
+        facet("a", "Who owns it?", "absent"),
+        facet("b", "Who drives it?", "failed", reason="no answer within 60 s"),
+        facet("c", "Who likes it?", "answered"),
+    ]
+    told = sections(ledger([]), facets)
+    assert told["a"] == "_The documents were searched and hold nothing on this._"
+    assert told["b"] == "_This part has no findings: no answer within 60 s._"
+    assert told["c"] == "_What was found on this stands under the other headings._"
+
+
+def test_a_failed_claim_is_not_told() -> None:
+    held = ledger([claim(1, OPENED), claim(2, "The tower is free.")])
+    given = brief(held, [BUILT])
+    given["claims"][1]["verdict"] = "failed"
+    assert "free" not in written(given).sections[0].markdown
+
+
+def test_a_contradiction_shows_both_sides_cited() -> None:
+    claims = [claim(1, "It cost 41 crowns."), claim(2, "It cost 58 crowns.", source="s2")]
+    sides = tuple(
+        Side(text=own.text, claim_ids=(own.id,), source_ids=own.source_ids, context=SideContext())
+        for own in claims
+    )
+    contradiction = Contradiction(
+        id="x", about="cost of the tower", cause="unexplained", explanation="", sides=sides
+    )
+    held = ledger(claims, [contradiction])
+    answer = written(brief(held, [BUILT]))
+    told = answer.contradictions[0].markdown
+    assert "- It cost 41 crowns [1]." in told
+    assert "- It cost 58 crowns [2]." in told
+    assert gate(answer, held) == []
+
+
+def test_every_open_gap_is_named_with_what_became_of_it() -> None:
+    gaps = [
+        Gap(id="g1", kind="missing", facet_id="tower", text="No fee is known.", question="Fee?",
+            status="absent", reason="searched"),
+        Gap(id="g2", kind="thin", facet_id="tower", text="The [1] owner is unclear.",
+            question="Owner?"),
+    ]  # fmt: skip
+    held = ledger([claim(1, OPENED)])
+    given = brief(held, [BUILT], gaps=[gap.model_dump() for gap in gaps],
+                  unreadable=[{"uri": "scan[1].pdf", "reason": "no text"}])  # fmt: skip
+    answer = written(given)
+    assert answer.gaps.splitlines() == [
+        "- **Searched and absent**: No fee is known.",
+        "- **Open**: The (1) owner is unclear.",
+        "- **Unreadable file**: scan(1).pdf (no text).",
+    ]
+    assert gate(answer, held, gaps) == []
+
+
+def test_what_the_gate_refuses_is_left_out_of_the_next_draft() -> None:
+    held = ledger([claim(1, OPENED), claim(2, "A visit costs 3 crowns.")])
+    complaint = "tower: 3 stands in no claim cited there, in “A visit costs 3 crowns [1].…”"
+    answer = written(brief(held, [BUILT]), complaint)
+    assert "3 crowns" not in answer.sections[0].markdown
+    assert "1871" in answer.sections[0].markdown
+
+
+def test_only_the_facets_under_revision_are_written_again() -> None:
+    held = ledger([claim(1, OPENED), claim(2, "A visit costs 3 crowns.", facet="fees")])
+    assert set(sections(held, [BUILT, FEES], revise=["fees"])) == {"fees"}
+
+
+def test_without_any_claim_the_summary_says_so() -> None:
+    answer = written(brief(ledger([]), [BUILT]))
+    assert answer.summary == "_No passage could be cited for this question._"
+
+
+def test_a_part_is_summed_up_by_its_own_words_before_those_of_its_subject() -> None:
+    subject = "converting the county ferries to battery operation"
+    part = facet("tower", f"What it costs ({subject})?", title="What it costs")
+    said = (
+        "By the latest plan the programme will cost EUR 214 million in all. It pays for seven"
+        " vessels when the county ferries are converted to battery operation."
+    )
+    other = facet("fees", "Who owns the ferries?")
+    summary = written(brief(ledger([claim(1, said)]), [part, other])).summary
+    assert summary.endswith("the programme will cost EUR 214 million in all [1].")
+
+
+def test_two_facets_are_not_summed_up_by_the_same_sentence() -> None:
+    shared = "The county pays 3 crowns for a visit to the tower."
+    held = ledger(
+        [
+            claim(1, shared, relevance=1.0),
+            claim(2, shared, facet="fees", relevance=1.0),
+            claim(3, "A visit costs 3 crowns.", facet="fees", relevance=0.9),
+        ]
+    )
+    summary = written(brief(held, [BUILT, FEES])).summary
+    assert summary.count("The county pays") == 1
+    assert "A visit costs 3 crowns" in summary
