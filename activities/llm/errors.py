@@ -116,7 +116,7 @@ def to_activity_error(error: Exception) -> ApplicationError:
             return error
         case anthropic.APIStatusError():
             return _from_status(error)
-        case anthropic.APIConnectionError() if _has_bad_address(error):
+        case anthropic.APIConnectionError() | httpx2.InvalidURL() if _has_bad_address(error):
             return _bad_address(error.__cause__ or error)
         case anthropic.APIConnectionError() | httpx2.ConnectError() | httpx2.TimeoutException():
             # The message of the SDK says only that there was an error; the cause says which.
@@ -130,8 +130,6 @@ def to_activity_error(error: Exception) -> ApplicationError:
             return _no_credentials(_describe(error))
         case TypeError() | RuntimeError():
             return _from_sdk(error)
-        case httpx2.InvalidURL():
-            return _bad_address(error)
         case BatchLost():
             return ApplicationError(_describe(error), type="batch_lost")
         case anthropic.AnthropicError() if not isinstance(error, anthropic.APIError):
@@ -240,7 +238,8 @@ def _is_about_credentials(error: Exception) -> bool:
 
 
 def _has_bad_address(error: Exception) -> bool:
-    return isinstance(error.__cause__, httpx2.UnsupportedProtocol | httpx2.InvalidURL)
+    cause = error.__cause__ or error
+    return isinstance(cause, httpx2.UnsupportedProtocol | httpx2.InvalidURL)
 
 
 def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:

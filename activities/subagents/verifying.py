@@ -147,22 +147,29 @@ def _rule(
     """
     ids = {ledger.claim(cid).id for cid in group.claim_ids}
     answer = next((a for a in judged if set(a.claim_ids) & ids), None)
-    sides = _sides(answer, ids, ledger) if answer else ()
-    if answer is None or (answer.difference and len(sides) < 2):
+    found = _found(answer, group, ids, ledger) if answer else None
+    if answer is None or (answer.difference and found is None):
         why = reason or "the verifier gave no usable answer"
         unverified = [_unverified(ledger.claim(cid), why) for cid in sorted(ids)]
         return unverified, group.relation, _unjudged(group, why, ledger)
     rulings = [Ruling(**r.model_dump()) for r in answer.rulings if r.claim_id in ids]
-    if answer.difference is None:
-        return rulings, None, None
-    found = Contradiction(
+    return rulings, answer.difference, found
+
+
+def _found(
+    answer: GroupAnswer, group: Group, ids: set[str], ledger: Ledger
+) -> Contradiction | None:
+    """The difference that the verifier found, with its sides; None where it found none."""
+    sides = _sides(answer, ids, ledger)
+    if not answer.difference or len(sides) < 2:
+        return None
+    return Contradiction(
         id=_contradiction_id(ids),
         about=answer.about or group.about,
         sides=sides,
         cause=answer.cause,
         explanation=answer.explanation or "the sources give no reason",
     )
-    return rulings, answer.difference, found
 
 
 def _unverified(claim: Claim, why: str) -> Ruling:
