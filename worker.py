@@ -27,27 +27,25 @@ from temporalio.worker import (
     WorkerDeploymentConfig,
     WorkerTuner,
 )
+from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
 
-from activities.comparing import Comparing
-from activities.errors import redacted
-from activities.evaluating import Evaluating
-from activities.fleet import Fleet, Limits
-from activities.heartbeat import watching
-from activities.indexing import Indexing
-from activities.keeping import Keeping
-from activities.mcp.servers import McpServers
+from activities.context import ActivityContext
+from activities.fleet.heartbeat import detect_freezes
+from activities.fleet.limits import Fleet, FleetLimits
+from activities.fleet.slot_supplier import FleetSlotSupplier
+from activities.llm.client import Models
+from activities.llm.errors import redact
+from activities.mcp.registry import McpServers
 from activities.mcp.settings import McpSettings
-from activities.model import Models
 from activities.nexus import ResearchHandler
-from activities.places import FleetPlaces
-from activities.planning import Planning
-from activities.publishing import Publishing
-from activities.researching import Researching
-from activities.store import Store
-from activities.telemetry import Counting, jobs_counted
-from activities.verifying import Verifying
-from activities.workshop import Workshop
-from activities.writing import Writing
+from activities.records import Records
+from activities.storage.store import Store
+from activities.subagents.evaluating import Evaluating
+from activities.subagents.planning import Planning
+from activities.subagents.researching import Researching
+from activities.subagents.verifying import Verifying
+from activities.subagents.writing import Writing
+from activities.telemetry import CountingInterceptor, record_jobs
 from console.errors import exit_process
 from console.runtime.codec import load_keyring
 from console.runtime.connection import connect
@@ -55,30 +53,30 @@ from console.runtime.health import serve_health
 from console.runtime.job_counts import count_jobs
 from console.runtime.logs import set_up_logging
 from console.runtime.search_attributes import FRESH_SERVER_SECONDS, register
-from workflows.contracts import TASK_QUEUE
+from workflows.config.policies import STICKY_TIMEOUT, SUBAGENT_QUEUE
+from workflows.config.settings import Settings
+from workflows.contracts.request import TASK_QUEUE
 from workflows.coordinator import ResearchWorkflow
-from workflows.policies import STICKY, SUBAGENT_QUEUE
 from workflows.refinement import RefinementWorkflow
-from workflows.settings import Settings
 
-BEAT = timedelta(seconds=1)
-"""How often a heartbeat goes to the server at most."""
+HEARTBEAT_THROTTLE = timedelta(seconds=1)
+"""Heartbeats go to the server at most this often."""
 POLLERS = PollerBehaviorAutoscaling(minimum=1, initial=2, maximum=20)
-"""Few open polls: what a frozen worker has asked for is lost on it until it is missed."""
+"""Few open polls: a task that a frozen worker has polled is delayed until its timeout."""
 DRAIN = timedelta(seconds=30)
-"""How long a worker that is told to stop lets turns in flight finish."""
+"""How long turns in flight may take to finish after SIGTERM."""
 
 
-def build_workshop(
+def build_context(
     settings: Settings, transport: httpx2.AsyncBaseTransport | None = None
-) -> Workshop:
-    """What the activities stand on. `transport` stands in for the models' network."""
+) -> ActivityContext:
+    """What the activities stand on. `transport` replaces the network of the models."""
     store = Store.open(settings.store, load_keyring(settings))
-    limits = Limits(settings.fleet_subagents, settings.fleet_turns_per_minute)
+    limits = FleetLimits(settings.fleet_subagents, settings.fleet_turns_per_minute)
     name = f"{socket.gethostname()}-{os.getpid()}"
-    fleet = Fleet(store, name, limits, settings.parallel_subagents) if limits.set else None
+    fleet = Fleet(store, name, limits, settings.parallel_subagents) if limits.is_set else None
     named = McpSettings.load(Path(settings.mcp), os.environ) if settings.mcp else None
-    return Workshop(
+    return ActivityContext(
         store,
         Models(transport, settings.provider, fleet=fleet),
         Path(settings.state_dir) / "indexes",
@@ -91,101 +89,101 @@ def build_workshop(
 
 @asynccontextmanager
 async def build_worker(
-    client: Client, settings: Settings, workshop: Workshop
+    client: Client, settings: Settings, context: ActivityContext
 ) -> AsyncIterator[None]:
-    """At work while the body runs: on jobs, on their subagents, or on both, as the settings say."""
+    """Run jobs, their subagents, or both, as the settings say, while the body runs."""
     async with AsyncExitStack() as stack:
-        await stack.enter_async_context(watching())
-        # A worker for no subagents still runs the jobs themselves: it answers and takes orders.
+        await stack.enter_async_context(detect_freezes())
+        # Without subagents a worker still runs the workflows: it answers queries and updates.
         subagents = settings.worker_role != "coordinator" and settings.parallel_subagents > 0
         if subagents:
-            if workshop.fleet:
-                await stack.enter_async_context(workshop.fleet.joined())
-            await stack.enter_async_context(_for_subagents(client, settings, workshop))
+            if context.fleet:
+                await stack.enter_async_context(context.fleet.join())
+            await stack.enter_async_context(_for_subagents(client, settings, context))
         if settings.worker_role != "subagents":
-            await stack.enter_async_context(_for_jobs(client, settings, workshop))
+            await stack.enter_async_context(_for_jobs(client, settings, context))
             if settings.health or settings.telemetry:
-                await stack.enter_async_context(count_jobs(client, jobs_counted))
+                await stack.enter_async_context(count_jobs(client, record_jobs))
         if subagents:
-            # Last, for it takes the longest; work is asked for already.
-            await workshop.models.loaded()
+            # Last, because it takes longest; the workers poll already.
+            await context.models.wait_until_loaded()
         yield
 
 
-def _for_jobs(client: Client, settings: Settings, workshop: Workshop) -> Worker:
-    # A fleet's limit is for a queue of subagents alone.
-    at_home = settings.worker_role == "alone" and workshop.fleet is None
-    keeping, comparing = Keeping(workshop, at_home), Comparing(workshop)
+def _for_jobs(client: Client, settings: Settings, context: ActivityContext) -> Worker:
+    # The limits of a fleet need the subagents on a task queue of their own.
+    shares_queue = settings.worker_role == "alone" and context.fleet is None
+    records = Records(context, TASK_QUEUE if shares_queue else None)
     return Worker(
         client,
         task_queue=TASK_QUEUE,
         workflows=[ResearchWorkflow, RefinementWorkflow],
         activities=[
-            Verifying(workshop).reconcile,
-            Publishing(workshop).publish,
-            keeping.keep_checkpoint,
-            keeping.post_orders,
-            comparing.keep_previous,
-            comparing.compare,
-            *(_subagents(workshop) if settings.worker_role != "coordinator" else ()),
+            Verifying(context).reconcile,
+            records.publish,
+            records.keep_checkpoint,
+            records.post_control_messages,
+            records.keep_previous,
+            records.compare,
+            *(_subagents(context) if settings.worker_role != "coordinator" else ()),
         ],
-        max_concurrent_activities=max(settings.parallel_subagents, 1) if at_home else None,
-        # What the sandbox would guard is forbidden to `workflows/` altogether, by a test that reads
-        # its code; entering the sandbox for every payload took a fifth of a worker's time.
-        workflow_runner=UnsandboxedWorkflowRunner(),
+        max_concurrent_activities=max(settings.parallel_subagents, 1) if shares_queue else None,
+        workflow_runner=SandboxedWorkflowRunner()
+        if settings.uses_sandbox
+        else UnsandboxedWorkflowRunner(),
         nexus_service_handlers=[ResearchHandler()],
         no_remote_activities=settings.parallel_subagents == 0,
-        interceptors=[Counting()],
+        interceptors=[CountingInterceptor()],
         workflow_task_poller_behavior=POLLERS,
         activity_task_poller_behavior=POLLERS,
-        max_heartbeat_throttle_interval=BEAT,
-        sticky_queue_schedule_to_start_timeout=STICKY,
+        max_heartbeat_throttle_interval=HEARTBEAT_THROTTLE,
+        sticky_queue_schedule_to_start_timeout=STICKY_TIMEOUT,
         graceful_shutdown_timeout=DRAIN,
         deployment_config=_deployment(settings),
     )
 
 
-def _for_subagents(client: Client, settings: Settings, workshop: Workshop) -> Worker:
+def _for_subagents(client: Client, settings: Settings, context: ActivityContext) -> Worker:
     return Worker(
         client,
         task_queue=SUBAGENT_QUEUE,
-        activities=_subagents(workshop),
-        tuner=_places(settings, workshop),
-        interceptors=[Counting()],
+        activities=_subagents(context),
+        tuner=_tuner(settings, context),
+        interceptors=[CountingInterceptor()],
         activity_task_poller_behavior=POLLERS,
-        max_heartbeat_throttle_interval=BEAT,
+        max_heartbeat_throttle_interval=HEARTBEAT_THROTTLE,
         graceful_shutdown_timeout=DRAIN,
         deployment_config=_deployment(settings),
     )
 
 
-def _subagents(workshop: Workshop) -> list[Callable[..., Any]]:
-    planning = Planning(workshop)
+def _subagents(context: ActivityContext) -> list[Callable[..., Any]]:
+    planning = Planning(context)
     return [
-        Indexing(workshop).open_corpus,
+        Records(context).open_corpus,
         planning.plan,
         planning.review_plan,
-        Researching(workshop).research,
-        Verifying(workshop).verify,
-        Writing(workshop).write,
-        Evaluating(workshop).evaluate,
+        Researching(context).research,
+        Verifying(context).verify,
+        Writing(context).write,
+        Evaluating(context).evaluate,
     ]
 
 
-def _places(settings: Settings, workshop: Workshop) -> WorkerTuner:
-    """How many subagents run here at once: as the settings say, or this worker's share."""
-    none = FixedSizeSlotSupplier(1)
-    here = FixedSizeSlotSupplier(settings.parallel_subagents)
+def _tuner(settings: Settings, context: ActivityContext) -> WorkerTuner:
+    """How many subagents run at once: as the settings say, or this worker's share of the fleet."""
+    unused = FixedSizeSlotSupplier(1)
+    fixed = FixedSizeSlotSupplier(settings.parallel_subagents)
     return WorkerTuner.create_composite(
-        workflow_supplier=none,
-        activity_supplier=FleetPlaces(workshop.fleet) if workshop.fleet else here,
-        local_activity_supplier=none,
-        nexus_supplier=none,
+        workflow_supplier=unused,
+        activity_supplier=FleetSlotSupplier(context.fleet) if context.fleet else fixed,
+        local_activity_supplier=unused,
+        nexus_supplier=unused,
     )
 
 
 def _deployment(settings: Settings) -> WorkerDeploymentConfig | None:
-    """With a deployment and a build id, running jobs stay with the version they began on."""
+    """With a deployment and a build id, running jobs stay on the version they started on."""
     if not (settings.deployment and settings.build_id):
         return None
     return WorkerDeploymentConfig(
@@ -196,26 +194,25 @@ def _deployment(settings: Settings) -> WorkerDeploymentConfig | None:
 
 
 async def main() -> None:
-    set_up_logging(redacted)
+    set_up_logging(redact)
     settings = Settings.read(os.environ)
-    # Thousands of modules are loaded now and stay: to look through them for garbage, while they
-    # come and ever after, takes time and finds nothing.
+    # The modules that are imported now stay: garbage collection would search them in vain.
     gc.disable()
     async with serve_health(settings.health) as health:
         client = await connect(settings, patience=60)
-        # One that is alone on an embedded server may be as fresh as that.
+        # An embedded server may just have been created.
         await register(client, FRESH_SERVER_SECONDS if settings.worker_role == "alone" else 0.0)
         stop = asyncio.Event()
         for name in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(name, stop.set)
-        workshop = build_workshop(settings)
-        async with build_worker(client, settings, workshop):
+        context = build_context(settings)
+        async with build_worker(client, settings, context):
             gc.freeze()
             gc.enable()
             health.ready(client)
             await stop.wait()
             health.drain()
-        await workshop.close()
+        await context.close()
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""The handler of the Nexus service: what a foreign namespace asks, done in this one.
+"""The handler of the Nexus service, which other namespaces call.
 
-Callers are not trusted with more than the contract says: their ids are put behind a prefix, so jobs
-that were not started here can neither be seen nor cancelled, and the job signals nobody for them.
+Callers can do no more than the contract says: their ids get a prefix, so that jobs that were not
+started here can be neither seen nor cancelled, and the job signals nobody for them.
 """
 
 from __future__ import annotations
@@ -16,16 +16,17 @@ from temporalio.client import WorkflowHandle, WorkflowQueryFailedError
 from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.service import RPCError, RPCStatusCode
 
-from workflows.contracts import TASK_QUEUE, ResearchResult, Status
-from workflows.coordinator import ResearchWorkflow
-from workflows.policies import WORKFLOW_TASK
-from workflows.service import (
+from workflows.config.policies import WORKFLOW_TASK_TIMEOUT
+from workflows.contracts.nexus import (
     PREFIX,
     CancelRequested,
     ResearchId,
     ResearchService,
     StartResearch,
 )
+from workflows.contracts.request import TASK_QUEUE
+from workflows.contracts.result import ResearchResult, Status
+from workflows.coordinator import ResearchWorkflow
 
 # The server gives a synchronous operation ten seconds.
 _SOON = timedelta(seconds=8)
@@ -43,13 +44,13 @@ class ResearchHandler:
                 type=HandlerErrorType.BAD_REQUEST,
             )
         try:
-            # Asked again with the same request id, the server finds the job it started before.
+            # With the same request id, the server returns the job that it started before.
             return await ctx.start_workflow(
                 ResearchWorkflow.run,
                 args=[asked.request],
                 id=PREFIX + (asked.id or ctx.request_id),
                 task_queue=TASK_QUEUE,
-                task_timeout=WORKFLOW_TASK,
+                task_timeout=WORKFLOW_TASK_TIMEOUT,
             )
         except WorkflowAlreadyStartedError as error:
             raise HandlerError(
@@ -78,7 +79,7 @@ def _job(research: ResearchId) -> WorkflowHandle[ResearchWorkflow, ResearchResul
 
 
 def _fault(error: Exception, research: ResearchId) -> nexusrpc.HandlerError:
-    """Not found is final; anything else may pass, and is asked again."""
+    """`not found` is final; anything else is retried."""
     if isinstance(error, RPCError) and error.status is RPCStatusCode.NOT_FOUND:
         return HandlerError(
             f"no research {research.id!r} was started over this service, or it has ended",

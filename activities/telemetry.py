@@ -1,9 +1,9 @@
-"""Spans of model turns, and the numbers operators watch, through OpenTelemetry's API alone.
+"""Spans of model calls, and metrics, through OpenTelemetry's API.
 
-Where no provider is set all of this does nothing. Nothing that was asked, found or said goes in:
-spans carry ids and counts, labels carry roles, models and kinds. A facet's id is made of its words,
-so a span names it by a digest. Counters tell what this process did; what a job cost over all its
-workers is in its report, and in the spans of its trace.
+Without a provider all of this does nothing. Spans carry ids and counts, labels carry roles, models
+and kinds: nothing of questions, sources or answers. A facet's id is made of its words, so a span
+has a digest of it. Counters count what this process did; what a job cost over all workers is in its
+report and in the spans of its trace.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from temporalio import activity
 from temporalio.exceptions import ApplicationError
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput, Interceptor
 
-from activities.errors import RATE_LIMITED
-from activities.journal import Turn
-from workflows.briefs import PublishBrief, ResearchBrief, Researched
-from workflows.budget import Spend
-from workflows.models import OFFLINE
-from workflows.roles import EVALUATOR, PLANNER, RESEARCHER, REVIEWER, VERIFIER, WRITER
+from activities.llm.errors import RATE_LIMITED
+from activities.storage.journal import Turn
+from workflows.config.roles import EVALUATOR, PLANNER, RESEARCHER, REVIEWER, VERIFIER, WRITER
+from workflows.contracts.activity_io import PublishBrief, ResearchBrief, Researched
+from workflows.contracts.request import OFFLINE
+from workflows.contracts.spend import Spend
 
 JsonObject = dict[str, Any]
-Bought = Callable[[Turn, Spend], None]
+RecordTurn = Callable[[Turn, Spend], None]
 
 log = logging.getLogger(__name__)
 
@@ -56,36 +56,37 @@ METRICS = frozenset(
 _tracer = trace.get_tracer(SCOPE)
 _meter = metrics.get_meter(SCOPE)
 _spawned = _meter.create_counter(
-    "research.subagents.spawned", description="Subagents sent out; follow-ups are not counted."
+    "research.subagents.spawned", description="Subagents started; follow-ups are not counted."
 )
 _running = _meter.create_up_down_counter(
-    "research.subagents.running", description="Subagents at work in this process."
+    "research.subagents.running", description="Subagents that run in this process."
 )
 _outcomes = _meter.create_counter(
-    "research.subagent.outcomes", description="What research subagents came back with."
+    "research.subagent.outcomes", description="Outcomes of research subagents."
 )
 _retries = _meter.create_counter(
-    "research.retries", description="Subagents asked again, by the coordinator or by Temporal."
+    "research.retries", description="Subagents retried, by the coordinator or by Temporal."
 )
-_turns = _meter.create_counter("research.turns", description="Turns bought.")
-_bought_again = _meter.create_counter(
-    "research.turns.bought_again", description="Purchases whose answer nobody kept."
+_turns = _meter.create_counter("research.turns", description="Model calls.")
+_repeated_calls = _meter.create_counter(
+    "research.turns.bought_again",
+    description="Model calls that were repeated because their answer was lost.",
 )
-_tokens = _meter.create_counter("research.tokens", description="Tokens of the turns bought.")
-_cost = _meter.create_counter("research.cost.usd", description="Price of the turns bought.")
+_tokens = _meter.create_counter("research.tokens", description="Tokens of the model calls.")
+_cost = _meter.create_counter("research.cost.usd", description="Price of the model calls.")
 _gaps = _meter.create_counter(
     "research.gaps", description="Gaps of published reports, and how they ended."
 )
 _rate_limited = _meter.create_counter(
-    "research.rate_limited", description="Turns the provider turned away for now."
+    "research.rate_limited", description="Model calls the provider refused with a rate limit."
 )
 _seconds = _meter.create_histogram(
     "research.turn",
     unit="s",
-    description="How long a turn took to buy.",
+    description="How long a model call took.",
     explicit_bucket_boundaries_advisory=[0.1, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600],
 )
-_jobs = _meter.create_gauge("research.jobs", description="Jobs that are going on, by status.")
+_jobs = _meter.create_gauge("research.jobs", description="Open jobs, by status.")
 
 _ROLES = {
     "plan": PLANNER.name,
@@ -95,7 +96,7 @@ _ROLES = {
     "write": WRITER.name,
     "evaluate": EVALUATOR.name,
 }
-"""Who an activity sends out; the others send nobody."""
+"""The role of each activity that runs a subagent."""
 
 _PROVIDERS = {
     "bedrock": "aws.bedrock",
@@ -105,14 +106,14 @@ _PROVIDERS = {
 """As the GenAI conventions call them, where that is another name."""
 
 
-def jobs_counted(status: str, count: int) -> None:
-    """How many jobs are in this status, on the whole server."""
+def record_jobs(status: str, count: int) -> None:
+    """Set how many jobs of the whole server have this status."""
     _jobs.set(count, {"status": status})
 
 
 @dataclass(frozen=True)
-class Watch:
-    """Keeps account of one subagent's turns."""
+class TurnTelemetry:
+    """Records the turns of one subagent."""
 
     role: str
     model: str
@@ -120,19 +121,19 @@ class Watch:
     provider: str = "anthropic"
     facet: str | None = None
 
-    def begin(self) -> None:
-        """Say on the activity's own span whose it is."""
+    def start(self) -> None:
+        """Describe the subagent on the span of its activity."""
         trace.get_current_span().set_attributes(
             self._shared() | {"gen_ai.operation.name": "invoke_agent"}
         )
 
-    def kept(self) -> None:
-        """A turn came from the journal: nothing was bought, so it has no span of its own."""
-        trace.get_current_span().add_event("turn kept in the journal")
+    def found_turn(self) -> None:
+        """A turn came from the journal: no call was made, so it has no span of its own."""
+        trace.get_current_span().add_event("turn found in the journal")
 
     @contextmanager
-    def buying(self, body: JsonObject) -> Iterator[Bought]:
-        """The span of one purchase; what it yields is told of the turn that came of it."""
+    def measure_call(self, body: JsonObject) -> Iterator[RecordTurn]:
+        """The span of one model call; call what it yields with the turn."""
         asked = self._shared() | {
             "gen_ai.operation.name": "chat",
             "gen_ai.request.model": self.model,
@@ -143,23 +144,23 @@ class Watch:
             f"chat {self.model}",
             kind=SpanKind.CLIENT,
             attributes=asked,
-            # Their words may hold what was asked.
+            # The text of an exception may hold what was asked.
             record_exception=False,
             set_status_on_exception=False,
         ) as span:
 
-            def bought(turn: Turn, spend: Spend) -> None:
+            def record(turn: Turn, spend: Spend) -> None:
                 _seconds.record(time.monotonic() - began, self._labels())
                 _describe(span, turn, spend)
                 self._count(turn, spend)
 
             try:
-                yield bought
+                yield record
             except BaseException as error:
                 kind = _kind(error)
                 span.set_status(StatusCode.ERROR, kind)
                 span.set_attribute("error.type", kind)
-                log.warning("a turn for the %s came to nothing: %s", self.role, kind)
+                log.warning("a model call of the %s failed: %s", self.role, kind)
                 if kind == RATE_LIMITED:
                     _rate_limited.add(1, self._labels())
                 raise
@@ -181,14 +182,14 @@ class Watch:
     def _count(self, turn: Turn, spend: Spend) -> None:
         labels = self._labels()
         _turns.add(1, labels)
-        _bought_again.add(turn.bought_again, labels)
+        _repeated_calls.add(turn.repeated_calls, labels)
         _tokens.add(spend.input_tokens, labels | {"direction": "input"})
         _tokens.add(spend.output_tokens, labels | {"direction": "output"})
         _cost.add(spend.usd, labels)
 
 
-class Counting(Interceptor):
-    """Counts subagents and what they come back with, at the one door all of them pass."""
+class CountingInterceptor(Interceptor):
+    """Counts subagents and their outcomes as activities start and end."""
 
     def __init__(self) -> None:
         # A counter that is not there before its first event hides that event from `increase`.
@@ -198,10 +199,10 @@ class Counting(Interceptor):
             _gaps.add(0, {"event": event})
 
     def intercept_activity(self, next: ActivityInboundInterceptor) -> ActivityInboundInterceptor:
-        return _Counted(next)
+        return _ActivityCounter(next)
 
 
-class _Counted(ActivityInboundInterceptor):
+class _ActivityCounter(ActivityInboundInterceptor):
     async def execute_activity(self, input: ExecuteActivityInput) -> Any:
         info = activity.info()
         brief = input.args[0] if input.args else None
@@ -235,7 +236,7 @@ def _count_start(role: str, brief: object, attempt: int) -> None:
 
 
 def _count_gaps(brief: PublishBrief) -> None:
-    """Only the coordinator sees gaps close; here its state comes by, once in a job."""
+    """Only the coordinator sees gaps close; `publish` receives its state, once in a job."""
     for gap in brief.state.gaps:
         _gaps.add(1, {"event": "opened"})
         if gap.status != "open":
@@ -257,13 +258,13 @@ def _describe(span: Span, turn: Turn, spend: Spend) -> None:
                 usage.get("cache_creation_input_tokens") or 0
             ),
             "research.cost.usd": spend.usd,
-            "research.turn.bought_again": turn.bought_again,
+            "research.turn.bought_again": turn.repeated_calls,
         }
     )
 
 
 def digest(name: str) -> str:
-    """Eight characters that stand for a name which says too much."""
+    """Eight characters in place of a name that says too much."""
     return hashlib.sha256(name.encode()).hexdigest()[:8]
 
 

@@ -18,10 +18,10 @@ from temporalio.client import WorkflowHandle
 
 from console.devserver.server import run_dev_server
 from console.runtime.connection import connect
-from worker import build_worker, build_workshop
-from workflows.contracts import TASK_QUEUE, ResearchRequest
+from worker import build_context, build_worker
+from workflows.config.settings import Settings
+from workflows.contracts.request import TASK_QUEUE, ResearchRequest
 from workflows.coordinator import ResearchWorkflow
-from workflows.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[1]
 Span = tuple[datetime, datetime]
@@ -32,7 +32,7 @@ async def main() -> None:
     with tempfile.TemporaryDirectory() as home, run_dev_server(Path(home)) as running:
         settings = Settings.read({"RESEARCH_HOME": home})
         client = await connect(settings, running.address)
-        async with build_worker(client, settings, build_workshop(settings)):
+        async with build_worker(client, settings, build_context(settings)):
             handle = await client.start_workflow(
                 ResearchWorkflow.run,
                 ResearchRequest(question=truth["question"], corpus=str(ROOT / "sample_corpus")),

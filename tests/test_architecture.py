@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from activities.roles import ROLES
 from activities.sources.formats.parsing import SUFFIXES
 from console.client.validation import READABLE
+from workflows.config.roles import ROLES
 
 ROOT = Path(__file__).parent.parent
 SUBAGENTS = {"planning", "researching", "verifying", "writing", "evaluating"}
@@ -46,7 +46,7 @@ def test_workflows_import_nothing_that_touches_the_world(path: Path) -> None:
 
 @pytest.mark.parametrize("path", modules("workflows"), ids=lambda p: p.name)
 def test_workflows_ask_neither_the_clock_nor_the_disk(path: Path) -> None:
-    """Nothing else keeps them from it: workers run workflows without the SDK's sandbox."""
+    """A worker may run workflows without the SDK's sandbox: this test guards them there, too."""
     called = {
         ast.unparse(node.func)
         for node in ast.walk(ast.parse(path.read_text("utf-8")))
@@ -97,8 +97,8 @@ def test_console_modules_have_unique_names_in_packages_of_at_most_fifteen_files(
 @pytest.mark.parametrize("name", sorted(SUBAGENTS))
 def test_no_subagent_calls_another_or_starts_one(name: str) -> None:
     """All talk goes through the coordinator: a subagent has no client and no neighbour."""
-    known = imports(ROOT / "activities" / f"{name}.py")
-    assert known & {f"activities.{other}" for other in SUBAGENTS - {name}} == set()
+    known = imports(ROOT / "activities" / "subagents" / f"{name}.py")
+    assert known & {f"activities.subagents.{other}" for other in SUBAGENTS - {name}} == set()
     assert not any(module.startswith("temporalio.client") for module in known)
 
 
@@ -122,12 +122,12 @@ def test_every_role_has_exactly_the_tools_it_was_given() -> None:
 
 
 def test_a_worker_asks_for_work_before_it_loads_the_model_client() -> None:
-    """The SDK takes longer than the rest of a worker together: see `activities.sdk`."""
+    """The SDK takes longer than the rest of a worker together: see `activities.llm.lazy_sdk`."""
     told = "import sys, worker; print(*sorted(sys.modules))"
     loaded = subprocess.run(
         [sys.executable, "-c", told], cwd=ROOT, check=True, capture_output=True, text=True
     ).stdout.split()
-    assert "activities.model" in loaded
+    assert "activities.llm.client" in loaded
     assert not {"anthropic", "activities.offline.skills"} & set(loaded)
 
 

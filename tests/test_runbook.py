@@ -29,11 +29,11 @@ from tests.job.conftest import (
     status_when,
     temporal,
 )
-from workflows.commands import Resume
-from workflows.contracts import ResearchRequest
+from workflows.config.model_catalog import MIXED, MODELS
+from workflows.contracts.messages import Resume
+from workflows.contracts.request import ResearchRequest
 from workflows.coordinator import ResearchWorkflow
-from workflows.lineage import changed
-from workflows.models import MIXED, MODELS
+from workflows.rules.restart import change_request
 
 __all__ = ["office", "temporal"]  # fixtures
 
@@ -119,7 +119,7 @@ def test_every_setting_of_a_fork_can_be_set() -> None:
     text = "\n".join(situation.text for situation in ALL)
     changes = parse_changes(re.findall(r"--set ([^\s`]+)", text))
     assert changes
-    assert changed(ResearchRequest(question="any"), changes)
+    assert change_request(ResearchRequest(question="any"), changes)
     models = {value for key, value in changes.items() if key.startswith("model")}
     assert models <= {*MODELS, MIXED}
 

@@ -1,5 +1,5 @@
-"""Everything deterministic: the workflows and the pure domain they compute on.
+"""The workflows, and the contracts, rules and settings they are made of.
 
-No I/O, no clock, no randomness, nothing from `activities` or `console`. Other teams import
-`workflows.contracts` to trigger research.
+Nothing here does I/O, reads a clock or imports `activities` or `console`. Other teams import
+`workflows.contracts` to start research.
 """

@@ -1,7 +1,7 @@
-"""One refinement pass: targeted follow-ups for the open gaps, and only the sections they touch.
+"""One refinement pass: follow-ups for the open gaps, and only the sections they touch.
 
-A pass starts from the state the coordinator hands over and gives back the state it leaves behind.
-Nothing finished is bought again: known findings travel in, and only what is new is verified.
+A pass starts from the state the coordinator hands over, and returns the state it leaves. Known
+findings travel in, so nothing finished is paid for again; only what is new is verified.
 """
 
 from __future__ import annotations
@@ -9,12 +9,14 @@ from __future__ import annotations
 from temporalio import workflow
 
 with workflow.unsafe.imports_passed_through():
-    from workflows.calls import group
-    from workflows.commands import Finish, Pause, Resume, Steer
-    from workflows.contracts import Blocked, ResearchState
-    from workflows.evidence import Record
-    from workflows.gaps import LATE, Pass, commissionable
-    from workflows.steps import Steps
+    from workflows.contracts.evidence import Record
+    from workflows.contracts.messages import Finish, Pause, Resume, Steer
+    from workflows.contracts.state import LATE, Blocked, Pass, ResearchState
+    from workflows.rules import steering
+    from workflows.rules.gaps import commissionable_gaps
+    from workflows.stages import evaluation, writing
+    from workflows.stages.execution import Execution, group_events
+    from workflows.stages.fan_out import FanOut
 
 
 class PassRequest(Record):
@@ -26,30 +28,31 @@ class PassRequest(Record):
 class RefinementWorkflow:
     @workflow.init
     def __init__(self, request: PassRequest) -> None:
-        self._steps = Steps(request.state.model_copy(deep=True), self._tell_coordinator)
-        self._told: Blocked | None = None
+        self._execution = Execution(request.state.model_copy(deep=True), self._report_blocked)
+        self._fan_out = FanOut(self._execution)
+        self._reported: Blocked | None = None
 
     @workflow.run
     async def run(self, request: PassRequest) -> ResearchState:
-        steps, state, n = self._steps, self._steps.state, request.n
-        began, before = workflow.now(), state.spend
-        wanted = commissionable(state.gaps)
+        state, n = self._execution.state, request.n
+        started, before = workflow.now(), state.spend
+        wanted = commissionable_gaps(state.gaps)
+        # Late facets returned before this pass, which writes them up.
+        late = [gap for gap in state.gaps if gap.kind == LATE and gap.closed_in == n]
 
-        # Facets that came late were taken in before; they are written up here.
-        caught_up = [gap for gap in state.gaps if gap.kind == LATE and gap.closed_in == n]
-        with group("pass", n, f"pass {n}"):
-            closed = len(caught_up) + await steps.research_gaps(n)
-            touched = {g.facet_id for g in state.gaps if g.closed_in == n}
-            await steps.write(revise=sorted(touched), n=n)
-            await steps.evaluate(n)
+        with group_events("pass", n, f"pass {n}"):
+            closed = len(late) + await self._fan_out.research_gaps(n)
+            touched = {gap.facet_id for gap in state.gaps if gap.closed_in == n}
+            await writing.write(self._execution, revise=sorted(touched), n=n)
+            await evaluation.evaluate(self._execution, n)
 
         state.passes += (
             Pass(
                 n=n,
-                gaps_in=len(wanted) + len(caught_up),
+                gaps_in=len(wanted) + len(late),
                 gaps_closed=closed,
                 spend=state.spend - before,
-                seconds=(workflow.now() - began).total_seconds(),
+                seconds=(workflow.now() - started).total_seconds(),
             ),
         )
         await workflow.wait_condition(workflow.all_handlers_finished)
@@ -57,30 +60,31 @@ class RefinementWorkflow:
 
     @workflow.query
     def state(self) -> ResearchState:
-        return self._steps.state
+        return self._execution.state
 
-    # All talk goes through the coordinator: these are its words.
+    # Signals come from the coordinator, which receives the operators' updates.
 
     @workflow.signal
     async def resume(self, request: Resume) -> None:
-        self._steps.resume()
+        self._execution.resume()
 
     @workflow.signal
-    async def steer(self, order: Steer) -> None:
-        self._steps.steer(order.changes)
+    async def steer(self, request: Steer) -> None:
+        for change in request.changes:
+            steering.apply(self._execution.state, change)
 
     @workflow.signal
-    async def pause(self, order: Pause) -> None:
-        self._steps.state.paused = True
+    async def pause(self, request: Pause) -> None:
+        self._execution.state.paused = True
 
     @workflow.signal
-    async def finish(self, order: Finish) -> None:
-        self._steps.state.finishing = True
+    async def finish(self, request: Finish) -> None:
+        self._execution.state.finishing = True
 
-    async def _tell_coordinator(self) -> None:
-        """It shows an operator what this pass waits for."""
-        parent, blocked = workflow.info().parent, self._steps.state.blocked
-        if parent is not None and blocked != self._told:
-            self._told = blocked
+    async def _report_blocked(self) -> None:
+        """Tell the coordinator, which shows operators what this pass waits for."""
+        parent, blocked = workflow.info().parent, self._execution.state.blocked
+        if parent is not None and blocked != self._reported:
+            self._reported = blocked
             coordinator = workflow.get_external_workflow_handle(parent.workflow_id)
             await coordinator.signal("pass_blocked", blocked)

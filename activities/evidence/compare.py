@@ -21,7 +21,7 @@ from activities.evidence.quantities import numbers_missing
 from activities.evidence.report_gate import marks
 from activities.evidence.text.names import names
 from activities.evidence.text.terms import terms
-from workflows.changes import (
+from workflows.contracts.changes import (
     Changes,
     ClaimChanged,
     ClaimSeen,
@@ -29,8 +29,8 @@ from workflows.changes import (
     SourceChanged,
     SourceSeen,
 )
-from workflows.contracts import ClaimOut, ResearchResult, SourceOut
-from workflows.evidence import Contradiction, Verdict
+from workflows.contracts.evidence import Contradiction, Verdict
+from workflows.contracts.result import ClaimOut, ResearchResult, SourceOut
 
 ALIKE = 0.75
 """The share of content words two statements have in common when they are about one thing."""

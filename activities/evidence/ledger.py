@@ -17,7 +17,7 @@ from activities.evidence.conflicts.relations import calls_itself_superseded, edi
 from activities.evidence.conflicts.statements import Document
 from activities.evidence.quantities import numbers_missing
 from activities.evidence.quotes import StoredText, fold, likeness
-from workflows.evidence import (
+from workflows.contracts.evidence import (
     Claim,
     Contradiction,
     Difference,

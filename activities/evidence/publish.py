@@ -15,11 +15,10 @@ from activities.evidence.report_gate import (
     marks,
     sections_by_facet,
 )
-from workflows.contracts import ResearchState
-from workflows.evidence import Cycle, Quote, Relation
-from workflows.models import card
-from workflows.plan import Facet
-from workflows.results import (
+from workflows.config.model_catalog import card
+from workflows.contracts.evidence import Cycle, Quote, Relation
+from workflows.contracts.facets import Facet
+from workflows.contracts.result import (
     DISAGREE,
     METHOD,
     MISSING,
@@ -37,6 +36,7 @@ from workflows.results import (
     SourceOut,
     Telemetry,
 )
+from workflows.contracts.state import ResearchState
 
 _RELATION_WORDS: dict[Relation, str] = {
     "contradicts": "contradiction",

@@ -11,7 +11,7 @@ from bisect import bisect_right
 from hashlib import blake2b
 
 from activities.sources.chunks import section_paths
-from workflows.evidence import Quote
+from workflows.contracts.evidence import Quote
 
 _SPACE = re.compile(r"\s+")
 _WORD = re.compile(r"\w+")

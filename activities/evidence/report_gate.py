@@ -22,8 +22,8 @@ from pydantic import Field
 from activities.evidence.ledger import Ledger
 from activities.evidence.quantities import numbers_missing
 from activities.evidence.quotes import fold
-from workflows.evidence import Claim, Contradiction, Record, Side
-from workflows.gaps import Gap
+from workflows.contracts.evidence import Claim, Contradiction, Record, Side
+from workflows.contracts.state import Gap
 
 CITATION = re.compile(r"\[(\d{1,5})\]")
 _PARAGRAPHS = re.compile(r"\n\s*\n")

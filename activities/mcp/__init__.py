@@ -4,8 +4,3 @@
 report; what a server said is stored under its hash, so quotes are checked against its own words.
 Importing this package does not import `mcp`: a worker without servers does not pay for it.
 """
-
-from activities.mcp.servers import McpServers
-from activities.mcp.settings import McpSettings, McpSettingsError
-
-__all__ = ["McpServers", "McpSettings", "McpSettingsError"]

@@ -1,7 +1,7 @@
 """Tool definitions of MCP servers in the Messages API's form, or why one cannot be used.
 
 The API refuses a whole request for one bad definition, so a definition is checked before it is
-shown to a model: one server's nonsense must not cost a subagent its other tools.
+shown to a model: one bad definition must not cost a subagent its other tools.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _COMBINERS = ("oneOf", "anyOf", "allOf")
 
 
 def tool_name(server: str, tool: str) -> str:
-    """The name a model knows the tool by; one that had to be bent carries a hash to stay unique."""
+    """The tool's name for the model; a name that had to be changed has a hash to stay unique."""
     exact = f"{PREFIX}{server}__{tool}"
     bent = _FOREIGN.sub("_", exact)
     if bent == exact and len(exact) <= LONGEST_NAME:
@@ -46,7 +46,7 @@ def definition(server: str, tool: Tool, session: ClientSession) -> JsonObject | 
         converted["description"] = tool.description or f"{tool.name}, a tool of {server}"
         size = len(json.dumps(converted, ensure_ascii=False).encode())
         wrong = _wrong(converted["input_schema"]) if size <= LARGEST_DEFINITION else None
-    except Exception as odd:  # whatever a server made up, it costs this tool and no other
+    except Exception as odd:  # any definition may be malformed; it costs this tool only
         return f"its definition cannot be sent ({type(odd).__name__})"
     if size > LARGEST_DEFINITION:
         return f"its definition is {size} bytes long; {LARGEST_DEFINITION} are allowed"

@@ -16,8 +16,8 @@ from urllib.parse import quote
 from activities.evidence.quotes import sketch
 from activities.sources.documents import text_hash
 from activities.sources.sentences import sentences
-from activities.store import Store
-from workflows.evidence import Source
+from activities.storage.store import Store
+from workflows.contracts.evidence import Source
 
 if TYPE_CHECKING:
     from mcp.types import CallToolResult

@@ -1,7 +1,7 @@
-"""One MCP server as this worker knows it: its connection, and the tools it was first seen with.
+"""One MCP server: its connection, and its tools as they were first described.
 
-What a server said of its tools is remembered and held against it: a tool that is gone or that is
-described differently later is not called, since no model and nobody who whitelisted it has seen it.
+A tool that is gone or that is described differently later is not called: neither the model nor the
+person who whitelisted it has seen that description.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 JsonObject = dict[str, Any]
 PAUSE_SECONDS = 30.0
-"""After a server could not be reached, others are told so for this long without trying again."""
+"""For this long after a failed connection, calls fail without another attempt."""
 
 
 class Server:
@@ -78,7 +78,7 @@ class Server:
         await asyncio.gather(*(connection.closed() for connection in self._all))
 
     def _connected(self) -> Connection:
-        """The open connection, or a new one; those who come while it opens share its fate."""
+        """The open connection, or a new one; concurrent callers share one attempt."""
         if self._closed:
             raise Trouble("is closed: this worker is shutting down")
         if self._connection is None or self._connection.retired:

@@ -10,7 +10,7 @@ from activities.evidence.text.stopwords import STOP_WORDS, detect_language
 from activities.evidence.text.terms import WORD
 from activities.offline.families import is_on
 from activities.offline.question import Question, content_words
-from workflows.plan import QuestionKind
+from workflows.contracts.facets import QuestionKind
 
 _WH = (
     r"(?:how|what|when|where|why|who|whom|whose|which|whether|wie|was|wann|wo|warum|wer|welche\w*)"

@@ -15,7 +15,7 @@ from activities.offline.parts import Part, split_comparison, split_question
 from activities.offline.passages import HEADING
 from activities.offline.question import Question
 from activities.offline.transport import Reply, UseTools
-from workflows.plan import Facet, QuestionKind
+from workflows.contracts.facets import Facet, QuestionKind
 
 _LONGEST_HEADING = 80
 _MOST_HEADINGS = 4

@@ -12,7 +12,7 @@ from activities.evidence.text.names import names
 from activities.evidence.text.stopwords import STOP_WORDS, detect_language
 from activities.evidence.text.terms import WORD, is_word, term, word_terms, words
 from activities.offline.families import is_on
-from workflows.plan import QuestionKind
+from workflows.contracts.facets import QuestionKind
 
 
 class Wants(StrEnum):

@@ -6,7 +6,7 @@ from activities.offline.conversation import Conversation
 from activities.offline.planner import facets_of_question
 from activities.offline.question import Question
 from activities.offline.transport import Reply
-from workflows.plan import Facet
+from workflows.contracts.facets import Facet
 
 _COVERED = 0.6
 

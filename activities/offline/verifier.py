@@ -18,7 +18,7 @@ from activities.evidence.quantities.dates import moments
 from activities.evidence.text.sentences import sentences
 from activities.offline.conversation import Conversation, JsonObject
 from activities.offline.transport import Reply
-from workflows.evidence import Claim, Quote
+from workflows.contracts.evidence import Claim, Quote
 
 _DEFINITION = re.compile(
     r"\b(?:(?:including|includes?|excluding|excludes?|not counting|counting|net of|without|"

@@ -20,8 +20,8 @@ from activities.sources.formats.encoding import fold
 from activities.sources.formats.kinds import guess_kind
 from activities.sources.formats.parsing import parse
 from activities.sources.web import Fetch, Hit
-from activities.store import Store
-from workflows.evidence import Source
+from activities.storage.store import Store
+from workflows.contracts.evidence import Source
 
 _LONGEST_TITLE = 200
 _PORTS = {"http": 80, "https": 443}

@@ -17,6 +17,6 @@ from console.errors import exit_process
 
 if __name__ == "__main__":
     stub = Stub(TurnLog(Path(sys.argv[1])))
-    worker.build_workshop = functools.partial(worker.build_workshop, transport=stub)
+    worker.build_context = functools.partial(worker.build_context, transport=stub)
     asyncio.run(worker.main())
     exit_process(0)

@@ -21,11 +21,11 @@ from benchmarks.engines import stub, topology
 from benchmarks.engines.topology import TurnLog
 from console.devserver.server import run_dev_server
 from console.runtime.connection import connect
-from worker import build_worker, build_workshop
-from workflows.contracts import TASK_QUEUE, ResearchRequest
+from worker import build_context, build_worker
+from workflows.config.policies import WORKFLOW_TASK_TIMEOUT
+from workflows.config.settings import Settings
+from workflows.contracts.request import TASK_QUEUE, ResearchRequest
 from workflows.coordinator import ResearchWorkflow
-from workflows.policies import WORKFLOW_TASK
-from workflows.settings import Settings
 
 PLAN, RESEARCH, VERIFY, WRITE = 0.5, 5.0, 3.0, 3.0
 STAGED = PLAN + RESEARCH + VERIFY + WRITE
@@ -56,11 +56,11 @@ async def timed(home: Path, facets: Mapping[str, float], jobs: int) -> list[floa
 
     stub.write_documents(home / "documents")
     settings = Settings.read({"RESEARCH_HOME": str(home)})
-    workshop = build_workshop(settings, stub.Stub(TurnLog(home / "turns.log"), seconds))
+    context = build_context(settings, stub.Stub(TurnLog(home / "turns.log"), seconds))
     took = []
     with run_dev_server(home) as running:
         client = await connect(settings, running.address)
-        async with build_worker(client, settings, workshop):
+        async with build_worker(client, settings, context):
             for n in range(jobs):
                 began = time.perf_counter()
                 await client.execute_workflow(
@@ -74,10 +74,10 @@ async def timed(home: Path, facets: Mapping[str, float], jobs: int) -> list[floa
                     ),
                     id=f"job-{n}",
                     task_queue=TASK_QUEUE,
-                    task_timeout=WORKFLOW_TASK,
+                    task_timeout=WORKFLOW_TASK_TIMEOUT,
                 )
                 took.append(time.perf_counter() - began)
-        await workshop.close()
+        await context.close()
     return took[1:]
 
 

@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from activities.evidence.ledger import Ledger
-from activities.reconciling import reconciled
-from activities.store import Store
-from workflows.briefs import Reconciled
-from workflows.evidence import Claim, Findings, Quote, Ruling, Rulings, Source, Verdict
+from activities.evidence.reconcile import reconcile
+from activities.storage.store import Store
+from workflows.contracts.activity_io import Reconciled
+from workflows.contracts.evidence import Claim, Findings, Quote, Ruling, Rulings, Source, Verdict
 
 SIZES = (100, 300, 1000, 3000)
 PER_FACET = 20
@@ -74,15 +74,15 @@ async def verified(store: Store, found: Sequence[Findings]) -> tuple[Reconciled,
     questions = {f.facet_id: "What was counted?" for f in found}
     rulings: list[Rulings] = []
     asked = 0
-    parts = [await reconciled(store, {f.facet_id: questions[f.facet_id]}, [f]) for f in found]
+    parts = [await reconcile(store, {f.facet_id: questions[f.facet_id]}, [f]) for f in found]
     asked += sum(len(part.batches) for part in parts)
     rulings += [_ruled(part) for part in parts if part.batches]
     ledgers = [await store.load(part.ledger.key, Ledger) for part in parts]
-    pooled = await reconciled(store, questions, ledgers=ledgers, rulings=rulings)
+    pooled = await reconcile(store, questions, ledgers=ledgers, rulings=rulings)
     asked += len(pooled.batches)
     if pooled.batches:
         ledger = await store.load(pooled.ledger.key, Ledger)
-        pooled = await reconciled(store, questions, ledgers=[ledger], rulings=[_ruled(pooled)])
+        pooled = await reconcile(store, questions, ledgers=[ledger], rulings=[_ruled(pooled)])
     return pooled, asked
 
 

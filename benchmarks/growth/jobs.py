@@ -13,9 +13,10 @@ from benchmarks.engines.ours import Ours
 from benchmarks.engines.processes import cpu_seconds
 from benchmarks.growth import library
 from benchmarks.growth.library import Shape
-from workflows.contracts import TASK_QUEUE, ResearchRequest, ResearchResult
+from workflows.config.policies import WORKFLOW_TASK_TIMEOUT
+from workflows.contracts.request import TASK_QUEUE, ResearchRequest
+from workflows.contracts.result import ResearchResult
 from workflows.coordinator import ResearchWorkflow
-from workflows.policies import WORKFLOW_TASK
 
 _LIMIT = 600.0
 _PARALLEL = 50
@@ -62,7 +63,7 @@ class Jobs(Ours):
                     request,
                     id=f"grow-{next(_numbers)}",
                     task_queue=TASK_QUEUE,
-                    task_timeout=WORKFLOW_TASK,
+                    task_timeout=WORKFLOW_TASK_TIMEOUT,
                 )
             return Took(time.perf_counter() - began, self._cpu() - used, result)
 

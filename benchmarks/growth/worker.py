@@ -13,6 +13,6 @@ from benchmarks.growth.library import Library
 from console.errors import exit_process
 
 if __name__ == "__main__":
-    worker.build_workshop = functools.partial(worker.build_workshop, transport=Library())
+    worker.build_context = functools.partial(worker.build_context, transport=Library())
     asyncio.run(worker.main())
     exit_process(0)

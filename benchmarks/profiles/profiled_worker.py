@@ -72,6 +72,6 @@ if __name__ == "__main__":
     threading.setprofile(profiles.begin)
     profiles.begin()
     stub = Stub(TurnLog(Path(sys.argv[1])))
-    worker.build_workshop = functools.partial(worker.build_workshop, transport=stub)
+    worker.build_context = functools.partial(worker.build_context, transport=stub)
     asyncio.run(worker.main())
     exit_process(0)

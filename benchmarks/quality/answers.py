@@ -48,7 +48,7 @@ from benchmarks.quality.sets import (
     Run,
     draw_cases,
 )
-from workflows.results import SUMMARY
+from workflows.contracts.result import SUMMARY
 
 LONGEST = {"summary": 120, "body": 800}
 _WANTED_RATIO = 1.5

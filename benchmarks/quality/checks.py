@@ -19,9 +19,8 @@ from activities.evidence.quotes import StoredText
 from benchmarks.quality.intervals import Pair
 from benchmarks.quality.report_text import CITATION, drop_sources, find_section
 from benchmarks.quality.sets import Measure
-from workflows.contracts import ResearchResult
-from workflows.evidence import Quote
-from workflows.results import DISAGREE
+from workflows.contracts.evidence import Quote
+from workflows.contracts.result import DISAGREE, ResearchResult
 
 MEASURES = (
     Measure("coverage"),

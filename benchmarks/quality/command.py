@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.quality.sets import ROOT, Options
-from workflows.contracts import ResearchResult
+from workflows.contracts.result import ResearchResult
 
 REPORT, BAD_INPUT, NOTHING_FOUND = 0, 2, 4
 _LONGEST_SECONDS = 300.0

@@ -51,7 +51,7 @@ from benchmarks.quality.sets import (
     Run,
     draw_cases,
 )
-from workflows.contracts import ResearchResult
+from workflows.contracts.result import ResearchResult
 
 
 class Conflicts:

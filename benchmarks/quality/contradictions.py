@@ -38,7 +38,7 @@ from benchmarks.quality.sets import (
     Run,
     draw_cases,
 )
-from workflows.contracts import ResearchResult
+from workflows.contracts.result import ResearchResult
 
 DISTRACTORS = 8
 _PAIR = frozenset({"a", "b"})

@@ -32,7 +32,7 @@ from benchmarks.quality.sets import (
     Run,
     draw_cases,
 )
-from workflows.contracts import ResearchResult
+from workflows.contracts.result import ResearchResult
 
 IN_TIME = 30.0
 SPREADSHEETS = "spreadsheets"

@@ -35,7 +35,7 @@ from benchmarks.quality.ramdocs import (
 )
 from benchmarks.quality.report_text import split_sentences
 from benchmarks.quality.sets import Case, JsonObject, Measure, Options, Outcome, Run, draw_cases
-from workflows.evidence import Claim, Quote
+from workflows.contracts.evidence import Claim, Quote
 
 SENTENCES = 4
 _FACET = "facet"

@@ -19,16 +19,17 @@ import httpx2
 from temporalio.client import Client, WorkflowHandle
 from temporalio.service import RPCError
 
-from activities.workshop import Workshop
+from activities.context import ActivityContext
 from benchmarks.quality.checks import check_report
 from benchmarks.quality.rubric import Judge
 from benchmarks.quality.sets import JsonObject, Options, Outcome
 from console.devserver.server import run_dev_server
 from console.runtime.connection import connect
-from worker import build_worker, build_workshop
-from workflows.contracts import TASK_QUEUE, ResearchRequest, ResearchResult
+from worker import build_context, build_worker
+from workflows.config.settings import Settings
+from workflows.contracts.request import TASK_QUEUE, ResearchRequest
+from workflows.contracts.result import ResearchResult
 from workflows.coordinator import ResearchWorkflow
-from workflows.settings import Settings
 
 _LOOK_SECONDS = 5.0
 
@@ -42,7 +43,7 @@ class JobRunner:
     """Runs jobs with the settings of a run and measures their reports."""
 
     client: Client
-    workshop: Workshop
+    context: ActivityContext
     options: Options
     judge: Judge | None
 
@@ -67,7 +68,7 @@ class JobRunner:
 
     async def measure(self, result: ResearchResult) -> Outcome:
         """What can be said of any report."""
-        store = self.workshop.store
+        store = self.context.store
         hashes = {source.sha256 for source in result.sources}
         texts = {one: await store.text(one) or "" for one in sorted(hashes)}
         measures = check_report(result, texts)
@@ -103,8 +104,8 @@ async def start_runner(
         chosen = {name: value for name, value in os.environ.items() if name != "RESEARCH_STORE"}
         settings = Settings.read({**chosen, "RESEARCH_HOME": home})
         client = await connect(settings, running.address)
-        workshop = build_workshop(settings, transport)
-        judge = Judge(workshop.models, options.judge) if options.judge else None
-        async with build_worker(client, settings, workshop):
-            yield JobRunner(client, workshop, options, judge)
-        await workshop.close()
+        context = build_context(settings, transport)
+        judge = Judge(context.models, options.judge) if options.judge else None
+        async with build_worker(client, settings, context):
+            yield JobRunner(client, context, options, judge)
+        await context.close()

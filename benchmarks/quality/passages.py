@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from workflows.contracts import ResearchResult
+from workflows.contracts.result import ResearchResult
 
 
 def write_passages(folder: Path, passages: Iterable[tuple[str, str, str]]) -> None:

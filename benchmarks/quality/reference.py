@@ -37,8 +37,7 @@ from benchmarks.quality.sets import (
     Run,
     draw_cases,
 )
-from workflows.contracts import ResearchResult
-from workflows.results import SUMMARY
+from workflows.contracts.result import SUMMARY, ResearchResult
 
 QUESTIONS = 6
 READ = Path(__file__).with_name("read_contradictions.json")

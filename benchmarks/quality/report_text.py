@@ -7,7 +7,7 @@ from itertools import islice
 
 import nupunkt
 
-from workflows.results import DISAGREE, METHOD, MISSING, SOURCES, SUMMARY
+from workflows.contracts.result import DISAGREE, METHOD, MISSING, SOURCES, SUMMARY
 
 CITATION = re.compile(r"\[(\d{1,5})\]")
 _FIXED = frozenset({SUMMARY, DISAGREE, MISSING, METHOD, SOURCES})

@@ -26,13 +26,12 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from activities.agent import Answered
-from activities.answers import ResearchAnswer
-from activities.model import Models
-from activities.roles import RESEARCHER
-from activities.store import Store
-from activities.toolbox import Toolbox
-from activities.workshop import Workshop
+from activities.agent.conversation import Answered
+from activities.agent.schemas import ResearchAnswer
+from activities.agent.toolbox import Toolbox
+from activities.context import ActivityContext
+from activities.llm.client import Models
+from activities.storage.store import Store
 from benchmarks.quality.intervals import Pair
 from benchmarks.quality.peers import Bm25, Fts5
 from benchmarks.quality.sets import (
@@ -45,8 +44,9 @@ from benchmarks.quality.sets import (
     Run,
     draw_cases,
 )
-from workflows.briefs import Job
-from workflows.settings import Settings
+from workflows.config.roles import RESEARCHER
+from workflows.config.settings import Settings
+from workflows.contracts.activity_io import Job
 
 CYCLES = 3
 SCORES = ("hits@4", "hits@10", "MAP@10", "all@10")
@@ -111,7 +111,7 @@ class Retrieval:
         with tempfile.TemporaryDirectory() as place:
             store = Store.open(str(Path(place, "store")))
             models = Models(provider=settings.provider)
-            workshop = Workshop(store, models, Path(place, "indexes"))
+            context = ActivityContext(store, models, Path(place, "indexes"))
             opening = asyncio.Lock()
             collections: dict[str, Collection] = {}
 
@@ -119,15 +119,15 @@ class Retrieval:
                 async with opening:
                     if case.group not in collections:
                         path = self._files[case.group]
-                        collections[case.group] = await _open(workshop, path, Path(place))
-                return await self._run(workshop, collections[case.group], case)
+                        collections[case.group] = await _open(context, path, Path(place))
+                return await self._run(context, collections[case.group], case)
 
             try:
                 yield run
             finally:
-                await workshop.close()
+                await context.close()
 
-    async def _run(self, workshop: Workshop, collection: Collection, case: Case) -> Outcome:
+    async def _run(self, context: ActivityContext, collection: Collection, case: Case) -> Outcome:
         question, gold = case.content["q"], {str(one) for one in case.content["gold"]}
         documents = collection.documents
         job = Job(id=case.id, journal=case.id, model=self._options.model, question=question,
@@ -136,7 +136,7 @@ class Retrieval:
         for peer, search in (("FTS5", collection.fts5.rank), ("BM25", collection.bm25.rank)):
             ranks = search(question, _FIRST)
             measures |= score(peer, [collection.ids[n] for n in ranks], gold)
-        tools = await workshop.toolbox(RESEARCHER, job, CYCLES)
+        tools = await context.create_toolbox(RESEARCHER, job, CYCLES)
         for turn, way in enumerate(_WAYS):
             begun = time.perf_counter()
             answer = await tools.run("search", {"query": question, "aim": "the question"}, turn)
@@ -146,16 +146,16 @@ class Retrieval:
             for name in SCORES:
                 less = measures[f"{way} {name}"][0] - measures[f"FTS5 {name}"][0]
                 measures[f"{way} {name} less FTS5"] = (less, 1)
-        tools = await workshop.toolbox(RESEARCHER, job, CYCLES)
-        ranked = await self._researched(workshop, job, tools)
+        tools = await context.create_toolbox(RESEARCHER, job, CYCLES)
+        ranked = await self._researched(context, job, tools)
         measures |= score("researcher", [documents[one] for one in ranked], gold)
         sight = gold.issubset(documents[one] for one in tools.sources)
         measures["researcher all in sight"] = (float(sight), 1)
         return Outcome(measures, {"question": question, "cycles": len(tools.cycles())})
 
-    async def _researched(self, workshop: Workshop, job: Job, tools: Toolbox) -> list[str]:
+    async def _researched(self, context: ActivityContext, job: Job, tools: Toolbox) -> list[str]:
         """The sources a research subagent saw, in the order it gives them: best first."""
-        subagent = await workshop.subagent(RESEARCHER, job, "facet")
+        subagent = await context.create_subagent(RESEARCHER, job, "facet")
         spoken = await subagent.converse(ResearchAnswer, _brief(job.question), tools)
         if not isinstance(spoken, Answered):
             return []
@@ -179,11 +179,11 @@ def score(way: str, found: Sequence[str], gold: set[str]) -> dict[str, Pair]:
     return {f"{way} {name}": (value, 1) for name, value in zip(SCORES, values, strict=True)}
 
 
-async def _open(workshop: Workshop, path: Path, place: Path) -> Collection:
+async def _open(context: ActivityContext, path: Path, place: Path) -> Collection:
     """Write a file's passages as a corpus and index it, for the tool and for its peers."""
     folder = place / path.parent.name / path.stem
     records = await asyncio.to_thread(_write_corpus, path, folder)
-    corpus = await workshop.corpus(str(folder))
+    corpus = await context.corpus(str(folder))
     assert corpus is not None
     ids = [str(record["id"]) for record in records]
     addresses = {f"corpus.jsonl#line-{n}": one for n, one in enumerate(ids, 1)}

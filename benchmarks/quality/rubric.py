@@ -14,15 +14,16 @@ from anthropic import transform_schema
 from pydantic import Field, ValidationError
 from temporalio.exceptions import ApplicationError
 
-from activities import messages as say
-from activities.answers import Answer
-from activities.model import Models
+from activities.agent import messages as say
+from activities.agent.schemas import Answer
+from activities.llm.client import Models
 from benchmarks.quality.intervals import Pair
 from benchmarks.quality.report_text import drop_sources
 from benchmarks.quality.sets import JsonObject, Measure
-from workflows.contracts import ResearchResult
-from workflows.evidence import Share
-from workflows.models import LARGE, MIXED, OFFLINE, card
+from workflows.config.model_catalog import LARGE, MIXED, card
+from workflows.contracts.evidence import Share
+from workflows.contracts.request import OFFLINE
+from workflows.contracts.result import ResearchResult
 
 PROMPT = Path(__file__).with_name("rubric.md")
 CRITERIA = (
@@ -73,12 +74,12 @@ class Judge:
     async def _answer(self, messages: list[JsonObject]) -> RubricAnswer:
         message = await self._asked(messages)
         try:
-            return RubricAnswer.model_validate_json(say.said(message))
+            return RubricAnswer.model_validate_json(say.answer_text(message))
         except ValidationError as wrong:
             again = say.complaint([str(e["msg"]) for e in wrong.errors(include_url=False)])
             said = {"role": "assistant", "content": message["content"]}
             message = await self._asked([*messages, said, again])
-            return RubricAnswer.model_validate_json(say.said(message))
+            return RubricAnswer.model_validate_json(say.answer_text(message))
 
     async def _asked(self, messages: list[JsonObject]) -> JsonObject:
         """One turn; what passes by itself is waited for, as a workflow would."""

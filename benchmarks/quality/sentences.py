@@ -36,7 +36,7 @@ from benchmarks.quality.sets import (
     Run,
     draw_cases,
 )
-from workflows.results import SUMMARY
+from workflows.contracts.result import SUMMARY
 
 SENTENCES = 50
 _ANY_CLEAR_END = (REPORT, NOTHING_FOUND, BAD_INPUT)

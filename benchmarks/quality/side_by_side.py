@@ -27,8 +27,7 @@ from benchmarks.quality.peers import Bm25
 from benchmarks.quality.report_text import CITATION, split_sections
 from benchmarks.quality.sets import Options
 from console.errors import exit_process
-from workflows.contracts import ResearchResult
-from workflows.results import METHOD, MISSING, SOURCES, SUMMARY
+from workflows.contracts.result import METHOD, MISSING, SOURCES, SUMMARY, ResearchResult
 
 PASSAGES = 5
 PASSAGE_WORDS = 120

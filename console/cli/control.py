@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from temporalio.client import Client
 
     from console.client.session import Session
-    from workflows.commands import Change
-    from workflows.evidence import Record
-    from workflows.plan import Facet, Plan
+    from workflows.contracts.evidence import Record
+    from workflows.contracts.facets import Facet, Plan
+    from workflows.contracts.messages import Change
 
     Model = TypeVar("Model", bound=Record)
 
@@ -47,7 +47,7 @@ def approve(
     as_json: Json = False,
 ) -> ExitCode:
     """Approve or reject the plan of a job that waits for approval."""
-    from workflows.commands import Approve
+    from workflows.contracts.messages import Approve
 
     if reject and plan is not None:
         raise BadInputError("A rejected plan cannot be edited: give --reject or --plan.")
@@ -97,7 +97,7 @@ def steer(
     """Change a running job; only the affected parts are researched again. Options repeat."""
     from console.client import jobs, validation
     from console.client.session import run_with_client
-    from workflows.commands import AddFacet, AddNote, DropFacet, RefineFacet
+    from workflows.contracts.messages import AddFacet, AddNote, DropFacet, RefineFacet
 
     # Facets are dropped first and added last.
     changes: list[Change] = [DropFacet(facet_id=text.strip()) for text in drop or ()]
@@ -126,7 +126,7 @@ def steer(
 @app.command(rich_help_panel=CONTROL, epilog=examples("pause x1"))
 def pause(job_id: JobId, as_json: Json = False) -> ExitCode:
     """Stop a job from spending until it is resumed."""
-    from workflows.commands import Pause
+    from workflows.contracts.messages import Pause
 
     done = f"is paused; `{COMMAND} resume {job_id}` continues it"
     return _send(job_id, "pause", Pause(), done, as_json=as_json)
@@ -135,7 +135,7 @@ def pause(job_id: JobId, as_json: Json = False) -> ExitCode:
 @app.command(rich_help_panel=CONTROL, epilog=examples("finish x1"))
 def finish(job_id: JobId, as_json: Json = False) -> ExitCode:
     """Start no more research; write the report from what was found."""
-    from workflows.commands import Finish
+    from workflows.contracts.messages import Finish
 
     return _send(job_id, "finish", Finish(), "finishes with what was found", as_json=as_json)
 
@@ -191,7 +191,8 @@ def _build(build: Callable[..., Model], option: str, **fields: str) -> Model:
 def _read_plan(path: Path) -> Plan:
     from pydantic import ValidationError
 
-    from workflows.plan import Plan, faults
+    from workflows.contracts.facets import Plan
+    from workflows.rules.plan import faults
 
     try:
         plan = Plan.model_validate_json(path.read_bytes())

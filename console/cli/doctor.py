@@ -21,7 +21,7 @@ from console.cli.output import say
 from console.errors import BadInputError, ConsoleError, ExitCode
 
 if TYPE_CHECKING:
-    from workflows.settings import Settings
+    from workflows.config.settings import Settings
 
 MIN_PYTHON = (3, 11)
 _PROBE_KEY = "doctor/probe"

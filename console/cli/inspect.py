@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from console.client.jobs import Job
     from console.client.progress import Progress
     from console.client.session import Action, Session
-    from workflows.contracts import ResearchState, Status
-    from workflows.plan import Plan
+    from workflows.contracts.facets import Plan
+    from workflows.contracts.result import Status
+    from workflows.contracts.state import ResearchState
 
 app = typer.Typer()
 
@@ -202,8 +203,8 @@ async def _read_progress(
     from console.client.checkpoints import CheckpointStore
     from console.client.job_list import JobRecord
     from console.client.progress import Progress, describe_needs, read_progress
-    from workflows.contracts import Phase
-    from workflows.views import status as status_of
+    from workflows.contracts.state import Phase
+    from workflows.rules.status import describe_status as status_of
 
     # A fresh embedded server has no worker that could answer a query.
     fresh = session.server is not None and session.server.fresh

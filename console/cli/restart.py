@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from console.client.checkpoints import CheckpointStore
     from console.client.jobs import Job
     from console.client.session import Session
-    from workflows.settings import Settings
+    from workflows.config.settings import Settings
 
 app = typer.Typer()
 

@@ -13,9 +13,9 @@ from console.cli.output import say
 from console.errors import ExitCode
 
 if TYPE_CHECKING:
-    from workflows.models import ModelCard
-    from workflows.roles import Role
-    from workflows.settings import Settings
+    from workflows.config.model_catalog import ModelCard
+    from workflows.config.roles import Role
+    from workflows.config.settings import Settings
 
 app = typer.Typer()
 
@@ -36,8 +36,8 @@ def roles(as_json: Json = False) -> ExitCode:
 
 def describe_roles(settings: Settings) -> list[dict[str, Any]]:
     """One row per role, with the overrides of the settings applied."""
-    from workflows.models import card
-    from workflows.roles import ROLES, effort_for, model_for
+    from workflows.config.model_catalog import card
+    from workflows.config.roles import ROLES, effort_for, model_for
 
     rows = []
     for role in ROLES.values():
@@ -96,7 +96,7 @@ def _thinking(role: Role, model: ModelCard) -> str:
 
 
 def _format_price(row: Mapping[str, Any]) -> str:
-    from workflows.models import OFFLINE
+    from workflows.contracts.request import OFFLINE
 
     if row["model"] == OFFLINE:
         return "free"
@@ -109,7 +109,7 @@ def _star(role: str, overrides: Mapping[str, str]) -> str:
 
 
 def _footnotes(settings: Settings) -> list[str]:
-    from workflows.models import MIXED, PRICES_AS_OF
+    from workflows.config.model_catalog import MIXED, PRICES_AS_OF
 
     lines = [
         f"Prices are dollars per million tokens, as published on {PRICES_AS_OF}; turns and tokens"

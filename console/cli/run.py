@@ -31,8 +31,9 @@ if TYPE_CHECKING:
     from console.client.jobs import Job
     from console.client.runs import Origin
     from console.client.session import Session
-    from workflows.contracts import ResearchRequest, ResearchResult
-    from workflows.settings import Settings
+    from workflows.config.settings import Settings
+    from workflows.contracts.request import ResearchRequest
+    from workflows.contracts.result import ResearchResult
 
 app = typer.Typer()
 
@@ -140,7 +141,7 @@ def resume(job_id: JobId, out: Out = Path("out"), as_json: Json = False) -> Exit
     """Continue a job that is blocked, paused or unfinished."""
     from console.client import jobs, validation
     from console.client.session import read_settings, run_with_client
-    from workflows.commands import Resume
+    from workflows.contracts.messages import Resume
 
     stream = message_stream(as_json)
     settings = validation.prepare_folders(read_settings())
@@ -186,7 +187,7 @@ async def follow_job(
     """Show the job until its result. Raises `ConsoleError` if it is blocked."""
     from console.client.watch import follow
     from console.live.view import open_view
-    from workflows.contracts import ResearchResult
+    from workflows.contracts.result import ResearchResult
 
     with open_view(stream) as view:
         ended = await follow(job, view, session.worker, unblock=unblock)
@@ -233,7 +234,7 @@ def temporal_ui_link(session: Session, job_id: str) -> str:
 
 async def warn_without_worker(client: Client, session: Session, stream: TextIO) -> None:
     from console.client import jobs
-    from workflows.contracts import TASK_QUEUE
+    from workflows.contracts.request import TASK_QUEUE
 
     if session.worker is None and not await jobs.has_worker(client):
         say(
@@ -298,7 +299,8 @@ def _announce(
 
 
 def _describe_model(options: JobOptions, request: ResearchRequest, settings: Settings) -> str:
-    from workflows.models import MIXED, OFFLINE
+    from workflows.config.model_catalog import MIXED
+    from workflows.contracts.request import OFFLINE
 
     name = "Claude, a model per role" if request.model == MIXED else request.model
     if options.model is not None:

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     )
 
     from console.client.session import Session
-    from workflows.contracts import ResearchRequest
-    from workflows.settings import Settings
+    from workflows.config.settings import Settings
+    from workflows.contracts.request import ResearchRequest
 
 _WHEN = "When"
 _INTERVAL = re.compile(r"(\d{1,6})([dhm])")
@@ -90,9 +90,9 @@ def create(
     from console.client.jobs import WORKFLOW
     from console.client.research_request import build_request, describe_budget
     from console.client.session import run_with_client
-    from workflows.contracts import TASK_QUEUE
-    from workflows.policies import WORKFLOW_TASK
-    from workflows.views import introduction
+    from workflows.config.policies import WORKFLOW_TASK_TIMEOUT
+    from workflows.contracts.request import TASK_QUEUE
+    from workflows.rules.status import describe_request
 
     settings, name = _require_server(), validation.check_job_id(name)
     request = build_request(options, settings).model_copy(update={"report_changes": True})
@@ -113,8 +113,8 @@ def create(
                 request,
                 id=name,
                 task_queue=TASK_QUEUE,
-                task_timeout=WORKFLOW_TASK,
-                **introduction(request),
+                task_timeout=WORKFLOW_TASK_TIMEOUT,
+                **describe_request(request),
             ),
             spec=spec,
             policy=SchedulePolicy(overlap=ScheduleOverlapPolicy.SKIP, catchup_window=_CATCH_UP),
@@ -324,7 +324,7 @@ async def _read_request(client: Client, description: ScheduleDescription) -> Res
     """The schedule's request; None if another version of the program wrote it."""
     from pydantic import ValidationError
 
-    from workflows.contracts import ResearchRequest
+    from workflows.contracts.request import ResearchRequest
 
     try:
         values = await client.data_converter.decode(

@@ -18,15 +18,15 @@ import obstore
 from obstore.exceptions import BaseError
 from pydantic import ValidationError
 
+from activities.storage.encryption import EncryptionError, Keyring, decrypt_if_encrypted
 from console.client.job_list import format_time
 from console.errors import ConsoleError
 from console.runtime.codec import load_keyring
 from console.runtime.external_storage import open_store
-from workflows.cipher import CipherError, Keyring, opened
-from workflows.contracts import ResearchState
-from workflows.gaps import open_gaps
-from workflows.keys import checkpoints_folder
-from workflows.settings import Settings
+from workflows.config.settings import Settings
+from workflows.config.store_keys import checkpoints_folder
+from workflows.contracts.state import ResearchState
+from workflows.rules.gaps import open_gaps
 
 _KEY = re.compile(r"(?P<run>[^/]+)/(?P<n>\d+)-(?P<name>[^/]+)\.json$")
 
@@ -68,9 +68,11 @@ class CheckpointStore:
         key = checkpoint.key
         try:
             found = await obstore.get_async(self._store, key)
-            state = opened(bytes(await found.bytes_async()), self._keyring, key.encode())
+            state = decrypt_if_encrypted(
+                bytes(await found.bytes_async()), self._keyring, key.encode()
+            )
             return ResearchState.model_validate_json(state)
-        except CipherError as error:
+        except EncryptionError as error:
             raise ConsoleError(f"The checkpoint {key} cannot be read: {error}.") from error
         except ValidationError as error:
             raise ConsoleError(

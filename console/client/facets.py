@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container
 
-from workflows.plan import Facet
+from workflows.contracts.facets import Facet
 
 
 def build_facet(title: str, question: str, boundary: str = "", taken: Container[str] = ()) -> Facet:

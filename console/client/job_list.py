@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from console.client.jobs import WORKFLOW, search_attribute
 from console.errors import BadInputError
-from workflows.contracts import Blocked
+from workflows.contracts.state import Blocked
 
 if TYPE_CHECKING:
     from temporalio.client import Client, WorkflowExecution

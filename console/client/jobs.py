@@ -29,16 +29,12 @@ from temporalio.exceptions import FailureError
 from temporalio.service import RPCError, RPCStatusCode
 
 from console.errors import BadInputError, ConsoleError
-from workflows.budget import Budget
-from workflows.commands import Change, SetBudget, Steer
-from workflows.contracts import (
-    TASK_QUEUE,
-    ResearchRequest,
-    ResearchResult,
-    ResearchState,
-    Status,
-)
-from workflows.evidence import Record
+from workflows.contracts.evidence import Record
+from workflows.contracts.messages import Change, SetBudget, Steer
+from workflows.contracts.request import TASK_QUEUE, ResearchRequest
+from workflows.contracts.result import ResearchResult, Status
+from workflows.contracts.spend import Budget
+from workflows.contracts.state import ResearchState
 
 WORKFLOW = "ResearchWorkflow"
 CLOSED_FOR_RESTART = "restarted from a checkpoint"

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from workflows.contracts import FacetStatus
+    from workflows.contracts.result import FacetStatus
 
 STEPS = {
     "open_corpus": "reading the documents",

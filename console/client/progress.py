@@ -26,8 +26,8 @@ from console.client.pending import (
     name_facet,
 )
 from console.errors import COMMAND
-from workflows.contracts import Phase, Status
-from workflows.gaps import Gap
+from workflows.contracts.result import Status
+from workflows.contracts.state import Gap, Phase
 
 if TYPE_CHECKING:
     from google.protobuf.timestamp_pb2 import Timestamp

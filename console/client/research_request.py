@@ -13,11 +13,11 @@ from typing import Any, Literal
 from console.client import validation
 from console.client.job_options import JobOptions
 from console.errors import BadInputError
-from workflows.budget import Budget
-from workflows.contracts import Approval, ResearchRequest, Web
-from workflows.models import MIXED, MODELS, OFFLINE, card
-from workflows.plan import Effort
-from workflows.settings import Settings
+from workflows.config.model_catalog import MIXED, MODELS, card
+from workflows.config.settings import Settings
+from workflows.contracts.facets import Effort
+from workflows.contracts.request import OFFLINE, Approval, ResearchRequest, Web
+from workflows.contracts.spend import Budget
 
 MAX_FACETS = 60
 MAX_PASSES = 20

@@ -21,11 +21,12 @@ from console.client.checkpoints import CheckpointStore, StoredCheckpoint
 from console.client.jobs import CLOSED_FOR_RESTART, OPEN_STATUSES, WORKFLOW, Job, StartState
 from console.client.research_request import default_budget_usd
 from console.errors import BadInputError, ConsoleError
-from workflows.contracts import TASK_QUEUE, ResearchRequest, ResearchState
-from workflows.lineage import SETTABLE, changed, forked, restarted
-from workflows.policies import WORKFLOW_TASK
-from workflows.settings import Settings
-from workflows.views import introduction
+from workflows.config.policies import WORKFLOW_TASK_TIMEOUT
+from workflows.config.settings import Settings
+from workflows.contracts.request import TASK_QUEUE, ResearchRequest
+from workflows.contracts.state import ResearchState
+from workflows.rules.restart import SETTABLE, change_request, fork_state, restart_state
+from workflows.rules.status import describe_request
 
 BEGINNING = "the beginning"
 _CLOSE_SECONDS = 15.0
@@ -78,7 +79,7 @@ async def restart(
         origin = await find_origin(client, checkpoints, job_id, description, name)
     state = origin.state
     if state is not None:
-        state = restarted(state, run_id=origin.run_id, checkpoint=origin.checkpoint)
+        state = restart_state(state, run_id=origin.run_id, checkpoint=origin.checkpoint)
     if not await _start(client, job_id, origin.request, state):
         raise ConsoleError(f"Another process has just started the job {job_id}: `watch` it.")
     return Job(jobs.get_handle(client, job_id), StartState.RESTARTED), origin
@@ -106,7 +107,7 @@ async def fork(
             " one, or run its question again."
         )
     try:
-        request = changed(origin.request, changes)
+        request = change_request(origin.request, changes)
     except ValueError as error:
         raise BadInputError(f"--set {error}.") from None
     validation.check_models(request, settings)
@@ -115,7 +116,7 @@ async def fork(
         limit = default_budget_usd(request.model, request.effort)
     if limit is not None:
         changes = {**changes, "budget_usd": str(limit)}
-    state = forked(
+    state = fork_state(
         origin.state,
         job_id=new_id,
         run_id=origin.run_id,
@@ -204,9 +205,9 @@ async def _start(
             args=[request] if state is None else [request, state],
             id=job_id,
             task_queue=TASK_QUEUE,
-            task_timeout=WORKFLOW_TASK,
+            task_timeout=WORKFLOW_TASK_TIMEOUT,
             id_reuse_policy=reuse,
-            **introduction(request),
+            **describe_request(request),
         )
     except WorkflowAlreadyStartedError:
         return False

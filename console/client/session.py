@@ -22,7 +22,7 @@ from console.client import validation
 from console.devserver.server import DevServer, read_port, run_dev_server
 from console.devserver.worker_process import WorkerProcess
 from console.errors import BadInputError, ConsoleError, ExitCode
-from workflows.settings import Settings
+from workflows.config.settings import Settings
 
 if TYPE_CHECKING:
     from temporalio.client import Client

@@ -14,11 +14,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from console.errors import BadInputError
-from workflows.contracts import MAX_QUESTION_WORDS, ResearchRequest
-from workflows.models import MIXED, MODELS, OFFLINE
-from workflows.plan import Effort
-from workflows.roles import EFFORTS, ROLES
-from workflows.settings import Settings
+from workflows.config.model_catalog import MIXED, MODELS
+from workflows.config.roles import EFFORTS, ROLES
+from workflows.config.settings import Settings
+from workflows.contracts.facets import Effort
+from workflows.contracts.request import MAX_QUESTION_WORDS, OFFLINE, ResearchRequest
 
 READABLE = frozenset(
     {".csv", ".docm", ".docx", ".eml", ".htm", ".html", ".json", ".jsonl", ".log", ".markdown"}

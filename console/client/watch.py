@@ -11,8 +11,8 @@ from console.client.jobs import Job
 from console.client.progress import Progress, ProgressPoller
 from console.devserver.worker_process import WorkerProcess
 from console.errors import BadInputError, ConsoleError
-from workflows.commands import Resume
-from workflows.contracts import ResearchResult, Status
+from workflows.contracts.messages import Resume
+from workflows.contracts.result import ResearchResult, Status
 
 _TICK_SECONDS = 0.4
 

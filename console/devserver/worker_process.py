@@ -18,7 +18,7 @@ from types import TracebackType
 from console.devserver import supervisor
 from console.devserver.supervisor import read_log_tail
 from console.errors import ConsoleError
-from workflows.settings import Settings
+from workflows.config.settings import Settings
 
 SCRIPT = Path(__file__).resolve().parents[2] / "worker.py"
 

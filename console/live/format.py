@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from console.client.pending import join_titles
 from console.text import clock, count, cut, plain
-from workflows.contracts import FacetStatus, Phase, Status
-from workflows.gaps import Gap
+from workflows.contracts.result import FacetStatus, Status
+from workflows.contracts.state import Gap, Phase
 
 if TYPE_CHECKING:
     from console.client.pending import PendingStep

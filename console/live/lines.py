@@ -14,8 +14,8 @@ from console.text import plain
 
 if TYPE_CHECKING:
     from console.client.progress import Progress
-    from workflows.contracts import Status
-    from workflows.gaps import Gap
+    from workflows.contracts.result import Status
+    from workflows.contracts.state import Gap
 
 QUIET_SECONDS = 60.0
 

@@ -32,8 +32,8 @@ from console.text import clock, count, cut, plain
 if TYPE_CHECKING:
     from console.client.pending import PendingStep
     from console.client.progress import Progress
-    from workflows.contracts import FacetStatus
-    from workflows.gaps import Gap
+    from workflows.contracts.result import FacetStatus
+    from workflows.contracts.state import Gap
 
 _STYLES = {
     "waiting": "dim",

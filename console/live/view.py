@@ -13,7 +13,7 @@ from console.live.table import TableView
 from console.text import count
 
 if TYPE_CHECKING:
-    from workflows.contracts import ResearchResult
+    from workflows.contracts.result import ResearchResult
 
 
 def open_view(stream: TextIO) -> TableView | LinesView:

@@ -8,9 +8,9 @@ from markupsafe import Markup
 
 from console.report.quote_links import QuoteLinks
 from console.text import count, duration, usd
-from workflows.evidence import Side
-from workflows.gaps import StopReason
-from workflows.results import QuoteOut, ResearchResult, SourceOut
+from workflows.contracts.evidence import Side
+from workflows.contracts.result import QuoteOut, ResearchResult, SourceOut
+from workflows.contracts.state import StopReason
 
 MAX_CONTEXT = 1_400_000
 """The maximum number of characters around quotes in the whole page."""

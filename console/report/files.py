@@ -13,7 +13,7 @@ from pathlib import Path
 
 from console.errors import ConsoleError
 from console.report.page import render_page
-from workflows.results import ResearchResult
+from workflows.contracts.result import ResearchResult
 
 
 @dataclass(frozen=True)

@@ -31,8 +31,8 @@ from console.report.quote_links import QuoteLinks, collapse_spaces
 from console.report.sections import SplitReport, split_report
 from console.report.timeline import Axis, group_rows, list_legend
 from console.text import capitalize, count, duration, tone, usd
-from workflows.models import PRICES_AS_OF, card
-from workflows.results import DISAGREE, MISSING, SUMMARY, ResearchResult
+from workflows.config.model_catalog import PRICES_AS_OF, card
+from workflows.contracts.result import DISAGREE, MISSING, SUMMARY, ResearchResult
 
 _HERE = Path(__file__).parent
 _STYLE = "\n".join(

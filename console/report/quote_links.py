@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from workflows.evidence import Contradiction, Side, Verdict
-from workflows.results import ClaimOut, QuoteOut, ResearchResult
+from workflows.contracts.evidence import Contradiction, Side, Verdict
+from workflows.contracts.result import ClaimOut, QuoteOut, ResearchResult
 
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _FIGURE = re.compile(r"\d+(?:[.,]\d+)*")

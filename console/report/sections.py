@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from workflows.models import card
-from workflows.results import METHOD, SOURCES, ResearchResult
+from workflows.config.model_catalog import card
+from workflows.contracts.result import METHOD, SOURCES, ResearchResult
 
 _HEADING = re.compile(r"^##[ \t]+(.*?)[ \t]*$", re.MULTILINE)
 _TITLE = re.compile(r"\A\s*#[ \t]+(.*?)[ \t]*$", re.MULTILINE)

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from workflows.results import ResearchResult
-from workflows.timeline import Span
+from workflows.contracts.result import ResearchResult
+from workflows.contracts.state import StepTiming
 
 _IDLE = 0.08
 """A pause longer than this share of the working time is drawn short."""
@@ -29,7 +29,7 @@ _LABELS = {
 class Axis:
     """Maps seconds of the run to positions between 0 and 1."""
 
-    def __init__(self, spans: Iterable[Span]) -> None:
+    def __init__(self, spans: Iterable[StepTiming]) -> None:
         busy: list[list[float]] = []
         for span in sorted(spans, key=lambda s: s.began):
             if busy and span.began <= busy[-1][1]:
@@ -81,7 +81,7 @@ def group_rows(result: ResearchResult) -> list[list[Row]]:
     groups = []
     for n in sorted({span.n for span in result.timeline}):
         spans = sorted((s for s in result.timeline if s.n == n), key=lambda s: s.began)
-        by_label: dict[str, list[Span]] = {}
+        by_label: dict[str, list[StepTiming]] = {}
         for span in spans:
             name = _LABELS.get(span.step, span.step.replace("_", " ").capitalize())
             label = titles.get(span.facet_id, span.facet_id) if span.facet_id else name
@@ -91,7 +91,7 @@ def group_rows(result: ResearchResult) -> list[list[Row]]:
     return groups
 
 
-def list_legend(spans: Sequence[Span], axis: Axis) -> list[tuple[str, str]]:
+def list_legend(spans: Sequence[StepTiming], axis: Axis) -> list[tuple[str, str]]:
     steps = {span.step for span in spans}
     legend = [("research", "research"), ("verify", "verification")]
     return [
@@ -101,7 +101,7 @@ def list_legend(spans: Sequence[Span], axis: Axis) -> list[tuple[str, str]]:
     ]
 
 
-def _build_row(label: str, spans: Sequence[Span], *, is_pass: bool = False) -> Row:
+def _build_row(label: str, spans: Sequence[StepTiming], *, is_pass: bool = False) -> Row:
     began, ended = min(s.began for s in spans), max(s.ended for s in spans)
     bars = tuple((s.step, s.began, s.ended) for s in spans)
     return Row(

@@ -18,9 +18,14 @@ from google.protobuf.message import DecodeError
 from temporalio.api.common.v1 import Payload
 from temporalio.converter import PayloadCodec
 
+from activities.storage.encryption import (
+    NONCE_BYTES,
+    EncryptionError,
+    Keyring,
+    decrypt_if_encrypted,
+)
 from console.errors import BadInputError, ConsoleError
-from workflows.cipher import NONCE_BYTES, CipherError, Keyring, opened
-from workflows.settings import Settings
+from workflows.config.settings import Settings
 
 ENCODING = b"binary/encrypted"
 KEY_ID = "encryption-key-id"
@@ -44,7 +49,7 @@ class EncryptionCodec(PayloadCodec):
         return [
             Payload(
                 metadata=metadata,
-                data=keyring.seal(payload.SerializeToString(), os.urandom(NONCE_BYTES)),
+                data=keyring.encrypt(payload.SerializeToString(), os.urandom(NONCE_BYTES)),
             )
             for payload in payloads
         ]
@@ -57,8 +62,8 @@ class EncryptionCodec(PayloadCodec):
         if payload.metadata.get("encoding") != ENCODING:
             return payload
         try:
-            return Payload.FromString(opened(payload.data, self._keyring))
-        except (CipherError, DecodeError) as error:
+            return Payload.FromString(decrypt_if_encrypted(payload.data, self._keyring))
+        except (EncryptionError, DecodeError) as error:
             raise ConsoleError(f"A payload of this job cannot be read: {error}.") from error
 
 
@@ -75,7 +80,7 @@ def load_keyring(settings: Settings) -> Keyring | None:
             f"The keys file {file} cannot be read: correct RESEARCH_KEYS, or create one with"
             f" `python -m console.runtime.keys_file new FILE` ({error})."
         ) from error
-    except CipherError as error:
+    except EncryptionError as error:
         raise BadInputError(f"RESEARCH_KEYS: {error}.") from error
     if mode & 0o077 and file not in _warned:
         _warned.add(file)

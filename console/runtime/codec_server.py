@@ -31,7 +31,7 @@ from console.errors import BadInputError, ConsoleError, exit_process
 from console.runtime.codec import EncryptionCodec, load_keyring
 from console.runtime.external_storage import StoreDriver, read_claim
 from console.runtime.loopback import is_loopback
-from workflows.settings import Settings
+from workflows.config.settings import Settings
 
 TOKEN_VARIABLE = "RESEARCH_CODEC_TOKEN"  # noqa: S105
 PORT = 8081

@@ -24,7 +24,7 @@ from temporalio.service import GrpcCompression
 from console.errors import ConsoleError
 from console.runtime.codec import EncryptionCodec, load_keyring
 from console.runtime.external_storage import external_storage
-from workflows.settings import Settings
+from workflows.config.settings import Settings
 
 
 class SharedConverter(PydanticPayloadConverter):

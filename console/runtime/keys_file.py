@@ -16,10 +16,10 @@ from pathlib import Path
 
 import typer
 
+from activities.storage.encryption import KEY_BYTES
 from console.errors import BadInputError, ConsoleError
 from console.runtime.codec import load_keyring
-from workflows.cipher import KEY_BYTES
-from workflows.settings import Settings
+from workflows.config.settings import Settings
 
 app = typer.Typer(help="Create and rotate the encryption keys of RESEARCH_KEYS.")
 

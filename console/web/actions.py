@@ -26,7 +26,9 @@ from console.web.job_page import JobPage
 from console.web.job_snapshot import load_snapshot
 from console.web.rendering import Templates
 from console.web.state import AppState, Notice
-from workflows.commands import (
+from workflows.contracts.evidence import Record
+from workflows.contracts.facets import Effort
+from workflows.contracts.messages import (
     AddFacet,
     AddNote,
     Approve,
@@ -37,8 +39,6 @@ from workflows.commands import (
     RefineFacet,
     Resume,
 )
-from workflows.evidence import Record
-from workflows.plan import Effort
 
 FORK_SETTINGS = ("model", "effort", "budget_usd", "budget_tokens", "max_passes", "max_facets",
                  "max_claims", "parallel", "subagent_seconds")  # fmt: skip

@@ -15,7 +15,7 @@ from console.errors import BadInputError
 from console.report.page import render_page
 from console.web.job_snapshot import fetch_outcome
 from console.web.state import AppState
-from workflows.contracts import ResearchResult
+from workflows.contracts.result import ResearchResult
 
 _POLICY = re.compile(
     r"<meta\s+http-equiv=\"?Content-Security-Policy\"?\s+content=\"([^\"]*)\"", re.IGNORECASE

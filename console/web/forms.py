@@ -21,8 +21,9 @@ from console.client.job_options import JobOptions
 from console.client.research_request import find_errors
 from console.errors import BadInputError
 from console.web.auth import Credentials
-from workflows.plan import Facet, Plan, faults
-from workflows.settings import Settings
+from workflows.config.settings import Settings
+from workflows.contracts.facets import Facet, Plan
+from workflows.rules.plan import faults
 
 NEW_FACETS = 3
 """Empty rows for new facets in the plan's form."""

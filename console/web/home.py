@@ -23,9 +23,11 @@ from console.web.forms import FormValues, name_fields
 from console.web.job_snapshot import fetch_outcome, fetch_request, load_last_state
 from console.web.rendering import Templates
 from console.web.state import AppState, Notice
-from workflows.contracts import Blocked, ResearchResult
-from workflows.models import MIXED, MODELS, OFFLINE
-from workflows.plan import Effort
+from workflows.config.model_catalog import MIXED, MODELS
+from workflows.contracts.facets import Effort
+from workflows.contracts.request import OFFLINE
+from workflows.contracts.result import ResearchResult
+from workflows.contracts.state import Blocked
 
 if TYPE_CHECKING:
     from temporalio.client import WorkflowExecution

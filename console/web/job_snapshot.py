@@ -14,6 +14,7 @@ from obstore.exceptions import BaseError
 from pydantic import BaseModel, ValidationError
 from temporalio.service import RPCError
 
+from activities.storage.encryption import EncryptionError, decrypt_if_encrypted
 from console.client import jobs, validation
 from console.client.checkpoints import StoredCheckpoint, summarize_checkpoint
 from console.client.job_list import JobRecord, read_blocked
@@ -23,9 +24,10 @@ from console.errors import ConsoleError
 from console.runtime.codec import load_keyring
 from console.runtime.external_storage import open_store
 from console.web.state import AppState
-from workflows.cipher import CipherError, opened
-from workflows.contracts import Blocked, ResearchRequest, ResearchResult, ResearchState
-from workflows.evidence import Contradiction
+from workflows.contracts.evidence import Contradiction
+from workflows.contracts.request import ResearchRequest
+from workflows.contracts.result import ResearchResult
+from workflows.contracts.state import Blocked, ResearchState
 
 if TYPE_CHECKING:
     from temporalio.client import WorkflowExecutionDescription
@@ -169,12 +171,14 @@ async def _load_contradictions(
     async def load() -> tuple[Contradiction, ...]:
         keyring = load_keyring(app.settings)
         folder, _, _ = key.partition("/")
-        stored_key = f"{folder}/{keyring.veil(key)}" if keyring else key
+        stored_key = f"{folder}/{keyring.hash_name(key)}" if keyring else key
         store = open_store(app.settings.store)
         data = bytes(await (await store.get_async(stored_key)).bytes_async())
-        return _Ledger.model_validate_json(opened(data, keyring, key.encode())).contradictions
+        return _Ledger.model_validate_json(
+            decrypt_if_encrypted(data, keyring, key.encode())
+        ).contradictions
 
     try:
         return await app.small_cache.get(("ledger", key), load)
-    except (BaseError, OSError, CipherError, ValidationError):
+    except (BaseError, OSError, EncryptionError, ValidationError):
         return ()

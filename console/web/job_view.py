@@ -14,12 +14,10 @@ from console.live.format import current_work
 from console.text import sentence
 from console.web.job_snapshot import CheckpointRow, JobSnapshot
 from console.web.rendering import format_time, parse_time
-from workflows.contracts import Parent, Phase
-from workflows.evidence import Contradiction
-from workflows.gaps import Gap
-from workflows.milestones import UnreadableFile
-from workflows.plan import Plan
-from workflows.views import status as status_of
+from workflows.contracts.evidence import Contradiction
+from workflows.contracts.facets import Plan
+from workflows.contracts.state import Gap, Parent, Phase, UnreadableFile
+from workflows.rules.status import describe_status as status_of
 
 _STAGES = (
     ("Plan", (Phase.STARTING, Phase.PLANNING, Phase.REVIEWING)),

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from uvicorn import Server
 
     from console.web.state import AppState
-    from workflows.settings import Settings
+    from workflows.config.settings import Settings
 
 TOKEN_VARIABLE = "RESEARCH_CONSOLE_TOKEN"  # noqa: S105
 PORT = 8484

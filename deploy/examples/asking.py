@@ -18,7 +18,7 @@ from temporalio.worker import Worker
 
 from console.errors import exit_process
 from console.runtime.connection import connect
-from workflows.settings import Settings
+from workflows.config.settings import Settings
 
 TEAM = "newsroom"
 """The task queue of the callers' own worker."""

@@ -12,9 +12,9 @@ from temporalio import workflow
 # The contract is plain pydantic, the same for all: the sandbox need not load it for every workflow.
 with workflow.unsafe.imports_passed_through():
     from deploy.examples.asking import TEAM, connected, new_id, parsed, run, team
-    from workflows.contracts import TASK_QUEUE, ResearchRequest
+    from workflows.contracts.facets import Effort
+    from workflows.contracts.request import TASK_QUEUE, ResearchRequest
     from workflows.coordinator import ResearchWorkflow
-    from workflows.plan import Effort
 
 
 @workflow.defn

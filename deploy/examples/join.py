@@ -12,10 +12,10 @@ from temporalio.client import Client, WithStartWorkflowOperation
 from temporalio.common import WorkflowIDConflictPolicy
 
 from deploy.examples.asking import connected, parsed, run
-from workflows.callers import Join, shared_id
-from workflows.contracts import TASK_QUEUE, ResearchRequest
+from workflows.contracts.facets import Effort
+from workflows.contracts.messages import Join
+from workflows.contracts.request import TASK_QUEUE, ResearchRequest, shared_id
 from workflows.coordinator import ResearchWorkflow
-from workflows.plan import Effort
 
 
 async def ask(client: Client, who: str, request: ResearchRequest) -> None:

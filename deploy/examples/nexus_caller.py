@@ -18,9 +18,9 @@ from temporalio.client import WorkflowFailureError
 
 with workflow.unsafe.imports_passed_through():
     from deploy.examples.asking import TEAM, connected, new_id, parsed, run, team
-    from workflows.contracts import ResearchRequest
-    from workflows.plan import Effort
-    from workflows.service import ENDPOINT, ResearchId, ResearchService, StartResearch
+    from workflows.contracts.facets import Effort
+    from workflows.contracts.nexus import ENDPOINT, ResearchId, ResearchService, StartResearch
+    from workflows.contracts.request import ResearchRequest
 
 
 @workflow.defn

@@ -3,7 +3,8 @@
 python -m deploy.examples.plain_json "QUESTION" --corpus DIR
 
 A workflow in any language can do the same. Fields are those of `ResearchRequest`; a name that is
-not among them is refused. The result is what `report.json` holds, see workflows/report.schema.json.
+not among them is refused. The result is what `report.json` holds, see
+workflows/contracts/report.schema.json.
 """
 
 from __future__ import annotations

@@ -28,9 +28,10 @@ from temporalio.client import (
 )
 
 from deploy.examples.asking import connected, new_id, parsed, run
-from workflows.contracts import TASK_QUEUE, ResearchRequest, ResearchResult
+from workflows.contracts.facets import Effort
+from workflows.contracts.request import TASK_QUEUE, ResearchRequest
+from workflows.contracts.result import ResearchResult
 from workflows.coordinator import ResearchWorkflow
-from workflows.plan import Effort
 
 
 async def now(client: Client, schedule: ScheduleHandle, n: int) -> ResearchResult:

@@ -11,10 +11,10 @@ from temporalio import workflow
 
 with workflow.unsafe.imports_passed_through():
     from deploy.examples.asking import TEAM, connected, new_id, parsed, run, team
-    from workflows.callers import CheckpointReached, Notify
-    from workflows.contracts import TASK_QUEUE, ResearchRequest
+    from workflows.contracts.facets import Effort
+    from workflows.contracts.messages import CheckpointReached, Notify
+    from workflows.contracts.request import TASK_QUEUE, ResearchRequest
     from workflows.coordinator import ResearchWorkflow
-    from workflows.plan import Effort
 
 
 @workflow.defn

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from activities.answers import GroupAnswer, RulingAnswer, SideAnswer
+from activities.agent.schemas import GroupAnswer, RulingAnswer, SideAnswer
 from activities.evidence.ledger import Ledger
-from activities.verifying import _rulings
-from workflows.briefs import Group
-from workflows.evidence import Claim, Position, Quote, Relation, Source, Verdict
+from activities.subagents.verifying import _rulings
+from workflows.contracts.activity_io import Group
+from workflows.contracts.evidence import Claim, Position, Quote, Relation, Source, Verdict
 
 LEDGER = Ledger(
     sources={

@@ -17,7 +17,7 @@ from console.client import jobs
 from console.client.progress import Progress, ProgressPoller
 from console.live.table import TableView
 from console.runtime.connection import connect
-from workflows.settings import Settings
+from workflows.config.settings import Settings
 
 from .serving import Console
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from activities.storage.encryption import Keyring
 from console.runtime.codec import load_keyring
 from console.runtime.keys_file import create_file
-from workflows.cipher import Keyring
-from workflows.settings import Settings
+from workflows.config.settings import Settings
 
 
 @pytest.fixture

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from tests.activities.scripted import failure
 from tests.job.conftest import UNREVIEWED, Office, Rule, Wire, facet, planned, status_when
-from tests.wire.scripted import failure
-from workflows.commands import AddNote, Resume, Steer
-from workflows.contracts import ResearchResult
+from workflows.contracts.messages import AddNote, Resume, Steer
+from workflows.contracts.result import ResearchResult
 from workflows.coordinator import ResearchWorkflow
 
 QUESTION = "How does the Marrowgate tramway pay for its Wexcombe depot?"

@@ -16,8 +16,8 @@ from obstore.exceptions import BaseError
 from obstore.store import AzureStore, GCSStore, S3Store, from_url
 
 import console.runtime.external_storage
-from activities.objects import Bucket, open_objects
-from activities.store import Store
+from activities.storage.backends import BucketBackend, open_backend
+from activities.storage.store import Store
 from console.client.checkpoints import CheckpointStore
 from console.devserver import ports
 from console.devserver.server import run_dev_server
@@ -27,7 +27,7 @@ from console.runtime.keys_file import create_file
 from tests.confidential.conftest import ring_of
 from tests.confidential.jobs import QUESTION, SECRETS, corpus, work
 from tests.job.conftest import Office
-from workflows.settings import Settings
+from workflows.config.settings import Settings
 
 PLACE = "s3://research/jobs"
 _PARTS = ("master", "volume", "filer", "s3")
@@ -165,8 +165,8 @@ def test_each_kind_of_bucket_is_opened_by_its_url(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("AZURE_STORAGE_ACCOUNT_NAME", "research")
-    behind = open_objects(place)
-    assert isinstance(behind, Bucket)
+    behind = open_backend(place)
+    assert isinstance(behind, BucketBackend)
     for opened in (open_store(place), behind.objects):
         assert isinstance(opened, kind)
         assert str(opened.prefix) == "jobs"

@@ -17,7 +17,7 @@ from console.runtime.connection import data_converter
 from console.runtime.external_storage import THRESHOLD
 from console.runtime.keys_file import add_key, main, use_key
 from tests.confidential.conftest import ring_of, without
-from workflows.settings import Settings
+from workflows.config.settings import Settings
 
 WORDS = "the harbour line carried passengers "
 

@@ -24,7 +24,7 @@ from console.runtime.codec_server import build_app, main
 from console.runtime.connection import connect, data_converter
 from console.runtime.external_storage import THRESHOLD
 from tests.confidential.conftest import ring_of, without
-from workflows.settings import Settings
+from workflows.config.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
 UI = "http://127.0.0.1:8233"

@@ -22,7 +22,7 @@ from temporalio.client import Client
 from temporalio.exceptions import ApplicationError
 
 import console.runtime.external_storage
-from activities.store import Store
+from activities.storage.store import Store
 from console.client.checkpoints import CheckpointStore
 from console.devserver.server import run_dev_server
 from console.errors import ConsoleError
@@ -34,9 +34,9 @@ from tests.confidential.conftest import ring_of, without
 from tests.confidential.jobs import BONDS, QUESTION, SECRETS, TOLD, corpus, work
 from tests.console.conftest import call
 from tests.job.conftest import UNREVIEWED, Office, Wire, planned
-from workflows.contracts import ResearchResult
+from workflows.config.settings import Settings
+from workflows.contracts.result import ResearchResult
 from workflows.coordinator import ResearchWorkflow
-from workflows.settings import Settings
 
 MARKER = ".history.events.marker_recorded_event_attributes.details.payloads"
 

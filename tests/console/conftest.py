@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from console.cli.app import app
 from console.devserver.server import DevServer, run_dev_server
 from console.devserver.worker_process import WorkerProcess
-from workflows.settings import Settings
+from workflows.config.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
 STAND_IN = ROOT / "tests" / "console" / "stand_in_worker.py"

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from workflows.budget import Spend
-from workflows.evidence import Contradiction, Cycle, Side, SideContext, Verdict
-from workflows.gaps import Gap, StopReason
-from workflows.milestones import UnreadableFile
-from workflows.results import (
+from workflows.contracts.evidence import Contradiction, Cycle, Side, SideContext, Verdict
+from workflows.contracts.result import (
     ClaimOut,
     Coverage,
     FacetOut,
@@ -17,7 +14,8 @@ from workflows.results import (
     SourceOut,
     Telemetry,
 )
-from workflows.timeline import Span
+from workflows.contracts.spend import Spend
+from workflows.contracts.state import Gap, StepTiming, StopReason, UnreadableFile
 
 
 def finished(text: str, markdown: str | None = None) -> ResearchResult:
@@ -108,10 +106,10 @@ def finished(text: str, markdown: str | None = None) -> ResearchResult:
             by_role={text: Spend(turns=11, bought_again=1, usd=0.5)},
         ),
         timeline=(
-            Span(step="plan", began=0, ended=1),
-            Span(step="research", facet_id="f", began=1, ended=6),
-            Span(step="verify", facet_id="f", began=6, ended=7),
-            Span(step="write", n=1, began=7207, ended=7212),
+            StepTiming(step="plan", began=0, ended=1),
+            StepTiming(step="research", facet_id="f", began=1, ended=6),
+            StepTiming(step="verify", facet_id="f", began=6, ended=7),
+            StepTiming(step="write", n=1, began=7207, ended=7212),
         ),
         report_markdown=markdown if markdown is not None else _report(text),
     )
@@ -272,13 +270,13 @@ def ferry() -> ResearchResult:
             by_role={"researcher": Spend(turns=11, usd=0.61), "writer": Spend(turns=2, usd=0.12)},
         ),
         timeline=(
-            Span(step="plan", began=0, ended=4),
-            Span(step="research", facet_id="cost", began=4, ended=20),
-            Span(step="research", facet_id="fleet", began=4, ended=26),
-            Span(step="verify", facet_id="cost", began=20, ended=30),
-            Span(step="write", began=30, ended=40),
-            Span(step="research", facet_id="fleet", n=1, began=41, ended=55),
-            Span(step="write", n=1, began=55, ended=62),
+            StepTiming(step="plan", began=0, ended=4),
+            StepTiming(step="research", facet_id="cost", began=4, ended=20),
+            StepTiming(step="research", facet_id="fleet", began=4, ended=26),
+            StepTiming(step="verify", facet_id="cost", began=20, ended=30),
+            StepTiming(step="write", began=30, ended=40),
+            StepTiming(step="research", facet_id="fleet", n=1, began=41, ended=55),
+            StepTiming(step="write", n=1, began=55, ended=62),
         ),
         report_markdown=(
             "# What the ferries cost\n\n_Made._\n\n## Summary\n\nSix new vessels are to be built"

@@ -24,25 +24,17 @@ from temporalio.workflow import ParentClosePolicy
 
 from console.runtime.connection import connect
 from console.runtime.external_storage import open_store
-from workflows.briefs import KeepCheckpoint
-from workflows.commands import Approve, Finish, Pause, Resume, Steer
-from workflows.contracts import (
-    TASK_QUEUE,
-    Blocked,
-    Checkpoint,
-    Phase,
-    PlanOut,
-    ResearchRequest,
-    ResearchResult,
-    ResearchState,
-    Status,
-)
-from workflows.keys import checkpoint_key
-from workflows.outcomes import FindingsRef, Found
-from workflows.plan import Facet, Plan, QuestionKind
-from workflows.settings import Settings
-from workflows.steering import apply, plan_refusal, refusal
-from workflows.views import standing, status
+from workflows.config.settings import Settings
+from workflows.config.store_keys import checkpoint_key
+from workflows.contracts.activity_io import KeepCheckpoint
+from workflows.contracts.facets import Facet, Plan, QuestionKind
+from workflows.contracts.messages import Approve, Finish, Pause, Resume, Steer
+from workflows.contracts.outcomes import FindingsRef, Found
+from workflows.contracts.request import TASK_QUEUE, ResearchRequest
+from workflows.contracts.result import PlanOut, ResearchResult, Status
+from workflows.contracts.state import Blocked, Checkpoint, Phase, ResearchState
+from workflows.rules.status import describe_status, summarize_status
+from workflows.rules.steering import apply, check_approval, check_change
 
 BLOCK = Blocked(step="planning", reason="no key", remedy="Set a key.", since="now")
 SOON = timedelta(seconds=20)
@@ -176,14 +168,14 @@ class StandIn:
         phase = SearchAttributeKey.for_keyword("ResearchPhase")
         word = SearchAttributeKey.for_keyword("ResearchStatus")
         workflow.upsert_search_attributes(
-            [phase.value_set(self._state.phase), word.value_set(standing(self._state))]
+            [phase.value_set(self._state.phase), word.value_set(summarize_status(self._state))]
         )
         blocked = self._state.blocked
         workflow.upsert_memo({"blocked": blocked.model_dump() if blocked else None})
 
     @workflow.query
     def status(self) -> Status:
-        return status(self._state, self._approve_by)
+        return describe_status(self._state, self._approve_by)
 
     @workflow.query
     def state(self) -> ResearchState:
@@ -207,7 +199,7 @@ class StandIn:
 
     @approve.validator
     def _must_fit(self, answer: Approve) -> None:
-        if why := plan_refusal(self._state, answer):
+        if why := check_approval(self._state, answer):
             raise ValueError(why)
 
     @workflow.update
@@ -219,7 +211,7 @@ class StandIn:
     @steer.validator
     def _must_be_possible(self, order: Steer) -> None:
         for change in order.changes:
-            if why := refusal(self._state, change):
+            if why := check_change(self._state, change):
                 raise ValueError(why)
 
     @workflow.update

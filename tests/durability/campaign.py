@@ -18,7 +18,7 @@ from typing import Literal
 from tests.durability.jobs import Job, JsonObject, comparable
 from tests.durability.site import Site, a_site
 from tests.durability.steps import Step
-from workflows.contracts import ResearchResult
+from workflows.contracts.result import ResearchResult
 
 Who = Literal["worker", "server", "both"]
 

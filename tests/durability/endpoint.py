@@ -29,11 +29,11 @@ from typing import Any
 
 import httpx2
 
-from activities.journal import fingerprint_of
 from activities.offline.conversation import Conversation
 from activities.offline.skills import SKILLS
 from activities.offline.transport import OfflineTransport, Reply, Skill
-from workflows.keys import journal_folder
+from activities.storage.journal import fingerprint_of
+from workflows.config.store_keys import journal_folder
 
 JsonObject = dict[str, Any]
 _LONGEST_LINE = 1 << 16

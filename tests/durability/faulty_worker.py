@@ -20,10 +20,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from obstore.exceptions import GenericError
 
 import worker
-from activities import journal as journals
-from activities.journal import Journal, Turn
-from activities.objects import Objects
-from activities.store import Store
+from activities.storage import journal as journals
+from activities.storage.backends import Backend
+from activities.storage.journal import Journal, Turn
+from activities.storage.store import Store
 
 JsonObject = dict[str, Any]
 _SLOW = 0.03
@@ -38,7 +38,7 @@ def slow_store() -> None:
     class Slow:
         """What stands behind the store, and fails where a disk or a bucket would."""
 
-        def __init__(self, objects: Objects) -> None:
+        def __init__(self, objects: Backend) -> None:
             self._objects = objects
 
         async def create(self, place: str, data: bytes) -> bool:
@@ -69,22 +69,22 @@ def slow_store() -> None:
 
 
 def forgetful() -> None:
-    async def kept(self: Journal, request: JsonObject) -> Turn | None:
+    async def find(self: Journal, request: JsonObject) -> Turn | None:
         return None
 
-    async def turn(
+    async def call(
         self: Journal, request: JsonObject, ask: Callable[[], Awaitable[JsonObject]]
     ) -> Turn:
-        await self._mark(request)
-        return await self.keep(request, await ask())
+        await self._mark_call(request)
+        return await self.store(request, await ask())
 
-    Journal.kept, Journal.turn = kept, turn  # type: ignore[method-assign]
+    Journal.find, Journal.call = find, call  # type: ignore[method-assign]
 
 
 def miscounting() -> None:
     class Uncounted(Turn):
-        def __init__(self, fingerprint: str, message: JsonObject, again: int = 0) -> None:
-            super().__init__(fingerprint, message, 0)
+        def __init__(self, fingerprint: str, message: JsonObject, *_: Any, **__: Any) -> None:
+            super().__init__(fingerprint, message)
 
     journals.Turn = Uncounted  # type: ignore[misc, assignment]
 

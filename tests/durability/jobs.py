@@ -17,9 +17,10 @@ from temporalio.service import RPCError
 
 from tests.durability.counter import Account
 from tests.durability.waiting import PATIENCE
-from workflows.contracts import ResearchRequest, ResearchResult
+from workflows.config.store_keys import checkpoints_folder, journal_folder
+from workflows.contracts.request import ResearchRequest
+from workflows.contracts.result import ResearchResult
 from workflows.coordinator import ResearchWorkflow
-from workflows.keys import checkpoints_folder, journal_folder
 
 if TYPE_CHECKING:
     from tests.durability.site import Site

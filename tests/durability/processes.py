@@ -16,7 +16,7 @@ from typing import IO
 
 from console.devserver import ports, server
 from console.devserver.worker_process import build_environment
-from workflows.settings import Settings
+from workflows.config.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
 _MORTAL = Path(__file__).with_name("mortal.py")

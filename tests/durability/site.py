@@ -28,10 +28,10 @@ from tests.durability.processes import (
     worker_environment,
 )
 from tests.durability.waiting import until
-from workflows.contracts import TASK_QUEUE
+from workflows.config.policies import WORKFLOW_TASK_TIMEOUT
+from workflows.config.settings import Settings
+from workflows.contracts.request import TASK_QUEUE
 from workflows.coordinator import ResearchWorkflow
-from workflows.policies import WORKFLOW_TASK
-from workflows.settings import Settings
 
 _numbers = itertools.count(1)
 
@@ -98,7 +98,7 @@ class Site:
                     request(self.corpus, name),
                     id=name,
                     task_queue=TASK_QUEUE,
-                    task_timeout=WORKFLOW_TASK,
+                    task_timeout=WORKFLOW_TASK_TIMEOUT,
                 )
             except RPCError:
                 await self.served()

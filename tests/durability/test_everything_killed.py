@@ -16,8 +16,8 @@ from tests.durability.counter import Account, Endpoint
 from tests.durability.jobs import MODEL, QUESTION, JsonObject, comparable, write_documents
 from tests.durability.processes import ROOT, Process, clean
 from tests.durability.waiting import until
-from workflows.contracts import ResearchResult
-from workflows.keys import journal_folder
+from workflows.config.store_keys import journal_folder
+from workflows.contracts.result import ResearchResult
 
 
 class Machine:

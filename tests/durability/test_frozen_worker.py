@@ -12,7 +12,7 @@ from tests.durability.processes import Process
 from tests.durability.site import Site
 from tests.durability.steps import Step
 from tests.durability.waiting import until
-from workflows.contracts import ResearchState
+from workflows.contracts.state import ResearchState
 
 
 async def frozen_in_research(site: Site, turn: int = 9) -> tuple[Job, Process]:

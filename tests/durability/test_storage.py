@@ -11,7 +11,7 @@ from tests.durability.jobs import Job, JsonObject
 from tests.durability.site import Site
 from tests.durability.steps import Step
 from tests.durability.waiting import eventually
-from workflows.commands import Resume
+from workflows.contracts.messages import Resume
 from workflows.coordinator import ResearchWorkflow
 
 FAULTY = Path(__file__).with_name("faulty_worker.py")

@@ -21,10 +21,11 @@ from temporalio.client import Client, WorkflowHandle
 
 from console.devserver import ports, server
 from console.runtime.connection import connect
-from workflows.contracts import TASK_QUEUE, ResearchRequest, ResearchResult
+from workflows.config.policies import WORKFLOW_TASK_TIMEOUT
+from workflows.config.settings import Settings
+from workflows.contracts.request import TASK_QUEUE, ResearchRequest
+from workflows.contracts.result import ResearchResult
 from workflows.coordinator import ResearchWorkflow
-from workflows.policies import WORKFLOW_TASK
-from workflows.settings import Settings
 
 JsonObject = dict[str, Any]
 Handle = WorkflowHandle[ResearchWorkflow, ResearchResult]
@@ -124,7 +125,7 @@ class Site:
         return await self.client.start_workflow(
             ResearchWorkflow.run,
             args=[ResearchRequest.model_validate({"question": question, **asked}), None],
-            task_timeout=WORKFLOW_TASK,
+            task_timeout=WORKFLOW_TASK_TIMEOUT,
             id=f"fleet-{next(_ids)}-{os.getpid()}",
             task_queue=TASK_QUEUE,
         )

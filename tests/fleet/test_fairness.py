@@ -14,7 +14,7 @@ import pytest
 from temporalio.api.enums.v1 import EventType
 
 from tests.fleet.conftest import Handle, Site, provider
-from workflows.policies import SUBAGENT_QUEUE
+from workflows.config.policies import SUBAGENT_QUEUE
 
 SCHEDULED = EventType.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED
 STARTED = EventType.EVENT_TYPE_ACTIVITY_TASK_STARTED

@@ -7,7 +7,7 @@ import subprocess
 import time
 
 from tests.fleet.conftest import Site, eventually
-from workflows.contracts import Phase
+from workflows.contracts.state import Phase
 from workflows.coordinator import ResearchWorkflow
 
 

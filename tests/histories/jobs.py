@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import Any
 
+from tests.activities.scripted import failure
 from tests.job.conftest import (
     NO_GAPS,
     OPERA,
@@ -26,27 +27,28 @@ from tests.job.conftest import (
     reply,
     status_when,
 )
-from tests.wire.scripted import failure
-from workflows import investigation
-from workflows.budget import Budget
-from workflows.callers import Join, Notify
-from workflows.commands import (
+from workflows.config.policies import WORKFLOW_TASK_TIMEOUT
+from workflows.contracts.facets import Facet
+from workflows.contracts.messages import (
     AddFacet,
     AddNote,
     Approve,
     Change,
     DropFacet,
     Finish,
+    Join,
+    Notify,
     Pause,
     RefineFacet,
     Resume,
     SetBudget,
     Steer,
 )
-from workflows.contracts import TASK_QUEUE, Approval, Phase, ResearchRequest
+from workflows.contracts.request import TASK_QUEUE, Approval, ResearchRequest
+from workflows.contracts.spend import Budget
+from workflows.contracts.state import Phase
 from workflows.coordinator import ResearchWorkflow
-from workflows.plan import Facet
-from workflows.policies import WORKFLOW_TASK
+from workflows.stages import fan_out
 
 Recorded = Callable[[Office], Awaitable[str]]
 """Runs a job to its end; gives its id."""
@@ -85,7 +87,7 @@ async def begin(office: Office, name: str, **request: Any) -> Handle:
         ResearchRequest(
             question="What is known about the harbour line?", corpus=str(office.corpus), **request
         ),
-        task_timeout=WORKFLOW_TASK,
+        task_timeout=WORKFLOW_TASK_TIMEOUT,
         id=name,
         task_queue=TASK_QUEUE,
     )
@@ -130,17 +132,19 @@ async def unanswered(office: Office) -> str:
 
 async def steered(office: Office) -> str:
     """Everything a person may say while facets are researched; then: finish."""
-    hold = Hold("ResearchAnswer", POWER["title"])
+    hold, dropped = Hold("ResearchAnswer", POWER["title"]), Hold("ResearchAnswer", "Passengers")
     upkeep = Facet.model_validate(facet("upkeep", "Maintenance of the boats", UPKEEP))
-    async with office.working(Wire(hold.rule, *BOTH, *one_gap())):
+    async with office.working(Wire(hold.rule, dropped.rule, *BOTH, *one_gap())):
         job = await begin(office, "steered")
         await hold.wait()
+        await dropped.wait()
         await steer(job, AddFacet(facet=upkeep), AddNote(text="Boats only."))
         await steer(job, RefineFacet(facet_id="power", question="How large is the reserve?"))
         await steer(job, DropFacet(facet_id="passengers"))
         await steer(job, SetBudget(budget=Budget(tokens=9_000_000)))
         await job.execute_update(ResearchWorkflow.pause, Pause())
         hold.open.set()
+        dropped.open.set()
         await status_when(job, lambda s: s.paused)
         await job.execute_update(ResearchWorkflow.resume, Resume())
         await job.execute_update(ResearchWorkflow.finish, Finish())
@@ -179,7 +183,7 @@ async def blocked(office: Office) -> str:
 async def budget(office: Office) -> str:
     """The limit is reached while facets are researched."""
     async with office.working(Wire(*BOTH, *one_gap())):
-        job = await begin(office, "budget", budget=Budget(tokens=60_000), parallel=1)
+        job = await begin(office, "budget", budget=Budget(tokens=24_000), parallel=1)
         result = await job.result()
         assert result.stop_reason == "budget", result.telemetry
     return job.id
@@ -243,13 +247,13 @@ async def late(office: Office) -> str:
     hold = Hold("ResearchAnswer", UPKEEP)
     begun = Rule("DraftAnswer", lambda _: hold.open.set())
     plan = planned(PASSENGERS, POWER, facet("upkeep", "Maintenance", UPKEEP))
-    waited, investigation.LEAST = investigation.LEAST, timedelta(seconds=0.2)
+    waited, fan_out.MINIMUM_WAIT = fan_out.MINIMUM_WAIT, timedelta(seconds=0.2)
     try:
         async with office.working(Wire(hold.rule, begun, plan, UNREVIEWED, NO_GAPS)):
             job = await begin(office, "late", patience=1.5)
             found = await job.result()
     finally:
-        investigation.LEAST = waited
+        fan_out.MINIMUM_WAIT = waited
     assert [(gap.kind, gap.status) for gap in found.gaps] == [("late", "closed")]
     return job.id
 

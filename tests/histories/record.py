@@ -27,7 +27,7 @@ from console.runtime.connection import data_converter
 from tests.histories.jobs import KINDS, LONG, Recorded
 from tests.histories.scrubbing import clean
 from tests.job.conftest import Office, documents
-from workflows.settings import Settings
+from workflows.config.settings import Settings
 
 HERE = Path(__file__).parent
 IDENTITY = "recorder"

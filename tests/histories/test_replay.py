@@ -13,11 +13,13 @@ from temporalio.workflow import NondeterminismError
 
 from console.runtime.connection import data_converter
 from tests.histories.scrubbing import traces
+from workflows.config.settings import Settings
+from workflows.contracts.state import StopReason
 from workflows.coordinator import ResearchWorkflow
-from workflows.gaps import StopReason
 from workflows.refinement import RefinementWorkflow
-from workflows.settings import Settings
-from workflows.steps import Steps
+from workflows.stages import evaluation, writing
+from workflows.stages.checkpoints import save_checkpoint
+from workflows.stages.execution import Execution
 
 HERE = Path(__file__).parent
 KEPT = sorted(HERE.glob("*/*.json"))
@@ -61,7 +63,7 @@ async def test_a_step_that_is_left_out_is_noticed(
 ) -> None:
     async def nothing(*_: Any, **__: Any) -> None: ...
 
-    monkeypatch.setattr(Steps, "evaluate", nothing)
+    monkeypatch.setattr(evaluation, "evaluate", nothing)
     with pytest.raises(NondeterminismError):
         await replayer.replay_workflow(load(newest("plain")))
 
@@ -69,13 +71,13 @@ async def test_a_step_that_is_left_out_is_noticed(
 async def test_a_checkpoint_that_is_added_is_noticed(
     replayer: Replayer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write = Steps.write
+    write = writing.write
 
-    async def kept_twice(self: Steps, *args: Any, **more: Any) -> None:
-        await write(self, *args, **more)
-        await self.checkpoint("written")
+    async def save_twice(execution: Execution, *args: Any, **more: Any) -> None:
+        await write(execution, *args, **more)
+        await save_checkpoint(execution, "written")
 
-    monkeypatch.setattr(Steps, "write", kept_twice)
+    monkeypatch.setattr(writing, "write", save_twice)
     with pytest.raises(NondeterminismError):
         await replayer.replay_workflow(load(newest("plain-pass-1")))
 
@@ -84,7 +86,7 @@ async def test_another_reason_to_stop_is_noticed(
     replayer: Replayer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not only calls count: a rule that decides otherwise about a running job is a change, too."""
-    monkeypatch.setattr(Steps, "stop_reason", lambda _: StopReason.SUFFICIENT)
+    monkeypatch.setattr(evaluation, "stop_reason", lambda _: StopReason.SUFFICIENT)
     with pytest.raises(NondeterminismError):
         await replayer.replay_workflow(load(newest("plain")))
 

@@ -18,12 +18,13 @@ from activities.offline.skills import SKILLS
 from activities.offline.transport import OfflineTransport
 from console.devserver.server import run_dev_server
 from console.runtime.connection import connect
-from tests.wire.scripted import JsonObject, message, text
-from worker import build_worker, build_workshop
-from workflows.contracts import TASK_QUEUE, ResearchRequest, ResearchResult, Status
+from tests.activities.scripted import JsonObject, message, text
+from worker import build_context, build_worker
+from workflows.config.policies import WORKFLOW_TASK_TIMEOUT
+from workflows.config.settings import Settings
+from workflows.contracts.request import TASK_QUEUE, ResearchRequest
+from workflows.contracts.result import ResearchResult, Status
 from workflows.coordinator import ResearchWorkflow
-from workflows.policies import WORKFLOW_TASK
-from workflows.settings import Settings
 
 Handle = WorkflowHandle[ResearchWorkflow, ResearchResult]
 Answer = Callable[[JsonObject], JsonObject | httpx2.Response | Exception | None]
@@ -159,16 +160,16 @@ class Office:
 
     @asynccontextmanager
     async def working(self, wire: Wire) -> AsyncIterator[None]:
-        workshop = build_workshop(self.settings, wire)
-        async with build_worker(self.client, self.settings, workshop):
+        context = build_context(self.settings, wire)
+        async with build_worker(self.client, self.settings, context):
             yield
-        await workshop.close()
+        await context.close()
 
     async def start(self, question: str = QUESTION, **request: Any) -> Handle:
         return await self.client.start_workflow(
             ResearchWorkflow.run,
             ResearchRequest(question=question, corpus=str(self.corpus), **request),
-            task_timeout=WORKFLOW_TASK,
+            task_timeout=WORKFLOW_TASK_TIMEOUT,
             id=f"job-{next(_ids)}-{self.settings.state_dir[-12:].replace('/', '-')}",
             task_queue=TASK_QUEUE,
         )

@@ -9,6 +9,7 @@ from typing import Any
 from temporalio.api.enums.v1 import EventType
 from temporalio.client import WorkflowHandle
 
+from tests.activities.scripted import JsonObject, message, text
 from tests.job.conftest import (
     NO_GAPS,
     OPERA,
@@ -26,11 +27,9 @@ from tests.job.conftest import (
     reply,
     status_when,
 )
-from tests.wire.scripted import JsonObject, message, text
-from workflows.budget import Budget
-from workflows.contracts import Phase
+from workflows.contracts.spend import Budget
+from workflows.contracts.state import Phase, StopReason
 from workflows.coordinator import ResearchWorkflow
-from workflows.gaps import StopReason
 
 UPKEEP = facet("upkeep", "Maintenance", "What does maintenance of the electric fleet cost?")
 GAP = {

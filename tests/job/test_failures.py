@@ -9,6 +9,7 @@ import httpx2
 import pytest
 
 from activities.sources.corpus import Corpus
+from tests.activities.scripted import JsonObject, failure, message, text
 from tests.job.conftest import (
     NO_GAPS,
     OPERA,
@@ -22,9 +23,8 @@ from tests.job.conftest import (
     planned,
     status_when,
 )
-from tests.wire.scripted import JsonObject, failure, message, text
-from workflows.commands import Resume
-from workflows.contracts import Coverage, ResearchResult
+from workflows.contracts.messages import Resume
+from workflows.contracts.result import Coverage, ResearchResult
 from workflows.coordinator import ResearchWorkflow
 
 BOTH = (planned(PASSENGERS, POWER), UNREVIEWED, NO_GAPS)

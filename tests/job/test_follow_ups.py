@@ -6,8 +6,8 @@ import json
 import shutil
 from pathlib import Path
 
+from tests.activities.scripted import JsonObject, message, plain, text, use
 from tests.job.conftest import NO_GAPS, POWER, UNREVIEWED, Office, Rule, Wire, planned, wanted
-from tests.wire.scripted import JsonObject, message, plain, text, use
 from workflows.coordinator import ResearchWorkflow
 
 HOURS = "The harbour line uses 2.4 gigawatt hours of electricity a year."

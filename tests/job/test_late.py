@@ -8,7 +8,8 @@ from datetime import timedelta
 
 import pytest
 
-from activities.journal import fingerprint_of
+from activities.storage.journal import fingerprint_of
+from tests.activities.scripted import JsonObject
 from tests.job.conftest import (
     NO_GAPS,
     PASSENGERS,
@@ -22,9 +23,8 @@ from tests.job.conftest import (
     planned,
     reply,
 )
-from tests.wire.scripted import JsonObject
-from workflows import investigation
-from workflows.gaps import StopReason
+from workflows.contracts.state import StopReason
+from workflows.stages import fan_out
 
 UPKEEP = facet("upkeep", "Maintenance", "What does maintenance of the electric fleet cost?")
 PLAN = (planned(PASSENGERS, POWER, UPKEEP), UNREVIEWED, NO_GAPS)
@@ -32,7 +32,7 @@ PLAN = (planned(PASSENGERS, POWER, UPKEEP), UNREVIEWED, NO_GAPS)
 
 @pytest.fixture(autouse=True)
 def _hurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(investigation, "LEAST", timedelta(seconds=0.2))
+    monkeypatch.setattr(fan_out, "MINIMUM_WAIT", timedelta(seconds=0.2))
 
 
 def dawdling(until: asyncio.Event) -> tuple[Rule, Rule]:

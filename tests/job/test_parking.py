@@ -7,6 +7,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from tests.activities.scripted import failure
 from tests.job.conftest import (
     NO_GAPS,
     PASSENGERS,
@@ -19,8 +20,7 @@ from tests.job.conftest import (
     planned,
     status_when,
 )
-from tests.wire.scripted import failure
-from workflows.commands import Resume
+from workflows.contracts.messages import Resume
 from workflows.coordinator import ResearchWorkflow
 
 SPENT = httpx2.Response(

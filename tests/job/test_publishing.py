@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from activities.evidence.quotes import fold
-from activities.publishing import REACH, beside
-from activities.store import Store
+from activities.records import REACH, text_around
+from activities.storage.store import Store
 from tests.job.conftest import NO_GAPS, Office, Wire
 from tests.job.test_restart import BOTH, checkpoints, one_gap, stopped_at, take_up
-from workflows.lineage import restarted
-from workflows.results import ResearchResult
+from workflows.contracts.result import ResearchResult
+from workflows.rules.restart import restart_state
 
 
 def steps(result: ResearchResult) -> list[tuple[str, str, int]]:
@@ -46,7 +46,7 @@ async def test_a_restart_keeps_when_the_earlier_steps_ran(office: Office) -> Non
     kept = (await checkpoints(office, job))["researched"]
     assert kept.timeline
     async with office.working(Wire(*BOTH, NO_GAPS)):
-        state = restarted(kept, run_id="r", checkpoint="researched")
+        state = restart_state(kept, run_id="r", checkpoint="researched")
         result = await (await take_up(office, state)).result()
     before = len(kept.timeline)
     assert result.timeline[:before] == kept.timeline
@@ -59,7 +59,7 @@ async def test_a_restart_keeps_when_the_earlier_steps_ran(office: Office) -> Non
     [(5, "… two ", " five …"), (100, "one two ", " five six"), (0, "… ", " …")],
 )
 def test_no_word_about_a_quote_is_torn(reach: int, before: str, after: str) -> None:
-    assert beside("one\n two three four five six", 9, 19, reach) == (before, after)
+    assert text_around("one\n two three four five six", 9, 19, reach) == (before, after)
 
 
 @given(st.text(), st.integers(0, 50), st.integers(0, 50), st.integers(0, 60))
@@ -67,9 +67,9 @@ def test_what_is_shown_about_a_quote_stands_there(
     text: str, at: int, size: int, reach: int
 ) -> None:
     start, end = min(at, len(text)), min(at + size, len(text))
-    before, after = beside(text, start, end, reach)
+    before, after = text_around(text, start, end, reach)
     assert len(before) <= reach + 2
     assert len(after) <= reach + 2
     assert fold(before.removeprefix("… ")) in fold(text[:start])
     assert fold(after.removesuffix(" …")) in fold(text[end:])
-    assert len(beside("word " * 200, 400, 500)[0]) <= REACH + 2
+    assert len(text_around("word " * 200, 400, 500)[0]) <= REACH + 2

@@ -15,9 +15,10 @@ from temporalio.client import WorkflowExecutionStatus, WorkflowFailureError
 from temporalio.common import RawValue
 from temporalio.testing import WorkflowEnvironment
 
-from activities.store import Store
+from activities.storage.store import Store
 from console.devserver.server import SEARCH_ATTRIBUTES, find_binary
 from console.runtime.connection import data_converter
+from tests.activities.scripted import failure
 from tests.job.conftest import (
     NO_GAPS,
     PASSENGERS,
@@ -34,13 +35,14 @@ from tests.job.conftest import (
     wanted,
 )
 from tests.job.test_steering import Gate, researched
-from tests.wire.scripted import failure
-from workflows.commands import Resume
-from workflows.contracts import TASK_QUEUE, ResearchResult, ResearchState
+from workflows.config.settings import Settings
+from workflows.config.store_keys import checkpoints_folder
+from workflows.contracts.messages import Resume
+from workflows.contracts.request import TASK_QUEUE
+from workflows.contracts.result import ResearchResult
+from workflows.contracts.state import ResearchState
 from workflows.coordinator import ResearchWorkflow
-from workflows.keys import checkpoints_folder
-from workflows.lineage import forked, restarted
-from workflows.settings import Settings
+from workflows.rules.restart import fork_state, restart_state
 
 BOTH = (planned(PASSENGERS, POWER), UNREVIEWED)
 UPKEEP_GAP = {
@@ -98,7 +100,7 @@ async def test_a_terminated_run_is_taken_up_from_its_last_checkpoint(office: Off
     assert list(kept) == ["opened", "planned", "researched"]
     wire = Wire(*BOTH, NO_GAPS)
     async with office.working(wire):
-        state = restarted(kept["researched"], run_id="r", checkpoint="researched")
+        state = restart_state(kept["researched"], run_id="r", checkpoint="researched")
         result = await (await take_up(office, state)).result()
     # The draft in flight may have been answered, and kept, before its worker heard of the end.
     assert {wanted(b) for b in wire.requests} <= {"DraftAnswer", "EvaluationAnswer"}
@@ -114,7 +116,7 @@ async def test_an_earlier_checkpoint_replays_what_the_journal_holds(office: Offi
     kept = await checkpoints(office, job)
     wire = Wire(*BOTH, NO_GAPS)
     async with office.working(wire):
-        state = restarted(kept["planned"], run_id="r", checkpoint="planned")
+        state = restart_state(kept["planned"], run_id="r", checkpoint="planned")
         result = await (await take_up(office, state)).result()
     assert researched(wire) == set(), "every turn of the researchers was in the journal"
     assert result.claims
@@ -128,7 +130,7 @@ async def test_a_fork_pays_for_nothing_before_its_checkpoint(office: Office) -> 
         first = await handle.result()
         kept = await checkpoints(office, handle.id)
         bought = len(wire.requests)
-        state = forked(
+        state = fork_state(
             kept["evaluated"],
             job_id=f"{handle.id}-fork",
             run_id="r",
@@ -190,7 +192,7 @@ async def test_a_pass_that_is_ended_behind_our_back_is_started_again(office: Off
         gate.open.set()
         status = await status_when(handle, lambda s: s.blocked is not None)
         assert status.blocked
-        assert "ended before its time" in status.blocked.reason
+        assert "ended early" in status.blocked.reason
         await handle.execute_update(ResearchWorkflow.resume, Resume())
         result = await handle.result()
     assert [p.n for p in result.passes] == [0, 1]

@@ -24,9 +24,9 @@ from temporalio.api.common.v1 import Payload
 from temporalio.api.enums.v1 import EventType
 from temporalio.client import Client, WorkflowHistory
 
+from tests.activities.scripted import JsonObject, message, text, use
 from tests.job.conftest import UNREVIEWED, Handle, Office, Rule, Wire, brief, planned
-from tests.wire.scripted import JsonObject, message, text, use
-from workflows.commands import AddNote, Steer
+from workflows.contracts.messages import AddNote, Steer
 from workflows.coordinator import ResearchWorkflow
 
 FACETS, CLAIMS, PASSES = 60, 50, 6

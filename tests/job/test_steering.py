@@ -10,6 +10,7 @@ import pytest
 from temporalio.client import WorkflowFailureError, WorkflowUpdateFailedError
 from temporalio.exceptions import ApplicationError
 
+from tests.activities.scripted import JsonObject
 from tests.job.conftest import (
     NO_GAPS,
     PASSENGERS,
@@ -25,9 +26,8 @@ from tests.job.conftest import (
     status_when,
     wanted,
 )
-from tests.wire.scripted import JsonObject
-from workflows.budget import Budget
-from workflows.commands import (
+from workflows.contracts.facets import Facet
+from workflows.contracts.messages import (
     AddFacet,
     AddNote,
     Approve,
@@ -39,10 +39,10 @@ from workflows.commands import (
     SetBudget,
     Steer,
 )
-from workflows.contracts import Approval, Phase
+from workflows.contracts.request import Approval
+from workflows.contracts.spend import Budget
+from workflows.contracts.state import Phase, StopReason
 from workflows.coordinator import ResearchWorkflow
-from workflows.gaps import StopReason
-from workflows.plan import Facet
 
 UPKEEP = Facet(
     id="upkeep",

@@ -11,6 +11,7 @@ from temporalio.client import WorkflowHandle
 
 from console.client.jobs import Job, StartState
 from console.client.progress import Progress, read_progress
+from tests.activities.scripted import JsonObject
 from tests.job.conftest import (
     NO_GAPS,
     PASSENGERS,
@@ -23,14 +24,13 @@ from tests.job.conftest import (
     planned,
 )
 from tests.job.test_coordination import GAP, gaps_then
-from tests.wire.scripted import JsonObject
-from workflows.contracts import Budget, Phase, ResearchRequest, ResearchState
-from workflows.gaps import Gap
-from workflows.milestones import Blocked
-from workflows.outcomes import FindingsRef
-from workflows.outcomes import Found as FoundIt
-from workflows.plan import Facet, Plan, QuestionKind
-from workflows.views import details, introduction
+from workflows.contracts.facets import Facet, Plan, QuestionKind
+from workflows.contracts.outcomes import FindingsRef
+from workflows.contracts.outcomes import Found as FoundIt
+from workflows.contracts.request import ResearchRequest
+from workflows.contracts.spend import Budget
+from workflows.contracts.state import Blocked, Gap, Phase, ResearchState
+from workflows.rules.status import describe_request, render_details
 
 CALLED = (
     EventType.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED,
@@ -123,7 +123,7 @@ def test_the_details_are_markdown_a_person_can_read() -> None:
         gaps=(Gap(id="g", kind="thin", facet_id="f0", text="No price\nafter 2023.", question="?"),),
         blocked=Blocked(step="research", reason="no key", remedy="set one", since="now"),
     )
-    assert details(state).splitlines() == [
+    assert render_details(state).splitlines() == [
         "**researching** · 0 turns · $0.00 of $2.00",
         "",
         "**blocked** at research: no key; set one",
@@ -140,7 +140,7 @@ def test_the_details_are_markdown_a_person_can_read() -> None:
 
 
 def test_a_job_is_introduced_by_its_question() -> None:
-    said = introduction(ResearchRequest(question="Why " * 100, budget=Budget(usd=2)))
+    said = describe_request(ResearchRequest(question="Why " * 100, budget=Budget(usd=2)))
     assert len(said["static_summary"]) == 160
     assert said["memo"]["question"] == said["static_summary"]
     assert said["static_details"].endswith("offline · effort standard, at most $2.00")

@@ -27,7 +27,7 @@ from tests.job.conftest import (
     reply,
 )
 from tests.job.test_steering import Gate
-from workflows.settings import Settings
+from workflows.config.settings import Settings
 
 BOTH = (planned(PASSENGERS, POWER), UNREVIEWED)
 OLD, NEW = "What did the old harbour line do?", "What does the new harbour line do?"

@@ -10,8 +10,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from activities.mcp import McpServers, McpSettings
-from activities.store import Store
+from activities.mcp.registry import McpServers
+from activities.mcp.settings import McpSettings
+from activities.storage.store import Store
 
 JsonObject = dict[str, Any]
 HERE = Path(__file__).parent

@@ -11,11 +11,11 @@ import pytest
 import pytest_asyncio
 
 from activities.evidence.quotes import StoredText
-from activities.mcp import McpServers
 from activities.mcp.definitions import tool_name
-from activities.store import Store
+from activities.mcp.registry import McpServers
+from activities.storage.store import Store
 from tests.mcp.conftest import archive, opened, said
-from workflows.evidence import Quote, Source
+from workflows.contracts.evidence import Quote, Source
 
 # One server for all: what they ask of it leaves it as it was.
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from activities.mcp import McpSettings, McpSettingsError
+from activities.mcp.settings import McpSettings, McpSettingsError
 
 GOOD: dict[str, Any] = {"command": "archive", "roles": {"researcher": ["lookup"]}}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from workflows.contracts import ResearchResult
+from workflows.contracts.result import ResearchResult
 
 TEXT = "The ferry costs  4 million.\nThe harbour office says 5 million."
 

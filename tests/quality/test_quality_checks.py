@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from activities.model import Models
+from activities.llm.client import Models
 from activities.sources import Corpus
 from benchmarks.quality.checks import check_report
 from benchmarks.quality.rubric import CRITERIA, Judge, choose_judge

@@ -21,7 +21,7 @@ from benchmarks.quality.results import Results, pool_precision
 from benchmarks.quality.sets import Case, Options, Outcome
 from benchmarks.quality.side_by_side import render_report
 from tests.quality.reports import report
-from workflows.contracts import ResearchResult
+from workflows.contracts.result import ResearchResult
 
 
 def named(*files: str, **changed: Any) -> ResearchResult:

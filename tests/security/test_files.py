@@ -13,10 +13,10 @@ import openpyxl
 import pptx
 import pytest
 
+from activities.agent.toolbox import Toolbox
 from activities.sources import Corpus, Unreadable, parse
-from activities.store import Store
-from activities.toolbox import Toolbox
-from workflows.roles import RESEARCHER
+from activities.storage.store import Store
+from workflows.config.roles import RESEARCHER
 
 SECRET = "the vault opens with 7193"
 Change = Callable[[bytes], bytes]

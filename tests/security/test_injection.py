@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from tests.activities.scripted import JsonObject
 from tests.job.conftest import NO_GAPS, PASSENGERS, UNREVIEWED, Office, Wire, office, temporal
 from tests.job.conftest import planned as planned_with
-from tests.wire.scripted import JsonObject
-from workflows.contracts import ResearchResult
+from workflows.contracts.result import ResearchResult
 
 __all__ = ["office", "temporal"]
 

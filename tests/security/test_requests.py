@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from workflows.contracts import ResearchRequest
+from workflows.contracts.request import ResearchRequest
 
 
 @pytest.mark.parametrize(

@@ -27,12 +27,13 @@ from tests.simulator.brains import Brain, Turn, think
 from tests.simulator.records import Record
 from tests.simulator.simulator import Simulator
 from tests.simulator.transport import SimulatorTransport
-from worker import build_worker, build_workshop
-from workflows.contracts import TASK_QUEUE, ResearchRequest, ResearchResult
+from worker import build_context, build_worker
+from workflows.config.model_catalog import card
+from workflows.config.policies import WORKFLOW_TASK_TIMEOUT
+from workflows.config.settings import Settings
+from workflows.contracts.request import TASK_QUEUE, ResearchRequest
+from workflows.contracts.result import ResearchResult
 from workflows.coordinator import ResearchWorkflow
-from workflows.models import card
-from workflows.policies import WORKFLOW_TASK
-from workflows.settings import Settings
 
 JsonObject = dict[str, Any]
 Handle = WorkflowHandle[Any, ResearchResult]
@@ -62,16 +63,16 @@ class Office:
 
     @asynccontextmanager
     async def working(self, wire: httpx2.AsyncBaseTransport) -> AsyncIterator[None]:
-        workshop = build_workshop(self.settings, wire)
-        async with build_worker(self.client, self.settings, workshop):
+        context = build_context(self.settings, wire)
+        async with build_worker(self.client, self.settings, context):
             yield
-        await workshop.close()
+        await context.close()
 
     async def start(self, question: str, **request: Any) -> Handle:
         return await self.client.start_workflow(
             ResearchWorkflow.run,
             ResearchRequest(question=question, **{"model": "claude", **request}),
-            task_timeout=WORKFLOW_TASK,
+            task_timeout=WORKFLOW_TASK_TIMEOUT,
             id=f"wire-{next(_ids)}-{self.settings.state_dir[-12:].replace('/', '-')}",
             task_queue=TASK_QUEUE,
         )

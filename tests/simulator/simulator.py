@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from activities.journal import fingerprint_of
+from activities.storage.journal import fingerprint_of
 from tests.simulator import cache, delivery
 from tests.simulator.batches import Batches
 from tests.simulator.blocks import output_tokens

@@ -10,7 +10,7 @@ import httpx2
 import pytest
 
 import worker
-from activities.errands import Errands
+from activities.llm.batches import Batches
 from tests.simulator.brains import Offline
 from tests.simulator.jobs import (
     Office,
@@ -74,7 +74,7 @@ class Patient(Wire):
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Batches are asked about often, and a worker that is stopped does not wait for them."""
-    monkeypatch.setattr(Errands.__init__, "__defaults__", (0.1,))
+    monkeypatch.setattr(Batches.__init__, "__defaults__", (0.1,))
     monkeypatch.setattr(worker, "DRAIN", timedelta(0))
 
 

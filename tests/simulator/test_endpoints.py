@@ -22,8 +22,8 @@ from tests.simulator.jobs import (
     temporal,
 )
 from tests.simulator.simulator import Simulator
-from workflows.contracts import Web
-from workflows.plan import Effort
+from workflows.contracts.facets import Effort
+from workflows.contracts.request import Web
 
 __all__ = ["credentials", "documents", "office", "temporal"]
 

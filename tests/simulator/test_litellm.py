@@ -19,7 +19,7 @@ import pytest
 
 from console.devserver import ports
 from tests.simulator.jobs import Endpoint, endpoint, starter, write_documents
-from workflows.models import LARGE, MEDIUM, SMALL
+from workflows.config.model_catalog import LARGE, MEDIUM, SMALL
 
 PROGRAM = os.environ.get("LITELLM", "")
 PATIENCE = 120.0

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from anthropic import transform_schema
 
-from activities.answers import PlanDraft
-from activities.journal import fingerprint_of
-from activities.model import Models
+from activities.agent.schemas import PlanDraft
+from activities.llm.client import Models
+from activities.storage.journal import fingerprint_of
 from tests.simulator.asking import SEARCH, SONNET, JsonObject, asking, result, schema_format, user
 from tests.simulator.brains import ByTitle, Offline, Scripted, json_answer, use
 from tests.simulator.simulator import Simulator

@@ -9,7 +9,7 @@ import pytest
 from anthropic import transform_schema
 from pydantic import BaseModel, Field, TypeAdapter
 
-from activities import answers
+from activities.agent import schemas as answers
 from tests.simulator.errors import ApiError
 from tests.simulator.schema_subset import check_schema
 

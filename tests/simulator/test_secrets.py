@@ -23,7 +23,7 @@ import pytest_asyncio
 from console.devserver.server import run_dev_server
 from console.runtime.connection import connect
 from tests.simulator.jobs import ROOT, Endpoint, JsonObject, endpoint, starter, write_documents
-from workflows.settings import Settings
+from workflows.config.settings import Settings
 
 KEY = "sk-ant-test-0f3a-the-right-secret"
 WRONG = "sk-ant-test-77b1-the-wrong-secret"

@@ -30,8 +30,8 @@ from tests.simulator.jobs import (
 )
 from tests.simulator.records import Record
 from tests.simulator.simulator import Simulator
-from workflows.contracts import ResearchResult
-from workflows.roles import ROLES
+from workflows.config.roles import ROLES
+from workflows.contracts.result import ResearchResult
 
 __all__ = ["credentials", "temporal"]
 

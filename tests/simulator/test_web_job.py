@@ -14,7 +14,7 @@ import pytest
 import pytest_asyncio
 
 from activities.evidence.quotes import StoredText
-from activities.store import Store
+from activities.storage.store import Store
 from tests.simulator.brains import ByTitle, Offline, Turn, json_answer
 from tests.simulator.jobs import (
     JsonObject,
@@ -29,8 +29,8 @@ from tests.simulator.jobs import (
 )
 from tests.simulator.simulator import Simulator
 from tests.simulator.web import Fetch, Page, Search, Web
-from workflows.contracts import Coverage, ResearchResult
-from workflows.contracts import Web as Reach
+from workflows.contracts.request import Web as Reach
+from workflows.contracts.result import Coverage, ResearchResult
 
 __all__ = ["credentials", "temporal"]
 

@@ -13,12 +13,12 @@ from pathlib import Path
 import httpx2
 
 import worker
+from activities.context import ActivityContext
 from activities.offline.skills import SKILLS
 from activities.offline.transport import OfflineTransport
-from activities.workshop import Workshop
-from workflows.settings import Settings
+from workflows.config.settings import Settings
 
-_build = worker.build_workshop
+_build = worker.build_context
 
 
 class Silent(httpx2.AsyncBaseTransport):
@@ -40,10 +40,10 @@ class Silent(httpx2.AsyncBaseTransport):
         return await self._offline.handle_async_request(request)
 
 
-def build_workshop(settings: Settings) -> Workshop:
+def build_context(settings: Settings) -> ActivityContext:
     return _build(settings, Silent(Path(os.environ["SIGN"])))
 
 
 if __name__ == "__main__":
-    worker.build_workshop = build_workshop  # type: ignore[assignment]
+    worker.build_context = build_context  # type: ignore[assignment]
     asyncio.run(worker.main())

@@ -20,11 +20,11 @@ from temporalio.service import RPCError, RPCStatusCode
 from temporalio.worker import Worker
 
 from console.runtime.connection import connect, data_converter
+from tests.activities.scripted import JsonObject
 from tests.job.conftest import Office, Rule, about, office, temporal
-from tests.wire.scripted import JsonObject
-from workflows.contracts import TASK_QUEUE
-from workflows.service import ENDPOINT
-from workflows.settings import Settings
+from workflows.config.settings import Settings
+from workflows.contracts.nexus import ENDPOINT
+from workflows.contracts.request import TASK_QUEUE
 
 __all__ = ["office", "temporal"]
 

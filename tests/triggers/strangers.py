@@ -8,9 +8,9 @@ from typing import Any
 from temporalio import workflow
 
 with workflow.unsafe.imports_passed_through():
-    from workflows.callers import Notify
-    from workflows.contracts import ResearchRequest
-    from workflows.service import ENDPOINT, ResearchId, ResearchService, StartResearch
+    from workflows.contracts.messages import Notify
+    from workflows.contracts.nexus import ENDPOINT, ResearchId, ResearchService, StartResearch
+    from workflows.contracts.request import ResearchRequest
 
 
 @workflow.defn

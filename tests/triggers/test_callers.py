@@ -21,8 +21,8 @@ from deploy.examples.watched import Editor
 from tests.job.conftest import NO_GAPS, PASSENGERS, QUESTION, UNREVIEWED, Office, Wire, planned
 from tests.triggers.conftest import Held, team, unique
 from tests.triggers.strangers import Listener
-from workflows.callers import MAX_LISTENERS, Join, Joined, Notify, shared_id
-from workflows.contracts import TASK_QUEUE, ResearchRequest
+from workflows.contracts.messages import MAX_LISTENERS, Join, Joined, Notify
+from workflows.contracts.request import TASK_QUEUE, ResearchRequest, shared_id
 from workflows.coordinator import ResearchWorkflow
 
 

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from activities.evidence.compare import LISTED, compare, tell, told
-from workflows.changes import Changes
-from workflows.contracts import ClaimOut, FacetOut, PlanOut, ResearchResult, SourceOut
-from workflows.evidence import Contradiction, Quote, Side, Verdict
+from workflows.contracts.changes import Changes
+from workflows.contracts.evidence import Contradiction, Quote, Side, Verdict
+from workflows.contracts.result import ClaimOut, FacetOut, PlanOut, ResearchResult, SourceOut
 
 WORDS = "harbour line carried passengers electricity boats fares crew not 412,000 367,500 2024 2025"
 SENTENCES = st.lists(st.sampled_from(WORDS.split()), min_size=1, max_size=8).map(" ".join)

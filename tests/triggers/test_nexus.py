@@ -14,7 +14,7 @@ from deploy.examples.nexus_caller import Inquiry
 from tests.job.conftest import NO_GAPS, PASSENGERS, QUESTION, UNREVIEWED, Office, Wire, planned
 from tests.triggers.conftest import Held, reconnected, team, unique
 from tests.triggers.strangers import Meddler
-from workflows.service import PREFIX, ResearchId
+from workflows.contracts.nexus import PREFIX, ResearchId
 
 
 def wire(*rules: object) -> Wire:

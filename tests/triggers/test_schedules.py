@@ -22,7 +22,7 @@ from temporalio.client import (
 from temporalio.testing import ActivityEnvironment
 from typer.testing import CliRunner
 
-from activities.comparing import Comparing
+from activities.records import Records
 from console.cli import schedule
 from console.cli.app import CommandGroup
 from console.runtime import external_storage
@@ -39,10 +39,12 @@ from tests.job.conftest import (
     planned,
 )
 from tests.triggers.conftest import Held, eventually, reconnected, unique
-from worker import build_workshop
-from workflows.briefs import CompareBrief
-from workflows.changes import KeepPrevious, PreviousRef, previous_key
-from workflows.contracts import TASK_QUEUE, ResearchRequest, ResearchResult
+from worker import build_context
+from workflows.config.store_keys import previous_key
+from workflows.contracts.activity_io import CompareBrief, KeepPrevious
+from workflows.contracts.request import TASK_QUEUE, ResearchRequest
+from workflows.contracts.result import ResearchResult
+from workflows.contracts.state import PreviousRef
 from workflows.coordinator import ResearchWorkflow
 
 
@@ -139,13 +141,13 @@ async def test_a_last_result_that_cannot_be_read_is_said_and_does_not_end_the_jo
 ) -> None:
     async with office.working(wire()):
         result: ResearchResult = await (await office.start()).result()
-    workshop = build_workshop(office.settings)
-    comparing, key = Comparing(workshop), previous_key("../job", "run")
+    context = build_context(office.settings)
+    comparing, key = Records(context), previous_key("../job", "run")
     kept = KeepPrevious(key=key, result={"from": "another version"})
     await ActivityEnvironment().run(comparing.keep_previous, kept)
     brief = CompareBrief(previous=PreviousRef(key=key), result=result)
     compared = await ActivityEnvironment().run(comparing.compare, brief)
-    await workshop.close()
+    await context.close()
     assert compared.changes is None
     assert "cannot be read" in compared.report_markdown
     assert ".." not in Path(key).parts

@@ -17,7 +17,7 @@ from activities.evidence.quantities.dates import same_moment
 from activities.evidence.quotes import fold
 from activities.evidence.text.names import names
 from activities.evidence.text.stopwords import detect_language
-from workflows.evidence import Claim
+from workflows.contracts.evidence import Claim
 
 _TOGETHER = 0.6
 _SAME_QUOTE = 0.5

@@ -13,7 +13,7 @@ from typing import Literal
 
 from activities.evidence.quantities.dates import apart, moments
 from activities.evidence.text.sentences import sentences
-from workflows.evidence import Record
+from workflows.contracts.evidence import Record
 
 Cause = Literal[
     "definition", "period", "population", "method", "superseded", "error", "unexplained"

@@ -27,7 +27,7 @@ from activities.evidence.conflicts.statements import (
     read_claims,
     same_value,
 )
-from workflows.evidence import Claim, Position, Record, Relation
+from workflows.contracts.evidence import Claim, Position, Record, Relation
 
 _MOST_SIDES = 6
 """More different answers than this, and the question has not one answer."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from activities.evidence.conflicts.statements import Statement, Value
 from activities.evidence.quantities.dates import Moment, apart
-from workflows.evidence import Relation
+from workflows.contracts.evidence import Relation
 
 _COUNTS = re.compile(
     r"\b(?:includ\w+|exclud\w+|without|net of|gross|before tax|after tax|only|adjusted|unadjusted|"

@@ -15,7 +15,7 @@ from activities.evidence.text.names import Name, names
 from activities.evidence.text.sentences import split_sentences
 from activities.evidence.text.stopwords import STOP_WORDS, detect_language
 from activities.evidence.text.terms import WORD, term
-from workflows.evidence import Claim
+from workflows.contracts.evidence import Claim
 
 Kind = Literal["number", "date", "name", "polarity"]
 _NEGATION = re.compile(

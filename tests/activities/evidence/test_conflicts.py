@@ -19,7 +19,7 @@ from activities.evidence.conflicts.agreement import agree, groups_of_agreement
 from activities.evidence.conflicts.finder import Candidate, candidates
 from activities.evidence.conflicts.relations import calls_itself_superseded, edition
 from activities.evidence.conflicts.statements import Document
-from workflows.evidence import Claim, Quote
+from workflows.contracts.evidence import Claim, Quote
 
 SHAPES: Mapping[str, list[list[str]]] = json.loads(
     (Path(__file__).parent / "conflict_shapes.json").read_text("utf-8")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from activities.evidence.ledger import Ledger
 from activities.evidence.publish import publish
-from workflows.contracts import ResearchRequest, ResearchState
-from workflows.evidence import Claim, Difference, Quote, Side, SideContext, Source
+from workflows.contracts.evidence import Claim, Difference, Quote, Side, SideContext, Source
+from workflows.contracts.request import ResearchRequest
+from workflows.contracts.state import ResearchState
 
 
 def side(n: int, value: str) -> Side:

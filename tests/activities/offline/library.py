@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from activities.agent.toolbox import Toolbox
 from activities.offline.conversation import JsonObject, read_request
 from activities.offline.skills import SKILLS
 from activities.offline.transport import Reply
-from activities.roles import PLANNER, RESEARCHER
 from activities.sources.corpus import Corpus
-from activities.store import Store
-from activities.toolbox import Toolbox
+from activities.storage.store import Store
+from workflows.config.roles import PLANNER, RESEARCHER
 
 _MOST_TURNS = 6
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from activities.answers import DraftAnswer
+from activities.agent.schemas import DraftAnswer
 from activities.evidence.ledger import Ledger
 from activities.evidence.report_gate import Draft, Entry, Evidence, Section, faults
 from activities.offline.conversation import Conversation, JsonObject
 from activities.offline.writer import write
-from activities.shown import contradictions_shown
-from workflows.evidence import Claim, Contradiction, Quote, Source, Verdict
-from workflows.gaps import Gap
+from activities.subagents.prompt_parts import describe_contradictions
+from workflows.contracts.evidence import Claim, Contradiction, Quote, Source, Verdict
+from workflows.contracts.state import Gap
 
 TITLES = {"s1": "Tower guide", "s2": "Fees", "s3": "Minutes_2024"}
 
@@ -74,7 +74,7 @@ def brief(held: Ledger, facets: Sequence[JsonObject], **more: Any) -> JsonObject
             for own in held.claims
         ],
         "sources": [{"n": n, "title": TITLES[sid]} for sid, n in held.numbers.items()],
-        "contradictions": contradictions_shown(held),
+        "contradictions": describe_contradictions(held),
         "gaps": [],
         "unreadable": [],
         "revise": [],

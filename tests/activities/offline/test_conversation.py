@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from activities import messages
-from activities.answers import (
+from activities.agent import messages
+from activities.agent.schemas import (
     DraftAnswer,
     EvaluationAnswer,
     PlanDraft,

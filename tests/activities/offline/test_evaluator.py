@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from activities.answers import EvaluationAnswer
+from activities.agent.schemas import EvaluationAnswer
 from activities.offline.conversation import Conversation, JsonObject
 from activities.offline.evaluator import evaluate
 from tests.activities.offline.reports import facet

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from activities import messages
+from activities.agent import messages
 from activities.offline.conversation import read_request
 from tests.activities.offline.library import Dialogue, Library, library, research_brief, start
 

@@ -15,7 +15,7 @@ from activities.offline.passages import Passage, cut_passages
 from activities.offline.question import Question
 from activities.offline.scoring import Scorer
 from tests.activities.offline.library import Library, library
-from workflows.evidence import Quote
+from workflows.contracts.evidence import Quote
 
 LEAD = "The client can be set up in two ways:"
 CODE = "client = Client(max_retries=5)\nclient.run()"

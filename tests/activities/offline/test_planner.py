@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from activities.answers import PlanDraft
+from activities.agent.schemas import PlanDraft
 from activities.offline.conversation import Conversation
 from activities.offline.planner import facets_of_question, plan
 from activities.offline.transport import Reply
 from tests.activities.offline.library import Library, library
-from workflows.plan import Plan, QuestionKind, faults
+from workflows.contracts.facets import Plan, QuestionKind
+from workflows.rules.plan import faults
 
 FILES = {
     "coffee.md": """# Coffee in Velmora

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from activities.offline.question import Question, Wants
-from workflows.plan import QuestionKind
+from workflows.contracts.facets import QuestionKind
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from activities.answers import ResearchAnswer
+from activities.agent.schemas import ResearchAnswer
 from tests.activities.offline.library import Dialogue, library
 
 TOWER = {

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from activities.answers import PlanReview
+from activities.agent.schemas import PlanReview
 from activities.offline.conversation import Conversation
 from activities.offline.planner import facets_of_question
 from activities.offline.reviewer import review
-from activities.planning import revised
-from workflows.plan import Facet, Plan, QuestionKind
+from activities.subagents.planning import revise
+from workflows.contracts.facets import Facet, Plan, QuestionKind
 
 QUESTION = "When was the Venby lighthouse built, how tall is it and who owns it?"
 
@@ -45,7 +45,7 @@ def test_facets_beside_the_question_stay_in_the_plan() -> None:
         update={"id": "paint", "title": "Colour of the paint", "question": "Which colour is it?"}
     )
     changes = reviewed(QUESTION, [first, beside]).changes
-    plan = revised(Plan(kind=QuestionKind.FACT, facets=(first, beside)), changes)
+    plan = revise(Plan(kind=QuestionKind.FACT, facets=(first, beside)), changes)
     assert {first.id, "paint"} < {facet.id for facet in plan.facets}
 
 

@@ -9,7 +9,7 @@ import anthropic
 import httpx2
 import pytest
 
-from activities import messages
+from activities.agent import messages
 from activities.offline.conversation import Conversation, JsonObject
 from activities.offline.skills import SKILLS
 from activities.offline.transport import OfflineTransport, Reply, UseTools

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from activities.answers import GroupAnswer, VerifierAnswer
+from activities.agent.schemas import GroupAnswer, VerifierAnswer
 from activities.offline.conversation import JsonObject, read_request
 from activities.offline.verifier import verify
 

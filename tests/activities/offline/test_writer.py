@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from tests.activities.offline.reports import TITLES, brief, claim, facet, gate, ledger, written
-from workflows.evidence import Contradiction, Side, SideContext
-from workflows.gaps import Gap
+from workflows.contracts.evidence import Contradiction, Side, SideContext
+from workflows.contracts.state import Gap
 
 BUILT = facet("tower", "When was the tower built?")
 FEES = facet("fees", "What does a visit cost?")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.activities.offline.reports import brief, claim, facet, gate, ledger, written
-from workflows.evidence import Claim
+from workflows.contracts.evidence import Claim
 
 QUESTION = "What does a visit to the tower cost?"
 FACETS = [facet("tower", QUESTION), facet("fees", "Who collects the fees?")]

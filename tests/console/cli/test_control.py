@@ -13,8 +13,8 @@ from console.cli.control import parse_facet
 from console.devserver.server import DevServer
 from tests.console.cli.test_commands import GOOD, wait_for
 from tests.console.conftest import Place, call, eventually
-from workflows.commands import AddFacet, SetBudget, Steer
-from workflows.plan import Plan
+from workflows.contracts.facets import Plan
+from workflows.contracts.messages import AddFacet, SetBudget, Steer
 
 Served = tuple[Place, DevServer]
 

@@ -17,8 +17,9 @@ from console.devserver.server import DevServer
 from console.runtime.connection import connect
 from tests.console.cli.test_commands import GOOD
 from tests.console.conftest import Place, call, eventually
-from workflows.contracts import ResearchRequest, ResearchState
-from workflows.settings import Settings
+from workflows.config.settings import Settings
+from workflows.contracts.request import ResearchRequest
+from workflows.contracts.state import ResearchState
 
 Served = tuple[Place, DevServer]
 

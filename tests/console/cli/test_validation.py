@@ -15,11 +15,11 @@ from console.client import validation
 from console.client.job_options import JobOptions
 from console.client.research_request import build_request, describe_budget
 from console.errors import BadInputError, ExitCode
-from workflows.budget import Budget
-from workflows.contracts import MAX_QUESTION_WORDS, Approval, Web
-from workflows.models import DEFAULT_CLAUDE, MEDIUM, MIXED, OFFLINE
-from workflows.plan import Effort
-from workflows.settings import Settings
+from workflows.config.model_catalog import DEFAULT_CLAUDE, MEDIUM, MIXED
+from workflows.config.settings import Settings
+from workflows.contracts.facets import Effort
+from workflows.contracts.request import MAX_QUESTION_WORDS, OFFLINE, Approval, Web
+from workflows.contracts.spend import Budget
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ from console.devserver.server import DevServer
 from console.runtime.connection import connect
 from tests.console.cli.test_commands import GOOD
 from tests.console.conftest import Place, call, eventually
-from workflows.contracts import Phase
-from workflows.settings import Settings
+from workflows.config.settings import Settings
+from workflows.contracts.state import Phase
 
 Served = tuple[Place, DevServer]
 

@@ -14,7 +14,7 @@ import pytest
 from console.devserver.worker_process import WorkerProcess, build_environment
 from console.errors import ConsoleError
 from tests.console.conftest import eventually, processes
-from workflows.settings import Settings
+from workflows.config.settings import Settings
 
 PATIENT = "import os, sys, time; print(os.environ['TEMPORAL_ADDRESS'], os.getpid(), flush=True)\n"
 

@@ -18,8 +18,8 @@ from console.live.table import TableView, render
 from console.live.view import open_view, summarize
 from console.text import cut
 from tests.console.results import finished
-from workflows.contracts import FacetStatus, Phase, Status
-from workflows.gaps import Gap, GapStatus
+from workflows.contracts.result import FacetStatus, Status
+from workflows.contracts.state import Gap, GapStatus, Phase
 
 LONG = "The governance of offshore wind permitting across the northern provinces, in detail"
 

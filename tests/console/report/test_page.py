@@ -19,8 +19,8 @@ from console.report.quote_links import QuoteLinks
 from console.report.timeline import Axis
 from console.text import duration, usd
 from tests.console.results import ferry, finished
-from workflows.contracts import ResearchResult
-from workflows.timeline import Span
+from workflows.contracts.result import ResearchResult
+from workflows.contracts.state import StepTiming
 
 HOSTILE = (
     '<script>alert(1)</script><img src=x onerror=alert(2)> " \' onmouseover="x" '
@@ -310,7 +310,10 @@ def test_a_map_of_many_facets_is_dense() -> None:
 
 def test_a_night_of_waiting_does_not_squeeze_the_timeline() -> None:
     axis = Axis(
-        [Span(step="plan", began=0, ended=10), Span(step="write", began=40_000, ended=40_010)]
+        [
+            StepTiming(step="plan", began=0, ended=10),
+            StepTiming(step="write", began=40_000, ended=40_010),
+        ]
     )
     assert axis.pauses == [(10, 40_000)]
     assert axis.at(10) == pytest.approx(0.485, abs=0.02)

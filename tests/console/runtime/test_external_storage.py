@@ -11,7 +11,7 @@ from temporalio.converter import StorageDriverRetrieveContext, StorageDriverStor
 
 from console.runtime.connection import data_converter
 from console.runtime.external_storage import THRESHOLD, StoreDriver
-from workflows.settings import Settings
+from workflows.config.settings import Settings
 
 PUT, GET = StorageDriverStoreContext(), StorageDriverRetrieveContext()
 

@@ -15,7 +15,7 @@ import pytest
 from console.devserver.server import DevServer
 from console.runtime.telemetry import metrics_url
 from tests.console.conftest import ROOT, Place
-from workflows.settings import Settings
+from workflows.config.settings import Settings
 
 # The core sends its metrics once a second.
 TRACED = """

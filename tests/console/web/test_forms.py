@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from console.web.forms import FormValues, name_fields, parse_job, parse_plan, plan_fields
-from workflows.plan import Facet, Plan, QuestionKind
-from workflows.settings import Settings
+from workflows.config.settings import Settings
+from workflows.contracts.facets import Facet, Plan, QuestionKind
 
 SETTINGS = Settings.read({})
 

@@ -1,0 +1,1 @@
+"""The turn loop that all roles share: conversation, tools, interrupts, request templates."""

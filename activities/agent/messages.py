@@ -1,0 +1,126 @@
+"""Builds the messages of a subagent's conversation, and reads those of the model.
+
+A brief, a note, a follow-up and the final-answer request each have a tag of their own, so that the
+model, and a reader of the journal, can tell who speaks.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal
+
+JsonObject = dict[str, Any]
+
+FinalAnswerReason = Literal["time", "money", "finish", "context"]
+"""Why a subagent is asked for its final answer before it is done."""
+
+FINAL_ANSWER_REASONS: dict[FinalAnswerReason, str] = {
+    "time": "the time was up",
+    "money": "the budget was reached",
+    "finish": "the job was told to finish",
+    "context": "the conversation outgrew the model",
+}
+
+_LISTED = 40
+
+
+def text(words: str) -> JsonObject:
+    return {"type": "text", "text": words}
+
+
+def user(*blocks: JsonObject) -> JsonObject:
+    return {"role": "user", "content": list(blocks)}
+
+
+def opening(brief: JsonObject) -> JsonObject:
+    return user(text(f"<brief>\n{json.dumps(brief, ensure_ascii=False, indent=1)}\n</brief>"))
+
+
+def note(words: str) -> str:
+    return f"<note>\n{_untagged(words, 'note')}\n</note>"
+
+
+def follow_up(question: str) -> JsonObject:
+    return user(
+        text(
+            f"<follow-up>\n{_untagged(question, 'follow-up')}\n</follow-up>\n"
+            "You may search one cycle more for this. Answer with what is new; what you have "
+            "already answered is kept."
+        )
+    )
+
+
+def final_answer_request(why: FinalAnswerReason) -> str:
+    if why == "context":
+        return (
+            "<last-call>\nThis conversation is nearly as long as it can be. Answer now with "
+            "everything found so far; another will go on from your answer, and knows nothing "
+            "else. Name every open point as missing.\n</last-call>"
+        )
+    return (
+        f"<last-call>\n{FINAL_ANSWER_REASONS[why].capitalize()}: no tool can be called any more. "
+        "Answer now with what you have, and name what is missing.\n</last-call>"
+    )
+
+
+def complaint(complaints: Sequence[str]) -> JsonObject:
+    listed = "\n".join(f"- {one}" for one in complaints[:_LISTED])
+    return user(
+        text(f"This answer cannot be used yet. Mend exactly this and answer again:\n{listed}")
+    )
+
+
+def results(uses: Iterable[JsonObject], given: Iterable[JsonObject]) -> JsonObject:
+    """All results of a turn's tool calls, in one message."""
+    return user(*(
+        {"type": "tool_result", "tool_use_id": use["id"], "content": result["content"],
+         "is_error": bool(result.get("is_error"))}
+        for use, result in zip(uses, given, strict=True)
+    ))  # fmt: skip
+
+
+def tool_error(words: str) -> JsonObject:
+    return {"is_error": True, "content": [text(words)]}
+
+
+def cut_off(message: JsonObject) -> JsonObject:
+    """Asks again for an answer that was cut off; a tool call that was cut off needs a result."""
+    uses = tool_uses(message)
+    answered = results(uses, [tool_error("the call was cut off and not run") for _ in uses])
+    again = text("You were cut off at the limit. Answer again, and shorter.")
+    return user(*answered["content"], again)
+
+
+def tool_uses(message: JsonObject) -> list[JsonObject]:
+    return [block for block in message["content"] if block["type"] == "tool_use"]
+
+
+def answer_text(message: JsonObject) -> str:
+    """The text after the last of the provider's own tools: remarks before it are not the answer."""
+    content: list[JsonObject] = message["content"]
+    used = [at for at, block in enumerate(content) if _is_server_tool(block["type"])]
+    last = content[used[-1] + 1 :] if used else content
+    return "".join(block["text"] for block in last if block["type"] == "text")
+
+
+def _is_server_tool(kind: str) -> bool:
+    return kind == "server_tool_use" or kind.endswith("_tool_result")
+
+
+def refusal(message: JsonObject) -> str:
+    details = message.get("stop_details") or {}
+    return str(details.get("explanation") or details.get("category") or "the model declined")
+
+
+def size(message: JsonObject) -> int:
+    """Tokens of the conversation up to and with this message, as the provider counted them."""
+    usage = message.get("usage") or {}
+    counted = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens",
+               "output_tokens")  # fmt: skip
+    return sum(int(usage.get(name) or 0) for name in counted)
+
+
+def _untagged(words: str, tag: str) -> str:
+    """The text, changed so that it cannot close the tag it stands in."""
+    return words.replace(f"</{tag}", f"< /{tag}")

@@ -1,0 +1,153 @@
+"""What every activity stands on: the store, the models, the corpora. Made once per worker."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+from cachetools import LRUCache
+from temporalio.exceptions import ApplicationError
+
+from activities.agent.interrupts import Interrupts
+from activities.agent.loop import Subagent
+from activities.agent.request_template import RequestTemplate, build_template
+from activities.agent.tool_definitions import build_tool_set
+from activities.agent.toolbox import Toolbox
+from activities.fleet.limits import Fleet
+from activities.llm.batches import Batches
+from activities.llm.client import Models
+from activities.mcp.registry import McpServers
+from activities.sources.corpus import Corpus
+from activities.sources.refresh import IndexReport
+from activities.storage.journal import Journal
+from activities.storage.store import Store
+from activities.telemetry import TurnTelemetry
+from workflows.config.model_catalog import card
+from workflows.config.roles import VERIFIER, Role, effort_for, model_for
+from workflows.config.settings import Provider
+from workflows.config.store_keys import safe, templates_folder
+from workflows.contracts.activity_io import Job
+from workflows.contracts.evidence import Source
+from workflows.contracts.request import OFFLINE
+from workflows.contracts.spend import Allowance
+
+_CACHED_TEMPLATES = 200
+
+
+class ActivityContext:
+    def __init__(
+        self,
+        store: Store,
+        models: Models,
+        indexes: Path,
+        servers: McpServers | None = None,
+        fleet: Fleet | None = None,
+        provider: Provider = "anthropic",
+        corpora: Sequence[str] = (),
+    ) -> None:
+        """`provider` is a label of telemetry.
+
+        Where `corpora` are named, documents are read from these folders only: a client that starts
+        a job may name any path.
+        """
+        self.store = store
+        self.models = models
+        self.fleet = fleet
+        self._provider = provider
+        self._indexes = indexes
+        self._allowed = [Path(folder).resolve() for folder in corpora]
+        self._servers = servers
+        self._corpora: dict[str, Corpus] = {}
+        self._sources: dict[str, Source] = {}
+        self._templates: LRUCache[str, RequestTemplate] = LRUCache(_CACHED_TEMPLATES)
+        self._indexing = asyncio.Lock()
+
+    async def close(self) -> None:
+        await self.models.close()
+        if self._servers:
+            await self._servers.close()
+
+    async def create_subagent(
+        self,
+        role: Role,
+        job: Job,
+        task: str,
+        allowance: Allowance | None = None,
+        seconds: float | None = None,
+        finishes: bool = False,
+        facet: str | None = None,
+    ) -> Subagent:
+        """A subagent for one task. `finishes`: it answers at once when the job is to finish."""
+        await self.models.wait_until_loaded()
+        template = await self._template(role, job)
+        interrupts = Interrupts(
+            self.store,
+            job.id,
+            task,
+            allowance or job.allowance,
+            seconds,
+            window=card(template.model).context,
+            finishes=finishes,
+        )
+        # Only the verifier can wait for a batch: the job waits for all others.
+        batched = job.economy and role is VERIFIER and template.model != OFFLINE
+        batches = Batches(self.models) if batched else None
+        telemetry = TurnTelemetry(role.name, template.model, job.id, self._provider, facet)
+        telemetry.start()
+        journal = Journal(self.store, job.journal)
+        return Subagent(self.models, journal, template, interrupts, batches, telemetry)
+
+    async def _template(self, role: Role, job: Job) -> RequestTemplate:
+        """The template this job began with: a release that rewords a prompt repeats no call."""
+        model = model_for(role, job.model, job.models)
+        effort = effort_for(role, job.efforts)
+        # What the job asked for, not what this worker has: an MCP server that is away changes
+        # nothing.
+        chosen = job.model_dump_json(include={"corpus", "web", "code"}) + effort
+        digest = hashlib.sha256(chosen.encode()).hexdigest()[:12]
+        key = f"{templates_folder(job.journal)}/{role.name}-{safe(model)}-{digest}.json"
+        if key not in self._templates:
+            stored = await self.store.get(key)
+            if stored is None:
+                mcp_tools = await self._servers.tools(role.name) if self._servers else ()
+                tools = build_tool_set(role, job, mcp_tools)
+                template = build_template(role, model, effort, tools)
+                stored = await self.store.settle(key, template.model_dump_json().encode())
+            self._templates[key] = RequestTemplate.model_validate_json(stored)
+        return self._templates[key]
+
+    async def create_toolbox(self, role: Role, job: Job, cycles: int = 0) -> Toolbox:
+        corpus = await self.corpus(job.corpus)
+        return Toolbox(role, corpus, self.store, cycles, self._sources, servers=self._servers)
+
+    async def corpus(self, path: str | None) -> Corpus | None:
+        """The corpus of a folder, indexed by this worker if it has not been yet."""
+        if path is None:
+            return None
+        if path not in self._corpora:
+            await self.index(path)
+        return self._corpora[path]
+
+    async def index(self, path: str) -> IndexReport:
+        """Bring the index of a folder up to date; only what changed is parsed."""
+        self._check_allowed(path)
+        # Two jobs over one folder would parse it twice.
+        async with self._indexing:
+            corpus = self._corpora.get(path)
+            if corpus is None:
+                corpus = await asyncio.to_thread(Corpus.open, Path(path), self._indexes)
+            report = await asyncio.to_thread(corpus.refresh)
+            self._corpora[path] = corpus
+            return report
+
+    def _check_allowed(self, path: str) -> None:
+        folder = Path(path).resolve()
+        if self._allowed and not any(folder.is_relative_to(allowed) for allowed in self._allowed):
+            raise ApplicationError(
+                f"this worker may not read {path}: add it to RESEARCH_CORPORA, or name a folder"
+                " inside one of those",
+                type="bad_input",
+                non_retryable=True,
+            )

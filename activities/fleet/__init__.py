@@ -1,0 +1,1 @@
+"""What workers share: fleet-wide limits, the slot supplier and heartbeats."""

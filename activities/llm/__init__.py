@@ -1,0 +1,1 @@
+"""The client of the Messages API: providers, streaming, prompt cache, batches, errors."""

@@ -1,0 +1,240 @@
+"""Which features an endpoint lacks, learnt from its refusals, and how requests do without them.
+
+    schema           goes into the system prompt as text; the answer is checked as always
+    server_tools     are left out, and the model is told so
+    effort           is left out
+    thinking         is left out
+    cache_control    is left out
+    search_results   become plain text
+    stream           the answer is asked for in one piece
+
+A request is first sent as it is. When the endpoint refuses a feature by name (400 or 422), the same
+request is sent without it; once that is answered, this worker remembers it for the model. The
+fingerprint of a turn is that of the original request, not of the adapted one.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from collections.abc import Callable
+from typing import Any, Literal, get_args
+
+from activities.llm.errors import redact
+from activities.llm.lazy_sdk import anthropic
+
+JsonObject = dict[str, Any]
+Capability = Literal[
+    "schema", "server_tools", "effort", "thinking", "cache_control", "search_results", "stream"
+]
+CAPABILITIES: tuple[Capability, ...] = get_args(Capability)
+
+log = logging.getLogger(__name__)
+
+# How a refusal of each feature is worded. It counts only where the request uses the feature.
+_REFUSALS: dict[Capability, re.Pattern[str]] = {
+    "effort": re.compile(r"\beffort\b|output_config['\"]?(?!\W*format)", re.I),
+    "schema": re.compile(
+        r"output_config['\"]?(?!\W*effort)|json_schema|output_format|structured output"
+        r"|response_format|\bschema\b",
+        re.I,
+    ),
+    "server_tools": re.compile(
+        r"web_search|web_fetch|code_execution|server[_ ]tool|tools?\W+\d+\W+(?:type|input_schema)"
+        r"|tools?\W+\d+\W+\w+\W+(?:type|input_schema)|tools?\W+\d+: Input tag",
+        re.I,
+    ),
+    # A complaint about thinking *blocks* is about the history, not about the setting.
+    "thinking": re.compile(r"\bthinking\b(?!\W*block)|\badaptive\b", re.I),
+    "cache_control": re.compile(r"cache_control|prompt caching", re.I),
+    "search_results": re.compile(r"search_result", re.I),
+    "stream": re.compile(r"\bstream(?:ing)?\b", re.I),
+}
+
+# Words that say a feature is not supported, not that it is used in the wrong way.
+_NOT_SUPPORTED = re.compile(
+    r"extra inputs?|extra field|unknown|unsupported|unexpected|unrecogni[sz]ed|no such"
+    r"|not (?:yet )?(?:supported|permitted|allowed|available|enabled|implemented|valid"
+    r"|recogni[sz]ed|known)|(?:does|do|can) ?not (?:support|match|accept|handle)|doesn't support"
+    r"|invalid|input should be|required",
+    re.I,
+)
+
+_IN_PROMPT = (
+    "\n\nAnswer with one JSON object and nothing else: no words around it, no code fence. It must "
+    "follow this JSON schema:\n"
+)
+_FENCE = re.compile(r"```(?:json)?[ \t]*\n(.*?)\n?[ \t]*```", re.S)
+
+
+class Capabilities:
+    """The features that models behind one endpoint were found to lack."""
+
+    def __init__(self, own_endpoint: bool = False) -> None:
+        """`own_endpoint` is one that may ignore, without an error, what it does not know."""
+        self._own_endpoint = own_endpoint
+        self._missing: dict[str, frozenset[Capability]] = {}
+
+    def missing(self, model: str) -> frozenset[Capability]:
+        return self._missing.get(model, frozenset())
+
+    def remember(self, model: str, missing: frozenset[Capability], why: str) -> None:
+        """Remember for later requests, with one warning."""
+        new = missing - self.missing(model)
+        if new:
+            log.warning(
+                "the endpoint of %s does not support %s (%s); continuing without",
+                model, ", ".join(sorted(new)), redact(why)[:300],
+            )  # fmt: skip
+            self._missing[model] = self.missing(model) | missing
+
+    def check_schema_followed(self, body: JsonObject, message: JsonObject) -> None:
+        """Put the schema into the prompt from now on, where the endpoint accepts and ignores it.
+
+        The answer goes back to the model as malformed, and that next turn has it in the prompt.
+        """
+        model = body["model"]
+        if (
+            self._own_endpoint
+            and "schema" in _used_features(body) - self.missing(model)
+            and message.get("stop_reason") == "end_turn"
+            and not _is_json(_text_of(message))
+        ):
+            self.remember(model, frozenset({"schema"}), "its answer does not follow the schema")
+
+
+def find_refused(error: anthropic.APIStatusError, body: JsonObject) -> frozenset[Capability]:
+    """The features the endpoint refuses in this request; none where the error is another one.
+
+    `body` is the request as it was sent, so what was left out already is not found again.
+    """
+    if error.status_code not in (400, 422):
+        return frozenset()
+    said = error.api_message or _words(error.body) or error.message
+    if not _NOT_SUPPORTED.search(said):
+        return frozenset()
+    named = {name: at for name in _used_features(body) if (at := _REFUSALS[name].search(said))}
+    # The feature that is named first is the refused one; the rest is often advice.
+    first = min((at.start() for at in named.values()), default=0)
+    found = frozenset(name for name, at in named.items() if at.start() == first)
+    # An error that names a message is about its content, not about a setting.
+    in_history = re.search(r"messages\W+\d+", said) is not None
+    return found & {"cache_control", "search_results"} if in_history else found
+
+
+def adapt(body: JsonObject, missing: frozenset[Capability]) -> JsonObject:
+    """The request without the features that are missing; `body` is not changed."""
+    for name in CAPABILITIES:
+        if name in missing and name in _used_features(body):
+            body = _ADAPTERS[name](body)
+    return body
+
+
+def unwrap_answer(message: JsonObject) -> JsonObject:
+    """The answer without the code fence and the text that models put around JSON."""
+    text = _text_of(message)
+    if _is_json(text):
+        return message
+    fenced = [inside for inside in _FENCE.findall(text) if _is_json(inside)]
+    if len(fenced) != 1:
+        return message
+    others = [block for block in message["content"] if block["type"] != "text"]
+    return {**message, "content": [*others, {"type": "text", "text": fenced[0].strip()}]}
+
+
+def _used_features(body: JsonObject) -> set[Capability]:
+    """The features that a request uses."""
+    output = body.get("output_config") or {}
+    held: dict[Capability, bool] = {
+        "schema": "format" in output,
+        "effort": "effort" in output,
+        "server_tools": any(_is_server_tool(tool) for tool in body.get("tools") or ()),
+        "thinking": "thinking" in body,
+        "cache_control": '"cache_control"' in json.dumps(body),
+        "search_results": '"search_result"' in json.dumps(body.get("messages") or []),
+        "stream": True,
+    }
+    return {name for name, there in held.items() if there}
+
+
+def _is_server_tool(tool: JsonObject) -> bool:
+    return bool(tool.get("type", "custom") != "custom")
+
+
+def _schema_in_prompt(body: JsonObject) -> JsonObject:
+    schema = body["output_config"]["format"]["schema"]
+    text = _IN_PROMPT + json.dumps(schema, ensure_ascii=False)
+    return _append_to_system(_without_output(body, "format"), text)
+
+
+def _without_server_tools(body: JsonObject) -> JsonObject:
+    gone = [tool["name"] for tool in body["tools"] if _is_server_tool(tool)]
+    rest = [tool for tool in body["tools"] if not _is_server_tool(tool)]
+    slim = {key: value for key, value in body.items() if key != "tools"}
+    if rest:
+        slim["tools"] = rest
+    note = f"\n\nNot available here, whatever is said above: {', '.join(gone)}."
+    return _append_to_system(slim, note)
+
+
+def _without_output(body: JsonObject, key: str) -> JsonObject:
+    rest = {name: value for name, value in body["output_config"].items() if name != key}
+    slim = {name: value for name, value in body.items() if name != "output_config"}
+    return {**slim, "output_config": rest} if rest else slim
+
+
+def _append_to_system(body: JsonObject, text: str) -> JsonObject:
+    """The request with more text in its system prompt, inside the part that is cached."""
+    system = body.get("system") or []
+    blocks = [{"type": "text", "text": system}] if isinstance(system, str) else list(system)
+    if not blocks:
+        blocks = [{"type": "text", "text": ""}]
+    blocks[-1] = {**blocks[-1], "text": (blocks[-1]["text"] + text).lstrip()}
+    return {**body, "system": blocks}
+
+
+def _unmarked(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _unmarked(item) for key, item in value.items() if key != "cache_control"}
+    return [_unmarked(item) for item in value] if isinstance(value, list) else value
+
+
+def _plain_results(value: Any) -> Any:
+    if isinstance(value, dict):
+        if value.get("type") == "search_result":
+            words = "\n".join(_words(part) for part in value.get("content") or ())
+            title = f"[{value.get('source')}] {value.get('title')}"
+            marked = {key: value[key] for key in ("cache_control",) if key in value}
+            return {"type": "text", "text": f"{title}\n{words}", **marked}
+        return {key: _plain_results(item) for key, item in value.items()}
+    return [_plain_results(item) for item in value] if isinstance(value, list) else value
+
+
+_ADAPTERS: dict[Capability, Callable[[JsonObject], JsonObject]] = {
+    "schema": _schema_in_prompt,
+    "server_tools": _without_server_tools,
+    "effort": lambda body: _without_output(body, "effort"),
+    "thinking": lambda body: {key: value for key, value in body.items() if key != "thinking"},
+    "cache_control": lambda body: dict(_unmarked(body)),
+    "search_results": lambda body: {**body, "messages": _plain_results(body["messages"])},
+    "stream": lambda body: body,
+}
+
+
+def _words(value: object) -> str:
+    if isinstance(value, dict):
+        return str(value.get("text") or value.get("message") or value.get("detail") or value)
+    return str(value or "")
+
+
+def _text_of(message: JsonObject) -> str:
+    return "".join(block["text"] for block in message["content"] if block["type"] == "text")
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True

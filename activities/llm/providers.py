@@ -1,0 +1,169 @@
+"""Creates the client of a provider from the environment, and that of the offline engine.
+
+Every client makes one attempt (Temporal retries), sends no trace headers to the provider, and gives
+up on a connection that is silent for a while. What is missing to create one (a package, a region, a
+resource) is bad input, with the remedy.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import os
+from collections.abc import AsyncIterator, Callable
+from typing import Any, TypeVar, get_args
+
+import httpx2
+from temporalio.exceptions import ApplicationError
+
+from activities.llm.errors import bad_input, redact, to_activity_error
+from activities.llm.lazy_sdk import anthropic
+from workflows.config.settings import Provider
+
+PROVIDERS: tuple[Provider, ...] = get_args(Provider)
+
+_CONNECT_SECONDS = 20.0
+_C = TypeVar("_C")
+
+# The package of each extra, and the variables it needs.
+_NEEDS = {
+    "bedrock": ("boto3", "AWS_REGION, and AWS credentials or AWS_BEARER_TOKEN_BEDROCK"),
+    "vertex": ("google.auth", "CLOUD_ML_REGION, ANTHROPIC_VERTEX_PROJECT_ID and Google"
+               " credentials"),
+    "foundry": ("anthropic", "ANTHROPIC_FOUNDRY_API_KEY, and ANTHROPIC_FOUNDRY_RESOURCE or"
+                " ANTHROPIC_FOUNDRY_BASE_URL"),
+}  # fmt: skip
+
+
+def provider_client(
+    provider: Provider, transport: httpx2.AsyncBaseTransport | None, idle_seconds: float
+) -> anthropic.AsyncAnthropic:
+    """The client of this provider; `transport` replaces the network."""
+    shared = _common_options(transport, idle_seconds)
+    if provider == "anthropic":
+        return _create(lambda: anthropic.AsyncAnthropic(**shared), provider)
+    if provider not in PROVIDERS:
+        raise bad_input(
+            f"the provider {provider!r} is not known: set RESEARCH_PROVIDER to one of"
+            f" {', '.join(PROVIDERS)}"
+        )
+    package, _ = _NEEDS[provider]
+    if not _installed(package):
+        raise bad_input(
+            f"the provider {provider} needs another package:"
+            f' pip install "anthropic[{provider}]" where the workers run'
+        )
+    # The same Messages API with other credentials; the SDK has no common type for them.
+    makers: dict[str, Callable[..., Any]] = {
+        "bedrock": _bedrock,
+        "vertex": anthropic.AsyncAnthropicVertex,
+        "foundry": anthropic.AsyncAnthropicFoundry,
+    }
+    client: anthropic.AsyncAnthropic = _create(lambda: makers[provider](**shared), provider)
+    return client
+
+
+def offline_client(
+    transport: httpx2.AsyncBaseTransport | None, idle_seconds: float
+) -> anthropic.AsyncAnthropic:
+    """The offline engine behind the same client."""
+    from activities.offline.skills import SKILLS
+    from activities.offline.transport import OfflineTransport
+
+    return anthropic.AsyncAnthropic(
+        api_key="none-needed",
+        base_url="http://offline.invalid",
+        **_common_options(transport or OfflineTransport(SKILLS), idle_seconds),
+    )
+
+
+def _bedrock(**shared: Any) -> Any:
+    # This variable says that the account is still on the older runtime.
+    older = "ANTHROPIC_BEDROCK_BASE_URL" in os.environ
+    maker = anthropic.AsyncAnthropicBedrock if older else anthropic.AsyncAnthropicBedrockMantle
+    return maker(**shared)
+
+
+def _common_options(
+    transport: httpx2.AsyncBaseTransport | None, idle_seconds: float
+) -> dict[str, Any]:
+    return {
+        "max_retries": 0,
+        # Turns have spans of our own.
+        "open_telemetry": {"traces": False, "propagation": False},
+        "timeout": httpx2.Timeout(idle_seconds, connect=_CONNECT_SECONDS),
+        "http_client": anthropic.DefaultAsyncHttpxClient(
+            transport=IdleTimeout(transport, idle_seconds)
+        )
+        if transport
+        else None,
+    }
+
+
+def _create(make: Callable[[], _C], provider: Provider) -> _C:
+    try:
+        return make()
+    except anthropic.CredentialsError as error:
+        raise to_activity_error(error) from None
+    except (anthropic.AnthropicError, ValueError, httpx2.InvalidURL, ImportError) as error:
+        raise _missing_settings(provider, error) from None
+
+
+def _missing_settings(provider: Provider, error: Exception) -> ApplicationError:
+    what = _NEEDS[provider][1] if provider in _NEEDS else "ANTHROPIC_API_KEY or ANTHROPIC_BASE_URL"
+    return bad_input(f"set {what} for the provider {provider}: {redact(str(error))}")
+
+
+def _installed(package: str) -> bool:
+    try:
+        return importlib.util.find_spec(package) is not None
+    except ModuleNotFoundError:
+        return False
+
+
+class IdleTimeout(httpx2.AsyncBaseTransport):
+    """Adds a read timeout to a transport that has none.
+
+    A keep-alive counts as data: a model that thinks for minutes does not run into the timeout.
+    """
+
+    def __init__(self, inner: httpx2.AsyncBaseTransport, idle_seconds: float) -> None:
+        self._inner = inner
+        self._idle = idle_seconds
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        try:
+            async with asyncio.timeout(self._idle):
+                response = await self._inner.handle_async_request(request)
+        except TimeoutError:
+            raise httpx2.ReadTimeout("no answer", request=request) from None
+        if isinstance(response.stream, httpx2.AsyncByteStream):
+            response.stream = _IdleTimeoutStream(response.stream, self._idle, request)
+        return response
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+class _IdleTimeoutStream(httpx2.AsyncByteStream):
+    def __init__(
+        self, inner: httpx2.AsyncByteStream, idle_seconds: float, request: httpx2.Request
+    ) -> None:
+        self._inner = inner
+        self._idle = idle_seconds
+        self._request = request
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        chunks = aiter(self._inner)
+        while True:
+            try:
+                async with asyncio.timeout(self._idle):
+                    chunk = await anext(chunks)
+            except StopAsyncIteration:
+                return
+            except TimeoutError:
+                raise httpx2.ReadTimeout("the stream is silent", request=self._request) from None
+            yield chunk
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()

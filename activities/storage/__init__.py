@@ -1,0 +1,1 @@
+"""What outlives a process: the object store, its encryption and the turn journal."""

@@ -1,0 +1,1 @@
+"""The activities of the roles: what each subagent is told and what its answer becomes."""

@@ -1,0 +1,164 @@
+"""Turns the answers of a research subagent into findings: claims with valid quotes, merged.
+
+Answers before a hand-over and to follow-ups are merged with those after them: claims keep their
+order and ids, a claim that is repeated counts once, and a quote that is not in the stored copy of
+its source is dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from activities.agent.schemas import ClaimAnswer, ResearchAnswer
+from activities.agent.toolbox import Toolbox
+from activities.evidence.quotes import StoredText
+from activities.storage.store import Store
+from workflows.contracts.activity_io import ResearchBrief
+from workflows.contracts.evidence import Claim, Findings, Quote, Source
+
+JsonObject = dict[str, Any]
+KNOWN_CLAIMS = 60
+
+
+class QuoteChecker:
+    """Checks quotes against the stored copies of what the subagent has seen."""
+
+    def __init__(self, store: Store, tools: Toolbox) -> None:
+        self._store = store
+        self._tools = tools
+        self._texts: dict[str, StoredText] = {}
+
+    async def complaints(self, answer: ResearchAnswer) -> list[str]:
+        named = {quote.source_id for claim in answer.claims for quote in claim.quotes}
+        wanted = {self._tools.resolve(source_id) for source_id in named}
+        copies = {self._tools.sources[sid].sha256 for sid in wanted & set(self._tools.sources)}
+        for sha256 in sorted(copies - set(self._texts)):
+            self._texts[sha256] = StoredText(await self._store.text(sha256) or "")
+        return [
+            f"this quote does not stand in {quote.source_id}, copy it exactly: {quote.text[:200]}"
+            for claim in answer.claims
+            for quote in claim.quotes
+            if not self._is_valid(quote.source_id, quote.text)
+        ]
+
+    def valid_quotes(self, claim: ClaimAnswer) -> tuple[Quote, ...]:
+        return tuple(
+            Quote(source_id=self._tools.resolve(q.source_id), text=q.text)
+            for q in claim.quotes
+            if self._is_valid(q.source_id, q.text)
+        )
+
+    def _is_valid(self, source_id: str, text: str) -> bool:
+        source = self._tools.sources.get(self._tools.resolve(source_id))
+        stored = self._texts.get(source.sha256) if source else None
+        return stored is not None and stored.find(Quote(source_id=source_id, text=text)) is not None
+
+
+def gather_findings(
+    brief: ResearchBrief,
+    answers: Sequence[ResearchAnswer],
+    tools: Toolbox,
+    quotes: QuoteChecker,
+    earlier: Findings | None = None,
+    lost_transcript: bool = False,
+) -> Findings | None:
+    """All answers joined to what was found `earlier`; None where no claim has a valid quote."""
+    claims = _gather_claims(brief, answers, quotes, earlier)
+    if not claims:
+        return None
+    newest = answers[-1] if answers else ResearchAnswer(summary="")
+    before = (earlier,) if earlier else ()
+    sources = {s.id: s for found in before for s in found.sources} | tools.sources
+    scores = ((tools.resolve(s.source_id), s.score, s.reason) for s in newest.scores)
+    summaries = dict.fromkeys(found.summary for found in (*before, *answers))
+    lost = ("the subagent's transcript was lost; a new one was started",) if lost_transcript else ()
+    return Findings(
+        facet_id=brief.facet.id,
+        summary=" ".join(filter(None, summaries))[:1200],
+        claims=tuple(claims),
+        sources=_cited_sources(claims, sources),
+        cycles=(*(earlier.cycles if earlier else ()), *tools.cycles(scores)),
+        uncertain=(*newest.missing, *tools.problems, *lost),
+        next_step=newest.next_step,
+    )
+
+
+def _cited_sources(claims: Iterable[Claim], sources: Mapping[str, Source]) -> tuple[Source, ...]:
+    cited = {source_id for claim in claims for source_id in claim.source_ids}
+    return tuple(source for source in sources.values() if source.id in cited)
+
+
+def _gather_claims(
+    brief: ResearchBrief,
+    answers: Sequence[ResearchAnswer],
+    quotes: QuoteChecker,
+    earlier: Findings | None,
+) -> list[Claim]:
+    """The claims with valid quotes, in order; a claim that is repeated counts once."""
+    claims = list(earlier.claims) if earlier else []
+    known = {_normalize(claim.text) for claim in claims}
+    for answer in answers:
+        valid = [(claim, found) for claim in answer.claims if (found := quotes.valid_quotes(claim))]
+        for claim, found in valid[: brief.max_claims]:
+            if _normalize(claim.text) not in known:
+                known.add(_normalize(claim.text))
+                claims.append(_claim(brief, len(claims), claim, found))
+    return claims
+
+
+def build_hand_over(prompt: JsonObject, answers: Sequence[ResearchAnswer], ask: str) -> JsonObject:
+    """The brief of a new conversation that continues one that grew too long."""
+    claims = [claim for answer in answers for claim in answer.claims]
+    shown = [
+        {"text": c.text, "quotes": [q.model_dump() for q in c.quotes], "uncertain": c.uncertain}
+        for c in claims
+    ]
+    return {
+        **prompt,
+        "ask": ask,
+        "known_claims": _known(prompt, (claim.text for claim in claims)),
+        "previous": "You take over a long search: what is in `handed_over` is found and kept. "
+        "Go on with what is open there.",
+        "handed_over": {"claims": shown, "open": answers[-1].missing},
+    }
+
+
+def build_fresh_start(prompt: JsonObject, ask: str, earlier: Findings | None) -> JsonObject:
+    """A brief for a subagent that lost its transcript: first prompt, findings, question."""
+    claims = earlier.claims if earlier else ()
+    return {
+        **prompt,
+        "ask": ask,
+        "known_claims": _known(prompt, (claim.text for claim in claims)),
+        "previous": "Your earlier work on this facet is in `found_so_far` and is kept. Answer with "
+        "what is new.",
+        "found_so_far": [
+            {"text": claim.text, "quotes": [quote.text for quote in claim.quotes]}
+            for claim in claims
+        ],
+    }
+
+
+def _known(prompt: JsonObject, texts: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys([*prompt.get("known_claims", ()), *texts]))[-KNOWN_CLAIMS:]
+
+
+def _normalize(text: str) -> str:
+    return " ".join(text.lower().split())
+
+
+def _claim(
+    brief: ResearchBrief, number: int, answer: ClaimAnswer, quotes: tuple[Quote, ...]
+) -> Claim:
+    retry = f"-again{brief.attempt}" if brief.attempt else ""
+    return Claim(
+        id=f"{brief.task}{retry}-{number + 1}",
+        facet_id=brief.facet.id,
+        text=answer.text,
+        quotes=quotes,
+        confidence=answer.confidence,
+        relevance=answer.relevance,
+        uncertain=answer.uncertain,
+        not_to_overstate=answer.not_to_overstate,
+    )

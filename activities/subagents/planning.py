@@ -1,0 +1,118 @@
+"""The planner splits the question into facets; the reviewer corrects the plan."""
+
+from __future__ import annotations
+
+from temporalio import activity
+from temporalio.exceptions import ApplicationError
+
+from activities.agent.conversation import Answered, Unanswered
+from activities.agent.schemas import PlanChange, PlanDraft, PlanReview
+from activities.context import ActivityContext
+from activities.fleet.heartbeat import send_heartbeats
+from workflows.config.roles import PLANNER, REVIEWER
+from workflows.contracts.activity_io import PlanBrief, Planned, ReviewBrief
+from workflows.contracts.facets import Facet, Plan
+from workflows.rules.plan import faults
+from workflows.stages.activity_interfaces import PlanningActivities
+
+PLANNING_CYCLES = 2
+
+
+class Planning(PlanningActivities):
+    def __init__(self, context: ActivityContext) -> None:
+        self._context = context
+
+    @activity.defn
+    async def plan(self, brief: PlanBrief) -> Planned:
+        job = brief.job
+        async with send_heartbeats():
+            tools = await self._context.create_toolbox(PLANNER, job, PLANNING_CYCLES)
+            subagent = await self._context.create_subagent(PLANNER, job, "plan")
+            reply = await subagent.converse(PlanDraft, _prompt(brief), tools, gate=_plan_faults)
+        if isinstance(reply, Unanswered):
+            raise _no_plan(reply)
+        return Planned(plan=_plan(reply.answer), spend=reply.spend)
+
+    @activity.defn
+    async def review_plan(self, brief: ReviewBrief) -> Planned:
+        job, plan = brief.job, brief.plan
+
+        async def review_faults(review: PlanReview) -> list[str]:
+            return faults(revise(plan, review.changes))
+
+        async with send_heartbeats():
+            subagent = await self._context.create_subagent(REVIEWER, job, "review")
+            reply = await subagent.converse(
+                PlanReview,
+                {
+                    "question": job.question,
+                    "pinned": job.pinned,
+                    "max_facets": brief.max_facets,
+                    "plan": plan.model_dump(mode="json", include={"kind", "facets"}),
+                },
+                gate=review_faults,
+            )
+        if isinstance(reply, Answered):
+            return Planned(plan=revise(plan, reply.answer.changes), spend=reply.spend)
+        # A plan that could not be reviewed is used; the report says that it was not reviewed.
+        note = f"not reviewed: {reply.detail}"
+        return Planned(
+            plan=plan.model_copy(update={"changes": (*plan.changes, note)}), spend=reply.spend
+        )
+
+
+def _prompt(brief: PlanBrief) -> dict[str, object]:
+    job = brief.job
+    told: dict[str, object] = {
+        "question": job.question,
+        "pinned": job.pinned,
+        "today": job.today,
+        "effort": brief.effort,
+        "max_facets": brief.max_facets,
+    }
+    if brief.notes:
+        told["notes"] = brief.notes
+    return told
+
+
+def revise(plan: Plan, changes: list[PlanChange]) -> Plan:
+    """The plan after a review. A change that names no facet of the plan changes nothing."""
+    facets = list(plan.facets)
+    notes = list(plan.changes)
+    for change in changes:
+        if note := _apply_change(facets, change):
+            notes.append(f"{note}: {change.reason}")
+    return plan.model_copy(update={"facets": tuple(facets), "changes": tuple(notes)})
+
+
+def _apply_change(facets: list[Facet], change: PlanChange) -> str | None:
+    """Change the facets in place; returns what was done, None for nothing."""
+    named = [facet for facet in facets if facet.id in change.facet_ids]
+    others = [facet for facet in facets if facet not in named]
+    titles = " and ".join(f"“{facet.title}”" for facet in named)
+    match change.action, change.facet:
+        case "add", Facet() as new:
+            facets.append(new)
+            return f"added “{new.title}”"
+        case "rewrite" | "merge", Facet() as new if named:
+            others.insert(facets.index(named[0]), new)
+            facets[:] = others
+            return f"{titles} became “{new.title}”"
+        case "drop", _ if named and others:
+            facets[:] = others
+            return f"dropped {titles}"
+    return None
+
+
+def _plan(draft: PlanDraft) -> Plan:
+    return Plan(kind=draft.kind, facets=tuple(draft.facets))
+
+
+async def _plan_faults(draft: PlanDraft) -> list[str]:
+    return faults(_plan(draft))
+
+
+def _no_plan(reply: Unanswered) -> ApplicationError:
+    return ApplicationError(
+        f"the planner gave no plan ({reply.why}): {reply.detail}", type="no_plan"
+    )

@@ -1,0 +1,38 @@
+"""Parts of prompts that several roles share: facets and contradictions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from activities.evidence.ledger import Ledger
+from workflows.contracts.activity_io import FacetReport
+from workflows.contracts.facets import Plan
+
+JsonObject = dict[str, Any]
+
+
+def describe_facets(plan: Plan, reports: Iterable[FacetReport]) -> list[JsonObject]:
+    ended = {report.facet_id: report for report in reports}
+    nothing = FacetReport(facet_id="", status="waiting")
+    return [
+        facet.model_dump(include={"id", "title", "question"})
+        | ended.get(facet.id, nothing).model_dump(include={"status", "reason", "missing"})
+        for facet in plan.facets
+    ]
+
+
+def describe_contradictions(ledger: Ledger) -> list[JsonObject]:
+    claims = {claim.id: claim for claim in ledger.claims}
+    return [
+        contradiction.model_dump(include={"id", "about", "cause", "explanation"})
+        | {
+            "facet_ids": sorted({claims[cid].facet_id for cid in contradiction.claim_ids}),
+            "sides": [
+                {"text": side.text, "cite": ledger.cites(side.source_ids)}
+                | side.context.model_dump()
+                for side in contradiction.sides
+            ],
+        }
+        for contradiction in ledger.contradictions
+    ]

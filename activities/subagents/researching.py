@@ -1,0 +1,264 @@
+"""The research activity: one facet, or one gap of one, to findings or to a failure as a value.
+
+A follow-up continues the transcript where it ended. A subagent that is stopped by the clock, by the
+budget or by a person answers from what it has, and that part is kept.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from temporalio import activity
+from temporalio.exceptions import ApplicationError
+
+from activities.agent.conversation import Answered, Unanswered
+from activities.agent.loop import Subagent
+from activities.agent.messages import JsonObject
+from activities.agent.schemas import ResearchAnswer
+from activities.agent.toolbox import Toolbox
+from activities.agent.transcripts import Transcript
+from activities.context import ActivityContext
+from activities.evidence.reconcile import reconcile
+from activities.fleet.heartbeat import send_heartbeats
+from activities.llm.errors import RATE_LIMITED
+from activities.subagents.findings import (
+    KNOWN_CLAIMS,
+    QuoteChecker,
+    build_fresh_start,
+    build_hand_over,
+    gather_findings,
+)
+from workflows.config.roles import RESEARCHER
+from workflows.contracts.activity_io import Reconciled, ResearchBrief, Researched
+from workflows.contracts.evidence import Findings
+from workflows.contracts.outcomes import (
+    Failed,
+    FindingsRef,
+    Found,
+    NoResults,
+    Partial,
+    RateLimited,
+    Refused,
+    SubagentOutcome,
+    TimedOut,
+)
+from workflows.stages.activity_interfaces import ResearchActivities
+
+# Temporal waits for a rate limit; from this attempt on the coordinator decides.
+RATE_LIMIT_ATTEMPTS = 3
+
+_TRY_INSTEAD = {
+    "refused": "rephrase the question, or research this facet by hand",
+    "cut_off": "ask for less at once",
+    "malformed": "ask a narrower question, or use another model",
+    "context_full": "ask a narrower question",
+    "out_of_budget": "raise the budget",
+    "finished": "run again without finishing early",
+    "no_answer": "ask a narrower question",
+}
+
+
+@dataclass
+class _Session:
+    """What one call of the research subagent works with."""
+
+    brief: ResearchBrief
+    subagent: Subagent
+    tools: Toolbox
+    quotes: QuoteChecker
+    transcript: Transcript
+    lost_transcript: bool = False
+    earlier: Findings | None = None
+    """What it had found before its transcript was lost."""
+    checked: Reconciled | None = None
+    """The ledger of what it found now."""
+
+
+class Researching(ResearchActivities):
+    def __init__(self, context: ActivityContext) -> None:
+        self._context = context
+
+    @activity.defn
+    async def research(self, brief: ResearchBrief) -> Researched:
+        store = self._context.store
+        async with send_heartbeats():
+            # Each follow-up gets another cycle: the coordinator asks because something is missing.
+            cycles = brief.cycles + len(brief.follow_ups)
+            tools = await self._context.create_toolbox(RESEARCHER, brief.job, cycles)
+            # Its time starts here: opening a corpus may have taken long.
+            subagent = await self._context.create_subagent(
+                RESEARCHER,
+                brief.job,
+                brief.task,
+                brief.allowance,
+                brief.seconds,
+                finishes=True,
+                facet=brief.facet.id,
+            )
+            session = _Session(
+                brief, subagent, tools, QuoteChecker(store, tools), Transcript(store, brief)
+            )
+            try:
+                async with asyncio.timeout(brief.seconds):
+                    reply = await self._converse(session)
+                outcome = await self._outcome(session, reply)
+            except TimeoutError:
+                reason = f"no answer within {brief.seconds:g} s"
+                outcome = await self._part(session, reason) or TimedOut(
+                    asked=brief.ask,
+                    reason=f"{reason}; {_looked_at(tools)}",
+                    try_instead="ask a narrower question",
+                    findings=await self._found(session, subagent.answers),
+                    seconds=brief.seconds,
+                )
+            except ApplicationError as error:
+                if error.type != RATE_LIMITED or activity.info().attempt < RATE_LIMIT_ATTEMPTS:
+                    raise
+                outcome = await self._part(session, error.message) or RateLimited(
+                    asked=brief.ask,
+                    reason=f"{error.message}; {_looked_at(tools)}",
+                    try_instead="ask again later",
+                    findings=await self._found(session, subagent.answers),
+                    retry_after_seconds=float(error.details[0]),
+                )
+        return Researched(
+            outcome=outcome,
+            spend=subagent.spend,
+            checked=session.checked if outcome.findings else None,
+        )
+
+    async def _converse(self, session: _Session) -> Answered[ResearchAnswer] | Unanswered:
+        prompt = await session.transcript.first_prompt(await self._prompt(session.brief))
+        follow_ups = session.brief.follow_ups
+        if follow_ups and not await session.subagent.has_conversation(prompt):
+            session.lost_transcript = True
+            session.earlier = await session.transcript.findings()
+            prompt = build_fresh_start(prompt, follow_ups[-1], session.earlier)
+            follow_ups = ()
+
+        def hand_over(
+            answers: Sequence[ResearchAnswer], follow_up: str | None
+        ) -> JsonObject | None:
+            if not answers[-1].missing:
+                return None
+            return build_hand_over(prompt, answers, follow_up or prompt["ask"])
+
+        return await session.subagent.converse(
+            ResearchAnswer, prompt, session.tools, session.quotes.complaints, follow_ups, hand_over
+        )
+
+    async def _prompt(self, brief: ResearchBrief) -> JsonObject:
+        """All that the subagent is told: it inherits nothing."""
+        store = self._context.store
+        known = [await store.load(key, Findings) for key in brief.known_findings]
+        return {
+            "question": brief.job.question,
+            "pinned": brief.job.pinned,
+            "today": brief.job.today,
+            "facet": brief.facet.model_dump(include={"title", "question", "boundary", "prefer"}),
+            "ask": brief.ask,
+            "known": [k.model_dump() for k in brief.known],
+            "known_claims": [c.text for found in known for c in found.claims
+                             if c.facet_id == brief.facet.id][:KNOWN_CLAIMS],
+            "attempt": brief.attempt,
+            "approach": brief.approach,
+            "previous": brief.previous,
+            "cycles": brief.cycles,
+            "max_claims": brief.max_claims,
+        }  # fmt: skip
+
+    async def _outcome(
+        self, session: _Session, reply: Answered[ResearchAnswer] | Unanswered
+    ) -> SubagentOutcome:
+        brief, tools = session.brief, session.tools
+        if isinstance(reply, Unanswered):
+            part = await self._part(session, reply.detail)
+            kind = Refused if reply.why == "refused" else Failed
+            return part or kind(
+                asked=brief.ask,
+                reason=f"{reply.detail}; {_looked_at(tools)}",
+                try_instead=_TRY_INSTEAD[reply.why],
+            )
+        ref = await self._found(session, reply.answers)
+        if ref is None:
+            return _nothing(brief, reply, tools)
+        missing = (*ref.missing, *((reply.cut_short,) if reply.cut_short else ()))
+        return Partial(findings=ref, missing=missing) if missing else Found(findings=ref)
+
+    async def _part(self, session: _Session, why: str) -> Partial | None:
+        """The findings before a follow-up that failed."""
+        if not session.brief.follow_ups:
+            return None
+        ref = await self._found(session, session.subagent.answers)
+        return Partial(findings=ref, missing=(*ref.missing, why)) if ref else None
+
+    async def _found(
+        self, session: _Session, answers: Sequence[ResearchAnswer]
+    ) -> FindingsRef | None:
+        """The findings of the answers, stored and checked."""
+        found = gather_findings(
+            session.brief,
+            answers,
+            session.tools,
+            session.quotes,
+            session.earlier,
+            session.lost_transcript,
+        )
+        if found is None:
+            return None
+        key = await self._context.store.save("findings", found)
+        await session.transcript.save_findings(key)
+        facet = session.brief.facet
+        session.checked = await reconcile(
+            self._context.store, {facet.id: facet.question}, findings=[found]
+        )
+        newest = answers[-1] if answers else ResearchAnswer(summary="")
+        return FindingsRef(
+            key=key,
+            claims=len(found.claims),
+            sources=len(found.sources),
+            summary=found.summary,
+            confidence=max(claim.confidence for claim in found.claims),
+            missing=tuple(point for point in newest.missing if point.strip()),
+            next_step=found.next_step,
+            exhausted=newest.exhausted,
+        )
+
+
+def _nothing(
+    brief: ResearchBrief, reply: Answered[ResearchAnswer], tools: Toolbox
+) -> SubagentOutcome:
+    cut_short = f" ({reply.cut_short})" if reply.cut_short else ""
+    if any(answer.claims for answer in reply.answers):
+        return Failed(
+            asked=brief.ask,
+            reason=f"none of the quotes stand in their sources{cut_short}; {_looked_at(tools)}",
+            try_instead="ask a narrower question, or use another model",
+        )
+    if not tools.searched or cut_short:
+        # The search did not take place or did not end, so nothing can be called absent.
+        why = "its searches failed" if tools.queries() else "it answered without searching"
+        why = reply.cut_short or why
+        return Failed(
+            asked=brief.ask,
+            reason=f"the subagent found nothing because {why}; {_looked_at(tools)}",
+            try_instead="ask a narrower question"
+            if cut_short
+            else "look at the worker's log, then ask again",
+        )
+    return NoResults(
+        asked=brief.ask,
+        reason=f"the sources hold nothing on it; {_looked_at(tools)}",
+        try_instead="add documents about it",
+        queries=tools.queries(),
+        exhausted=reply.answer.exhausted,
+    )
+
+
+def _looked_at(tools: Toolbox) -> str:
+    queries = "; ".join(f"“{q}”" for q in tools.queries()[:4])
+    searched = f"searched {queries}" if queries else "nothing was searched"
+    trouble = "".join(f"; {problem}" for problem in tools.problems[:3])
+    return f"{searched}; {len(tools.sources)} documents came into sight{trouble}"

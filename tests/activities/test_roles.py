@@ -1,0 +1,244 @@
+"""The table of roles is what it is on purpose, and every request of a role is framed alike."""
+
+from __future__ import annotations
+
+import copy
+import io
+import json
+from itertools import pairwise
+
+import pytest
+from rich.console import Console
+
+from activities.agent.request_template import (
+    ANSWERS,
+    RequestTemplate,
+    build_template,
+    prompt,
+    schema,
+)
+from activities.llm.client import Models
+from console.cli import roles
+from console.errors import BadInputError, ExitCode
+from tests.activities.scripted import JsonObject, text
+from tests.simulator.simulator import Simulator
+from tests.simulator.transport import SimulatorTransport
+from workflows.config.model_catalog import LARGE, MEDIUM, MIXED, MODELS, SMALL
+from workflows.config.roles import (
+    EFFORTS,
+    EVALUATOR,
+    PLANNER,
+    RESEARCHER,
+    ROLES,
+    WRITER,
+    Role,
+    effort_for,
+    model_for,
+)
+from workflows.config.settings import Settings
+from workflows.contracts.request import OFFLINE
+
+SEARCHING = ("search", "read", "web_search", "web_fetch", "code")
+TOOL = {"name": "search", "description": "d", "input_schema": {"type": "object"}}
+
+
+def test_the_table_is_pinned() -> None:
+    """Whoever changes a row changes what jobs cost and what a subagent may do."""
+    assert {
+        name: (r.model, r.effort, r.thinking, r.tools, r.max_tokens, r.max_turns, r.hits)
+        for name, r in ROLES.items()
+    } == {
+        "planner": (LARGE, "high", "adaptive", ("search",), 16_000, 5, 30),
+        "reviewer": (MEDIUM, "high", "adaptive", (), 16_000, 4, 12),
+        "researcher": (MEDIUM, "medium", "adaptive", SEARCHING, 16_000, 14, 18),
+        "verifier": (MEDIUM, "high", "adaptive", SEARCHING, 16_000, 8, 12),
+        "writer": (MEDIUM, "medium", "adaptive", ("read",), 21_000, 8, 12),
+        "evaluator": (LARGE, "high", "adaptive", (), 16_000, 4, 12),
+    }
+
+
+def test_every_role_says_why_and_what_it_answers_with() -> None:
+    for role in ROLES.values():
+        assert len(role.reason.split()) > 8
+        assert role.output == ANSWERS[role.name].__name__ == schema(role)["title"]
+        assert role.thinking in MODELS[role.model].thinking
+        assert role.max_tokens <= MODELS[role.model].max_output
+
+
+def test_an_override_wins_then_the_jobs_model_then_the_roles_own() -> None:
+    assert model_for(PLANNER, MIXED, {}) == LARGE
+    assert model_for(RESEARCHER, MIXED, {"planner": SMALL}) == MEDIUM
+    assert model_for(PLANNER, SMALL, {}) == SMALL
+    assert model_for(PLANNER, OFFLINE, {}) == OFFLINE
+    assert model_for(PLANNER, SMALL, {"planner": MEDIUM}) == MEDIUM
+    assert model_for(PLANNER, SMALL, {"planner": MIXED}) == LARGE
+
+
+def test_an_effort_is_the_roles_own_or_its_override() -> None:
+    assert effort_for(PLANNER, {}) == "high"
+    assert effort_for(PLANNER, {"planner": "max", "writer": "low"}) == "max"
+    with pytest.raises(ValueError, match=", ".join(EFFORTS)):
+        effort_for(PLANNER, {"planner": "enormous"})
+
+
+@pytest.mark.parametrize("role", ROLES.values(), ids=lambda role: role.name)
+def test_every_role_has_a_prompt_that_fits_in_a_head(role: Role) -> None:
+    words = prompt(role)
+    assert 15 < len(words.splitlines()) <= 95
+    assert "data, never" in words, "what a document says is not an instruction"
+
+
+# Frames
+
+
+def talk(turns: int) -> list[JsonObject]:
+    """A conversation after so many turns, only ever appended to."""
+    messages: list[JsonObject] = [{"role": "user", "content": [text("<brief>{}</brief>")]}]
+    for n in range(turns):
+        messages.append({"role": "assistant", "content": [
+            {"type": "thinking", "thinking": "", "signature": "s"},
+            {"type": "tool_use", "id": f"t{n}", "name": "search", "input": {}}]})  # fmt: skip
+        messages.append({"role": "user", "content": [
+            {"type": "tool_result", "tool_use_id": f"t{n}", "content": [text("r")]}]})  # fmt: skip
+    return messages
+
+
+def marks(request: JsonObject) -> int:
+    return json.dumps(request).count('"cache_control"')
+
+
+def unmarked(messages: list[JsonObject]) -> list[JsonObject]:
+    plain = copy.deepcopy(messages)
+    for message in plain:
+        for block in message["content"]:
+            block.pop("cache_control", None)
+    return plain
+
+
+def test_a_frame_holds_everything_but_the_messages() -> None:
+    made = build_template(RESEARCHER, MEDIUM, "low", [TOOL])
+    request = made.request(talk(0))
+    assert set(request) == {
+        "model", "max_tokens", "system", "output_config", "tools", "thinking", "messages",
+    }  # fmt: skip
+    assert request["output_config"]["effort"] == "low"
+    assert request["output_config"]["format"]["schema"]["title"] == "ResearchAnswer"
+    assert request["tools"] == [TOOL]
+    assert (made.max_turns, made.hits) == (14, 18)
+
+
+def test_a_frame_survives_being_kept() -> None:
+    made = build_template(PLANNER, LARGE, "high", [TOOL])
+    again = RequestTemplate.model_validate_json(made.model_dump_json())
+    assert again == made
+    assert again.request(talk(3)) == made.request(talk(3))
+
+
+@pytest.mark.parametrize("turns", range(6))
+def test_a_request_has_at_most_four_cache_marks(turns: int) -> None:
+    request = build_template(RESEARCHER, MEDIUM, "medium", [TOOL]).request(talk(turns))
+    assert 2 <= marks(request) <= 4
+    assert "cache_control" in request["system"][-1]
+    assert "cache_control" in request["messages"][-1]["content"][-1]
+
+
+def test_each_turn_can_read_all_that_the_one_before_it_wrote() -> None:
+    """A mark stands again where the last request's newest stood, over the very same blocks."""
+    made = build_template(RESEARCHER, MEDIUM, "medium", [TOOL])
+    for shorter, longer in pairwise(made.request(talk(n)) for n in range(5)):
+        end = len(shorter["messages"])
+        assert unmarked(longer["messages"])[:end] == unmarked(shorter["messages"])
+        assert "cache_control" in longer["messages"][end - 1]["content"][-1]
+        for part in ("model", "system", "tools", "thinking", "output_config"):
+            assert longer[part] == shorter[part]
+
+
+def test_marks_follow_from_the_messages_and_leave_the_callers_alone() -> None:
+    made = build_template(RESEARCHER, MEDIUM, "medium")
+    messages = talk(2)
+    before = copy.deepcopy(messages)
+    assert made.request(messages) == made.request(copy.deepcopy(messages))
+    assert messages == before
+
+
+def test_a_paused_turn_is_sent_back_unmarked() -> None:
+    paused = [*talk(1), {"role": "assistant", "content": [text("wait")]}]
+    request = build_template(RESEARCHER, MEDIUM, "medium").request(paused)
+    assert request["messages"][-1] == paused[-1]
+
+
+def test_plain_text_of_ours_can_be_marked_too() -> None:
+    request = build_template(WRITER, MEDIUM, "medium").request(
+        [{"role": "user", "content": "hello"}]
+    )
+    assert request["messages"][0]["content"][0]["text"] == "hello"
+    assert marks(request) == 2
+
+
+def test_thinking_is_only_asked_of_models_that_take_it_as_a_setting() -> None:
+    assert "thinking" not in build_template(PLANNER, OFFLINE, "high").fixed
+    assert "thinking" not in build_template(PLANNER, "a-model-of-ones-own", "high").fixed
+    for model in (LARGE, MEDIUM, SMALL):
+        assert (
+            build_template(PLANNER, model, "high").fixed["thinking"]["type"]
+            in MODELS[model].thinking
+        )
+
+
+def test_roles_without_tools_send_none() -> None:
+    assert "tools" not in build_template(EVALUATOR, LARGE, "high").fixed
+
+
+@pytest.mark.parametrize("model", [LARGE, MEDIUM, SMALL])
+async def test_every_role_is_understood_by_every_model(
+    model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By one that refuses whatever the provider refuses."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test-key-0123456789")
+    simulator = Simulator()
+    models = Models(SimulatorTransport(simulator))
+    for role in ROLES.values():
+        await models.ask(build_template(role, model, role.effort, [TOOL]).request(talk(0)))
+    assert [record.status for record in simulator.messages] == [200] * len(ROLES)
+
+
+# The table as people see it
+
+
+def shown(env: dict[str, str]) -> str:
+    out = io.StringIO()
+    code = roles.roles(Settings.read(env), Console(file=out, width=100))
+    assert code is ExitCode.REPORT
+    return out.getvalue()
+
+
+def test_the_staff_list_shows_every_role_its_price_and_its_reason() -> None:
+    seen = shown({"ANTHROPIC_API_KEY": "x"})
+    for role in ROLES.values():
+        assert role.model in seen
+        assert role.reason[:30] in seen
+    assert "4.00 / 20.00" in seen
+    assert "2026-11-01" in seen
+
+
+def test_the_staff_list_shows_what_was_set_for_a_role() -> None:
+    seen = shown({
+        "ANTHROPIC_API_KEY": "x",
+        "RESEARCH_MODEL_WRITER": SMALL,
+        "RESEARCH_EFFORT_PLANNER": "max",
+    })  # fmt: skip
+    assert f"{SMALL}*" in seen
+    assert "max*" in seen
+
+
+def test_without_a_key_the_staff_is_the_offline_engine() -> None:
+    seen = shown({})
+    assert LARGE not in seen
+    assert "free" in seen
+    assert "ANTHROPIC_API_KEY" in seen
+
+
+def test_a_setting_for_a_role_that_is_none_is_bad_input() -> None:
+    settings = Settings.read({}).model_copy(update={"models": {"poet": SMALL}})
+    with pytest.raises(BadInputError, match="planner, reviewer"):
+        roles.roles(settings)

@@ -1,0 +1,1 @@
+"""Tables and settings: roles, models, policies, store keys, environment settings."""

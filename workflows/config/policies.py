@@ -1,0 +1,48 @@
+"""Timeouts and retries of activities, and which errors are not retried.
+
+Each stage declares the policies of its own activities. The heartbeat timeout is short, so that the
+subagent of a killed worker starts on another worker within seconds; its completed turns are in the
+journal, not in the heartbeat.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Literal
+
+from temporalio.common import RetryPolicy
+
+SUBAGENT_QUEUE = "research-subagents"
+"""The task queue of the subagents, unless the worker takes both from one queue."""
+
+PAUSED = "paused"
+"""The error type of a subagent that finds its job paused: it is called again after the pause."""
+
+NEEDS_OPERATOR = ("authentication", "bad_request", "spend_limit", "bad_input", PAUSED)
+"""Error types that a retry cannot repair."""
+
+HEARTBEAT_TIMEOUT = timedelta(seconds=3)
+WORKFLOW_TASK_TIMEOUT = timedelta(seconds=4)
+STICKY_TIMEOUT = timedelta(seconds=2)
+"""How long a workflow task waits for the worker that has the workflow in its cache."""
+
+
+@dataclass(frozen=True)
+class ActivityPolicy:
+    """How long an activity may take, per attempt and in all, and how often it is attempted."""
+
+    start_to_close: timedelta
+    schedule_to_close: timedelta
+    attempts: int
+    queue: Literal["subagents", "coordinator"] = "subagents"
+
+    @property
+    def retry_policy(self) -> RetryPolicy:
+        return RetryPolicy(
+            initial_interval=timedelta(seconds=0.5),
+            backoff_coefficient=2.0,
+            maximum_interval=timedelta(seconds=20),
+            maximum_attempts=self.attempts,
+            non_retryable_error_types=list(NEEDS_OPERATOR),
+        )

@@ -1,0 +1,121 @@
+"""The table of roles: model, effort and tools of each, with the reason.
+
+A test pins the tools of each role; the writer only reads. Splitting the question and judging the
+report are rare and steer everything else, so they get the large model; research makes most turns,
+so it gets the medium one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from workflows.config.model_catalog import LARGE, MEDIUM, MIXED
+from workflows.contracts.request import RoleEffort
+
+Thinking = Literal["adaptive", "between_tools", "disabled"]
+RoleTool = Literal["search", "read", "web_search", "web_fetch", "code"]
+
+EFFORTS: tuple[RoleEffort, ...] = get_args(RoleEffort)
+
+
+@dataclass(frozen=True)
+class Role:
+    """What a subagent of this kind is given."""
+
+    name: str
+    model: str
+    effort: RoleEffort
+    reason: str
+    """Why this model and this effort."""
+    output: str
+    """The title of the schema its answer follows."""
+    thinking: Thinking = "adaptive"
+    tools: tuple[RoleTool, ...] = ()
+    max_tokens: int = 16_000
+    max_turns: int = 12
+    hits: int = 12
+    """Passages a search returns."""
+
+
+PLANNER = Role(
+    "planner",
+    model=LARGE,
+    effort="high",
+    reason="one or two turns a job, and every later dollar follows the split it makes",
+    output="PlanDraft",
+    tools=("search",),
+    max_turns=5,
+    hits=30,
+)
+REVIEWER = Role(
+    "reviewer",
+    model=MEDIUM,
+    effort="high",
+    reason="a second pair of eyes is worth most when it is another model than the planner's",
+    output="PlanReview",
+    max_turns=4,
+)
+RESEARCHER = Role(
+    "researcher",
+    model=MEDIUM,
+    effort="medium",
+    reason=(
+        "most of a job's turns: reads, scores the relevance of every hit within these same turns, "
+        "and quotes exactly; what it gets wrong is caught by the quote check and the verifier"
+    ),
+    output="ResearchAnswer",
+    tools=("search", "read", "web_search", "web_fetch", "code"),
+    max_turns=14,
+    hits=18,
+)
+VERIFIER = Role(
+    "verifier",
+    model=MEDIUM,
+    effort="high",
+    reason="small groups of claims with their context, where care counts more than breadth",
+    output="VerifierAnswer",
+    tools=("search", "read", "web_search", "web_fetch", "code"),
+    max_turns=8,
+)
+WRITER = Role(
+    "writer",
+    model=MEDIUM,
+    effort="medium",
+    reason="long output from given claims, and a mechanical gate reads every paragraph of it",
+    output="DraftAnswer",
+    tools=("read",),
+    max_tokens=21_000,
+    max_turns=8,
+)
+EVALUATOR = Role(
+    "evaluator",
+    model=LARGE,
+    effort="high",
+    reason="judges the whole report, and every gap it names is researched and paid for",
+    output="EvaluationAnswer",
+    max_turns=4,
+)
+
+ROLES = {role.name: role for role in (PLANNER, REVIEWER, RESEARCHER, VERIFIER, WRITER, EVALUATOR)}
+
+
+def model_for(role: Role, request_model: str, overrides: Mapping[str, str]) -> str:
+    """An override for the role, else the job's one model, else (`MIXED`) the role's own."""
+    if chosen := overrides.get(role.name):
+        return role.model if chosen == MIXED else chosen
+    return role.model if request_model == MIXED else request_model
+
+
+def effort_for(role: Role, overrides: Mapping[str, str]) -> RoleEffort:
+    """The role's effort or its override; raises ValueError that names the efforts there are."""
+    chosen = overrides.get(role.name)
+    if chosen is None:
+        return role.effort
+    for effort in EFFORTS:
+        if effort == chosen:
+            return effort
+    raise ValueError(
+        f"the effort {chosen!r} of the {role.name} is not known: choose one of {', '.join(EFFORTS)}"
+    )

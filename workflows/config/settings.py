@@ -1,0 +1,116 @@
+"""The settings: environment variables, read once at start-up and passed on.
+
+The alias of a field is the name of its variable. Secrets are not among the fields, only whether
+they are set: the clients that need them read them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from workflows.config.model_catalog import DEFAULT_CLAUDE
+from workflows.config.roles import ROLES
+from workflows.contracts.request import OFFLINE, RoleEffort
+
+Provider = Literal["anthropic", "bedrock", "vertex", "foundry"]
+WorkerRole = Literal["all", "alone", "coordinator", "subagents"]
+
+STATE_DIR = ".research"
+_SERVER = ("TEMPORAL_ADDRESS", "TEMPORAL_PROFILE", "TEMPORAL_CONFIG_FILE")
+_CREDENTIALS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_PROFILE")
+_TELEMETRY = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+
+
+class Settings(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
+
+    state_dir: str = Field(default=STATE_DIR, validation_alias="RESEARCH_HOME")
+    """Where the embedded server, the store and the indexes are."""
+    store: str = Field(validation_alias="RESEARCH_STORE")
+    """A folder or a URL (s3://, gs://, az://, file://) for what must survive."""
+    corpora: tuple[str, ...] = Field(default=(), validation_alias="RESEARCH_CORPORA")
+    """The only folders a worker reads documents from, separated by `:`; any unless set."""
+    keys: str | None = Field(default=None, validation_alias="RESEARCH_KEYS")
+    """A file with encryption keys; with it, payloads and the store are encrypted."""
+
+    has_server: bool = False
+    """True where Temporal's own variables name a server; else an embedded one is started."""
+    has_credentials: bool = False
+    base_url: str | None = Field(default=None, validation_alias="ANTHROPIC_BASE_URL")
+    """Any endpoint that speaks the Messages API."""
+    provider: Provider = Field(default="anthropic", validation_alias="RESEARCH_PROVIDER")
+    models: dict[str, str] = Field(default_factory=dict)
+    """RESEARCH_MODEL_<ROLE>: another model for a role than the table's."""
+    efforts: dict[str, RoleEffort] = Field(default_factory=dict)
+    """RESEARCH_EFFORT_<ROLE>: another effort for a role."""
+    mcp: str | None = Field(default=None, validation_alias="RESEARCH_MCP")
+    """A file that names MCP servers and the roles that may use their tools."""
+
+    worker_role: WorkerRole = Field(default="all", validation_alias="RESEARCH_WORKER_ROLE")
+    """Whether a worker runs jobs, their subagents, or both.
+
+    `alone` is both, where there is no other worker: the subagents of a job are on the job's own
+    task queue, which saves a round trip through the server.
+    """
+    parallel_subagents: int = Field(default=40, ge=0, validation_alias="RESEARCH_WORKER_SUBAGENTS")
+    """How many subagents one worker runs at once; 0 only answers queries and updates."""
+    fleet_subagents: int | None = Field(
+        default=None, ge=1, validation_alias="RESEARCH_FLEET_SUBAGENTS"
+    )
+    """How many subagents all workers together run at once."""
+    fleet_turns_per_minute: float | None = Field(
+        default=None, gt=0, validation_alias="RESEARCH_FLEET_TURNS_PER_MINUTE"
+    )
+    """How many model calls all workers together make."""
+    sandbox: bool | None = Field(default=None, validation_alias="RESEARCH_SANDBOX")
+    """Whether workflows run in the SDK's sandbox; see `uses_sandbox`."""
+    deployment: str | None = Field(default=None, validation_alias="RESEARCH_DEPLOYMENT")
+    """The name of the worker deployment; with a build id, workers are versioned."""
+    build_id: str | None = Field(default=None, validation_alias="RESEARCH_BUILD_ID")
+    health: str | None = Field(default=None, validation_alias="RESEARCH_HEALTH")
+    """HOST:PORT of a worker's health checks and metrics; nothing listens unless set."""
+    telemetry: bool = False
+    """True where OpenTelemetry's own variables name a collector."""
+
+    @property
+    def default_model(self) -> str:
+        has_model = self.has_credentials or self.base_url or self.provider != "anthropic"
+        return DEFAULT_CLAUDE if has_model else OFFLINE
+
+    @property
+    def uses_sandbox(self) -> bool:
+        """On unless set otherwise; off for the worker of an embedded server, which starts faster
+        without it and whose jobs nobody else continues."""
+        return self.worker_role != "alone" if self.sandbox is None else self.sandbox
+
+    @field_validator("corpora", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        return tuple(filter(None, value.split(":"))) if isinstance(value, str) else value
+
+    @classmethod
+    def read(cls, env: Mapping[str, str]) -> Settings:
+        """The settings of an environment; a variable that is empty counts as not set."""
+        aliases = [str(field.validation_alias) for field in cls.model_fields.values()]
+        variables: dict[str, Any] = {name: env[name] for name in aliases if env.get(name)}
+        state_dir = variables.get("RESEARCH_HOME", STATE_DIR)
+        variables.setdefault("RESEARCH_STORE", str(Path(state_dir) / "store"))
+        return cls.model_validate(
+            variables
+            | {
+                "has_server": any(env.get(name) for name in _SERVER),
+                "has_credentials": any(env.get(name) for name in _CREDENTIALS),
+                "telemetry": any(env.get(name) for name in _TELEMETRY),
+                "models": _by_role(env, "RESEARCH_MODEL_"),
+                "efforts": _by_role(env, "RESEARCH_EFFORT_"),
+            }
+        )
+
+
+def _by_role(env: Mapping[str, str], prefix: str) -> dict[str, str]:
+    """What is set for single roles, by the role's name."""
+    return {role: value for role in ROLES if (value := env.get(prefix + role.upper()))}

@@ -1,0 +1,49 @@
+"""The keys of objects in the store. Job ids come from clients and must not leave their folder.
+
+An id becomes one segment of a key. Letters, digits and a few signs stay; everything else, slashes
+included, is percent-encoded, so that two ids never share a folder and none is inside another.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from urllib.parse import quote
+
+_LONGEST = 160
+"""Characters of one segment: a file name may have 255 bytes, and suffixes are added."""
+
+
+def safe(name: str) -> str:
+    """The name as one segment of a key; different names give different segments."""
+    segment = quote(name, safe="@+=,:", errors="surrogatepass")
+    if not segment.strip("."):
+        # "", "." and ".." have a meaning in a file system; a percent sign alone encodes nothing.
+        segment = "%" + segment.replace(".", "2E")
+    if len(segment) > _LONGEST:
+        digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+        segment = f"{segment[: _LONGEST - 33].rstrip('%')}%{digest}"
+    return segment
+
+
+def journal_folder(job: str) -> str:
+    return f"journal/{safe(job)}"
+
+
+def templates_folder(job: str) -> str:
+    return f"templates/{safe(job)}"
+
+
+def checkpoints_folder(job: str) -> str:
+    return f"checkpoints/{safe(job)}"
+
+
+def checkpoint_key(job: str, run: str, n: int, name: str) -> str:
+    return f"{checkpoints_folder(job)}/{safe(run)}/{n:03}-{safe(name)}.json"
+
+
+def control_key(job: str) -> str:
+    return f"control/{safe(job)}.json"
+
+
+def previous_key(job: str, run: str) -> str:
+    return f"previous/{safe(job)}/{safe(run)}.json"

@@ -1,0 +1,236 @@
+"""The inputs and results of the activities.
+
+A brief is all that a subagent knows: it inherits nothing. Results are small: an activity stores
+what is large and returns a reference.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from .evidence import Position, Record, Relation
+from .facets import Effort, Facet, Plan
+from .messages import ControlMessages
+from .outcomes import Retry, SubagentOutcome
+from .request import RoleEffort, Web
+from .result import ResearchResult
+from .spend import Allowance, Spend
+from .state import (
+    CorpusReady,
+    DraftRef,
+    Gap,
+    LedgerRef,
+    PreviousRef,
+    ResearchState,
+    UnreadableFile,
+)
+
+Approach = Literal["first"] | Retry
+
+
+class Job(Record):
+    """What all subagents of a job share."""
+
+    id: str
+    journal: str
+    model: str
+    question: str
+    pinned: tuple[str, ...] = ()
+    today: str
+    corpus: str | None = None
+    models: dict[str, str] = Field(default_factory=dict)
+    """Another model for a role, by the role's name."""
+    efforts: dict[str, RoleEffort] = Field(default_factory=dict)
+    web: Web | None = None
+    code: bool = False
+    economy: bool = False
+    allowance: Allowance = Allowance()
+    """What a subagent other than a researcher may still spend."""
+
+
+class OpenCorpus(Record):
+    path: str | None
+
+
+class CorpusOpened(Record):
+    corpus: CorpusReady
+
+
+class PlanBrief(Record):
+    job: Job
+    effort: Effort
+    max_facets: int
+    notes: tuple[str, ...] = ()
+    """The notes of those who rejected earlier plans."""
+
+
+class Planned(Record):
+    plan: Plan
+    spend: Spend
+
+
+class ReviewBrief(Record):
+    job: Job
+    plan: Plan
+    max_facets: int
+
+
+class Known(Record):
+    """A finding that the coordinator puts into a prompt."""
+
+    facet: str
+    summary: str
+
+
+class ResearchBrief(Record):
+    """One facet, or one gap of a facet, for one subagent."""
+
+    job: Job
+    facet: Facet
+    ask: str
+    task: str
+    """Unique in the job: the facet's id, or the gap's."""
+    known: tuple[Known, ...] = ()
+    known_findings: tuple[str, ...] = ()
+    """Keys of findings the job already has; their claims need not be found again."""
+    attempt: int = 0
+    approach: Approach = "first"
+    previous: str = ""
+    """Why the last attempt was not enough."""
+    follow_ups: tuple[str, ...] = ()
+    """Precise questions to the same subagent, after its answer, in their order."""
+    cycles: int
+    max_claims: int
+    allowance: Allowance
+    seconds: float
+
+
+class Group(Record):
+    """Claims about one thing that seem to differ."""
+
+    claim_ids: tuple[str, ...]
+    kind: str
+    about: str
+    relation: Relation = "contradicts"
+    """How code takes the difference; the verifier rules on it."""
+    sides: tuple[Position, ...] = ()
+
+
+class Batch(Record):
+    groups: tuple[Group, ...]
+
+
+class Reconciled(Record):
+    ledger: LedgerRef
+    batches: tuple[Batch, ...] = ()
+
+
+class Researched(Record):
+    outcome: SubagentOutcome
+    spend: Spend
+    checked: Reconciled | None = None
+    """The ledger of its findings; None where there are none."""
+
+
+class ReconcileBrief(Record):
+    """Join findings and ledgers into one ledger, and apply the rulings."""
+
+    job: Job
+    questions: dict[str, str]
+    """The questions of the facets, by id."""
+    findings: tuple[str, ...] = ()
+    ledgers: tuple[str, ...] = ()
+    rulings: tuple[str, ...] = ()
+
+
+class VerifyBrief(Record):
+    job: Job
+    ledger: LedgerRef
+    batch: Batch
+    task: str
+
+
+class Verified(Record):
+    rulings: str
+    """The key of the rulings; where the check could not run, all are `unverified`."""
+    spend: Spend
+
+
+class FacetReport(Record):
+    """How the research of a facet ended, for the writer and the evaluator."""
+
+    facet_id: str
+    status: str
+    reason: str = ""
+    missing: tuple[str, ...] = ()
+
+
+class WriteBrief(Record):
+    job: Job
+    plan: Plan
+    ledger: LedgerRef
+    reports: tuple[FacetReport, ...]
+    gaps: tuple[Gap, ...]
+    unreadable: tuple[UnreadableFile, ...] = ()
+    previous: DraftRef | None = None
+    revise: tuple[str, ...] = ()
+    """Facets whose sections are rewritten; all where there is no previous draft."""
+    task: str
+
+
+class Written(Record):
+    draft: DraftRef
+    spend: Spend
+
+
+class EvaluateBrief(Record):
+    job: Job
+    plan: Plan
+    ledger: LedgerRef
+    draft: DraftRef
+    reports: tuple[FacetReport, ...]
+    gaps: tuple[Gap, ...]
+    n: int
+    task: str
+
+
+class Evaluated(Record):
+    gaps: tuple[Gap, ...]
+    spend: Spend
+
+
+class PublishBrief(Record):
+    state: ResearchState
+    seconds: float
+
+
+class KeepCheckpoint(Record):
+    key: str
+    state: ResearchState
+
+
+class Kept(Record):
+    key: str
+
+
+class PostControlMessages(Record):
+    job_id: str
+    messages: ControlMessages
+
+
+class ControlMessagesPosted(Record):
+    subagent_queue: str | None = None
+    """Where the worker that runs the job wants its subagents; None for their own task queue."""
+
+
+class CompareBrief(Record):
+    previous: PreviousRef
+    result: ResearchResult
+
+
+class KeepPrevious(Record):
+    key: str
+    result: dict[str, Any] = Field(repr=False)
+    """As it was written, perhaps by another version."""

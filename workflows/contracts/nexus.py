@@ -1,0 +1,49 @@
+"""Research as a Nexus service: the contract other teams import, from any namespace.
+
+    start    starts research; the operation ends with its result, and cancelling the operation
+             cancels the research
+    status   the status of research that was started here
+    cancel   cancels research by its id, for callers that do not hold the operation
+
+Only jobs that were started over this service can be seen and cancelled over it. Results of 64 KB
+and more are in the store: a caller needs the same data converter and RESEARCH_STORE as the workers.
+"""
+
+from __future__ import annotations
+
+import nexusrpc
+from pydantic import Field
+
+from .evidence import Record
+from .request import ResearchRequest
+from .result import ResearchResult, Status
+
+ENDPOINT = "research"
+"""The default name of the endpoint."""
+PREFIX = "nexus-"
+"""Precedes the id that a caller chose, so that it cannot reach other jobs."""
+
+_ID = r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,190}$"
+
+
+class StartResearch(Record):
+    request: ResearchRequest
+    id: str | None = Field(default=None, pattern=_ID)
+    """The id for `status` and `cancel`; generated if it is left out."""
+
+
+class ResearchId(Record):
+    """A research by the id it was started with."""
+
+    id: str = Field(pattern=_ID)
+
+
+class CancelRequested(Record):
+    id: str
+
+
+@nexusrpc.service
+class ResearchService:
+    start: nexusrpc.Operation[StartResearch, ResearchResult]
+    status: nexusrpc.Operation[ResearchId, Status]
+    cancel: nexusrpc.Operation[ResearchId, CancelRequested]

@@ -1,0 +1,114 @@
+"""The request that starts a job. It is plain JSON: a client in any language can send it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+
+from .evidence import Record
+from .facets import Effort
+from .messages import Notify
+from .spend import Budget
+
+TASK_QUEUE = "research"
+"""The task queue of `ResearchWorkflow`."""
+OFFLINE = "offline"
+"""The model that needs neither a key nor a network."""
+MAX_QUESTION_WORDS = 2000
+DEFAULT_PARALLEL = 5
+
+Note = Annotated[str, StringConstraints(min_length=1, max_length=2000)]
+RoleEffort = Literal["low", "medium", "high", "xhigh", "max"]
+
+
+class Approval(Record):
+    """A person approves the plan before research is paid for."""
+
+    seconds: float = Field(default=24 * 3600.0, gt=0, le=30 * 24 * 3600)
+    """How long the plan waits for an answer."""
+    default: Literal["approve", "reject"] = "approve"
+    """The decision when nobody answers."""
+
+
+class Web(Record):
+    """The provider's search and fetch tools, and their limits."""
+
+    allowed_domains: tuple[str, ...] = ()
+    blocked_domains: tuple[str, ...] = ()
+    max_searches: int = Field(default=8, ge=1, le=100)
+    """Per subagent and request."""
+    max_fetches: int = Field(default=8, ge=1, le=100)
+
+    @model_validator(mode="after")
+    def _one_list(self) -> Web:
+        if self.allowed_domains and self.blocked_domains:
+            raise ValueError("name the domains that are allowed or those that are not, not both")
+        return self
+
+
+class ResearchRequest(BaseModel):
+    """A research job. Unknown fields are refused, so that a typo is not ignored."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    question: str = Field(min_length=1, max_length=40_000)
+    corpus: str | None = None
+    """A folder of documents the workers can read."""
+    model: str = OFFLINE
+    """One model for all roles, or `claude`: the role table's model for each role."""
+    models: dict[str, str] = Field(default_factory=dict)
+    """Another model for a role, by the role's name."""
+    efforts: dict[str, RoleEffort] = Field(default_factory=dict)
+    """Another effort for a role, by the role's name."""
+    web: Web | None = None
+    code: bool = False
+    """Whether researchers and verifiers may run code in the provider's sandbox."""
+    economy: bool = False
+    """Verify in batches: half the price, up to a day later."""
+    effort: Effort = Effort.STANDARD
+    max_passes: int | None = Field(default=None, ge=0, le=20)
+    max_facets: int | None = Field(default=None, ge=1, le=60)
+    max_claims: int | None = Field(default=None, ge=1, le=60)
+    """Per facet."""
+    parallel: int = Field(default=DEFAULT_PARALLEL, ge=1, le=50)
+    """How many subagents of this job run at once."""
+    subagent_seconds: float = Field(default=900.0, gt=0, le=6 * 3600)
+    """When a subagent answers with what it has."""
+    patience: float | None = Field(default=3.0, gt=1, le=100)
+    """How many times longer than most facets the last ones may take before the report is started
+    without them; a refinement pass adds them. None waits for all."""
+    budget: Budget = Budget()
+    pinned: tuple[Note, ...] = ()
+    """Facts that every subagent is given with the question."""
+    approval: Approval | None = None
+    """Set where a person approves the plan."""
+    tenant: str = Field(default="", max_length=64)
+    """Fairness key: tenants get equal shares of the workers. Not encrypted: no names here."""
+    weight: float = Field(default=1.0, ge=0.001, le=1000)
+    """A tenant of twice the weight gets twice the share."""
+    priority: int = Field(default=3, ge=1, le=5)
+    """1 goes before 5, for all tenants."""
+    notify: Notify | None = None
+    """A workflow that is signalled at each checkpoint."""
+    report_changes: bool = False
+    """Report what changed since the last run; for scheduled jobs."""
+
+
+def shared_id(request: ResearchRequest, scope: str = "") -> str:
+    """The id of the job that answers this request: a hash, nothing of the question is in it.
+
+    Callers that ask the same question with the same settings get the same id; started with it by
+    update-with-start, they share one job. Case, white space and a closing mark make no difference.
+    Jobs of different scopes (a tenant, a team) are never shared. A question that is asked again on
+    the same day finds the journaled answers: put the hour into the scope to ask anew every hour.
+    """
+    # Without defaults, so that a setting that is added later does not rename running jobs.
+    settings = request.model_dump(
+        mode="json", exclude={"question", "notify"}, exclude_defaults=True
+    )
+    question = " ".join(request.question.casefold().split()).rstrip(" ?!.")
+    identity = json.dumps([scope, question, settings], sort_keys=True, ensure_ascii=True)
+    return f"research-{hashlib.sha256(identity.encode()).hexdigest()[:32]}"

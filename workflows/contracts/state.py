@@ -1,0 +1,233 @@
+"""The state of a job. Continue-as-new, restart and fork start a run from one of these."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Literal
+
+from pydantic import BaseModel, Field
+
+from .evidence import Record
+from .facets import Plan
+from .messages import Notify, TaskNote
+from .outcomes import SubagentOutcome
+from .request import ResearchRequest
+from .spend import Spend
+
+GapKind = Literal["missing", "thin", "unexplained", "adjacent", "failed", "left_out", "asked"]
+LATE: Literal["late"] = "late"
+"""A facet that had not returned when the report was started. No judge names this kind."""
+GapStatus = Literal["open", "closed", "partly", "absent", "failed"]
+
+
+class Gap(Record):
+    id: str
+    kind: GapKind | Literal["late"]
+    facet_id: str
+    text: str = Field(min_length=1, max_length=600)
+    """What the report lacks, in a sentence for its readers."""
+    question: str = Field(min_length=1, max_length=600)
+    """What a follow-up has to find."""
+    status: GapStatus = "open"
+    opened_in: int = 0
+    closed_in: int | None = None
+    reason: str = ""
+
+
+class StopReason(StrEnum):
+    SUFFICIENT = "sufficient"
+    NO_PROGRESS = "no_progress"
+    CAP = "cap"
+    BUDGET = "budget"
+    FINISHED = "finished"
+    """An operator told the job to finish."""
+
+
+class Pass(Record):
+    """What one pass cost and closed. Pass 0 is the first draft."""
+
+    n: int
+    gaps_in: int = 0
+    gaps_closed: int = 0
+    spend: Spend = Spend()
+    seconds: float = 0.0
+    stop_reason: StopReason | None = None
+
+
+class Phase(StrEnum):
+    STARTING = "starting"
+    PLANNING = "planning"
+    REVIEWING = "reviewing"
+    APPROVING = "approving"
+    RESEARCHING = "researching"
+    WRITING = "writing"
+    EVALUATING = "evaluating"
+    REFINING = "refining"
+    FINISHED = "finished"
+
+
+class Checkpoint(Record):
+    """A point the job can be restarted from: the whole state, stored under `key`."""
+
+    name: str
+    phase: Phase
+    at: str
+    turns: int
+    usd: float
+    key: str = ""
+
+
+class Parent(Record):
+    """The run and the checkpoint a job was started from."""
+
+    id: str
+    run_id: str = ""
+    checkpoint: str
+    how: Literal["restart", "fork"]
+
+
+class Blocked(Record):
+    """Why a job waits for an operator, and what would let it continue."""
+
+    step: str
+    reason: str
+    remedy: str
+    since: str
+
+
+class UnreadableFile(Record):
+    uri: str
+    reason: str
+
+
+class StepTiming(Record):
+    """When a step ran, in seconds since the job began."""
+
+    step: str
+    """`open`, `plan`, `review`, `research`, `verify`, `write` or `evaluate`."""
+    facet_id: str = ""
+    """The facet that was researched or verified; empty for a step of the whole job."""
+    n: int = 0
+    """The pass; 0 is the first draft."""
+    began: float
+    ended: float
+
+
+class PreviousRef(Record):
+    """Where the result of the previous run is stored."""
+
+    key: str
+
+
+class CorpusReady(Record):
+    """The documents as they were when the job began."""
+
+    path: str | None = None
+    documents: int = 0
+    unreadable: tuple[UnreadableFile, ...] = ()
+    unreadable_count: int = 0
+
+
+class LedgerRef(Record):
+    """Where the ledger is stored, and its size."""
+
+    key: str
+    claims: int = 0
+    sources: int = 0
+    contradictions: int = 0
+
+
+class DraftRef(Record):
+    """Where the draft is stored, and what the gate repaired in it."""
+
+    key: str
+    words: int = 0
+    mended: tuple[str, ...] = ()
+
+
+class Acceptance(Record):
+    """The four questions about an answer, and the follow-ups they led to."""
+
+    answers: bool
+    """Does it answer the objective?"""
+    complete: bool
+    """Are there no obvious holes?"""
+    explored: bool
+    """Was nothing adjacent left unexplored?"""
+    proceed: bool
+    """Could one proceed on this alone?"""
+    follow_ups: tuple[str, ...] = ()
+
+    @property
+    def accepted(self) -> bool:
+        return self.answers and self.complete and self.explored and self.proceed
+
+
+class Counters(BaseModel):
+    """What the coordinator counts."""
+
+    spawned: int = 0
+    parallel_max: int = 0
+    retries: int = 0
+    partial: int = 0
+    follow_ups: int = 0
+    """Precise questions to the same subagent, before its answer was accepted."""
+
+
+class ResearchState(BaseModel):
+    """All of a job. What is large (findings, ledger, draft) is a reference into the store."""
+
+    id: str
+    journal: str
+    request: ResearchRequest
+    started_at: str
+    phase: Phase = Phase.STARTING
+    corpus: CorpusReady = CorpusReady()
+    plan: Plan | None = None
+    reviewed: bool = False
+    approved: bool = False
+    plan_notes: tuple[str, ...] = ()
+    """The notes of those who rejected earlier plans."""
+    outcomes: dict[str, SubagentOutcome] = {}
+    """By facet id; a follow-up's outcome by its gap's id."""
+    acceptances: dict[str, Acceptance] = {}
+    dropped: tuple[str, ...] = ()
+    """Facets that an operator dropped."""
+    researched: bool = False
+    running: tuple[str, ...] = ()
+    ledger: LedgerRef | None = None
+    draft: DraftRef | None = None
+    drafted: int = -1
+    """The pass the draft was written in; -1 where there is none yet."""
+    judged: int = -1
+    """The pass whose draft was judged last."""
+    gaps: tuple[Gap, ...] = ()
+    passes: tuple[Pass, ...] = ()
+    stop_reason: StopReason | None = None
+    spend: Spend = Spend()
+    spend_by_role: dict[str, Spend] = Field(default_factory=dict)
+    spend_by_facet: dict[str, Spend] = {}
+    counters: Counters = Field(default_factory=Counters)
+    checkpoints: tuple[Checkpoint, ...] = ()
+    blocked: Blocked | None = None
+    notes: tuple[TaskNote, ...] = ()
+    paused: bool = False
+    finishing: bool = False
+    parent: Parent | None = None
+    listeners: tuple[Notify, ...] = ()
+    """Callers who joined and want to be told of checkpoints, beside the one in the request."""
+    previous: PreviousRef | None = None
+    """The result of the previous run, where changes are reported."""
+    subagent_queue: str | None = None
+    """The task queue of the subagents, where the job's worker wants another than their own."""
+    seconds: float = 0.0
+    """How long earlier runs of the job took."""
+    timeline: tuple[StepTiming, ...] = ()
+    """When each step ran, in this run and in those it continues."""
+
+    def book(self, role: str, spend: Spend, facet_id: str | None = None) -> None:
+        """Add what a subagent cost, in total, by role and by facet."""
+        self.spend += spend
+        self.spend_by_role[role] = self.spend_by_role.get(role, Spend()) + spend
+        if facet_id is not None:
+            self.spend_by_facet[facet_id] = self.spend_by_facet.get(facet_id, Spend()) + spend

@@ -1,0 +1,172 @@
+"""The state of a job for people: the status, and the details in the Temporal UI."""
+
+from __future__ import annotations
+
+import re
+from typing import TypedDict
+
+from workflows.contracts.activity_io import FacetReport
+from workflows.contracts.outcomes import FindingsRef, SubagentOutcome
+from workflows.contracts.request import ResearchRequest
+from workflows.contracts.result import FacetStatus, Status
+from workflows.contracts.state import Phase, ResearchState
+from workflows.rules.gaps import open_gaps
+
+_MARKS = {"waiting": "·", "running": "▸", "found": "✓", "partial": "◐"}
+_GAPS = {"open": "○", "closed": "✓", "partly": "◐", "absent": "∅", "failed": "✗"}
+_MOST = 30
+"""Gaps shown in the Temporal UI."""
+_SUMMARY = 160
+
+
+def summarize_status(state: ResearchState) -> str:
+    """One word for the job, which lists can be filtered by."""
+    if state.blocked:
+        return "blocked"
+    if state.paused:
+        return "paused"
+    return "awaiting_approval" if state.phase is Phase.APPROVING else "running"
+
+
+def describe_status(state: ResearchState, approve_by: str | None = None) -> Status:
+    outcomes = list(state.outcomes.values())
+    return Status(
+        id=state.id,
+        phase=state.phase,
+        question=state.request.question,
+        model=state.request.model,
+        facets=tuple(_facets(state)),
+        gaps_open=len(open_gaps(state.gaps)),
+        gaps_closed=sum(gap.status == "closed" for gap in state.gaps),
+        contradictions=state.ledger.contradictions if state.ledger else 0,
+        claims=sum(o.findings.claims for o in outcomes if o.findings),
+        passes=sum(p.n > 0 for p in state.passes),
+        turns=state.spend.turns,
+        usd=state.spend.usd,
+        budget_usd=state.request.budget.usd,
+        budget_tokens=state.request.budget.tokens,
+        checkpoints=tuple(c.name for c in state.checkpoints),
+        blocked=state.blocked,
+        paused=state.paused,
+        finishing=state.finishing,
+        approve_by=approve_by,
+        plan_changes=state.plan.changes if state.plan else (),
+        notes=tuple(note.text for note in state.notes),
+        parent=state.parent,
+        stop_reason=state.stop_reason,
+    )
+
+
+def facet_reports(state: ResearchState) -> tuple[FacetReport, ...]:
+    """How the research of each facet ended, for the writer and the evaluator."""
+    return tuple(
+        FacetReport(
+            facet_id=facet.id,
+            status=outcome.status,
+            reason=getattr(outcome, "reason", ""),
+            missing=getattr(outcome, "missing", ()),
+        )
+        for facet in (state.plan.facets if state.plan else ())
+        if (outcome := state.outcomes.get(facet.id))
+    )
+
+
+def _facets(state: ResearchState) -> list[FacetStatus]:
+    facets = state.plan.facets if state.plan else ()
+    return [
+        FacetStatus(
+            id=facet.id,
+            title=facet.title,
+            status=_word(state, facet.id, state.outcomes.get(facet.id)),
+            claims=found.claims if (found := _findings(state, facet.id)) else 0,
+            sources=found.sources if found else 0,
+            turns=spend.turns if (spend := state.spend_by_facet.get(facet.id)) else 0,
+        )
+        for facet in facets
+    ]
+
+
+def _word(state: ResearchState, facet_id: str, outcome: SubagentOutcome | None) -> str:
+    if facet_id in state.running:
+        return "running"
+    return outcome.status if outcome else "waiting"
+
+
+def _findings(state: ResearchState, facet_id: str) -> FindingsRef | None:
+    outcome = state.outcomes.get(facet_id)
+    return outcome.findings if outcome else None
+
+
+class RequestDescription(TypedDict):
+    """The summary, details and memo of a new workflow; encrypted where there are keys."""
+
+    static_summary: str
+    static_details: str
+    memo: dict[str, str]
+
+
+def describe_request(request: ResearchRequest) -> RequestDescription:
+    """The question and its limits for the Temporal UI, the start of the question for lists."""
+    limits = [f"effort {request.effort}"]
+    if request.budget.usd is not None:
+        limits.append(f"at most ${request.budget.usd:.2f}")
+    if request.budget.tokens is not None:
+        limits.append(f"at most {request.budget.tokens:,} tokens")
+    short = " ".join(request.question.split())
+    short = short if len(short) <= _SUMMARY else f"{short[: _SUMMARY - 1]}…"
+    question = _escape(request.question, 4000)
+    return RequestDescription(
+        static_summary=short,
+        static_details=f"{question}\n\n{request.model} · {', '.join(limits)}",
+        memo={"question": short},
+    )
+
+
+def render_details(state: ResearchState) -> str:
+    """Markdown for the Temporal UI: phase, plan, gaps, contradictions, spend."""
+    blocks = [_headline(state), *_describe_wait(state)]
+    if facets := _facets(state):
+        blocks.append("\n".join(["**Plan**", "", *(_facet_line(facet) for facet in facets)]))
+    if state.gaps:
+        newest = sorted(state.gaps, key=lambda gap: gap.status != "open")
+        lines = [f"- {_GAPS[gap.status]} {_escape(gap.text, 160)}" for gap in newest[:_MOST]]
+        more = [f"- and {len(newest) - _MOST} more"] if len(newest) > _MOST else []
+        blocks.append("\n".join(["**Gaps**", "", *lines, *more]))
+    if state.ledger and state.ledger.contradictions:
+        blocks.append(f"**Contradictions**: {state.ledger.contradictions}")
+    return "\n\n".join(blocks)
+
+
+def _headline(state: ResearchState) -> str:
+    passes = sum(done.n > 0 for done in state.passes)
+    phase = f"{state.phase}, pass {passes + 1}" if state.phase is Phase.REFINING else state.phase
+    spent, limit = state.spend, state.request.budget
+    money = f"${spent.usd:.2f}" + (f" of ${limit.usd:.2f}" if limit.usd is not None else "")
+    tokens = f" · {spent.tokens:,} of {limit.tokens:,} tokens" if limit.tokens is not None else ""
+    return f"**{phase}** · {spent.turns} turns · {money}{tokens}"
+
+
+def _describe_wait(state: ResearchState) -> list[str]:
+    """What the job waits for, if it waits."""
+    if state.blocked:
+        why = f"{_escape(state.blocked.reason, 300)}; {_escape(state.blocked.remedy, 300)}"
+        return [f"**blocked** at {_escape(state.blocked.step, 80)}: {why}"]
+    if state.paused:
+        return ["**paused**: resume it to go on"]
+    if state.phase is Phase.APPROVING:
+        return ["**the plan waits for approval**"]
+    return ["**finishing** with what there is"] if state.finishing else []
+
+
+def _facet_line(facet: FacetStatus) -> str:
+    numbers = ((facet.claims, "claims"), (facet.sources, "sources"), (facet.turns, "turns"))
+    found = "".join(f", {count} {name}" for count, name in numbers if count)
+    mark = _MARKS.get(facet.status, "✗")
+    return f"- {mark} {_escape(facet.title, 120)}: {facet.status.replace('_', ' ')}{found}"
+
+
+def _escape(text: str, length: int) -> str:
+    """One line of text, escaped for Markdown."""
+    text = " ".join(text.split())
+    text = text if len(text) <= length else f"{text[: length - 1]}…"
+    return re.sub(r"([\\`*_\[\]<>#|!])", r"\\\1", text)

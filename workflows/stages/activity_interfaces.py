@@ -1,0 +1,87 @@
+"""The activities as workflows see them: names and types, without the code that does the I/O.
+
+Each class is implemented by a class of the same methods in `activities/`.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from temporalio import activity
+
+from workflows.contracts.activity_io import (
+    CompareBrief,
+    ControlMessagesPosted,
+    CorpusOpened,
+    EvaluateBrief,
+    Evaluated,
+    KeepCheckpoint,
+    KeepPrevious,
+    Kept,
+    OpenCorpus,
+    PlanBrief,
+    Planned,
+    PostControlMessages,
+    PublishBrief,
+    ReconcileBrief,
+    Reconciled,
+    ResearchBrief,
+    Researched,
+    ReviewBrief,
+    Verified,
+    VerifyBrief,
+    WriteBrief,
+    Written,
+)
+from workflows.contracts.result import ResearchResult
+
+
+class PlanningActivities(Protocol):
+    @activity.defn
+    async def plan(self, brief: PlanBrief) -> Planned: ...
+
+    @activity.defn
+    async def review_plan(self, brief: ReviewBrief) -> Planned: ...
+
+
+class ResearchActivities(Protocol):
+    @activity.defn
+    async def research(self, brief: ResearchBrief) -> Researched: ...
+
+
+class VerificationActivities(Protocol):
+    @activity.defn
+    async def reconcile(self, brief: ReconcileBrief) -> Reconciled: ...
+
+    @activity.defn
+    async def verify(self, brief: VerifyBrief) -> Verified: ...
+
+
+class WritingActivities(Protocol):
+    @activity.defn
+    async def write(self, brief: WriteBrief) -> Written: ...
+
+
+class EvaluationActivities(Protocol):
+    @activity.defn
+    async def evaluate(self, brief: EvaluateBrief) -> Evaluated: ...
+
+
+class RecordActivities(Protocol):
+    @activity.defn
+    async def open_corpus(self, brief: OpenCorpus) -> CorpusOpened: ...
+
+    @activity.defn
+    async def keep_checkpoint(self, brief: KeepCheckpoint) -> Kept: ...
+
+    @activity.defn
+    async def post_control_messages(self, brief: PostControlMessages) -> ControlMessagesPosted: ...
+
+    @activity.defn
+    async def keep_previous(self, brief: KeepPrevious) -> Kept: ...
+
+    @activity.defn
+    async def publish(self, brief: PublishBrief) -> ResearchResult: ...
+
+    @activity.defn
+    async def compare(self, brief: CompareBrief) -> ResearchResult: ...

@@ -1,0 +1,60 @@
+"""Evaluation: judge the draft against the question, and decide whether another pass is worth it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from workflows.config.policies import ActivityPolicy
+from workflows.contracts.activity_io import EvaluateBrief
+from workflows.contracts.state import Phase, StopReason
+from workflows.rules import gaps as gap_rules
+from workflows.rules.budget import is_exhausted, writing_allowance
+from workflows.rules.plan import job_limits
+from workflows.rules.status import facet_reports
+from workflows.stages.activity_interfaces import EvaluationActivities
+from workflows.stages.execution import Execution
+
+EVALUATION = ActivityPolicy(
+    start_to_close=timedelta(minutes=15), schedule_to_close=timedelta(minutes=60), attempts=10
+)
+
+
+async def evaluate(execution: Execution, n: int = 0) -> None:
+    """Judge the draft of pass `n`; what it lacks becomes gaps."""
+    state = execution.state
+    if state.draft is None or state.judged >= n:
+        return
+    allowance = writing_allowance(state.request.budget, state.spend)
+    if not (allowance.is_nothing or state.finishing):
+        state.phase = Phase.EVALUATING
+        brief = EvaluateBrief(
+            job=execution.describe_job(allowance),
+            plan=execution.plan,
+            ledger=execution.ledger,
+            draft=state.draft,
+            reports=facet_reports(state),
+            gaps=state.gaps,
+            n=n,
+            task=f"evaluate-{n}",
+        )
+        with execution.measure("evaluate"):
+            evaluated = await execution.call(
+                EvaluationActivities.evaluate, brief, EVALUATION, "judge the draft"
+            )
+        state.gaps = gap_rules.merge(state.gaps, evaluated.gaps)
+        state.book("evaluator", evaluated.spend)
+    state.judged = n
+
+
+def stop_reason(execution: Execution) -> StopReason | None:
+    """Why no further pass is worth its price; None where one is."""
+    state = execution.state
+    if not execution.has_claims and not state.finishing:
+        return StopReason.NO_PROGRESS
+    return gap_rules.stop(
+        state.gaps,
+        state.passes,
+        job_limits(state).passes,
+        is_exhausted(state.request.budget, state.spend),
+        state.finishing,
+    )

@@ -1,0 +1,264 @@
+"""Calls activities for a job, and parks the job when the retries of an activity are exhausted.
+
+A parked job does not fail. It says what it waits for and what would repair it; after `resume` it
+makes the same call again. A paused job waits in the same way.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from datetime import datetime, timedelta
+from typing import Any, TypeVar
+
+from temporalio import workflow
+from temporalio.common import Priority
+from temporalio.exceptions import ActivityError, ApplicationError, is_cancelled_exception
+
+from workflows.config.policies import HEARTBEAT_TIMEOUT, PAUSED, SUBAGENT_QUEUE, ActivityPolicy
+from workflows.contracts.activity_io import Job, PostControlMessages
+from workflows.contracts.evidence import Record
+from workflows.contracts.facets import Plan
+from workflows.contracts.messages import ControlMessages
+from workflows.contracts.request import TASK_QUEUE
+from workflows.contracts.spend import Allowance
+from workflows.contracts.state import Blocked, LedgerRef, ResearchState, StepTiming
+from workflows.rules.status import render_details
+from workflows.stages.activity_interfaces import RecordActivities
+
+Brief = TypeVar("Brief", bound=Record)
+Result = TypeVar("Result", bound=Record)
+ActivityMethod = Callable[[Any, Brief], Awaitable[Result]]
+StateChanged = Callable[[], Awaitable[None]]
+
+SHORT_WRITE = ActivityPolicy(
+    start_to_close=timedelta(seconds=20), schedule_to_close=timedelta(minutes=2), attempts=8
+)
+"""Checkpoints and control messages, written by the worker that runs the workflow."""
+
+MAX_LOCAL_CLAIMS = 400
+"""With more claims than this, a mechanical step is too long for a local activity."""
+
+REMEDIES = {
+    "authentication": "set a valid ANTHROPIC_API_KEY for the workers, then resume",
+    "bad_request": "the provider refuses this request; check the model's name, then resume",
+    "spend_limit": "raise the provider's spend limit, then resume",
+    "bad_input": "correct the input, then resume or start again",
+    "storage": "make room in the store or repair its access, then resume",
+}
+DEFAULT_REMEDY = "look at the worker's log, repair the cause, then resume"
+_PAUSE_DELAY = timedelta(seconds=2)
+
+
+class Execution:
+    """The state of a job, and how its activities are called."""
+
+    def __init__(self, state: ResearchState, on_change: StateChanged | None = None) -> None:
+        self.state = state
+        self._on_change = on_change
+        self._resumes = 0
+        self._parked: list[Blocked] = []
+
+    @property
+    def plan(self) -> Plan:
+        if self.state.plan is None:
+            raise ApplicationError("there is no plan yet", non_retryable=True)
+        return self.state.plan
+
+    @property
+    def ledger(self) -> LedgerRef:
+        if self.state.ledger is None:
+            raise ApplicationError("there is no ledger yet", non_retryable=True)
+        return self.state.ledger
+
+    @property
+    def has_claims(self) -> bool:
+        return self.state.ledger is not None and self.state.ledger.claims > 0
+
+    @property
+    def max_claims(self) -> int:
+        """How many claims the job has at most: what its subagents returned, before joining."""
+        return sum(o.findings.claims for o in self.state.outcomes.values() if o.findings)
+
+    def describe_job(self, allowance: Allowance | None = None) -> Job:
+        """The part of a brief that all subagents of the job share."""
+        request = self.state.request
+        return Job(
+            id=self.state.id,
+            journal=self.state.journal,
+            model=request.model,
+            question=request.question,
+            pinned=request.pinned,
+            today=self.state.started_at[:10],
+            corpus=request.corpus,
+            models=request.models,
+            efforts=request.efforts,
+            web=request.web,
+            code=request.code,
+            economy=request.economy,
+            allowance=allowance or Allowance(),
+        )
+
+    # --- calling activities ---------------------------------------------------------------------
+
+    async def call(
+        self,
+        method: ActivityMethod[Brief, Result],
+        brief: Brief,
+        policy: ActivityPolicy,
+        summary: str,
+    ) -> Result:
+        """Run an activity on a worker of the policy's queue."""
+        while True:
+            await workflow.wait_condition(lambda: not self.state.paused)
+            workflow.set_current_details(render_details(self.state))
+            try:
+                return await workflow.execute_activity_method(
+                    method,
+                    brief,
+                    task_queue=self._task_queue(policy),
+                    priority=self._priority(),
+                    start_to_close_timeout=policy.start_to_close,
+                    schedule_to_close_timeout=policy.schedule_to_close,
+                    heartbeat_timeout=HEARTBEAT_TIMEOUT,
+                    retry_policy=policy.retry_policy,
+                    summary=summary[:200],
+                )
+            except ActivityError as error:
+                await self._handle_failure(_name_of(method), error)
+
+    async def call_local(
+        self,
+        method: ActivityMethod[Brief, Result],
+        brief: Brief,
+        policy: ActivityPolicy,
+        summary: str,
+    ) -> Result:
+        """Run a short activity in the worker that runs this workflow, as part of its task."""
+        while True:
+            try:
+                return await workflow.execute_local_activity_method(
+                    method,
+                    brief,
+                    start_to_close_timeout=policy.start_to_close,
+                    schedule_to_close_timeout=policy.schedule_to_close,
+                    retry_policy=policy.retry_policy,
+                    summary=summary[:200],
+                )
+            except ActivityError as error:
+                await self._handle_failure(_name_of(method), error)
+
+    async def call_mechanical(
+        self,
+        method: ActivityMethod[Brief, Result],
+        brief: Brief,
+        policy: ActivityPolicy,
+        summary: str,
+    ) -> Result:
+        """Run an activity that needs no model: locally, unless the job has very many claims."""
+        if self.max_claims > MAX_LOCAL_CLAIMS:
+            return await self.call(method, brief, policy, summary)
+        await workflow.wait_condition(lambda: not self.state.paused)
+        return await self.call_local(method, brief, policy, summary)
+
+    async def post_control_messages(self, *, paused: bool | None = None) -> None:
+        """Store what running subagents look up before each model call."""
+        messages = ControlMessages(
+            notes=self.state.notes,
+            paused=self.state.paused if paused is None else paused,
+            finishing=self.state.finishing,
+        )
+        posted = await self.call_local(
+            RecordActivities.post_control_messages,
+            PostControlMessages(job_id=self.state.id, messages=messages),
+            SHORT_WRITE,
+            "tell running subagents",
+        )
+        self.state.subagent_queue = posted.subagent_queue
+
+    def _task_queue(self, policy: ActivityPolicy) -> str:
+        if policy.queue == "coordinator":
+            return TASK_QUEUE
+        return self.state.subagent_queue or SUBAGENT_QUEUE
+
+    def _priority(self) -> Priority:
+        request = self.state.request
+        if not request.tenant:
+            return Priority(priority_key=request.priority)
+        return Priority(
+            priority_key=request.priority,
+            fairness_key=request.tenant,
+            fairness_weight=request.weight,
+        )
+
+    async def _handle_failure(self, activity_name: str, error: ActivityError) -> None:
+        """Park the job; return when the same call is to be made again."""
+        if is_cancelled_exception(error):
+            raise error
+        cause = error.cause or error
+        kind = (cause.type or "") if isinstance(cause, ApplicationError) else ""
+        if kind != PAUSED:
+            reason = str(getattr(cause, "message", "") or cause)
+            await self.park(activity_name, reason, REMEDIES.get(kind, DEFAULT_REMEDY))
+        elif not self.state.paused:
+            # The subagent read the control messages before this workflow changed its own state, or
+            # read the ones of a pause that is over.
+            await workflow.sleep(_PAUSE_DELAY, summary="wait until the pause is known here")
+
+    # --- parking --------------------------------------------------------------------------------
+
+    async def park(self, step: str, reason: str, remedy: str) -> None:
+        """Wait for `resume`."""
+        blocked = Blocked(
+            step=step, reason=reason[:2000], remedy=remedy, since=workflow.now().isoformat()
+        )
+        resumes = self._resumes
+        self._parked.append(blocked)
+        self.state.blocked = self._parked[0]
+        await self.notify()
+        try:
+            await workflow.wait_condition(lambda: self._resumes > resumes)
+        finally:
+            # Other calls may be parked as well: the job is blocked until the last one goes on.
+            self._parked.remove(blocked)
+            self.state.blocked = self._parked[0] if self._parked else None
+        await self.notify()
+
+    def resume(self) -> None:
+        self._resumes += 1
+        self.state.blocked = None
+        self.state.paused = False
+
+    async def notify(self) -> None:
+        """Tell the workflow that the state changed."""
+        if self._on_change:
+            await self._on_change()
+
+    @contextmanager
+    def measure(self, step: str, facet_id: str = "") -> Iterator[None]:
+        """Enter how long the body took into the timeline, if it ends without an error."""
+        began, n = self._elapsed(), len(self.state.passes)
+        yield
+        # Not in a `finally`: a run that is evicted from the cache in the body has no clock.
+        self.state.timeline += (
+            StepTiming(step=step, facet_id=facet_id, n=n, began=began, ended=self._elapsed()),
+        )
+
+    def _elapsed(self) -> float:
+        started = datetime.fromisoformat(self.state.started_at)
+        return round((workflow.now() - started).total_seconds(), 3)
+
+
+def group_events(kind: str, which: str | int, label: str) -> AbstractContextManager[None]:
+    """Show what the body calls as one group in the Temporal UI.
+
+    The label is encrypted where there are keys; the id is not, so a word in it becomes a digest.
+    """
+    if isinstance(which, str):
+        which = hashlib.sha256(which.encode()).hexdigest()[:8]
+    return workflow.create_event_group(f"{kind}-{which}", label=label[:200]).scope()
+
+
+def _name_of(method: Callable[..., object]) -> str:
+    return method.__name__

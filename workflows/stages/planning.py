@@ -1,0 +1,136 @@
+"""Planning: open the corpus, split the question into facets, review the plan, have it approved."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from temporalio import workflow
+from temporalio.exceptions import ApplicationError
+
+from workflows.config.policies import ActivityPolicy
+from workflows.contracts.activity_io import OpenCorpus, PlanBrief, ReviewBrief
+from workflows.contracts.messages import Approve
+from workflows.contracts.state import Phase
+from workflows.rules import steering
+from workflows.rules.budget import writing_allowance
+from workflows.rules.plan import fit, job_limits, repair
+from workflows.stages.activity_interfaces import PlanningActivities, RecordActivities
+from workflows.stages.checkpoints import save_checkpoint
+from workflows.stages.execution import Execution
+
+INDEXING = ActivityPolicy(
+    start_to_close=timedelta(minutes=10), schedule_to_close=timedelta(minutes=40), attempts=10
+)
+PLANNING = ActivityPolicy(
+    start_to_close=timedelta(minutes=15), schedule_to_close=timedelta(minutes=60), attempts=10
+)
+
+
+async def open_corpus(execution: Execution) -> None:
+    state = execution.state
+    with execution.measure("open"):
+        opened = await execution.call(
+            RecordActivities.open_corpus,
+            OpenCorpus(path=state.request.corpus),
+            INDEXING,
+            "index the documents",
+        )
+    state.corpus = opened.corpus
+    if not state.checkpoints:
+        await save_checkpoint(execution, "opened")
+
+
+async def plan(execution: Execution) -> None:
+    """Split the question into facets, unless there is a plan."""
+    state = execution.state
+    if state.plan is not None:
+        return
+    state.phase = Phase.PLANNING
+    brief = PlanBrief(
+        job=execution.describe_job(writing_allowance(state.request.budget, state.spend)),
+        effort=state.request.effort,
+        max_facets=job_limits(state).facets,
+        notes=state.plan_notes,
+    )
+    with execution.measure("plan"):
+        planned = await execution.call(
+            PlanningActivities.plan, brief, PLANNING, "split the question"
+        )
+    state.plan = repair(planned.plan)
+    state.book("planner", planned.spend)
+
+
+async def review(execution: Execution) -> None:
+    """Review the plan and cut it to size, before the first researcher starts."""
+    state = execution.state
+    if state.reviewed:
+        return
+    state.phase = Phase.REVIEWING
+    brief = ReviewBrief(
+        job=execution.describe_job(writing_allowance(state.request.budget, state.spend)),
+        plan=execution.plan,
+        max_facets=job_limits(state).facets,
+    )
+    with execution.measure("review"):
+        reviewed = await execution.call(
+            PlanningActivities.review_plan, brief, PLANNING, "review the plan"
+        )
+    state.plan = fit(repair(reviewed.plan), state.request.effort, state.request.max_facets)
+    state.reviewed = True
+    state.book("reviewer", reviewed.spend)
+    await save_checkpoint(execution, "planned")
+
+
+class PlanApproval:
+    """The plan waits for a person's answer, until a deadline."""
+
+    def __init__(self, execution: Execution) -> None:
+        self._execution = execution
+        self._answer: Approve | None = None
+        self.deadline: str | None = None
+        """Until when the plan waits; None while it does not."""
+
+    def take_answer(self, answer: Approve) -> None:
+        if not self._execution.state.approved:
+            self._answer = answer
+
+    async def request(self) -> None:
+        """Wait for an answer to the plan, if the request asks for one, and apply it."""
+        state = self._execution.state
+        approval = state.request.approval
+        if approval is None:
+            state.approved = True
+            return
+        state.phase, self._answer = Phase.APPROVING, None
+        timeout = timedelta(seconds=approval.seconds)
+        self.deadline = (workflow.now() + timeout).isoformat()
+        await self._execution.notify()
+        try:
+            await workflow.wait_condition(
+                lambda: self._answer is not None,
+                timeout=timeout,
+                timeout_summary="how long the plan waits for an answer",
+            )
+        except TimeoutError:
+            self._answer = Approve(decision=approval.default)
+        finally:
+            self.deadline = None
+        answer = self._answer or Approve()
+        if answer.decision == "reject" and not answer.note:
+            raise ApplicationError(
+                "the plan was rejected; restart the job from `planned` to accept it after all",
+                type="rejected",
+                non_retryable=True,
+            )
+        await self._settle(answer)
+
+    async def _settle(self, answer: Approve) -> None:
+        """Apply the answer. A plan that was rejected with a note is made anew."""
+        state = self._execution.state
+        if answer.decision == "approve":
+            state.plan = steering.apply_approval(self._execution.plan, answer)
+            state.approved = True
+            await save_checkpoint(self._execution, "approved")
+        else:
+            state.plan_notes += (answer.note,)
+            state.plan, state.reviewed = None, False

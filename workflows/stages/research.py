@@ -1,0 +1,221 @@
+"""Research: one subagent per assignment, called again where its outcome asks for it.
+
+A failed attempt is retried with a narrower or broader question; a thin answer gets a precise
+follow-up to the same subagent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from temporalio import workflow
+
+from workflows.config.policies import ActivityPolicy
+from workflows.contracts.activity_io import (
+    Approach,
+    Known,
+    Reconciled,
+    ResearchBrief,
+    Researched,
+)
+from workflows.contracts.facets import Facet
+from workflows.contracts.outcomes import Failed, FindingsRef, Partial, RateLimited, SubagentOutcome
+from workflows.contracts.spend import Allowance, Spend
+from workflows.contracts.state import ResearchState
+from workflows.rules import acceptance
+from workflows.rules.budget import is_exhausted, research_allowance
+from workflows.rules.plan import job_limits
+from workflows.stages.activity_interfaces import ResearchActivities
+from workflows.stages.execution import Execution
+
+
+def research_policy(seconds: float) -> ActivityPolicy:
+    """A subagent ends by itself at its deadline; the minute above it is for handing over."""
+    attempt = timedelta(seconds=seconds + 60)
+    return ActivityPolicy(start_to_close=attempt, schedule_to_close=8 * attempt, attempts=10)
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """Work for one research subagent: a facet, or a gap of one."""
+
+    facet: Facet
+    ask: str
+    task: str
+
+    @property
+    def is_follow_up(self) -> bool:
+        return self.task != self.facet.id
+
+
+@dataclass
+class _Attempts:
+    """What the attempts at one assignment have come to so far."""
+
+    number: int = 0
+    approach: Approach = "first"
+    previous: str = ""
+    """Why the last attempt was not enough."""
+    follow_ups: tuple[str, ...] = ()
+    found: dict[int, FindingsRef] = field(default_factory=dict)
+    """The newest findings of each attempt."""
+    checked: Reconciled | None = None
+
+    def record(self, answer: Researched) -> None:
+        if answer.outcome.findings:
+            self.found[self.number] = answer.outcome.findings
+            self.checked = answer.checked
+
+    def retry(self, approach: Approach, outcome: SubagentOutcome) -> None:
+        self.approach, self.previous = approach, getattr(outcome, "reason", "")
+        self.number += 1
+        self.follow_ups = ()
+
+
+class Research:
+    def __init__(self, execution: Execution) -> None:
+        self._execution = execution
+        self._slots = asyncio.Semaphore(execution.state.request.parallel)
+        self._promised: dict[str, Allowance] = {}
+        self.waiting: set[str] = set()
+        """Tasks that have not started yet: they share what is left of the budget."""
+        self.started_at: dict[str, datetime] = {}
+
+    @property
+    def _state(self) -> ResearchState:
+        return self._execution.state
+
+    async def run(self, assignment: Assignment) -> tuple[tuple[str, ...], Reconciled | None]:
+        """Research one assignment to its final outcome.
+
+        Returns the keys of the findings, and their ledger where one attempt made all of them.
+        """
+        attempts = _Attempts()
+        while True:
+            answer = await self._ask(assignment, attempts)
+            attempts.record(answer)
+            if self._must_stop() or not await self._continue(assignment, attempts, answer.outcome):
+                break
+        outcome = answer.outcome
+        if outcome.findings is None and attempts.found:
+            # An earlier attempt found a part before it failed; that part is kept.
+            newest = list(attempts.found.values())[-1]
+            outcome = Partial(findings=newest, missing=(getattr(outcome, "reason", "the rest"),))
+        state = self._state
+        state.counters.partial += outcome.status != "found" and outcome.findings is not None
+        state.outcomes[assignment.task] = outcome
+        await self._execution.notify()
+        keys = tuple(dict.fromkeys(ref.key for ref in attempts.found.values()))
+        return keys, attempts.checked if len(keys) == 1 else None
+
+    async def _continue(
+        self, assignment: Assignment, attempts: _Attempts, outcome: SubagentOutcome
+    ) -> bool:
+        """Prepare the next attempt or follow-up; False where the outcome is taken."""
+        state = self._state
+        approach = acceptance.choose_retry(outcome, attempts.number)
+        if approach is not None:
+            if isinstance(outcome, RateLimited):
+                await workflow.sleep(
+                    timedelta(seconds=outcome.retry_after_seconds),
+                    summary="wait for the provider's rate limit",
+                )
+            attempts.retry(approach, outcome)
+            state.counters.retries += 1
+            return True
+        judged = acceptance.judge(outcome, attempts.follow_ups)
+        state.acceptances[assignment.task] = judged
+        question = acceptance.choose_follow_up(assignment.ask, outcome, judged)
+        if question is None:
+            return False
+        attempts.follow_ups = (*attempts.follow_ups, question)
+        state.counters.follow_ups += 1
+        return True
+
+    async def _ask(self, assignment: Assignment, attempts: _Attempts) -> Researched:
+        """Call the subagent once, within its share of the budget."""
+        state = self._state
+        async with self._slots:
+            allowance = self._share(assignment.task)
+            if self._must_stop() or allowance.is_nothing:
+                return Researched(outcome=self._not_started(assignment), spend=Spend())
+            self.started_at.setdefault(assignment.task, workflow.now())
+            self.waiting.discard(assignment.task)
+            self._promised[assignment.task] = allowance
+            state.running += (assignment.task,)
+            state.counters.spawned += not attempts.follow_ups
+            state.counters.parallel_max = max(state.counters.parallel_max, len(state.running))
+            await self._execution.notify()
+            seconds = state.request.subagent_seconds
+            try:
+                with self._execution.measure("research", assignment.facet.id):
+                    answer = await self._execution.call(
+                        ResearchActivities.research,
+                        self._brief(assignment, attempts, allowance, seconds),
+                        research_policy(seconds),
+                        assignment.facet.title,
+                    )
+            finally:
+                del self._promised[assignment.task]
+                state.running = tuple(task for task in state.running if task != assignment.task)
+        state.book("researcher", answer.spend, assignment.facet.id)
+        return answer
+
+    def _brief(
+        self, assignment: Assignment, attempts: _Attempts, allowance: Allowance, seconds: float
+    ) -> ResearchBrief:
+        limits = job_limits(self._state)
+        return ResearchBrief(
+            job=self._execution.describe_job(),
+            facet=assignment.facet,
+            ask=assignment.ask,
+            task=assignment.task,
+            known=self._known(assignment),
+            known_findings=self._known_findings(assignment),
+            attempt=attempts.number,
+            approach=attempts.approach,
+            previous=attempts.previous,
+            follow_ups=attempts.follow_ups,
+            cycles=limits.cycles,
+            max_claims=limits.claims,
+            allowance=allowance,
+            seconds=seconds,
+        )
+
+    def _known(self, assignment: Assignment) -> tuple[Known, ...]:
+        """Summaries for the prompt: of the facets it depends on, or of its own facet so far."""
+        facet = assignment.facet
+        wanted = (facet.id,) if assignment.is_follow_up else facet.depends_on
+        return tuple(
+            Known(facet=self._execution.plan.facet(fid).title, summary=found.summary)
+            for fid in wanted
+            if (outcome := self._state.outcomes.get(fid)) and (found := outcome.findings)
+        )
+
+    def _known_findings(self, assignment: Assignment) -> tuple[str, ...]:
+        if not assignment.is_follow_up:
+            return ()
+        return tuple(o.findings.key for o in self._state.outcomes.values() if o.findings)
+
+    def _share(self, task: str) -> Allowance:
+        """An equal share of what is neither spent nor promised to another subagent."""
+        state = self._state
+        left = research_allowance(state.request.budget, state.spend, self._promised.values())
+        return left.divided(len(self.waiting | {task}))
+
+    def _must_stop(self) -> bool:
+        """True when research may not start another turn."""
+        state = self._state
+        return state.finishing or is_exhausted(state.request.budget, state.spend)
+
+    def _not_started(self, assignment: Assignment) -> Failed:
+        why, remedy = (
+            ("the job was told to finish", "run again without finishing early")
+            if self._state.finishing
+            else ("the budget was reached", "raise the budget and run again")
+        )
+        return Failed(
+            asked=assignment.ask, reason=f"{why} before this was researched", try_instead=remedy
+        )
