@@ -23,6 +23,7 @@ from activities.offline.transport import Reply
 
 SUMMARY_WORDS = 120
 _SENTENCE_WORDS = 45
+_MOST_LEADS = 5
 _LEAD_WORDS = 70
 _WORTH = 0.6
 """The share of the best claim's relevance from which on a claim may stand in the summary."""
@@ -102,7 +103,7 @@ class _Writer:
                 for n, c in enumerate(worth)
             ]
             new = [(text, claim) for text, claim in keys if not any(text in told for told in leads)]
-            for text, claim in new[: 1 if several else 8]:
+            for text, claim in new[: 1 if several else _MOST_LEADS]:
                 leads[text] = (title if several else "", claim)
         lines: list[str] = []
         room = SUMMARY_WORDS
@@ -116,8 +117,11 @@ class _Writer:
             bullet = "- " if lines or label else ""
             lines.append(f"{bullet}{label}{cited(plain(text), claim.cite)}")
         if lines and not lines[0].startswith("- "):
-            best = next(iter(leads.values()))[1].parts[-1]
-            code = ["", fenced(best)] if "\n" in best and best.count("\n") <= _CODE_LINES else []
+            text, (_, claim) = next(iter(leads.items()))
+            after = (
+                claim.parts[1] if text.endswith(claim.parts[0][-30:]) and claim.parts[1:] else ""
+            )
+            code = ["", fenced(after)] if 0 < after.count("\n") <= _CODE_LINES else []
             return "\n".join([lines[0], *code, "", *lines[1:]]).rstrip()
         return "\n".join(lines)
 
@@ -179,11 +183,10 @@ class _KeySentence:
 
     def lead(self, claim: _Claim) -> str:
         """What a summary opens with: the fact that is asked for, else a short passage whole."""
-        opening = claim.parts[0]
-        whole = "\n" not in opening and len(opening.split()) <= _LEAD_WORDS
-        if whole and self._question.wants not in _FACTS and not opening.endswith((":", "?")):
-            return opening
-        return self.of(claim)
+        opening, key = claim.parts[0], self.of(claim)
+        if self._question.wants in _FACTS or key not in opening:
+            return key
+        return opening if len(opening.split()) <= _LEAD_WORDS else key
 
     def of(self, claim: _Claim) -> str:
         """The sentence, with a neighbour that it needs."""
