@@ -23,7 +23,7 @@ from activities.offline.transport import Reply
 
 SUMMARY_WORDS = 120
 _SENTENCE_WORDS = 45
-_MOST_LEADS = 5
+_MOST_LEADS = 3
 _LEAD_WORDS = 70
 _WORTH = 0.6
 """The share of the best claim's relevance from which on a claim may stand in the summary."""
