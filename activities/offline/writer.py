@@ -25,6 +25,7 @@ SUMMARY_WORDS = 120
 _SENTENCE_WORDS = 45
 _MOST_LEADS = 3
 _LEAD_WORDS = 70
+_NEARLY_BEST = 0.8
 _WORTH = 0.6
 """The share of the best claim's relevance from which on a claim may stand in the summary."""
 _SHORT = 10
@@ -47,6 +48,8 @@ class _Claim:
     cite: tuple[int, ...]
     relevance: float
     order: int
+    start: int
+    """Where it stands in its document."""
 
     @property
     def text(self) -> str:
@@ -98,6 +101,9 @@ class _Writer:
             title = str(facet["title"])
             key = _KeySentence(Question(title, str(facet["question"])), self._claims)
             worth = [claim for claim in self._of(facet) if claim.relevance >= _WORTH]
+            if key.may_open and worth:
+                first = _first_in_document(worth)
+                worth = [first, *(claim for claim in worth if claim is not first)]
             keys = [
                 (key.lead(c) if n == 0 and not several else key.of(c), c)
                 for n, c in enumerate(worth)
@@ -133,7 +139,7 @@ class _Writer:
         blocks = [remark(text)] if (text := _shortfall(facet)) else []
         for number in dict.fromkeys(claim.cite[0] for claim in claims):
             told = ""
-            for claim in sorted((c for c in claims if c.cite[0] == number), key=lambda c: c.order):
+            for claim in sorted((c for c in claims if c.cite[0] == number), key=lambda c: c.start):
                 place = _place(self._titles.get(number, ""), claim.sections[0])
                 blocks.append(passage(claim.parts, claim.cite, place if place != told else ""))
                 told = place
@@ -142,6 +148,12 @@ class _Writer:
     def _of(self, facet: JsonObject) -> list[_Claim]:
         own = [claim for claim in self._claims if claim.facet_id == facet["id"]]
         return sorted(own, key=lambda claim: (-claim.relevance, claim.order))
+
+
+def _first_in_document(ranked: Sequence[_Claim]) -> _Claim:
+    """Of the best document's good passages the one that stands first in it."""
+    good = [c for c in ranked if c.cite[0] == ranked[0].cite[0] and c.relevance >= _NEARLY_BEST]
+    return min(good, key=lambda claim: claim.start)
 
 
 def _place(title: str, section: str) -> str:
@@ -166,6 +178,7 @@ def _read_claim(claim: JsonObject, order: int) -> _Claim:
         cite=tuple(claim["cite"]),
         relevance=float(claim.get("relevance", 0.5)),
         order=order,
+        start=int(claim.get("start") or 0),
     )
 
 
@@ -181,10 +194,15 @@ class _KeySentence:
         }
         self._answer = max(self._weights.values(), default=1.0)
 
+    @property
+    def may_open(self) -> bool:
+        """Whether the first words of a document may be the answer, as no fact is asked for."""
+        return self._question.wants not in _FACTS
+
     def lead(self, claim: _Claim) -> str:
         """What a summary opens with: the fact that is asked for, else a short passage whole."""
         opening, key = claim.parts[0], self.of(claim)
-        if self._question.wants in _FACTS or key not in opening:
+        if not self.may_open or key not in opening:
             return key
         return opening if len(opening.split()) <= _LEAD_WORDS else key
 
