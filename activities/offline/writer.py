@@ -152,7 +152,9 @@ class _Writer:
 
 def _first_in_document(ranked: Sequence[_Claim]) -> _Claim:
     """Of the best document's good passages the one that stands first in it."""
-    good = [c for c in ranked if c.cite[0] == ranked[0].cite[0] and c.relevance >= _NEARLY_BEST]
+    best = ranked[0]
+    good = [c for c in ranked if c.cite[0] == best.cite[0]
+            and c.relevance >= _NEARLY_BEST * best.relevance]  # fmt: skip
     return min(good, key=lambda claim: claim.start)
 
 
