@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
 JsonObject = dict[str, Any]
 READ_CHARACTERS = 6000
-PER_DOCUMENT = 2
-"""Passages of one document in one search: the second often holds the figure."""
+PER_DOCUMENT = 4
+"""Passages of one document in one search, at least: a manual may hold all of the answer."""
 _COUNTED = 40
 _LONGEST_PROBLEM = 400
 
@@ -315,7 +315,8 @@ def _look(
     corpus: Corpus, query: str, limit: int, exclude: Sequence[str], follows: bool
 ) -> tuple[list[Hit], JsonObject]:
     """What was found, and how many documents there are and hold each of the query's words."""
-    hits = corpus.search(query, limit=limit, exclude=exclude, per_document=PER_DOCUMENT)
+    per_document = max(PER_DOCUMENT, limit // max(1, len(corpus)))
+    hits = corpus.search(query, limit=limit, exclude=exclude, per_document=per_document)
     if follows:
         hits = corpus.follow(query, hits, limit, exclude=exclude)
     counted = list(dict.fromkeys(words(query)))[:_COUNTED]
@@ -333,13 +334,18 @@ def _passage(source: Source, hit: Hit) -> JsonObject:
     }
 
 
+def _fenced(code: str) -> str:
+    """Code between fences, so that one line of it is told from prose."""
+    return code if code.startswith(("```", "~~~")) else f"```\n{code}\n```"
+
+
 def _blocks(text: str) -> list[str]:
     """The units of a text, each from the start of its line on."""
     found = []
     for unit in units(text):
         line = text.rfind("\n", 0, unit.start) + 1
         block = text[line : unit.end].strip("\n")
-        found.append(block if unit.kind == "code" else " ".join(block.split()))
+        found.append(_fenced(block) if unit.kind == "code" else " ".join(block.split()))
     return [block for block in found if block]
 
 

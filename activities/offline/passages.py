@@ -10,11 +10,12 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from activities.evidence.text.sentences import sentences
+from activities.evidence.text.sentences import split_sentences
 from activities.offline.conversation import Hit
 
 HEADING = re.compile(r"#{1,6} +")
 ITEM = re.compile(r" *(?:[-*+•·▪◦‣●○■□➢✓]|\(?\d{1,2}[.)]|[a-z]\)|\([a-z]{1,3}\)) +")
+_FENCE = re.compile(r"\s*(?:```|~~~)")
 ROW = re.compile(r"[^:;|]{1,80}: .*?; [^:;]{1,80}: |.* \| ")
 _LEANS = re.compile(
     r"(?:this|that|these|those|it|its|they|their|them|he|she|his|her|such|here|there|both|either"
@@ -53,8 +54,8 @@ class Passage:
     @property
     def text(self) -> str:
         """The parts as one text: code on lines of its own, items set apart by semicolons."""
-        if "\n" in self.parts[-1]:
-            return "\n".join(self.parts)
+        if any("\n" in part for part in self.parts):
+            return "\n".join(part.rstrip("\n") for part in self.parts)
         first, *items = self.parts
         if not items:
             return first
@@ -92,13 +93,17 @@ class _Piece:
     text: str
     opens: bool
     """Whether a stretch may begin with it."""
+    before: str = " "
+    """What stands between it and the sentence before: nothing, in "How? : So"."""
 
 
 def _read(text: str) -> _Block:
     if mark := HEADING.match(text):
         return _Block("heading", text[mark.end() :])
-    if "\n" in text or text.startswith(("```", "    ")):
-        return _Block("code", text)
+    if "\n" in text:
+        lines = [line for line in text.splitlines() if not _FENCE.match(line)]
+        # The line break at the end tells one line of code from prose.
+        return _Block("code", "\n".join(lines[:_CODE_LINES]) + "\n")
     if ROW.match(text):
         return _Block("row", text)
     if mark := ITEM.match(text):
@@ -145,12 +150,17 @@ class _Cutter:
 
 def _pieces(block: _Block) -> list[_Piece]:
     if block.kind == "prose":
-        return [
-            _Piece("prose", sentence, opens=n == 0 or not leans(sentence))
-            for n, sentence in enumerate(sentences(block.text))
-        ]
-    text = "\n".join(block.text.splitlines()[:_CODE_LINES])
-    return [_Piece(block.kind, text, opens=block.kind in ("row", "item"))]
+        return list(_sentences(block.text))
+    return [_Piece(block.kind, block.text, opens=block.kind in ("row", "item"))]
+
+
+def _sentences(text: str) -> Iterator[_Piece]:
+    end = 0
+    for start, stop in split_sentences(text):
+        sentence = text[start:stop]
+        gap = "" if start == end and end else " "
+        yield _Piece("prose", sentence, opens=end == 0 or not leans(sentence), before=gap)
+        end = stop
 
 
 def _stretches(pieces: Sequence[_Piece], is_open: bool) -> Iterator[list[_Piece]]:
@@ -181,7 +191,7 @@ def _join(stretch: Sequence[_Piece]) -> list[str]:
     before = ""
     for piece in stretch:
         if piece.kind == before == "prose":
-            parts[-1] = f"{parts[-1]} {piece.text}"
+            parts[-1] = f"{parts[-1]}{piece.before}{piece.text}"
         else:
             parts.append(piece.text)
         before = piece.kind

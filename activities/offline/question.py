@@ -148,10 +148,14 @@ class Question:
     def wants(self) -> Wants:
         if not is_on("answer_types"):
             return Wants.ANYTHING
-        opening = _PREAMBLE.sub("", (self.form or self.text).strip(" \"“'"))
-        if _STRATEGY.match(opening):
-            return Wants.ANYTHING
-        return next((w for w, pattern in _OPENINGS if pattern.match(opening)), Wants.ANYTHING)
+        for wording in filter(None, (self.text, self.form)):
+            opening = _PREAMBLE.sub("", wording.strip(" \"“'"))
+            if _STRATEGY.match(opening):
+                return Wants.ANYTHING
+            for wants, pattern in _OPENINGS:
+                if pattern.match(opening):
+                    return wants
+        return Wants.ANYTHING
 
     @cached_property
     def terms(self) -> dict[str, float]:

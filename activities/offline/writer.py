@@ -42,7 +42,8 @@ _FAULT = re.compile(r"in “(?P<start>[^”]+?)…?”\s*$", re.M)
 
 @dataclass(frozen=True)
 class _Claim:
-    facet_id: str
+    facet_ids: tuple[str, ...]
+    """The facet it belongs to, and those it was found for as well."""
     parts: tuple[str, ...]
     sections: tuple[str, ...]
     cite: tuple[int, ...]
@@ -133,7 +134,7 @@ class _Writer:
 
     def section(self, facet: JsonObject) -> str:
         """A facet's passages by document, the document with the best one first."""
-        claims = self._of(facet)
+        claims = self._shown(facet)
         if not claims:
             return _empty(facet)
         blocks = [remark(text)] if (text := _shortfall(facet)) else []
@@ -146,8 +147,13 @@ class _Writer:
         return "\n\n".join(blocks)
 
     def _of(self, facet: JsonObject) -> list[_Claim]:
-        own = [claim for claim in self._claims if claim.facet_id == facet["id"]]
+        own = [claim for claim in self._claims if facet["id"] in claim.facet_ids]
         return sorted(own, key=lambda claim: (-claim.relevance, claim.order))
+
+    def _shown(self, facet: JsonObject) -> list[_Claim]:
+        """What a facet's section shows: its best, and what no other section is the place for."""
+        ranked = self._of(facet)
+        return [c for n, c in enumerate(ranked) if n == 0 or c.facet_ids[0] == facet["id"]]
 
 
 def _first_in_document(ranked: Sequence[_Claim]) -> _Claim:
@@ -168,13 +174,11 @@ def _place(title: str, section: str) -> str:
 
 def _read_claim(claim: JsonObject, order: int) -> _Claim:
     """A claim with its parts: its quotes where it is made of them, else its text."""
-    quotes = [
-        " ".join(text.split()) if "\n" not in text.strip() else text for text in claim["quotes"]
-    ]
+    quotes = [" ".join(text.split()) if "\n" not in text else text for text in claim["quotes"]]
     whole = " ".join(claim["text"].split())
     parts = quotes if words(" ".join(quotes)) == words(whole) else [whole]
     return _Claim(
-        facet_id=claim["facet_id"],
+        facet_ids=(claim["facet_id"], *claim.get("also_for", ())),
         parts=tuple(parts),
         sections=tuple(claim.get("sections") or ("",)),
         cite=tuple(claim["cite"]),
