@@ -6,7 +6,15 @@ from collections.abc import Iterable
 from typing import Literal, get_args
 
 Family = Literal[
-    "answer_types", "figures", "light_words", "links", "parts", "proximity", "sections", "spread"
+    "answer_types",
+    "figures",
+    "light_words",
+    "links",
+    "parts",
+    "plain_search",
+    "proximity",
+    "sections",
+    "spread",
 ]
 FAMILIES: tuple[Family, ...] = get_args(Family)
 

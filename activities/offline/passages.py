@@ -25,9 +25,10 @@ _LEANS = re.compile(
     r"|as a result|on the other hand|er|sie|es|dies\w*|daher|deshalb|jedoch|außerdem)\b",
     re.IGNORECASE,
 )
-WORDS, WORDS_OPEN = 110, 90
+_WORDS, _WORDS_OPEN = 110, 90
 """How long a stretch is: for a narrow question, and for an open one, which needs many."""
 _CODE_LINES = 20
+_ITEM_WORDS = 10
 
 
 @dataclass(frozen=True)
@@ -61,11 +62,15 @@ class Passage:
         return f"{first} {listed}" if first.endswith(":") else f"{first.rstrip(' ;,.')}; {listed}"
 
 
-def cut_passages(hits: Iterable[Hit], words: int = WORDS) -> Iterator[Passage]:
-    """The hits in stretches of at most about `words`; no sentence stands in two of one hit."""
+def cut_passages(hits: Iterable[Hit], *, is_open: bool = False) -> Iterator[Passage]:
+    """The hits in stretches; no sentence stands in two of one hit.
+
+    For an open question a list is told together; for a narrow one each item that can stand alone is
+    a passage of its own.
+    """
     ranks: dict[str, int] = {}
     for rank, hit in enumerate(hits):
-        yield from _Cutter(hit, ranks.setdefault(hit.source_id, rank), words).passages()
+        yield from _Cutter(hit, ranks.setdefault(hit.source_id, rank), is_open).passages()
 
 
 def leans(sentence: str) -> bool:
@@ -104,10 +109,10 @@ def _read(text: str) -> _Block:
 class _Cutter:
     """Cuts the passages of one hit."""
 
-    def __init__(self, hit: Hit, rank: int, words: int) -> None:
+    def __init__(self, hit: Hit, rank: int, is_open: bool) -> None:
         self._hit = hit
         self._rank = rank
-        self._words = words
+        self._is_open = is_open
 
     def passages(self) -> Iterator[Passage]:
         section, heading = self._hit.section, ""
@@ -117,7 +122,7 @@ class _Cutter:
             if block.kind != "heading":
                 pieces += _pieces(block)
                 continue
-            for stretch in _stretches(pieces, self._words):
+            for stretch in _stretches(pieces, self._is_open):
                 yield self._passage(section, stretch, place, heading)
                 place, heading = place + 1, ""
             section = _under(section, block.text) if section else block.text
@@ -148,18 +153,26 @@ def _pieces(block: _Block) -> list[_Piece]:
     return [_Piece(block.kind, text, opens=block.kind in ("row", "item"))]
 
 
-def _stretches(pieces: Sequence[_Piece], words: int) -> Iterator[list[_Piece]]:
+def _stretches(pieces: Sequence[_Piece], is_open: bool) -> Iterator[list[_Piece]]:
     """The pieces of a section in turn, in stretches; one ends where the next would be too long."""
+    words = _WORDS_OPEN if is_open else _WORDS
     stretch: list[_Piece] = []
     for piece in pieces:
         is_full = _length(stretch) + len(piece.text.split()) > words
         led = bool(stretch) and stretch[-1].text.endswith(":")
-        if stretch and is_full and piece.opens and not led:
+        is_apart = is_full or (not is_open and _stands_alone(stretch, piece))
+        if stretch and piece.opens and not led and is_apart:
             yield stretch
             stretch = []
         stretch.append(piece)
     if stretch:
         yield stretch
+
+
+def _stands_alone(stretch: Sequence[_Piece], piece: _Piece) -> bool:
+    """A long item of a list that no line leads to, as in a list of changes."""
+    led = any(before.text.endswith(":") for before in stretch)
+    return piece.kind == "item" and not led and len(piece.text.split()) >= _ITEM_WORDS
 
 
 def _join(stretch: Sequence[_Piece]) -> list[str]:

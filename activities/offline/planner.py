@@ -45,10 +45,12 @@ def plan(conversation: Conversation) -> UseTools | Reply:
 def facets_of_question(question: str) -> list[Facet]:
     """The facets the question itself names: one for each part or thing compared."""
     if parts := split_comparison(question):
+        # What sets the things side by side is found by the whole question alone.
+        whole = _facet(split_question(question)[0], 1, "The question itself.")
         reason = "One of the things the question compares."
-    else:
-        parts = split_question(question)
-        reason = "Named in the question." if len(parts) > 1 else "The question itself."
+        return [whole, *(_facet(part, n, reason) for n, part in enumerate(parts, 2))]
+    parts = split_question(question)
+    reason = "Named in the question." if len(parts) > 1 else "The question itself."
     return [_facet(part, n, reason) for n, part in enumerate(parts, 1)]
 
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from activities.offline.conversation import Conversation, JsonObject, ToolCall
 from activities.offline.families import is_on
-from activities.offline.passages import WORDS, WORDS_OPEN, cut_passages
+from activities.offline.passages import cut_passages
 from activities.offline.question import Question
 from activities.offline.scoring import Scored, Scorer
 from activities.offline.selection import select
@@ -64,8 +64,8 @@ class _Search:
             frequency.update(call.report.get("terms", {}))
             documents = max(documents, int(call.report.get("documents", 0)))
         self._scorer = Scorer(self.question, frequency, documents)
-        length = WORDS_OPEN if self.question.is_open else WORDS
-        self._ranked = self._scorer.rank(cut_passages(conversation.hits, length))
+        passages = cut_passages(conversation.hits, is_open=self.question.is_open)
+        self._ranked = self._scorer.rank(passages)
         self._sources = _scores(self._ranked, conversation)
 
     def next_calls(self) -> tuple[tuple[str, JsonObject], ...]:

@@ -13,7 +13,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from activities.evidence.quantities import quantities
@@ -26,6 +26,8 @@ from activities.offline.question import Question, content_words
 
 _IN_HEADING, _IN_SECTION, _IN_TITLE = 1.0, 0.6, 0.5
 _SATURATION = 1.0
+_K1, _B = 1.2, 0.75
+_PLAIN = 0.3
 _CORE = 0.3
 _ANSWERS, _ANSWERS_NEARBY = 0.25, 0.1
 _TOPIC = 0.3
@@ -87,11 +89,30 @@ class Scorer:
         """The passages that cover anything of the question, best first."""
         scored = [self._score(passage) for passage in passages if not self._is_scrap(passage)]
         scored = [own for own in scored if own.coverage > 0]
+        if is_on("plain_search") and not self.question.is_open:
+            scored = self._with_plain_search(scored)
         scored.sort(key=_order)
         if is_on("links"):
             scored = self._link(scored)
             scored.sort(key=_order)
         return scored
+
+    def _with_plain_search(self, scored: Sequence[Scored]) -> list[Scored]:
+        """The passages with what BM25 alone thinks of them: it is rarely far off."""
+        lengths = [len(own.passage.text.split()) for own in scored]
+        average = sum(lengths) / max(1, len(lengths))
+        plain = []
+        for own, length in zip(scored, lengths, strict=True):
+            norm = _K1 * (1 - _B + _B * length / average)
+            counts = self._counts(own.passage)
+            plain.append(
+                sum(self.weights[t] * n * (_K1 + 1) / (n + norm) for t, n in counts.items())
+            )
+        best = max(plain, default=0.0) or 1.0
+        return [
+            replace(own, score=own.score + _PLAIN * value / best)
+            for own, value in zip(scored, plain, strict=True)
+        ]
 
     def _is_scrap(self, passage: Passage) -> bool:
         """A few words that hold none of the question's, such as a line with a date."""
@@ -121,16 +142,21 @@ class Scorer:
 
     def _shares(self, passage: Passage) -> dict[str, float]:
         """How far each term of the question is covered, by where and how often it stands."""
-        counts: Counter[str] = Counter()
-        for sentence in passage.sentences:
-            counts.update(self.question.terms_of(sentence) & self.weights.keys())
-        counts.update(self.question.terms_of(passage.heading) & self.weights.keys())
+        counts = self._counts(passage)
+        counts.update(self._held(passage.heading))
         shares = {own: n / (n + _SATURATION) * (1 + _SATURATION) for own, n in counts.items()}
         if is_on("sections"):
             for text, share in _headings(passage):
                 for own in self._held(text):
                     shares.setdefault(own, share)
         return shares
+
+    def _counts(self, passage: Passage) -> Counter[str]:
+        """In how many sentences of a passage each term of the question stands."""
+        counts: Counter[str] = Counter()
+        for sentence in passage.sentences:
+            counts.update(self._held(sentence))
+        return counts
 
     def _core_worth(self, sentence: str) -> tuple[bool, float]:
         covered = self._covered(dict.fromkeys(self._held(sentence), 1.0))

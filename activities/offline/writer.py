@@ -23,7 +23,9 @@ from activities.offline.transport import Reply
 
 SUMMARY_WORDS = 120
 _SENTENCE_WORDS = 45
+_MOST_LEADS = 3
 _LEAD_WORDS = 70
+_NEARLY_BEST = 0.8
 _WORTH = 0.6
 """The share of the best claim's relevance from which on a claim may stand in the summary."""
 _SHORT = 10
@@ -46,6 +48,8 @@ class _Claim:
     cite: tuple[int, ...]
     relevance: float
     order: int
+    start: int
+    """Where it stands in its document."""
 
     @property
     def text(self) -> str:
@@ -97,12 +101,15 @@ class _Writer:
             title = str(facet["title"])
             key = _KeySentence(Question(title, str(facet["question"])), self._claims)
             worth = [claim for claim in self._of(facet) if claim.relevance >= _WORTH]
+            if key.may_open and worth:
+                first = _first_in_document(worth)
+                worth = [first, *(claim for claim in worth if claim is not first)]
             keys = [
                 (key.lead(c) if n == 0 and not several else key.of(c), c)
                 for n, c in enumerate(worth)
             ]
             new = [(text, claim) for text, claim in keys if not any(text in told for told in leads)]
-            for text, claim in new[: 1 if several else 8]:
+            for text, claim in new[: 1 if several else _MOST_LEADS]:
                 leads[text] = (title if several else "", claim)
         lines: list[str] = []
         room = SUMMARY_WORDS
@@ -116,8 +123,11 @@ class _Writer:
             bullet = "- " if lines or label else ""
             lines.append(f"{bullet}{label}{cited(plain(text), claim.cite)}")
         if lines and not lines[0].startswith("- "):
-            best = next(iter(leads.values()))[1].parts[-1]
-            code = ["", fenced(best)] if "\n" in best and best.count("\n") <= _CODE_LINES else []
+            text, (_, claim) = next(iter(leads.items()))
+            after = (
+                claim.parts[1] if text.endswith(claim.parts[0][-30:]) and claim.parts[1:] else ""
+            )
+            code = ["", fenced(after)] if 0 < after.count("\n") <= _CODE_LINES else []
             return "\n".join([lines[0], *code, "", *lines[1:]]).rstrip()
         return "\n".join(lines)
 
@@ -129,7 +139,7 @@ class _Writer:
         blocks = [remark(text)] if (text := _shortfall(facet)) else []
         for number in dict.fromkeys(claim.cite[0] for claim in claims):
             told = ""
-            for claim in sorted((c for c in claims if c.cite[0] == number), key=lambda c: c.order):
+            for claim in sorted((c for c in claims if c.cite[0] == number), key=lambda c: c.start):
                 place = _place(self._titles.get(number, ""), claim.sections[0])
                 blocks.append(passage(claim.parts, claim.cite, place if place != told else ""))
                 told = place
@@ -138,6 +148,14 @@ class _Writer:
     def _of(self, facet: JsonObject) -> list[_Claim]:
         own = [claim for claim in self._claims if claim.facet_id == facet["id"]]
         return sorted(own, key=lambda claim: (-claim.relevance, claim.order))
+
+
+def _first_in_document(ranked: Sequence[_Claim]) -> _Claim:
+    """Of the best document's good passages the one that stands first in it."""
+    best = ranked[0]
+    good = [c for c in ranked if c.cite[0] == best.cite[0]
+            and c.relevance >= _NEARLY_BEST * best.relevance]  # fmt: skip
+    return min(good, key=lambda claim: claim.start)
 
 
 def _place(title: str, section: str) -> str:
@@ -162,6 +180,7 @@ def _read_claim(claim: JsonObject, order: int) -> _Claim:
         cite=tuple(claim["cite"]),
         relevance=float(claim.get("relevance", 0.5)),
         order=order,
+        start=int(claim.get("start") or 0),
     )
 
 
@@ -177,13 +196,17 @@ class _KeySentence:
         }
         self._answer = max(self._weights.values(), default=1.0)
 
+    @property
+    def may_open(self) -> bool:
+        """Whether the first words of a document may be the answer, as no fact is asked for."""
+        return self._question.wants not in _FACTS
+
     def lead(self, claim: _Claim) -> str:
         """What a summary opens with: the fact that is asked for, else a short passage whole."""
-        opening = claim.parts[0]
-        whole = "\n" not in opening and len(opening.split()) <= _LEAD_WORDS
-        if whole and self._question.wants not in _FACTS and not opening.endswith((":", "?")):
-            return opening
-        return self.of(claim)
+        opening, key = claim.parts[0], self.of(claim)
+        if not self.may_open or key not in opening:
+            return key
+        return opening if len(opening.split()) <= _LEAD_WORDS else key
 
     def of(self, claim: _Claim) -> str:
         """The sentence, with a neighbour that it needs."""

@@ -13,6 +13,7 @@ Every method may be called from any thread, and from several processes on the sa
 from __future__ import annotations
 
 import hashlib
+import sqlite3
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
@@ -138,11 +139,15 @@ class Corpus:
         `language` is that of the terms.
         """
         with self._database.reading() as connection:
-            return {
-                term: index.documents_matching(connection, " OR ".join(forms)) if forms else 0
-                for term in terms
-                for forms in [_forms(term, language)]
-            }
+            return {term: _count(connection, term, language) for term in terms}
+
+
+def _count(connection: sqlite3.Connection, term: str, language: str) -> int:
+    forms = _forms(term, language)
+    count = index.documents_matching(connection, " OR ".join(forms)) if forms else 0
+    if not count and (split := index.find_split(connection, term)):
+        count = index.documents_matching(connection, f'"{split}"')
+    return count
 
 
 def _forms(term: str, language: str) -> list[str]:

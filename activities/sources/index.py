@@ -27,6 +27,7 @@ from activities.sources.documents import (
 
 # A chunk's number holds its document's, so finding one from the other needs no join.
 CHUNK_BITS = 20
+_SHORTEST_PART = 2
 _LAST_CHUNK = (1 << CHUNK_BITS) - 1
 _WORD = re.compile(r"\w+")
 
@@ -139,6 +140,20 @@ def documents_matching(connection: sqlite3.Connection, match: str) -> int:
         (CHUNK_BITS, match),
     ).fetchone()
     return int(row[0])
+
+
+def find_split(connection: sqlite3.Connection, word: str) -> str:
+    """A word that stands nowhere, as two words that stand together somewhere; else "".
+
+    `autocd` finds `AUTO_CD`.
+    """
+    if not word.isalpha():
+        return ""
+    for cut in range(_SHORTEST_PART, len(word) - _SHORTEST_PART + 1):
+        parts = f"{word[:cut]} {word[cut:]}"
+        if documents_matching(connection, f'"{parts}"'):
+            return parts
+    return ""
 
 
 def text_between(connection: sqlite3.Connection, number: int, start: int, end: int) -> str:

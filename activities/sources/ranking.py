@@ -20,7 +20,7 @@ from activities.evidence.text.stopwords import STOP_WORDS, detect_language
 from activities.evidence.text.terms import lemma, stem, term, words
 from activities.sources.database import TITLE_WEIGHT
 from activities.sources.documents import DocumentMeta
-from activities.sources.index import CHUNK_BITS, META, Row, Totals, meta, totals
+from activities.sources.index import CHUNK_BITS, META, Row, Totals, find_split, meta, totals
 
 _K1, _B = 1.2, 0.75
 _FUSION = 60  # the usual constant of reciprocal rank fusion
@@ -85,6 +85,7 @@ class Ranking:
             QueryTerm(key, tuple(own), max(frequencies[stem(form)] for form in own))
             for key, own in forms.items()
         ]
+        asked = [t if t.chunks else _split(connection, t) for t in asked]
         asked = sorted((t for t in asked if t.chunks), key=lambda t: (t.chunks, t.term))
         return asked[:_MOST_TERMS]
 
@@ -212,6 +213,12 @@ class _Terms:
             if held := known[word]:
                 found.append(held)
         return found
+
+
+def _split(connection: sqlite3.Connection, asked: QueryTerm) -> QueryTerm:
+    """A term that stands nowhere, looked up as two words that stand together."""
+    parts = find_split(connection, asked.forms[0])
+    return replace(asked, forms=(parts,), chunks=1) if parts else asked
 
 
 def _order(chunk: Chunk) -> tuple[float, str, int]:

@@ -142,6 +142,7 @@ def build_brief(brief: WriteBrief, ledger: Ledger, previous: Draft | None) -> Js
                 "not_to_overstate": claim.not_to_overstate,
                 "quotes": [quote.text for quote in claim.quotes],
                 "sections": [quote.section for quote in claim.quotes],
+                "start": claim.quotes[0].start,
                 "notes": claim.notes,
             }
             for claim in ledger.citable()
