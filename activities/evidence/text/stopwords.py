@@ -62,4 +62,5 @@ def detect_language(text: str, default: str = "en") -> str:
         language: sum(word in listed for word in words) for language, listed in STOP_WORDS.items()
     }
     best = max(counts, key=lambda language: (counts[language], language == default))
-    return best if counts[best] > counts[default] else default
+    # One word more is chance: a table or a list of names has hardly any function words.
+    return best if counts[best] > counts[default] + 1 else default
