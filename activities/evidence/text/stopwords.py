@@ -56,8 +56,8 @@ _SAMPLED = 4000
 
 
 def detect_language(text: str, default: str = "en") -> str:
-    """The language whose function words are most frequent in a text's beginning."""
-    words = _WORD.findall(text[:_SAMPLED].lower())
+    """The language of which a text's beginning holds the most function words."""
+    words = set(_WORD.findall(text[:_SAMPLED].lower()))
     counts = {
         language: sum(word in listed for word in words) for language, listed in STOP_WORDS.items()
     }
