@@ -29,6 +29,8 @@ from activities.sources.refresh import IndexReport, Progress, refresh
 from activities.sources.sentences import passage
 
 _MOST_ROUNDS = 3
+_FIRST_DOCUMENTS = 10
+"""So many documents come into sight before a second passage of one of them does."""
 
 
 class Corpus:
@@ -158,17 +160,19 @@ def _forms(term: str, language: str) -> list[str]:
 
 
 def _hits(chunks: Sequence[Chunk], limit: int, per_document: int) -> list[Hit]:
-    """The best chunks as hits, documents in the order of their best one."""
+    """The best chunk of each of the first documents, then whatever scored best beside them."""
     ranked = sorted(chunks, key=lambda chunk: (-chunk.score, chunk.document.id, chunk.number))
-    taken: Counter[str] = Counter()
-    hits: list[Hit] = []
+    best = {chunk.document.id: chunk for chunk in reversed(ranked)}
+    firsts = [chunk for chunk in ranked if best[chunk.document.id] is chunk]
+    chosen = firsts[: min(limit, _FIRST_DOCUMENTS)]
+    taken = Counter(chunk.document.id for chunk in chosen)
     for chunk in ranked:
-        if taken[chunk.document.id] < per_document:
+        if len(chosen) >= limit:
+            break
+        if chunk not in chosen and taken[chunk.document.id] < per_document:
             taken[chunk.document.id] += 1
-            hits.append(as_hit(chunk))
-            if len(hits) == limit:
-                break
-    return hits
+            chosen.append(chunk)
+    return [as_hit(chunk) for chunk in chosen]
 
 
 def _trimmed(text: str, limit: int) -> str:
