@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from activities.evidence.text.sentences import sentences
 from activities.offline.passages import Passage
 from activities.offline.question import Question
 from activities.offline.scoring import Scored, Scorer
@@ -10,7 +11,7 @@ from activities.offline.scoring import Scored, Scorer
 def passage(
     text: str, *, source: str = "d1", title: str = "Notes", section: str = "", place: int = 0
 ) -> Passage:
-    return Passage(source, title, section, (text,), text, "prose", 0, place, text)
+    return Passage(source, title, section, (text,), tuple(sentences(text)), 0, place)
 
 
 def rank(

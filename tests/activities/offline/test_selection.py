@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from activities.evidence.text.sentences import sentences
 from activities.offline.passages import Passage
 from activities.offline.scoring import Scored
 from activities.offline.selection import select
@@ -11,8 +12,8 @@ FEE = "Visitors pay three crowns at a gate beside the harbour."
 
 
 def scored(text: str, score: float = 1.0, source: str = "d1") -> Scored:
-    passage = Passage(source, "Notes", "", (text,), text, "prose", 0)
-    return Scored(passage, score, score, True, frozenset())
+    passage = Passage(source, "Notes", "", (text,), tuple(sentences(text)), 0, 0)
+    return Scored(passage, text, score, score, True, frozenset())
 
 
 def texts(chosen: list[Scored]) -> list[str]:
