@@ -13,7 +13,8 @@ from activities.offline.conversation import read_request
 from tests.activities.offline.library import Dialogue, Library, library, research_brief, start
 
 FILES = {
-    "tower.md": "# Venby tower\n\nThe board built the tower in 1871. The tower is red.\n",
+    "tower.md": "# Venby tower\n\nThe board built the tower in 1871.\n\n## Colour\n\n"
+    "The tower is red.\n",
     "fees.md": "# Fees\n\nA visit costs three crowns.\n",
     "trams.md": "# Trams\n\nTrams run every ten minutes.\n",
 }
