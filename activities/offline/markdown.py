@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-_LINK = re.compile(r"!?\[([^\]\n]*)\]\((?:[^()\n]|\([^()\n]*\))*\)|\[(?!\d+\])([^\]\n]+)\]\[[^\]\n]*\]")
+_LINK = re.compile(
+    r"!?\[([^\]\n]*)\]\((?:[^()\n]|\([^()\n]*\))*\)|\[(?!\d+\])([^\]\n]+)\]\[[^\]\n]*\]"
+)
 # A source's own [12] is no citation of the report: a blank tells them apart.
 _CITATION_LIKE = re.compile(r"\[(?=\d{1,5}\])")
 # A bare name with underscores is a program's; Markdown would take the underscores for emphasis.

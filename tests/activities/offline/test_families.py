@@ -17,9 +17,10 @@ FILES = {
     " keeper of it was Ada Holt.\n",
     "holt.md": "# Ada Holt\n\nShe was born in Orla.\n",
     "lind.md": "# Tove Lind\n\nShe was born in Skerry, long before the others.\n",
-    "wages.md": "# Wages\n\n## Pay\n\nWages of pickers vary by 12 percent.\n\n## Baskets\n\nWages of"
-    " pickers are paid by the basket at noon.\n\n## Storms\n\nWages are low in summer, which pickers"
-    " know.\n\n## Towns\n\nPickers of summer fruit near towns, growers say, get wages too.\n",
+    "wages.md": "# Wages\n\n## Pay\n\nWages of pickers vary by 12 percent.\n\n"
+    "## Baskets\n\nWages of pickers are paid by the basket at noon.\n\n"
+    "## Storms\n\nWages are low in summer, which pickers know.\n\n"
+    "## Towns\n\nPickers of summer fruit near towns, growers say, get wages too.\n",
     "growers.md": "# Growers\n\nGrowers use a tower. Growers need wages.\n",
 }
 # A question for each family that is answered otherwise without it.

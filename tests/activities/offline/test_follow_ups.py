@@ -1,4 +1,4 @@
-"""What is said to the offline researcher after an answer: follow-ups, complaints, a final-answer request."""
+"""The offline researcher after an answer: follow-ups, complaints, a final-answer request."""
 
 from __future__ import annotations
 
@@ -67,7 +67,9 @@ async def test_a_quote_that_was_sent_back_takes_its_claim_with_it(documents: Lib
     assert len(before) > 1
 
 
-async def test_a_final_answer_request_is_answered_without_another_search(documents: Library) -> None:
+async def test_a_final_answer_request_is_answered_without_another_search(
+    documents: Library,
+) -> None:
     dialogue = start("ResearchAnswer", research_brief(QUESTION))
     dialogue.tools = (await documents.research(QUESTION)).tools
     called = {"type": "text", "text": messages.final_answer_request("finish")}

@@ -70,6 +70,14 @@ def test_a_line_of_a_few_other_words_is_not_ranked_for_its_title() -> None:
     assert rank("When was the tower of Orla built?", stamp) == []
 
 
+def test_a_word_that_comes_again_adds_to_the_score_and_covers_nothing_more() -> None:
+    once = passage("The red tower stands in Orla.", source="d1")
+    again = passage("The red tower stands in Orla. A tower is a tower.", source="d2")
+    scores = {own.passage.source_id: own for own in rank("Who designed the tower?", once, again)}
+    assert scores["d2"].score > scores["d1"].score
+    assert scores["d2"].coverage == scores["d1"].coverage < 1
+
+
 def test_the_shorter_of_two_equal_passages_is_better() -> None:
     short = "The tower opened in 1871."
     assert best("When did the tower open?", f"{short} Rain fell all day on it.", short) == short
