@@ -1,11 +1,16 @@
-"""Which of the ranked passages a facet shows: the best, no two that say the same."""
+"""Which of the ranked passages a facet shows: the best, no two that say the same.
+
+Two documents that use the same words and give another figure or name do not say the same: both are
+shown, so that the reader sees that they differ.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
 
-from activities.offline.passages import Passage
+from activities.evidence.text.names import names
+from activities.evidence.text.terms import words
 from activities.offline.question import content_words
 from activities.offline.scoring import Scored
 
@@ -21,27 +26,25 @@ def select(ranked: Sequence[Scored], limit: int, *, spread: bool) -> list[Scored
     taken: Counter[str] = Counter()
     most = _PER_DOCUMENT_SPREAD if spread else _PER_DOCUMENT
     least = ranked[0].score * (_WORTH_SPREAD if spread else _WORTH) if ranked else 0.0
-    bags: list[frozenset[str]] = []
     for own in ranked:
         if len(chosen) >= limit or own.score < least:
             break
-        bag = frozenset(content_words(own.passage.text))
-        if taken[own.passage.source_id] >= most or any(_overlap(bag, other) for other in bags):
-            continue
-        if any(_repeats(own.passage, other.passage) for other in chosen):
-            continue
-        taken[own.passage.source_id] += 1
-        chosen.append(own)
-        bags.append(bag)
+        if taken[own.passage.source_id] < most and not any(_repeats(own, o) for o in chosen):
+            taken[own.passage.source_id] += 1
+            chosen.append(own)
     return chosen
 
 
-def _repeats(one: Passage, other: Passage) -> bool:
-    """Whether two passages of one document share a sentence."""
-    if one.source_id != other.source_id:
-        return False
-    return not set(one.sentences).isdisjoint(other.sentences)
+def _repeats(own: Scored, other: Scored) -> bool:
+    """Whether a passage says what one that was chosen says already."""
+    one, two = (frozenset(content_words(scored.passage.text)) for scored in (own, other))
+    is_alike = len(one & two) > _SAME * min(len(one), len(two))
+    if own.passage.source_id != other.passage.source_id:
+        return is_alike and _values(own.core) <= two
+    return is_alike or not set(own.passage.sentences).isdisjoint(other.passage.sentences)
 
 
-def _overlap(one: frozenset[str], other: frozenset[str]) -> bool:
-    return len(one & other) > _SAME * min(len(one), len(other))
+def _values(sentence: str) -> frozenset[str]:
+    """The figures and the words of names in a sentence."""
+    named = {word for name in names(sentence) for word in name.key}
+    return frozenset(named | {word for word in words(sentence) if not word.isalpha()})
