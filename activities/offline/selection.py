@@ -26,22 +26,35 @@ def select(ranked: Sequence[Scored], limit: int, *, spread: bool) -> list[Scored
     taken: Counter[str] = Counter()
     most = _PER_DOCUMENT_SPREAD if spread else _PER_DOCUMENT
     least = ranked[0].score * (_WORTH_SPREAD if spread else _WORTH) if ranked else 0.0
+    said: list[_Said] = []
     for own in ranked:
         if len(chosen) >= limit or own.score < least:
             break
-        if taken[own.passage.source_id] < most and not any(_repeats(own, o) for o in chosen):
+        if taken[own.passage.source_id] >= most:
+            continue
+        new = _Said(own)
+        if not any(new.repeats(before) for before in said):
             taken[own.passage.source_id] += 1
             chosen.append(own)
+            said.append(new)
     return chosen
 
 
-def _repeats(own: Scored, other: Scored) -> bool:
-    """Whether a passage says what one that was chosen says already."""
-    one, two = (frozenset(content_words(scored.passage.text)) for scored in (own, other))
-    is_alike = len(one & two) > _SAME * min(len(one), len(two))
-    if own.passage.source_id != other.passage.source_id:
-        return is_alike and _values(own.core) <= two
-    return is_alike or not set(own.passage.sentences).isdisjoint(other.passage.sentences)
+class _Said:
+    """What a passage says: its words, its sentences, and the figures and names of its core."""
+
+    def __init__(self, scored: Scored) -> None:
+        self._source_id = scored.passage.source_id
+        self._words = frozenset(content_words(scored.passage.text))
+        self._sentences = frozenset(scored.passage.sentences)
+        self._values = _values(scored.core)
+
+    def repeats(self, before: _Said) -> bool:
+        shared = len(self._words & before._words)
+        is_alike = shared > _SAME * min(len(self._words), len(before._words))
+        if self._source_id != before._source_id:
+            return is_alike and self._values <= before._words
+        return is_alike or not self._sentences.isdisjoint(before._sentences)
 
 
 def _values(sentence: str) -> frozenset[str]:
