@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-_LINK = re.compile(r"!?\[([^\]\n]*)\]\((?:[^()\n]|\([^()\n]*\))*\)|\[([^\]\n]+)\]\[[^\]\n]*\]")
+_LINK = re.compile(
+    r"!?\[([^\]\n]*)\]\((?:[^()\n]|\([^()\n]*\))*\)|\[(?!\d+\])([^\]\n]+)\]\[[^\]\n]*\]"
+)
 # A source's own [12] is no citation of the report: a blank tells them apart.
 _CITATION_LIKE = re.compile(r"\[(?=\d{1,5}\])")
 # A bare name with underscores is a program's; Markdown would take the underscores for emphasis.
@@ -17,16 +19,14 @@ _CODE = re.compile(r"(`[^`\n]+`)")
 
 def plain(text: str) -> str:
     """A passage of prose, safe to stand in a paragraph."""
-    text = _LINK.sub(lambda link: link[1] or link[2] or "", " ".join(text.split()))
-    pieces = _CODE.split(text)
+    pieces = _CODE.split(bare(" ".join(text.split())))
     pieces[::2] = [_UNDERSCORED.sub(lambda name: f"`{name[0]}`", piece) for piece in pieces[::2]]
-    text = _CITATION_LIKE.sub("[ ", "".join(pieces))
-    return _LINE_START.sub(r"\1\\", text)
+    return _LINE_START.sub(r"\1\\", "".join(pieces))
 
 
 def bare(text: str) -> str:
-    """No square brackets: a number in them would read as a citation."""
-    return text.replace("[", "(").replace("]", ")")
+    """No links, and no number in brackets that would read as a citation."""
+    return _CITATION_LIKE.sub("[ ", _LINK.sub(lambda link: link[1] or link[2] or "", text))
 
 
 def remark(text: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from activities.evidence.text.sentences import split_sentences
 from activities.offline.conversation import Hit
@@ -54,13 +55,15 @@ class Passage:
     @property
     def text(self) -> str:
         """The parts as one text: code on lines of its own, items set apart by semicolons."""
-        if any("\n" in part for part in self.parts):
-            return "\n".join(part.rstrip("\n") for part in self.parts)
-        first, *items = self.parts
-        if not items:
-            return first
-        listed = "; ".join(item.rstrip(" ;,.") for item in items)
-        return f"{first} {listed}" if first.endswith(":") else f"{first.rstrip(' ;,.')}; {listed}"
+        text = self.parts[0].rstrip("\n")
+        for before, part in pairwise(self.parts):
+            if "\n" in before or "\n" in part:
+                text = f"{text}\n{part}".rstrip("\n")
+            elif before.endswith(":"):
+                text = f"{text} {part}"
+            else:
+                text = f"{text.rstrip(' ;,.')}; {part}"
+        return text
 
 
 def cut_passages(hits: Iterable[Hit], *, is_open: bool = False) -> Iterator[Passage]:

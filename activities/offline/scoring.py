@@ -122,10 +122,9 @@ class Scorer:
 
     def _score(self, passage: Passage) -> Scored:
         shares = self._shares(passage)
-        coverage = self._covered(shares)
         core = max(passage.sentences, key=self._core_worth)
         answers = holds_answer(passage.text, self.question)
-        score = (1 - _CORE) * coverage + _CORE * self._core_coverage(passage, core)
+        score = (1 - _CORE) * self._covered(shares) + _CORE * self._core_coverage(passage, core)
         score += _FIRST_HIT / (1 + 0.25 * passage.rank)
         if is_on("sections"):
             score += _TOPIC * max(self._topic(passage.title), self._topic(_last(passage.section)))
@@ -138,7 +137,7 @@ class Scorer:
             score += _TOGETHER * self._together(f"{passage.heading} {core}")
         if core.endswith("?"):
             score *= _ASKS
-        return Scored(passage, core, score, coverage, answers, frozenset(shares))
+        return Scored(passage, core, score, self._coverage(shares), answers, frozenset(shares))
 
     def _shares(self, passage: Passage) -> dict[str, float]:
         """How far each term of the question is covered, by where and how often it stands."""
@@ -185,6 +184,10 @@ class Scorer:
     def _covered(self, shares: Mapping[str, float]) -> float:
         return sum(self.weights[own] * share for own, share in shares.items()) / self._total
 
+    def _coverage(self, shares: Mapping[str, float]) -> float:
+        """What is covered where a term that comes again counts once."""
+        return self._covered({own: min(1.0, share) for own, share in shares.items()})
+
     def _together(self, text: str) -> float:
         """The share of the question's neighbouring words that also stand close in the text."""
         if not self._pairs:
@@ -217,10 +220,11 @@ class Scorer:
         if origin is None:
             return own
         shares = self._shares(own.passage)
+        score = own.score - self._covered(shares)
         for term, share in self._shares(origin.scored.passage).items():
             shares[term] = max(shares.get(term, 0.0), _LINKED * share)
-        coverage = self._covered(shares)
-        score = own.score - own.coverage + coverage
+        score += self._covered(shares)
+        coverage = self._coverage(shares)
         held, via = frozenset(shares), origin.scored.passage
         return Scored(own.passage, own.core, score, coverage, own.answers, held, via)
 

@@ -31,8 +31,7 @@ from benchmarks.quality.sets import (
 
 RUNS = ROOT / "out" / "quality"
 EVERYTHING = "all"
-_CODE = ("workflows", "activities", "benchmarks/quality", "worker.py", "starter.py",
-         "tests/decomposition")  # fmt: skip
+_CODE = ("workflows", "activities", "benchmarks/quality", "worker.py", "starter.py")
 
 JsonObject = dict[str, Any]
 

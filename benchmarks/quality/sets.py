@@ -151,7 +151,6 @@ def list_sets() -> dict[str, type[QualitySet]]:
     from benchmarks.quality.answers import Answers
     from benchmarks.quality.conflicts import Conflicts
     from benchmarks.quality.contradictions import Contradictions
-    from benchmarks.quality.decomposition import Decomposition
     from benchmarks.quality.enterprise import Enterprise
     from benchmarks.quality.finder import Finder
     from benchmarks.quality.jobs import Jobs
@@ -161,7 +160,7 @@ def list_sets() -> dict[str, type[QualitySet]]:
     from benchmarks.quality.sentences import Sentences
 
     kinds: tuple[type[QualitySet], ...] = (
-        Finder, Retrieval, Decomposition, Jobs, Enterprise, Answers, Contradictions, Conflicts,
+        Finder, Retrieval, Jobs, Enterprise, Answers, Contradictions, Conflicts,
         Reference, Sentences, Scale,
     )  # fmt: skip
     return {kind.name: kind for kind in kinds}

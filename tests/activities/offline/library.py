@@ -44,7 +44,7 @@ class Dialogue:
             for number, (name, given) in enumerate(step.calls):
                 use_id = f"use-{turn}-{number}"
                 result = await self.tools.run(name, given, len(self.searches))
-                self.tools.seen(len(self.searches), name, given, result)
+                self.tools.record(len(self.searches), name, given, result)
                 self.searches.append(given)
                 self.reports.append(json.loads(result["content"][0]["text"]))
                 uses.append({"type": "tool_use", "id": use_id, "name": name, "input": given})

@@ -73,12 +73,12 @@ def test_a_tool_that_failed_is_an_error_without_hits() -> None:
     assert (call.error, call.hits) == ("all cycles are used up", ())
 
 
-def test_notes_and_a_last_call_are_no_complaints() -> None:
+def test_notes_and_a_final_answer_request_are_no_complaints() -> None:
     result = {"content": [messages.text(json.dumps(REPORT))]}
     given = messages.results([USE], [result])
     given["content"] += [
         messages.text(messages.note("Look at 2024.")),
-        messages.text(messages.last_call("finish")),
+        messages.text(messages.final_answer_request("finish")),
     ]
     conversation = read(said(USE), given)
     assert conversation.notes == ("Look at 2024.",)
@@ -86,8 +86,8 @@ def test_notes_and_a_last_call_are_no_complaints() -> None:
     assert conversation.complaints == ()
 
 
-def test_a_follow_up_settles_complaints_and_a_last_call() -> None:
-    late = messages.user(messages.text(messages.last_call("finish")))
+def test_a_follow_up_settles_complaints_and_a_final_answer_request() -> None:
+    late = messages.user(messages.text(messages.final_answer_request("finish")))
     conversation = read(
         answered(summary="one"),
         messages.complaint(["wrong"]),

@@ -17,18 +17,20 @@ FILES = {
     " keeper of it was Ada Holt.\n",
     "holt.md": "# Ada Holt\n\nShe was born in Orla.\n",
     "lind.md": "# Tove Lind\n\nShe was born in Skerry, long before the others.\n",
-    "wages.md": "# Wages\n\nWages of pickers rose by 12 percent.\n\nWages of pickers are paid by"
-    " the basket at noon.\n\nWages of pickers vary in summer, when storms come.\n\nWages of pickers"
-    " matter to growers near towns.\n",
+    "wages.md": "# Wages\n\n## Pay\n\nWages of pickers vary by 12 percent.\n\n"
+    "## Baskets\n\nWages of pickers are paid by the basket at noon.\n\n"
+    "## Storms\n\nWages are low in summer, which pickers know.\n\n"
+    "## Towns\n\nPickers of summer fruit near towns, growers say, get wages too.\n",
     "growers.md": "# Growers\n\nGrowers use a tower. Growers need wages.\n",
 }
 # A question for each family that is answered otherwise without it.
 QUESTIONS: dict[Family, str] = {
     "answer_types": "When was the tower built?",
-    "figures": "Why did wages of pickers rise?",
+    "figures": "Why do wages of pickers vary?",
     "light_words": "What is the main use of a tower for growers?",
     "links": "Where was the last keeper of the Venby tower born?",
     "parts": "When was the tower built, and who was its last keeper?",
+    "plain_search": "wages of pickers in summer",
     "proximity": "wages of pickers in summer",
     "sections": "What is the height of the Venby tower?",
     "spread": "Give an overview of wages of pickers.",

@@ -1,4 +1,4 @@
-"""What is said to the offline researcher after an answer: follow-ups, complaints, a last call."""
+"""The offline researcher after an answer: follow-ups, complaints, a final-answer request."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from activities.offline.conversation import read_request
 from tests.activities.offline.library import Dialogue, Library, library, research_brief, start
 
 FILES = {
-    "tower.md": "# Venby tower\n\nThe board built the tower in 1871. The tower is red.\n",
+    "tower.md": "# Venby tower\n\nThe board built the tower in 1871.\n\n## Colour\n\n"
+    "The tower is red.\n",
     "fees.md": "# Fees\n\nA visit costs three crowns.\n",
     "trams.md": "# Trams\n\nTrams run every ten minutes.\n",
 }
@@ -66,10 +67,12 @@ async def test_a_quote_that_was_sent_back_takes_its_claim_with_it(documents: Lib
     assert len(before) > 1
 
 
-async def test_a_last_call_is_answered_without_another_search(documents: Library) -> None:
+async def test_a_final_answer_request_is_answered_without_another_search(
+    documents: Library,
+) -> None:
     dialogue = start("ResearchAnswer", research_brief(QUESTION))
     dialogue.tools = (await documents.research(QUESTION)).tools
-    called = {"type": "text", "text": messages.last_call("finish")}
+    called = {"type": "text", "text": messages.final_answer_request("finish")}
     dialogue.messages[0]["content"].append(called)
     await dialogue.run()
     assert dialogue.searches == []

@@ -28,6 +28,7 @@ def test_prose_at_the_start_of_a_line_stays_prose(text: str) -> None:
         ("See [the guide][1] now.", "See the guide now."),
         ("![A tower](tower.png) is tall.", "A tower is tall."),
         ("Built in 1871.[12]", "Built in 1871.[ 12]"),
+        ("Built in 1871.[1][2]", "Built in 1871.[ 1][ 2]"),
         ("Set max_fee and __init__() to `a_b`.", "Set `max_fee` and `__init__()` to `a_b`."),
         ("Two\n  lines", "Two lines"),
     ],
@@ -51,7 +52,7 @@ def test_citations_stand_before_the_full_stop(text: str, shown: str) -> None:
 
 def test_a_remark_is_one_run_of_italics() -> None:
     assert (
-        rendered(remark("No max_fee [1] is known.")) == "<p><em>No max fee (1) is known.</em></p>"
+        rendered(remark("No max_fee [1] is known.")) == "<p><em>No max fee [ 1] is known.</em></p>"
     )
 
 

@@ -19,70 +19,110 @@ from workflows.contracts.evidence import Quote
 
 LEAD = "The client can be set up in two ways:"
 CODE = "client = Client(max_retries=5)\nclient.run()"
+CHANGES = (
+    "The client now reads its settings from a file when it starts.",
+    "The server closes connections that were idle for more than an hour.",
+)
 
 
 def hit(*blocks: str, section: str = "") -> Hit:
     return Hit("d1", "Client guide", section, None, "page", blocks)
 
 
-def cut(*blocks: str, section: str = "") -> list[Passage]:
-    return list(cut_passages([hit(*blocks, section=section)]))
+def cut(*blocks: str, section: str = "", is_open: bool = False) -> list[Passage]:
+    return list(cut_passages([hit(*blocks, section=section)], is_open=is_open))
 
 
-def cut_for(core: str, *blocks: str) -> list[tuple[str, ...]]:
-    return [passage.parts for passage in cut(*blocks) if passage.core == core]
+def parts(*blocks: str, is_open: bool = False) -> list[tuple[str, ...]]:
+    return [passage.parts for passage in cut(*blocks, is_open=is_open)]
 
 
-def test_a_sentence_comes_with_the_paragraph_after_it_and_alone() -> None:
-    text = "The tower stands in Orla. The harbour board owns it."
-    assert cut_for("The tower stands in Orla.", text) == [(text,), ("The tower stands in Orla.",)]
+def count_words(passage: Passage) -> int:
+    return len(passage.text.split())
 
 
-def test_a_sentence_that_leans_on_another_is_never_cut_without_it() -> None:
-    text = "The tower stands in Orla. It was built in 1871."
-    assert cut_for("It was built in 1871.", text) == [(text,)]
+def test_the_paragraphs_of_a_section_are_one_passage() -> None:
+    one, other = "The tower stands in Orla. It was built in 1871.", "The harbour board owns it."
+    (passage,) = cut(one, other)
+    assert passage.parts == (f"{one} {other}",)
+    assert passage.sentences == ("The tower stands in Orla.", "It was built in 1871.", other)
 
 
-def test_leaning_sentences_reach_back_to_one_that_stands_alone() -> None:
-    told = "The tower stands in Orla. It is very tall. This pleases many visitors."
-    passages = cut_for("This pleases many visitors.", f"Trams are quiet here. {told}")
-    assert passages == [(told,)]
+@pytest.mark.parametrize(("is_open", "most"), [(False, 110), (True, 90)])
+def test_a_long_section_is_cut_between_sentences(is_open: bool, most: int) -> None:
+    told = [f"Sentence number {n} says a few words about the tram." for n in range(40)]
+    passages = cut(" ".join(told), is_open=is_open)
+    assert most - 10 < max(map(count_words, passages)) <= most
+    assert " ".join(passage.text for passage in passages) == " ".join(told)
 
 
-def test_a_passage_of_prose_is_about_sixty_words_at_most() -> None:
-    text = " ".join(f"Sentence number {n} says a few words about the tram." for n in range(40))
-    assert max(len(passage.text.split()) for passage in cut(text)) <= 60
+def test_no_passage_opens_with_a_sentence_that_leans_on_the_one_before() -> None:
+    told = " ".join(f"Sentence {n} is about a tram. It says a few words on it." for n in range(40))
+    passages = cut(told)
+    assert len(passages) > 1
+    assert all(passage.text.startswith("Sentence") for passage in passages)
 
 
 def test_a_single_long_sentence_is_kept_whole() -> None:
     text = "The tram " + "and the ferry " * 40 + "run."
-    assert cut_for(text, text) == [(text,)]
+    assert parts(text) == [(text,)]
 
 
-def test_a_list_item_comes_with_the_line_that_leads_to_it() -> None:
-    passages = cut_for("from a file", LEAD, "- from a file", "- from the environment")
-    assert (LEAD, "from a file") in passages
-    assert (LEAD, "from a file", "from the environment") in passages
+def test_a_list_comes_with_the_line_that_leads_to_it() -> None:
+    (passage,) = cut(LEAD, "- from a file", "- from the environment")
+    assert passage.parts == (LEAD, "from a file", "from the environment")
+    assert passage.text == f"{LEAD} from a file; from the environment"
 
 
-def test_a_leading_line_brings_its_list() -> None:
-    passages = cut_for(LEAD, LEAD, "- from a file", "- from the environment")
-    assert (LEAD, "from a file", "from the environment") in passages
+@pytest.mark.parametrize("is_open", [False, True])
+def test_long_items_stay_with_the_line_that_leads_to_them(is_open: bool) -> None:
+    items = [f"- {change}" for change in CHANGES]
+    assert parts(LEAD, *items, is_open=is_open) == [(LEAD, *CHANGES)]
 
 
-def test_an_item_after_a_table_has_no_lead() -> None:
-    assert cut_for("one more", "Year: 2024; Cost: 3", "- one more") == [("one more",)]
+def test_a_full_passage_never_ends_with_the_line_that_leads_to_a_list() -> None:
+    told = " ".join(f"Sentence number {n} says a few words about the tram." for n in range(10))
+    passages = cut(told, LEAD, f"- {CHANGES[0]}")
+    assert not any(passage.text.endswith(":") for passage in passages)
 
 
-def test_a_row_stands_alone_with_its_headers() -> None:
-    row = "Region: North; Sales: 1.25 million; Year: 2024"
-    (passage,) = cut(row)
-    assert (passage.parts, passage.form) == ((row,), "row")
+def test_long_items_that_no_line_leads_to_stand_alone_for_a_narrow_question() -> None:
+    items = [f"- {change}" for change in CHANGES]
+    assert parts(*items) == [(change,) for change in CHANGES]
+    assert parts(*items, is_open=True) == [CHANGES]
 
 
-def test_a_code_block_comes_with_the_sentence_before_it() -> None:
-    passages = cut_for(CODE, f"Retries are off. {LEAD}", CODE)
-    assert passages == [(LEAD, CODE)]
+def test_short_items_stay_together() -> None:
+    assert parts("- red", "- green", "- blue") == [("red", "green", "blue")]
+
+
+def test_a_row_is_one_sentence_with_its_headers() -> None:
+    rows = ("Region: North; Sales: 1.25 million. Year: 2024", "Region: South; Sales: 3; Year: 2024")
+    (passage,) = cut(*rows)
+    assert passage.parts == passage.sentences == rows
+
+
+def test_rows_are_cut_only_between_rows() -> None:
+    rows = [f"Region: {n}; Sales: {n} million; Year: 2024; Note: none" for n in range(40)]
+    passages = cut(*rows)
+    assert len(passages) > 1
+    assert [row for passage in passages for row in passage.parts] == rows
+
+
+def test_a_code_block_comes_with_the_text_before_it() -> None:
+    (passage,) = cut(f"Retries are off. {LEAD}", CODE)
+    assert passage.parts == (f"Retries are off. {LEAD}", CODE)
+    assert passage.text == f"Retries are off. {LEAD}\n{CODE}"
+
+
+def test_code_between_items_keeps_lines_of_its_own() -> None:
+    (passage,) = cut(LEAD, "- from a file", "Run it like this:", CODE, "- red")
+    assert passage.text == f"{LEAD} from a file; Run it like this:\n{CODE}\nred"
+
+
+def test_a_code_block_joins_even_a_full_passage() -> None:
+    told = "The tram " + "and the ferry " * 40 + "run."
+    assert parts(told, CODE) == [(told, CODE)]
 
 
 def test_long_code_is_cut_after_twenty_lines() -> None:
@@ -91,16 +131,24 @@ def test_long_code_is_cut_after_twenty_lines() -> None:
     assert passage.parts[-1].splitlines() == code.splitlines()[:20]
 
 
-def test_headings_are_places_and_no_passages() -> None:
+def test_headings_part_passages_and_name_their_place() -> None:
     passages = cut("The tower is tall.", "## Keepers", "Ada Holt left.", section="Orla › Tower")
-    assert [(p.text, p.section) for p in passages] == [
-        ("The tower is tall.", "Orla › Tower"),
-        ("Ada Holt left.", "Orla › Keepers"),
+    assert [(p.text, p.section, p.heading) for p in passages] == [
+        ("The tower is tall.", "Orla › Tower", ""),
+        ("Ada Holt left.", "Orla › Keepers", "Keepers"),
     ]
 
 
-def test_scraps_of_a_paragraph_are_no_passages() -> None:
-    assert "Yes indeed." not in {p.core for p in cut("The tower stands in Orla. Yes indeed.")}
+def test_only_the_passage_that_opens_a_section_has_its_heading() -> None:
+    first, second = cut("## Changes", *(f"- {change}" for change in CHANGES))
+    assert (first.heading, second.heading) == ("Changes", "")
+    assert first.section == second.section == "Changes"
+
+
+def test_passages_of_one_document_share_its_first_rank() -> None:
+    other = Hit("d2", "Fees", "", None, "page", ("A visit is free.",))
+    passages = cut_passages([hit("The tower is tall."), other, hit("It is red.")])
+    assert [passage.rank for passage in passages] == [0, 1, 0]
 
 
 _LINE = st.lists(
@@ -113,12 +161,30 @@ _LINE = st.lists(
 _BLOCK = _LINE | st.lists(_LINE, min_size=2, max_size=25).map("\n".join)
 
 
-@given(st.lists(_BLOCK, max_size=8))
-def test_whatever_is_cut_stands_in_the_hit_and_can_be_ranked(blocks: list[str]) -> None:
-    passages = cut(*blocks)
+@given(st.lists(_BLOCK, max_size=8), st.booleans())
+def test_every_part_stands_word_for_word_in_the_hit(blocks: list[str], is_open: bool) -> None:
     whole = fold("\n".join(blocks))
-    assert all(fold(part) in whole for passage in passages for part in passage.parts)
+    for passage in cut(*blocks, is_open=is_open):
+        assert all(fold(part) in whole for part in passage.parts)
+        assert fold(" ".join(passage.sentences)) == fold(" ".join(passage.parts))
+
+
+@given(st.lists(_BLOCK, max_size=8))
+def test_every_sentence_stands_in_one_passage_for_any_question(blocks: list[str]) -> None:
+    narrow, wide = (
+        [sentence for passage in cut(*blocks, is_open=is_open) for sentence in passage.sentences]
+        for is_open in (False, True)
+    )
+    whole = fold("\n".join(blocks))
+    assert narrow == wide
+    assert all(whole.count(fold(s)) >= narrow.count(s) for s in set(narrow))
+
+
+@given(st.lists(_BLOCK, max_size=8))
+def test_any_passage_can_be_ranked(blocks: list[str]) -> None:
+    passages = cut(*blocks)
     ranked = Scorer(Question("When was it built: tower 1871?"), {"tower": 1}, 1).rank(passages)
+    assert all(own.core in own.passage.sentences for own in ranked)
     assert all(0 < own.coverage <= 1 + 1e-9 for own in ranked)
 
 
@@ -183,4 +249,6 @@ async def test_a_row_from_a_table_carries_its_headers(documents: Library) -> Non
 
 async def test_code_from_a_document_keeps_its_lines_and_its_lead(documents: Library) -> None:
     (first, *_) = (await documents.research("How do I run it with max_retries?")).answer["claims"]
-    assert [quote["text"] for quote in first["quotes"]] == ["Run it like this:", CODE]
+    quotes = [quote["text"] for quote in first["quotes"]]
+    assert quotes[quotes.index(CODE) - 1] == "Run it like this:"
+    assert f"Run it like this:\n{CODE}\n" in first["text"]

@@ -76,9 +76,11 @@ async def test_nobody_gets_generic_aspects_that_were_not_asked_for(documents: Li
     assert not {"costs", "risks", "staff", "timetable"} & set(told.split())
 
 
-async def test_a_comparison_has_one_facet_for_each_thing(documents: Library) -> None:
+async def test_a_comparison_leads_with_the_question_then_each_thing(documents: Library) -> None:
     draft = await planned(documents, "Compare trams, ferries and buses in terms of fares.")
-    assert [facet.title for facet in draft.facets] == ["Trams", "Ferries", "Buses"]
+    whole, *things = (facet.title for facet in draft.facets)
+    assert whole == "Compare trams, ferries and buses in terms of fares"
+    assert things == ["Trams", "Ferries", "Buses"]
     assert all("fares" in facet.question for facet in draft.facets)
     assert faults(Plan(kind=draft.kind, facets=tuple(draft.facets))) == []
 

@@ -51,7 +51,7 @@ def test_facets_beside_the_question_stay_in_the_plan() -> None:
 
 def test_a_compared_thing_without_a_facet_is_added() -> None:
     question = "Compare trams and ferries in terms of noise."
-    trams, _ = facets_of_question(question)
+    _, trams, _ = facets_of_question(question)
     (change,) = reviewed(question, [trams]).changes
     assert change.facet is not None
     assert change.facet.title == "Ferries"

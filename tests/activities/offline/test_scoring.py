@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from activities.evidence.text.sentences import sentences
 from activities.offline.passages import Passage
 from activities.offline.question import Question
 from activities.offline.scoring import Scored, Scorer
@@ -10,7 +11,7 @@ from activities.offline.scoring import Scored, Scorer
 def passage(
     text: str, *, source: str = "d1", title: str = "Notes", section: str = "", place: int = 0
 ) -> Passage:
-    return Passage(source, title, section, (text,), text, "prose", 0, place, text)
+    return Passage(source, title, section, (text,), tuple(sentences(text)), 0, place)
 
 
 def rank(
@@ -67,6 +68,14 @@ def test_headings_and_titles_cover_what_the_passage_leaves_out() -> None:
 def test_a_line_of_a_few_other_words_is_not_ranked_for_its_title() -> None:
     stamp = passage("Date: 2025-03-01", title="Tower of Orla")
     assert rank("When was the tower of Orla built?", stamp) == []
+
+
+def test_a_word_that_comes_again_adds_to_the_score_and_covers_nothing_more() -> None:
+    once = passage("The red tower stands in Orla.", source="d1")
+    again = passage("The red tower stands in Orla. A tower is a tower.", source="d2")
+    scores = {own.passage.source_id: own for own in rank("Who designed the tower?", once, again)}
+    assert scores["d2"].score > scores["d1"].score
+    assert scores["d2"].coverage == scores["d1"].coverage < 1
 
 
 def test_the_shorter_of_two_equal_passages_is_better() -> None:

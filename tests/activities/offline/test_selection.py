@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from activities.evidence.text.sentences import sentences
 from activities.offline.passages import Passage
 from activities.offline.scoring import Scored
 from activities.offline.selection import select
@@ -11,8 +14,8 @@ FEE = "Visitors pay three crowns at a gate beside the harbour."
 
 
 def scored(text: str, score: float = 1.0, source: str = "d1") -> Scored:
-    passage = Passage(source, "Notes", "", (text,), text, "prose", 0)
-    return Scored(passage, score, score, True, frozenset())
+    passage = Passage(source, "Notes", "", (text,), tuple(sentences(text)), 0, 0)
+    return Scored(passage, text, score, score, True, frozenset())
 
 
 def texts(chosen: list[Scored]) -> list[str]:
@@ -38,6 +41,15 @@ def test_no_sentence_of_a_document_is_shown_twice() -> None:
 def test_two_documents_that_say_the_same_are_shown_once() -> None:
     copy = TOWN.replace("feast", "party")
     assert texts(select([scored(TOWN), scored(copy, 0.9, "d2")], 8, spread=False)) == [TOWN]
+
+
+@pytest.mark.parametrize(("word", "other"), [("1871", "1902"), ("Orla", "Skerry")])
+def test_two_documents_that_give_another_figure_or_name_are_both_shown(
+    word: str, other: str
+) -> None:
+    differs = TOWN.replace(word, other)
+    ranked = [scored(TOWN), scored(differs, 0.9, "d2"), scored(differs, 0.8, "d3")]
+    assert texts(select(ranked, 8, spread=False)) == [TOWN, differs]
 
 
 def test_a_short_passage_that_shares_a_name_and_function_words_is_news() -> None:
