@@ -22,7 +22,7 @@ import pytest_asyncio
 
 from console.devserver.server import run_dev_server
 from console.runtime.connection import connect
-from tests.simulator.jobs import ROOT, Endpoint, JsonObject, endpoint, starter, write_documents
+from tests.simulator.jobs import ROOT, Endpoint, JsonObject, run_endpoint, starter, write_documents
 from workflows.config.settings import Settings
 
 KEY = "sk-ant-test-0f3a-the-right-secret"
@@ -125,7 +125,7 @@ def run_all(home: Path, found: Traces) -> None:
     with (
         collector(found) as telemetry,
         # A password in the address takes the place of the key: both go into one header.
-        endpoint("--key", f"Basic {BASIC}", "--key", KEY, "--pages", str(pages)) as at,
+        run_endpoint("--key", f"Basic {BASIC}", "--key", KEY, "--pages", str(pages)) as at,
     ):
         env = {
             "ANTHROPIC_API_KEY": KEY,
