@@ -23,11 +23,8 @@ SUDO := $(shell test $$(id -u) = 0 || echo sudo)
 run: $(RUNTIME)  ## a research job on the sample documents, into out/
 	$(PY) starter.py run "$(Q)" --corpus "$(CORPUS)" --out "$(OUT)" $(ARGS)
 
-# Real processes on a busy machine: a test that fails is tried once more, and -rR names it.
-PYTEST := $(PY) -m pytest --reruns 1 --reruns-delay 2 -rR
-
 test: $(DEV)  ## the suite: a real Temporal server, real processes, no network
-	$(PYTEST) -m "not slow" -n 2 --dist loadfile --cov --cov-report=term --cov-fail-under=95
+	$(PY) -m pytest -m "not slow" -n 2 --dist loadfile --cov --cov-report=term --cov-fail-under=95
 
 browser:  ## Chromium from Debian's packages, for the tests of pages; sudo where one is not root
 	command -v chromium >/dev/null || for try in 1 2 3; do \
@@ -39,7 +36,7 @@ gallery: $(DEV)  ## the pictures in docs/gallery, taken anew of real jobs on the
 	$(PY) -m tests.browser.gallery "$(Q)" docs/gallery
 
 test-all: test  ## everything: also a kill at every step, a hundred jobs at once, one huge job
-	$(PYTEST) -m slow -s
+	$(PY) -m pytest -m slow -s
 
 soak: $(DEV)  ## seeded random kills, for as long as one likes: SEED=7 SECONDS=600 JOBS=4
 	$(PY) -m tests.durability.soak --seed $(SEED) --seconds $(SECONDS) --jobs $(JOBS)

@@ -213,9 +213,9 @@ def test_checking_grows_linearly_with_the_number_of_claims() -> None:
         texts = {f"s{i}": f"Berth {i} handled {i * 7} crates." for i in range(count)}
         claims = tuple(claim(f"c{i}", texts[f"s{i}"], (f"s{i}", texts[f"s{i}"]))
                        for i in range(count))  # fmt: skip
-        began = time.perf_counter()
+        began = time.process_time()
         book = ledger(*claims, **texts)
-        took = time.perf_counter() - began
+        took = time.process_time() - began
         assert all(c.verdict is Verdict.SUPPORTED for c in book.claims)
         return took
 

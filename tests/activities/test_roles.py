@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import copy
-import io
 import json
 from itertools import pairwise
 
 import pytest
-from rich.console import Console
 
 from activities.agent.request_template import (
     ANSWERS,
@@ -18,8 +16,6 @@ from activities.agent.request_template import (
     schema,
 )
 from activities.llm.client import Models
-from console.cli import roles
-from console.errors import BadInputError, ExitCode
 from tests.activities.scripted import JsonObject, text
 from tests.simulator.simulator import Simulator
 from tests.simulator.transport import SimulatorTransport
@@ -35,7 +31,6 @@ from workflows.config.roles import (
     effort_for,
     model_for,
 )
-from workflows.config.settings import Settings
 from workflows.contracts.request import OFFLINE
 
 SEARCHING = ("search", "read", "web_search", "web_fetch", "code")
@@ -200,45 +195,3 @@ async def test_every_role_is_understood_by_every_model(
     for role in ROLES.values():
         await models.ask(build_template(role, model, role.effort, [TOOL]).request(talk(0)))
     assert [record.status for record in simulator.messages] == [200] * len(ROLES)
-
-
-# The table as people see it
-
-
-def shown(env: dict[str, str]) -> str:
-    out = io.StringIO()
-    code = roles.roles(Settings.read(env), Console(file=out, width=100))
-    assert code is ExitCode.REPORT
-    return out.getvalue()
-
-
-def test_the_staff_list_shows_every_role_its_price_and_its_reason() -> None:
-    seen = shown({"ANTHROPIC_API_KEY": "x"})
-    for role in ROLES.values():
-        assert role.model in seen
-        assert role.reason[:30] in seen
-    assert "4.00 / 20.00" in seen
-    assert "2026-11-01" in seen
-
-
-def test_the_staff_list_shows_what_was_set_for_a_role() -> None:
-    seen = shown({
-        "ANTHROPIC_API_KEY": "x",
-        "RESEARCH_MODEL_WRITER": SMALL,
-        "RESEARCH_EFFORT_PLANNER": "max",
-    })  # fmt: skip
-    assert f"{SMALL}*" in seen
-    assert "max*" in seen
-
-
-def test_without_a_key_the_staff_is_the_offline_engine() -> None:
-    seen = shown({})
-    assert LARGE not in seen
-    assert "free" in seen
-    assert "ANTHROPIC_API_KEY" in seen
-
-
-def test_a_setting_for_a_role_that_is_none_is_bad_input() -> None:
-    settings = Settings.read({}).model_copy(update={"models": {"poet": SMALL}})
-    with pytest.raises(BadInputError, match="planner, reviewer"):
-        roles.roles(settings)

@@ -132,7 +132,7 @@ def test_a_bad_request_is_told_what_to_send(settings: Settings, keys: Path) -> N
         assert ask(running, "/decode", Content_Length=str(10**9))[0] == 413
         status, answer, _ = ask(running, "/decode", sealed)
         assert status == 400
-        assert f"sealed with the key '{key_id}'" in answer.decode()
+        assert f"encrypted with the key '{key_id}'" in answer.decode()
         assert ask(running, "/decode", "{}")[:2] == (200, b"{}"), "and it still serves"
 
 

@@ -238,7 +238,7 @@ async def test_a_worker_without_the_key_says_so_and_one_with_a_new_key_too_goes_
     async with Office(await connect(keyless, done.address), keyless, folder).working(wire):
         async with asyncio.timeout(60):
             while True:
-                if f"sealed with the key '{first}'" in caplog.text:
+                if f"encrypted with the key '{first}'" in caplog.text:
                     break
                 await asyncio.sleep(0.1)
     assert "RESEARCH_KEYS" in caplog.text

@@ -30,8 +30,8 @@ Handle = WorkflowHandle[Any, Any]
 
 MODEL = "claude-sonnet-5-5"
 QUESTION = "What is known about the harbour line: its passengers, its electricity and its fares?"
-FIRST_RESEARCH = 5
-"""The number of the researchers' first turn: after the planner's three and the reviewer's."""
+FIRST_RESEARCH = 4
+"""The number of the researchers' first turn: after the planner's two and the reviewer's."""
 DOCUMENTS = {
     "annual_report.md": """# Harbour lines: annual report 2024
 

@@ -35,9 +35,18 @@ UPKEEP = facet("upkeep", "Maintenance", "What does maintenance of the electric f
 GAP = {
     "facet_id": "power",
     "kind": "thin",
-    "text": "How long boats are out of service is not covered.",
-    "question": "How many days a year is each boat taken out of service?",
+    "text": "The certificates of the deckhands are not covered.",
+    "question": "How many deckhands hold a certificate for high voltage?",
 }
+ROSTERS = """# Rosters
+
+Seventeen deckhands hold a certificate for high voltage. Rosters change on Mondays.
+"""
+"""The answer to the gap. No facet's words are in it, so that only a pass finds it."""
+
+
+def add_rosters(office: Office) -> None:
+    (office.corpus / "rosters.md").write_text(ROSTERS, "utf-8")
 
 
 def gaps_then(*answers: list[JsonObject]) -> Rule:
@@ -177,6 +186,7 @@ async def test_a_subagent_is_told_its_brief_and_nothing_else(office: Office) -> 
 
 
 async def test_a_pass_closes_a_gap_and_touches_only_the_section_concerned(office: Office) -> None:
+    add_rosters(office)
     wire = Wire(planned(PASSENGERS, POWER), UNREVIEWED, gaps_then([GAP]))
     async with office.working(wire):
         handle = await office.start()
@@ -192,12 +202,12 @@ async def test_a_pass_closes_a_gap_and_touches_only_the_section_concerned(office
     follow_up = next(b for b in wire.asked("ResearchAnswer") if b["ask"] == GAP["question"])
     assert follow_up["known_claims"], "known findings are passed in"
     assert [b["revise"] for b in wire.asked("DraftAnswer")] == [[], ["power"]]
-    assert "nine days" in result.report_markdown
+    assert "Seventeen deckhands" in result.report_markdown
 
 
 async def test_a_pass_that_closes_nothing_is_the_last(office: Office) -> None:
-    hopeless = {**GAP, "question": "Which opera singers perform at the theatre?"}
-    another = {**GAP, "question": "Which sopranos sing?"}
+    hopeless = {**GAP, "kind": "missing", "question": "Which opera singers perform at the theatre?"}
+    another = {**GAP, "facet_id": "passengers", "question": "Which sopranos sing?"}
     result = await office.run(
         planned(PASSENGERS, POWER), UNREVIEWED, gaps_then([hopeless], [another])
     )
@@ -207,6 +217,7 @@ async def test_a_pass_that_closes_nothing_is_the_last(office: Office) -> None:
 
 
 async def test_refinement_ends_at_the_cap_and_the_open_gap_is_named(office: Office) -> None:
+    add_rosters(office)
     second = {**GAP, "text": "Fares are thin.", "question": "By how much did fares rise?"}
     result = await office.run(
         planned(PASSENGERS, POWER), UNREVIEWED, gaps_then([GAP], [second]), max_passes=1

@@ -204,7 +204,7 @@ class Endpoint:
 
 
 @contextmanager
-def parse_address(*options: str) -> Iterator[Endpoint]:
+def run_endpoint(*options: str) -> Iterator[Endpoint]:
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.simulator.server", "--port", "0", *options],
         stdout=subprocess.PIPE, cwd=ROOT, text=True,

@@ -18,7 +18,7 @@ import httpx2
 import pytest
 
 from console.devserver import ports
-from tests.simulator.jobs import Endpoint, endpoint, starter, write_documents
+from tests.simulator.jobs import Endpoint, run_endpoint, starter, write_documents
 from workflows.config.model_catalog import LARGE, MEDIUM, SMALL
 
 PROGRAM = os.environ.get("LITELLM", "")
@@ -83,7 +83,7 @@ def _ready(base: str, process: subprocess.Popen[bytes], log: Path) -> str:
 def test_a_job_through_the_proxy_ends_with_a_cited_report(tmp_path: Path) -> None:
     write_documents(tmp_path / "documents")
     key = f"sk-{secrets.token_hex(32)}"
-    with endpoint() as behind, gateway(tmp_path, behind, key) as base:
+    with run_endpoint() as behind, gateway(tmp_path, behind, key) as base:
         run = starter(
             tmp_path,
             {"ANTHROPIC_BASE_URL": base, "ANTHROPIC_API_KEY": key},

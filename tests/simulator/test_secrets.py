@@ -22,7 +22,7 @@ import pytest_asyncio
 
 from console.devserver.server import run_dev_server
 from console.runtime.connection import connect
-from tests.simulator.jobs import ROOT, Endpoint, JsonObject, endpoint, starter, write_documents
+from tests.simulator.jobs import ROOT, Endpoint, JsonObject, run_endpoint, starter, write_documents
 from workflows.config.settings import Settings
 
 KEY = "sk-ant-test-0f3a-the-right-secret"
@@ -125,7 +125,7 @@ def run_all(home: Path, found: Traces) -> None:
     with (
         collector(found) as telemetry,
         # A password in the address takes the place of the key: both go into one header.
-        endpoint("--key", f"Basic {BASIC}", "--key", KEY, "--pages", str(pages)) as at,
+        run_endpoint("--key", f"Basic {BASIC}", "--key", KEY, "--pages", str(pages)) as at,
     ):
         env = {
             "ANTHROPIC_API_KEY": KEY,
@@ -183,8 +183,8 @@ def test_every_place_was_looked_into(traces: Traces) -> None:
 
 def test_with_a_key_claude_and_the_web_are_used_and_the_limit_is_said_first(traces: Traces) -> None:
     said = traces.runs["fine"].stdout
-    assert "Model: Claude, each role its own model, because an API key is set" in said
-    assert said.index("Spends at most $2.00") < said.index("Job fine begins.")
+    assert "Model: Claude, a model per role, because an API key is set" in said
+    assert said.index("Spends at most $2.00") < said.index("Job fine starts.")
     asked = traces.asked["fine"]
     assert {record["model"] for record in asked} == {"claude-opus-5-5", "claude-sonnet-5-5"}
     used = [(record["usage"] or {}).get("server_tool_use") for record in asked]

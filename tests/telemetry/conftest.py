@@ -21,7 +21,8 @@ from .collector import Collector, collecting
 
 ROOT = Path(__file__).resolve().parents[2]
 HANGING = Path(__file__).with_name("hanging_worker.py")
-QUESTION = "What is known about the Vexholm ferry, its passengers and its quorvane batteries?"
+QUESTION = "How many passengers does the Vexholm ferry carry, and who built its quorvane batteries?"
+"""No document says who built them: the offline evaluator names a gap, and a pass follows."""
 DOCUMENTS = {
     "passengers.md": """# Passengers of the Vexholm ferry
 
@@ -38,7 +39,7 @@ The quorvane batteries of the Vexholm ferry store 2.4 megawatt hours. They are r
 years. Their maintenance cost 1.2 million euros in 2024.
 """,
 }
-CONTENT = (b"vexholm", b"quorvane", b"drummelwick", b"412,000", b"what is known")
+CONTENT = (b"vexholm", b"quorvane", b"drummelwick", b"412,000", b"who built")
 """In lower case: what must never be exported."""
 
 

@@ -236,9 +236,9 @@ def test_time_grows_with_the_claims_not_with_their_pairs() -> None:
         many = claims(
             *(f"The {word(n // 2)} harbour cost {10 + n % 7} million kroner." for n in range(count))
         )
-        began = time.perf_counter()
+        began = time.process_time()
         assert candidates(many)
-        return time.perf_counter() - began
+        return time.process_time() - began
 
     small = min(seconds(300) for _ in range(2))
     assert seconds(3000) < 30 * small

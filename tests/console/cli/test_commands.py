@@ -67,11 +67,14 @@ def test_an_interrupted_job_leaves_no_process_and_is_taken_up_again(place: Place
     process.communicate()
     assert eventually(lambda: not processes(place.folder)), processes(place.folder)
 
+    # The command's worker starts before the command asks for the job: the job is held until then.
+    process = place.popen(*command)
+    said = wait_for(process, "kept is unfinished and continues")
     (place.state / "go").touch()
-    code, said, complained = place.starter(*command)
-    assert (code, complained) == (0, "")
+    rest, complained = process.communicate(timeout=100)
+    assert (process.returncode, complained) == (0, "")
+    said += rest
     assert "No API key found: using the offline model" in said
-    assert "kept is unfinished and continues" in said
     assert "The one facet: found" in said
     for name in ("report.md", "report.html", "report.json"):
         assert str(place.out / name) in said
