@@ -104,7 +104,9 @@ def _read(text: str) -> _Block:
     if mark := HEADING.match(text):
         return _Block("heading", text[mark.end() :])
     if "\n" in text:
-        lines = [line for line in text.splitlines() if not _FENCE.match(line)]
+        lines = text.splitlines()
+        lines = lines[1:] if _FENCE.match(lines[0]) else lines
+        lines = lines[:-1] if lines and _FENCE.match(lines[-1]) else lines
         # The line break at the end tells one line of code from prose.
         return _Block("code", "\n".join(lines[:_CODE_LINES]) + "\n")
     if ROW.match(text):
@@ -161,7 +163,7 @@ def _sentences(text: str) -> Iterator[_Piece]:
     end = 0
     for start, stop in split_sentences(text):
         sentence = text[start:stop]
-        gap = "" if start == end and end else " "
+        gap = text[end:start] if end else f" {text[:start]}"
         yield _Piece("prose", sentence, opens=end == 0 or not leans(sentence), before=gap)
         end = stop
 

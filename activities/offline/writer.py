@@ -140,7 +140,9 @@ class _Writer:
         blocks = [remark(text)] if (text := _shortfall(facet)) else []
         for number in dict.fromkeys(claim.cite[0] for claim in claims):
             told = ""
-            for claim in sorted((c for c in claims if c.cite[0] == number), key=lambda c: c.start):
+            for claim in sorted(
+                (c for c in claims if c.cite[0] == number), key=lambda c: (c.start, c.order)
+            ):
                 place = _place(self._titles.get(number, ""), claim.sections[0])
                 blocks.append(passage(claim.parts, claim.cite, place if place != told else ""))
                 told = place

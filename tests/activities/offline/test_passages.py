@@ -111,7 +111,7 @@ def test_rows_are_cut_only_between_rows() -> None:
 
 def test_a_code_block_comes_with_the_text_before_it() -> None:
     (passage,) = cut(f"Retries are off. {LEAD}", CODE)
-    assert passage.parts == (f"Retries are off. {LEAD}", CODE)
+    assert passage.parts == (f"Retries are off. {LEAD}", f"{CODE}\n")
     assert passage.text == f"Retries are off. {LEAD}\n{CODE}"
 
 
@@ -122,7 +122,7 @@ def test_code_between_items_keeps_lines_of_its_own() -> None:
 
 def test_a_code_block_joins_even_a_full_passage() -> None:
     told = "The tram " + "and the ferry " * 40 + "run."
-    assert parts(told, CODE) == [(told, CODE)]
+    assert parts(told, CODE) == [(told, f"{CODE}\n")]
 
 
 def test_long_code_is_cut_after_twenty_lines() -> None:
@@ -250,5 +250,5 @@ async def test_a_row_from_a_table_carries_its_headers(documents: Library) -> Non
 async def test_code_from_a_document_keeps_its_lines_and_its_lead(documents: Library) -> None:
     (first, *_) = (await documents.research("How do I run it with max_retries?")).answer["claims"]
     quotes = [quote["text"] for quote in first["quotes"]]
-    assert quotes[quotes.index(CODE) - 1] == "Run it like this:"
+    assert quotes[quotes.index(f"{CODE}\n") - 1] == "Run it like this:"
     assert f"Run it like this:\n{CODE}\n" in first["text"]
