@@ -131,22 +131,26 @@ def _check_store(settings: Settings) -> str:
     if "://" not in settings.store:
         return _check_folder(Path(settings.store), "RESEARCH_STORE")
     from obstore.exceptions import BaseError
-
-    from console.runtime.external_storage import open_store
+    from temporalio.exceptions import ApplicationError
 
     try:
-        store = open_store(settings.store)
-        store.put(_PROBE_KEY, b"probe")
-        content = bytes(store.get(_PROBE_KEY).bytes())
-        store.delete(_PROBE_KEY)
-    except (BaseError, OSError) as error:
+        asyncio.run(_write_and_read(settings.store))
+    except (ApplicationError, BaseError, OSError) as error:
         raise ConsoleError(
             f"The store {settings.store} cannot be written and read: check RESEARCH_STORE and its"
             f" credentials ({str(error).splitlines()[0][:200]})."
         ) from error
-    if content != b"probe":
-        raise ConsoleError(f"The store {settings.store} returns other content than was written.")
     return f"{settings.store}, readable and writable"
+
+
+async def _write_and_read(location: str) -> None:
+    from activities.storage.store import Store
+
+    store = Store.open(location)
+    await store.replace(_PROBE_KEY, b"probe")
+    if await store.get(_PROBE_KEY) != b"probe":
+        raise ConsoleError(f"The store {location} returns other content than was written.")
+    await store.delete(_PROBE_KEY)
 
 
 def _check_folder(folder: Path, variable: str) -> str:
