@@ -22,7 +22,7 @@ TRACED = """
 import asyncio, os
 from console.runtime.connection import connect
 from console.errors import exit_process
-from workflows.settings import Settings
+from workflows.config.settings import Settings
 
 async def main():
     client = await connect(Settings.read(os.environ))
