@@ -7,13 +7,10 @@ import secrets
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from console.client.checkpoints import CheckpointStore
 from console.client.session import Session
-
-if TYPE_CHECKING:
-    from temporalio.client import Client
 
 Value = TypeVar("Value")
 _TICK_SECONDS = 0.2
@@ -53,8 +50,8 @@ class Cache:
 
 
 class AppState:
-    def __init__(self, client: Client, session: Session) -> None:
-        self.client = client
+    def __init__(self, session: Session) -> None:
+        self.client = session.client
         self.session = session
         self.settings = session.settings
         self.checkpoints = CheckpointStore.open(session.settings)

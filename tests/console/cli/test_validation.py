@@ -247,7 +247,7 @@ def test_settings_for_single_roles_go_into_the_request() -> None:
         ("RESEARCH_MODEL_COOK", "m", "names no role: the roles are planner, reviewer, researcher"),
         ("RESEARCH_EFFORT_COOK", "low", "names no role"),
         ("RESEARCH_EFFORT_WRITER", "huge", "is not an effort: choose one of low, medium, high"),
-        ("RESEARCH_PROVIDER", "moon", "correct the RESEARCH_* variables (provider: "),
+        ("RESEARCH_PROVIDER", "moon", "correct the RESEARCH_* variables (RESEARCH_PROVIDER: "),
     ],
 )
 def test_a_setting_for_no_role_is_refused(
