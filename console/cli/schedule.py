@@ -7,7 +7,6 @@ the schedule and the time.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import timedelta
@@ -34,9 +33,6 @@ if TYPE_CHECKING:
     from workflows.contracts.request import ResearchRequest
 
 _WHEN = "When"
-_INTERVAL = re.compile(r"(\d{1,6})([dhm])")
-_UNITS = {"d": "days", "h": "hours", "m": "minutes"}
-_MAX_INTERVAL = timedelta(days=366)
 # After an outage: runs missed longer ago than this are skipped.
 _CATCH_UP = timedelta(hours=12)
 
@@ -283,15 +279,8 @@ def _build_spec(every: str | None, cron: str | None, zone: str | None) -> Schedu
         return ScheduleSpec(cron_expressions=[cron], time_zone_name=zone)
     if zone is not None:
         raise BadInputError("--time-zone belongs to --cron: omit it with --every.")
-    return ScheduleSpec(intervals=[ScheduleIntervalSpec(every=_parse_interval(every or ""))])
-
-
-def _parse_interval(text: str) -> timedelta:
-    match = _INTERVAL.fullmatch(text.strip().lower())
-    interval = timedelta(**{_UNITS[match[2]]: int(match[1])}) if match else timedelta()
-    if not timedelta() < interval <= _MAX_INTERVAL:
-        raise BadInputError(f"--every {text!r} is not an interval: write it as 7d, 24h or 90m.")
-    return interval
+    seconds = client.research_request.parse_duration(every or "", "--every", 366)
+    return ScheduleSpec(intervals=[ScheduleIntervalSpec(every=timedelta(seconds=seconds))])
 
 
 @asynccontextmanager

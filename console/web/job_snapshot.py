@@ -107,13 +107,13 @@ async def fetch_request(app: AppState, job_id: str, run_id: str) -> ResearchRequ
     async def load() -> ResearchRequest:
         return (await jobs.fetch_start_input(app.client, job_id))[0]
 
-    return await app.small_cache.get(("request", run_id), load)
+    return await app.small_cache.get_or_load(("request", run_id), load)
 
 
 async def fetch_outcome(app: AppState, job: Job, run_id: str) -> ResearchResult | str:
     """The result of a closed run, or the reason why there is none."""
     try:
-        return await app.result_cache.get(run_id, lambda: jobs.fetch_outcome(job))
+        return await app.result_cache.get_or_load(run_id, lambda: jobs.fetch_outcome(job))
     except RPCError as error:
         raise jobs.no_answer(error) from error
 
@@ -141,14 +141,14 @@ async def _load_checkpoints(
 
     if not closed_run and not names:
         return await load()
-    return await app.checkpoint_cache.get((job_id, run_id, closed_run, names), load)
+    return await app.checkpoint_cache.get_or_load((job_id, run_id, closed_run, names), load)
 
 
 async def _load_row(app: AppState, checkpoint: StoredCheckpoint) -> CheckpointRow:
     async def load() -> CheckpointRow:
         return summarize_checkpoint(checkpoint, await app.checkpoints.load(checkpoint))
 
-    return await app.small_cache.get((checkpoint.key, checkpoint.at), load)
+    return await app.small_cache.get_or_load((checkpoint.key, checkpoint.at), load)
 
 
 class _Ledger(BaseModel):
