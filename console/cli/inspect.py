@@ -49,10 +49,10 @@ def status(job_id: JobId, as_json: Json = False) -> ExitCode:
         progress, as_of = await _read_progress(job, description, session)
         if as_json:
             block = blocked.model_dump() if blocked else None
-            fields = {**record.as_dict(), "blocked": block, "as_of": as_of}
+            fields = {**asdict(record), "blocked": block, "as_of": as_of}
             print(json.dumps({**fields, **_progress_as_dict(progress)}, indent=2))
             return ExitCode.REPORT
-        facts = (f"{name}: {value}" for name, value in record.as_dict().items() if value)
+        facts = (f"{name}: {value}" for name, value in asdict(record).items() if value)
         # A fact is not broken over two lines.
         say("  ".join(fact.replace(" ", NO_BREAK) for fact in facts))
         if progress is not None:
@@ -86,8 +86,7 @@ def plan(job_id: JobId, as_json: Json = False) -> ExitCode:
     """Show a job's plan; with --json as a file that can be edited for `approve --plan`."""
 
     async def action(session: Session) -> ExitCode:
-        job, _ = await client.jobs.find(session.client, job_id)
-        state = await _read_state(job, session)
+        state = await _read_state(job_id, session)
         if state is None or state.plan is None:
             raise ConsoleError(
                 f"The job {job_id} has no plan yet: `status {job_id}` shows its state."
@@ -108,8 +107,7 @@ def gaps(job_id: JobId, as_json: Json = False) -> ExitCode:
     from console.text import plain
 
     async def action(session: Session) -> ExitCode:
-        job, _ = await client.jobs.find(session.client, job_id)
-        state = await _read_state(job, session)
+        state = await _read_state(job_id, session)
         found = state.gaps if state else ()
         if as_json:
             print(json.dumps([gap.model_dump(mode="json") for gap in found], indent=2))
@@ -180,7 +178,7 @@ def list_jobs(
             if state in (None, record.state) or (state == "running" and not record.closed):
                 block = blocked.model_dump() if blocked else None
                 question = await client.job_list.read_question(run)
-                rows.append({**record.as_dict(), "question": question, "blocked": block})
+                rows.append({**asdict(record), "question": question, "blocked": block})
         if as_json:
             print(json.dumps(rows, indent=2))
             return ExitCode.REPORT
@@ -203,9 +201,7 @@ async def _read_progress(
     from workflows.contracts.state import Phase
     from workflows.rules.status import describe_status as status_of
 
-    # A fresh embedded server has no worker that could answer a query.
-    fresh = session.server is not None and session.server.fresh
-    if job.found is client.jobs.StartState.RUNNING and not fresh:
+    if _may_answer(job, session):
         progress = await client.progress.read_progress(job)
         if progress.answered:
             return progress, ""
@@ -228,32 +224,30 @@ async def _read_progress(
     return progress, checkpoint.name
 
 
-async def _read_state(job: Job, session: Session) -> ResearchState | None:
+def _may_answer(job: Job, session: Session) -> bool:
+    """False on a fresh embedded server: no worker there could answer a query."""
     fresh = session.server is not None and session.server.fresh
-    if job.found is client.jobs.StartState.RUNNING and not fresh:
-        state = await client.jobs.query_state(job)
-        if state is not None:
-            return state
+    return job.found is client.jobs.StartState.RUNNING and not fresh
+
+
+async def _read_state(job_id: str, session: Session) -> ResearchState | None:
+    job, _ = await client.jobs.find(session.client, job_id)
+    if _may_answer(job, session) and (state := await client.jobs.query_state(job)):
+        return state
     last = await client.checkpoints.CheckpointStore.open(session.settings).load_last(job.id)
     return last[1] if last else None
 
 
 def _progress_as_dict(progress: client.progress.Progress | None) -> dict[str, Any]:
+    from pydantic_core import to_jsonable_python
+
     if progress is None:
         return {"detail": None, "needs": "", "waiting": [], "gaps": []}
-    times = {"since", "retry_at"}
-    pending = [
-        {
-            name: value.isoformat() if name in times and value else value
-            for name, value in asdict(step).items()
-        }
-        for step in progress.pending
-    ]
     return {
-        "detail": progress.status.model_dump(mode="json"),
+        "detail": to_jsonable_python(progress.status),
         "needs": progress.needs,
-        "waiting": pending,
-        "gaps": [gap.model_dump(mode="json") for gap in progress.gaps],
+        "waiting": to_jsonable_python(progress.pending),
+        "gaps": to_jsonable_python(progress.gaps),
     }
 
 

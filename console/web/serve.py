@@ -83,21 +83,16 @@ def _choose_token(host: str, token: str | None) -> str:
     return token
 
 
-def _bind(host: str, port: int) -> contextlib.closing[socket.socket]:
+def _bind(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
     try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((host, port))
-        listener.listen(128)
+        return socket.create_server((host, port), family=family, backlog=128)
     except (OSError, OverflowError) as error:
-        listener.close()
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise BadInputError(
             f"The console cannot listen at {host}:{port} ({why.lower()}): choose another port with"
             " --port, 0 for any, or end what is there."
         ) from None
-    return contextlib.closing(listener)
 
 
 def _closing_message(settings: Settings) -> str:
