@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
+from console import client
 from console.cli.options import CONTROL, JobId, Json, examples
 from console.errors import COMMAND, BadInputError, ConsoleError, ExitCode
 
 if TYPE_CHECKING:
-    from temporalio.client import Client
-
     from console.client.session import Session
     from workflows.contracts.evidence import Record
     from workflows.contracts.facets import Facet, Plan
@@ -95,8 +94,6 @@ def steer(
     as_json: Json = False,
 ) -> ExitCode:
     """Change a running job; only the affected parts are researched again. Options repeat."""
-    from console.client import jobs, validation
-    from console.client.session import run_with_client
     from workflows.contracts.messages import AddFacet, AddNote, DropFacet, RefineFacet
 
     # Facets are dropped first and added last.
@@ -106,21 +103,24 @@ def steer(
         changes.append(_build(RefineFacet, "--refine-facet", facet_id=facet_id, question=question))
     changes += [AddFacet(facet=parse_facet(text)) for text in add or ()]
     changes += [_build(AddNote, "--note", text=text) for text in notes or ()]
-    usd, tokens = validation.check_budget_usd(budget_usd), validation.check_tokens(budget_tokens)
+    usd, tokens = (
+        client.validation.check_budget_usd(budget_usd),
+        client.validation.check_tokens(budget_tokens),
+    )
     if not changes and usd is None and tokens is None:
         raise BadInputError(
             "There is nothing to change: give --add-facet, --drop-facet, --refine-facet, --note,"
             " --budget-usd or --budget-tokens."
         )
-    validation.check_job_id(job_id)
+    client.validation.check_job_id(job_id)
 
-    async def action(client: Client, session: Session) -> ExitCode:
-        job = await jobs.find_running(client, job_id)
-        update = jobs.steer(job, changes, usd, tokens)
+    async def action(session: Session) -> ExitCode:
+        job = await client.jobs.find_running(session.client, job_id)
+        update = client.jobs.steer(job, changes, usd, tokens)
         answer, idle = await session.wait_for_worker(update, job_id)
         return _report(job_id, "steer", answer, f"is steered ({answer})", idle, as_json=as_json)
 
-    return run_with_client(action)
+    return client.session.run(action)
 
 
 @app.command(rich_help_panel=CONTROL, epilog=examples("pause x1"))
@@ -143,14 +143,11 @@ def finish(job_id: JobId, as_json: Json = False) -> ExitCode:
 @app.command(rich_help_panel=CONTROL, epilog=examples("cancel x1"))
 def cancel(job_id: JobId, as_json: Json = False) -> ExitCode:
     """End a job without a report."""
-    from console.client import jobs, validation
-    from console.client.session import run_with_client
+    client.validation.check_job_id(job_id)
 
-    validation.check_job_id(job_id)
-
-    async def action(client: Client, session: Session) -> ExitCode:
-        job = await jobs.find_running(client, job_id)
-        cancelled, _ = await session.wait_for_worker(jobs.cancel(job), job_id)
+    async def action(session: Session) -> ExitCode:
+        job = await client.jobs.find_running(session.client, job_id)
+        cancelled, _ = await session.wait_for_worker(client.jobs.cancel(job), job_id)
         if not cancelled:
             raise ConsoleError(
                 f"The job {job_id} finished first: `result {job_id}` writes its report."
@@ -158,15 +155,13 @@ def cancel(job_id: JobId, as_json: Json = False) -> ExitCode:
         done = f"is cancelled; `{COMMAND} restart {job_id}` restarts it"
         return _report(job_id, "cancel", "cancelled", done, False, as_json=as_json)
 
-    return run_with_client(action)
+    return client.session.run(action)
 
 
 def parse_facet(text: str) -> Facet:
     """A facet from `Title: question`."""
-    from console.client.facets import build_facet
-
     title, question = _split_pair(text, "--add-facet", "Title: question")
-    return _build(build_facet, "--add-facet", title=title, question=question)
+    return _build(client.facets.build_facet, "--add-facet", title=title, question=question)
 
 
 def _split_pair(text: str, option: str, form: str) -> tuple[str, str]:
@@ -213,17 +208,16 @@ def _read_plan(path: Path) -> Plan:
 
 
 def _send(job_id: str, update: str, message: Record, done: str, *, as_json: bool) -> ExitCode:
-    from console.client import jobs, validation
-    from console.client.session import run_with_client
+    client.validation.check_job_id(job_id)
 
-    validation.check_job_id(job_id)
-
-    async def action(client: Client, session: Session) -> ExitCode:
-        job = await jobs.find_running(client, job_id)
-        answer, idle = await session.wait_for_worker(jobs.send_update(job, update, message), job_id)
+    async def action(session: Session) -> ExitCode:
+        job = await client.jobs.find_running(session.client, job_id)
+        answer, idle = await session.wait_for_worker(
+            client.jobs.send_update(job, update, message), job_id
+        )
         return _report(job_id, update, answer, done, idle and update != "pause", as_json=as_json)
 
-    return run_with_client(action)
+    return client.session.run(action)
 
 
 def _report(

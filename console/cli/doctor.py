@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from console import client
 from console.cli.options import OPERATE, Json, examples
 from console.cli.output import say
 from console.errors import BadInputError, ConsoleError, ExitCode
@@ -55,11 +56,9 @@ def doctor(as_json: Json = False) -> ExitCode:
 
 
 def run_checks() -> list[Check]:
-    from console.client.session import read_settings
-
     checks = [_run("python", _check_python)]
     try:
-        settings = read_settings()
+        settings = client.session.read_settings()
     except ConsoleError as error:
         return [*checks, Check("settings", False, str(error))]
     return [
@@ -109,17 +108,16 @@ def _check_server(settings: Settings) -> str:
 
 
 async def _check_connection(settings: Settings) -> str:
-    from console.client.jobs import has_worker
     from console.runtime.connection import connect
     from console.runtime.search_attributes import find_missing
 
-    client = await connect(settings, patience=3.0)
-    address = f"{client.service_client.config.target_host}, namespace {client.namespace}"
-    if not await has_worker(client):
+    temporal = await connect(settings, patience=3.0)
+    address = f"{temporal.service_client.config.target_host}, namespace {temporal.namespace}"
+    if not await client.jobs.has_worker(temporal):
         raise ConsoleError(
             f"{address} answers, but no worker polls it: start one with `python worker.py`."
         )
-    if missing := await find_missing(client):
+    if missing := await find_missing(temporal):
         raise ConsoleError(
             f"{address} lacks the search attributes {', '.join(missing)}: restart a worker, or ask"
             " the server's operator to add them."
@@ -131,28 +129,30 @@ def _check_store(settings: Settings) -> str:
     if "://" not in settings.store:
         return _check_folder(Path(settings.store), "RESEARCH_STORE")
     from obstore.exceptions import BaseError
-
-    from console.runtime.external_storage import open_store
+    from temporalio.exceptions import ApplicationError
 
     try:
-        store = open_store(settings.store)
-        store.put(_PROBE_KEY, b"probe")
-        content = bytes(store.get(_PROBE_KEY).bytes())
-        store.delete(_PROBE_KEY)
-    except (BaseError, OSError) as error:
+        asyncio.run(_write_and_read(settings.store))
+    except (ApplicationError, BaseError, OSError) as error:
         raise ConsoleError(
             f"The store {settings.store} cannot be written and read: check RESEARCH_STORE and its"
             f" credentials ({str(error).splitlines()[0][:200]})."
         ) from error
-    if content != b"probe":
-        raise ConsoleError(f"The store {settings.store} returns other content than was written.")
     return f"{settings.store}, readable and writable"
 
 
-def _check_folder(folder: Path, variable: str) -> str:
-    from console.client import validation
+async def _write_and_read(location: str) -> None:
+    from activities.storage.store import Store
 
-    folder = validation.check_writable(folder, variable)
+    store = Store.open(location)
+    await store.replace(_PROBE_KEY, b"probe")
+    if await store.get(_PROBE_KEY) != b"probe":
+        raise ConsoleError(f"The store {location} returns other content than was written.")
+    await store.delete(_PROBE_KEY)
+
+
+def _check_folder(folder: Path, variable: str) -> str:
+    folder = client.validation.check_writable(folder, variable)
     free = shutil.disk_usage(folder).free / 1e9
     return f"{folder}, readable and writable, {free:.1f} GB free"
 
@@ -174,15 +174,12 @@ def _check_encryption(settings: Settings) -> str:
 
 def _check_models(settings: Settings) -> str:
     from console.cli.roles import describe_roles
-    from console.client import validation
 
-    validation.check_model(None, settings)
-    validation.check_role_models(settings)
+    client.validation.check_model(None, settings)
+    client.validation.check_role_models(settings)
     names = dict.fromkeys(row["model"] for row in describe_roles(settings))
     return f"{', '.join(names)}; `roles` shows them by role"
 
 
 def _check_corpus(folder: str) -> str:
-    from console.client import validation
-
-    return f"{validation.check_corpus(Path(folder))}, readable"
+    return f"{client.validation.check_corpus(Path(folder))}, readable"

@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from console import client
 from console.cli.options import INSPECT, FailOnGaps, JobId, Json, Out, examples
 from console.cli.output import NO_BREAK, message_stream, say
 from console.cli.run import finish_job
 from console.errors import COMMAND, ConsoleError, ExitCode
 
 if TYPE_CHECKING:
-    from temporalio.client import Client, WorkflowExecutionDescription
+    from temporalio.client import WorkflowExecutionDescription
 
     from console.client.jobs import Job
-    from console.client.progress import Progress
-    from console.client.session import Action, Session
+    from console.client.session import Session
     from workflows.contracts.facets import Plan
     from workflows.contracts.result import Status
     from workflows.contracts.state import ResearchState
@@ -38,20 +38,21 @@ app = typer.Typer()
 )
 def status(job_id: JobId, as_json: Json = False) -> ExitCode:
     """Show the state of a job."""
-    from console.client import jobs
-    from console.client.job_list import JobRecord, read_blocked
     from console.live.view import summarize
 
-    async def action(client: Client, session: Session) -> ExitCode:
-        job, description = await jobs.find(client, job_id)
-        record, blocked = JobRecord.of(description), await read_blocked(description)
+    async def action(session: Session) -> ExitCode:
+        job, description = await client.jobs.find(session.client, job_id)
+        record, blocked = (
+            client.job_list.JobRecord.of(description),
+            await client.job_list.read_blocked(description),
+        )
         progress, as_of = await _read_progress(job, description, session)
         if as_json:
             block = blocked.model_dump() if blocked else None
-            fields = {**record.as_dict(), "blocked": block, "as_of": as_of}
+            fields = {**asdict(record), "blocked": block, "as_of": as_of}
             print(json.dumps({**fields, **_progress_as_dict(progress)}, indent=2))
             return ExitCode.REPORT
-        facts = (f"{name}: {value}" for name, value in record.as_dict().items() if value)
+        facts = (f"{name}: {value}" for name, value in asdict(record).items() if value)
         # A fact is not broken over two lines.
         say("  ".join(fact.replace(" ", NO_BREAK) for fact in facts))
         if progress is not None:
@@ -59,7 +60,9 @@ def status(job_id: JobId, as_json: Json = False) -> ExitCode:
                 print(f"as of its checkpoint {as_of}:")
             _print_progress(replace(progress, needs="") if blocked else progress)
             _print_notes(progress.status)
-        unattended = job.found is jobs.StartState.RUNNING and (progress is None or bool(as_of))
+        unattended = job.found is client.jobs.StartState.RUNNING and (
+            progress is None or bool(as_of)
+        )
         if blocked is not None:
             say(f"blocked at {blocked.step}: {blocked.reason}")
             say(blocked.remedy)
@@ -69,7 +72,7 @@ def status(job_id: JobId, as_json: Json = False) -> ExitCode:
             there = "start one with `python worker.py`"
             say(f"No worker runs it: {here if session.server else there}.")
         elif record.state == "completed":
-            print(summarize(await jobs.wait_for_result(job)))
+            print(summarize(await client.jobs.wait_for_result(job)))
         # `needs` names the command itself.
         for line in () if progress and progress.needs else _next_commands(record.state, job_id):
             print(line)
@@ -81,11 +84,9 @@ def status(job_id: JobId, as_json: Json = False) -> ExitCode:
 @app.command(rich_help_panel=INSPECT, epilog=examples("plan x1", "plan x1 --json > plan.json"))
 def plan(job_id: JobId, as_json: Json = False) -> ExitCode:
     """Show a job's plan; with --json as a file that can be edited for `approve --plan`."""
-    from console.client import jobs
 
-    async def action(client: Client, session: Session) -> ExitCode:
-        job, _ = await jobs.find(client, job_id)
-        state = await _read_state(job, session)
+    async def action(session: Session) -> ExitCode:
+        state = await _read_state(job_id, session)
         if state is None or state.plan is None:
             raise ConsoleError(
                 f"The job {job_id} has no plan yet: `status {job_id}` shows its state."
@@ -102,13 +103,11 @@ def plan(job_id: JobId, as_json: Json = False) -> ExitCode:
 @app.command(rich_help_panel=INSPECT, epilog=examples("gaps x1 --json"))
 def gaps(job_id: JobId, as_json: Json = False) -> ExitCode:
     """Show what the report lacks so far, and how each gap ended."""
-    from console.client import jobs
     from console.live.format import gap_line
     from console.text import plain
 
-    async def action(client: Client, session: Session) -> ExitCode:
-        job, _ = await jobs.find(client, job_id)
-        state = await _read_state(job, session)
+    async def action(session: Session) -> ExitCode:
+        state = await _read_state(job_id, session)
         found = state.gaps if state else ()
         if as_json:
             print(json.dumps([gap.model_dump(mode="json") for gap in found], indent=2))
@@ -132,16 +131,18 @@ def result(
     as_json: Json = False,
 ) -> ExitCode:
     """Write the report of a finished job."""
-    from console.client import jobs, validation
 
-    async def action(client: Client, _session: Session) -> ExitCode:
-        job, _ = await jobs.find(client, job_id)
-        if job.found is jobs.StartState.RUNNING:
+    async def action(session: Session) -> ExitCode:
+        job, _ = await client.jobs.find(session.client, job_id)
+        if job.found is client.jobs.StartState.RUNNING:
             raise ConsoleError(
                 f"The job {job_id} has no report yet: `{COMMAND} watch {job_id}` shows it, and"
                 " continues it if no other worker does."
             )
-        found, folder = await jobs.wait_for_result(job), validation.check_writable(out, "--out")
+        found, folder = (
+            await client.jobs.wait_for_result(job),
+            client.validation.check_writable(out, "--out"),
+        )
         stream = message_stream(as_json)
         return finish_job(found, folder, stream, fail_on_gaps=fail_on_gaps, as_json=as_json)
 
@@ -166,17 +167,18 @@ def list_jobs(
     as_json: Json = False,
 ) -> ExitCode:
     """List the jobs, newest first."""
-    from console.client.job_list import JobRecord, list_last_runs, read_blocked, read_question
-    from console.client.session import run_with_client
 
-    async def action(client: Client, _session: Session) -> ExitCode:
+    async def action(session: Session) -> ExitCode:
         rows: list[dict[str, Any]] = []
-        for run in await list_last_runs(client, state):
-            record, blocked = JobRecord.of(run), await read_blocked(run)
+        for run in await client.job_list.list_last_runs(session.client, state):
+            record, blocked = (
+                client.job_list.JobRecord.of(run),
+                await client.job_list.read_blocked(run),
+            )
             if state in (None, record.state) or (state == "running" and not record.closed):
                 block = blocked.model_dump() if blocked else None
-                question = await read_question(run)
-                rows.append({**record.as_dict(), "question": question, "blocked": block})
+                question = await client.job_list.read_question(run)
+                rows.append({**asdict(record), "question": question, "blocked": block})
         if as_json:
             print(json.dumps(rows, indent=2))
             return ExitCode.REPORT
@@ -184,86 +186,72 @@ def list_jobs(
             print(line)
         return ExitCode.REPORT
 
-    return run_with_client(action)
+    return client.session.run(action)
 
 
-def _run(job_id: str, action: Action) -> ExitCode:
-    from console.client import validation
-    from console.client.session import run_with_client
-
-    validation.check_job_id(job_id)
-    return run_with_client(action)
+def _run(job_id: str, action: client.session.Action) -> ExitCode:
+    client.validation.check_job_id(job_id)
+    return client.session.run(action)
 
 
 async def _read_progress(
     job: Job, description: WorkflowExecutionDescription, session: Session
-) -> tuple[Progress | None, str]:
+) -> tuple[client.progress.Progress | None, str]:
     """The job's progress, and the checkpoint it comes from if no worker answered."""
-    from console.client import jobs
-    from console.client.checkpoints import CheckpointStore
-    from console.client.job_list import JobRecord
-    from console.client.progress import Progress, describe_needs, read_progress
     from workflows.contracts.state import Phase
     from workflows.rules.status import describe_status as status_of
 
-    # A fresh embedded server has no worker that could answer a query.
-    fresh = session.server is not None and session.server.fresh
-    if job.found is jobs.StartState.RUNNING and not fresh:
-        progress = await read_progress(job)
+    if _may_answer(job, session):
+        progress = await client.progress.read_progress(job)
         if progress.answered:
             return progress, ""
-    last = await CheckpointStore.open(session.settings).load_last(job.id)
+    last = await client.checkpoints.CheckpointStore.open(session.settings).load_last(job.id)
     if last is None:
         return None, ""
     checkpoint, state = last
     status = status_of(state)
-    if JobRecord.of(description).state == "completed":
+    if client.job_list.JobRecord.of(description).state == "completed":
         # Only the report followed the last checkpoint.
         status = status.model_copy(update={"phase": Phase.FINISHED})
-    progress = Progress(
+    progress = client.progress.Progress(
         status,
         gaps=state.gaps,
         # Only a running job waits for a person.
-        needs=describe_needs(status) if description.close_time is None else "",
+        needs=client.progress.describe_needs(status) if description.close_time is None else "",
         since=description.start_time,
         ended=description.close_time,
     )
     return progress, checkpoint.name
 
 
-async def _read_state(job: Job, session: Session) -> ResearchState | None:
-    from console.client import jobs
-    from console.client.checkpoints import CheckpointStore
-
+def _may_answer(job: Job, session: Session) -> bool:
+    """False on a fresh embedded server: no worker there could answer a query."""
     fresh = session.server is not None and session.server.fresh
-    if job.found is jobs.StartState.RUNNING and not fresh:
-        state = await jobs.query_state(job)
-        if state is not None:
-            return state
-    last = await CheckpointStore.open(session.settings).load_last(job.id)
+    return job.found is client.jobs.StartState.RUNNING and not fresh
+
+
+async def _read_state(job_id: str, session: Session) -> ResearchState | None:
+    job, _ = await client.jobs.find(session.client, job_id)
+    if _may_answer(job, session) and (state := await client.jobs.query_state(job)):
+        return state
+    last = await client.checkpoints.CheckpointStore.open(session.settings).load_last(job.id)
     return last[1] if last else None
 
 
-def _progress_as_dict(progress: Progress | None) -> dict[str, Any]:
+def _progress_as_dict(progress: client.progress.Progress | None) -> dict[str, Any]:
+    from pydantic_core import to_jsonable_python
+
     if progress is None:
         return {"detail": None, "needs": "", "waiting": [], "gaps": []}
-    times = {"since", "retry_at"}
-    pending = [
-        {
-            name: value.isoformat() if name in times and value else value
-            for name, value in asdict(step).items()
-        }
-        for step in progress.pending
-    ]
     return {
-        "detail": progress.status.model_dump(mode="json"),
+        "detail": to_jsonable_python(progress.status),
         "needs": progress.needs,
-        "waiting": pending,
-        "gaps": [gap.model_dump(mode="json") for gap in progress.gaps],
+        "waiting": to_jsonable_python(progress.pending),
+        "gaps": to_jsonable_python(progress.gaps),
     }
 
 
-def _print_progress(progress: Progress) -> None:
+def _print_progress(progress: client.progress.Progress) -> None:
     from rich.console import Console
 
     from console.live.table import render
@@ -317,7 +305,6 @@ def _print_plan(plan: Plan) -> None:
 
 def _format_rows(rows: list[dict[str, Any]], width: int) -> Iterator[str]:
     """Aligned columns; the question takes the rest of the line."""
-    from console.client.job_list import TIME_FORMAT
     from console.text import age, cut, plain
 
     if not rows:
@@ -326,7 +313,7 @@ def _format_rows(rows: list[dict[str, Any]], width: int) -> Iterator[str]:
     now = datetime.now(UTC)
     table = [("job", "state", "phase", "age", "question")]
     for row in rows:
-        started = datetime.strptime(row["started"], TIME_FORMAT).replace(tzinfo=UTC)
+        started = datetime.strptime(row["started"], client.job_list.TIME_FORMAT).replace(tzinfo=UTC)
         since = age((now - started).total_seconds())
         table.append((row["id"], row["state"], row["phase"], since, plain(row["question"])))
     widths = [max(len(line[column]) for line in table) for column in range(4)]

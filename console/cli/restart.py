@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
+from console import client
 from console.cli.options import RECOVER, From, JobId, Json, OutIfWanted, Wait, examples
 from console.cli.output import message_stream, say
 from console.cli.run import (
@@ -27,9 +28,6 @@ from console.client.job_options import new_job_id
 from console.errors import COMMAND, BadInputError, ConsoleError, ExitCode
 
 if TYPE_CHECKING:
-    from temporalio.client import Client
-
-    from console.client.checkpoints import CheckpointStore
     from console.client.jobs import Job
     from console.client.session import Session
     from workflows.config.settings import Settings
@@ -40,19 +38,19 @@ app = typer.Typer()
 @app.command(rich_help_panel=RECOVER, epilog=examples("checkpoints x1"))
 def checkpoints(job_id: JobId, as_json: Json = False) -> ExitCode:
     """List a job's checkpoints, from the store alone."""
-    from console.client import validation
-    from console.client.checkpoints import CheckpointStore, summarize_checkpoint
-    from console.client.session import read_settings
-
-    validation.check_job_id(job_id)
-    store = CheckpointStore.open(validation.prepare_folders(read_settings()))
+    client.validation.check_job_id(job_id)
+    store = client.checkpoints.CheckpointStore.open(
+        client.validation.prepare_folders(client.session.read_settings())
+    )
     found = asyncio.run(store.load_all(job_id))
     if not found:
         raise BadInputError(
             f"The store has no checkpoint of a job {job_id}: `list` shows the jobs, and"
             " RESEARCH_STORE must name the workers' store."
         )
-    rows = [summarize_checkpoint(checkpoint, state) for checkpoint, state in found]
+    rows = [
+        client.checkpoints.summarize_checkpoint(checkpoint, state) for checkpoint, state in found
+    ]
     if as_json:
         print(json.dumps(rows, indent=2))
         return ExitCode.REPORT
@@ -92,33 +90,29 @@ def restart(
 
     A run that is still open is closed first. Completed model turns are not paid again.
     """
-    from console.client import validation
-    from console.client.checkpoints import CheckpointStore
-    from console.client.session import run_with_client
-
     if (job_id is None) == (query is None):
         raise BadInputError("Which job? Give its ID, or --query for several.")
     settings, folder, wait = _prepare(out, wait)
     stream = message_stream(as_json)
 
-    async def action(client: Client, session: Session) -> ExitCode:
-        store = CheckpointStore.open(settings)
+    async def action(session: Session) -> ExitCode:
+        store = client.checkpoints.CheckpointStore.open(settings)
         if job_id is not None:
-            validation.check_job_id(job_id)
-            job = await _restart(client, session, store, job_id, name, stream)
-            return await _follow(job, client, session, folder if wait else None, as_json)
+            client.validation.check_job_id(job_id)
+            job = await _restart(session, store, job_id, name, stream)
+            return await _follow(job, session, folder if wait else None, as_json)
         assert query is not None  # noqa: S101
-        started, failed = await _restart_all(client, session, store, query, name, stream)
+        started, failed = await _restart_all(session, store, query, name, stream)
         for job in started:
             try:
-                await _follow(job, client, session, folder / job.id if wait else None, as_json)
+                await _follow(job, session, folder / job.id if wait else None, as_json)
             except ConsoleError as error:
                 failed += 1
                 say(f"Error: {error}", sys.stderr)
         return ExitCode.FAILED if failed else ExitCode.REPORT
 
     interrupted = interruption_message(settings, job_id or "ID", folder)
-    return run_with_client(action, settings=settings, with_worker=True, on_interrupt=interrupted)
+    return client.session.run(action, settings=settings, with_worker=True, on_interrupt=interrupted)
 
 
 @app.command(
@@ -145,24 +139,20 @@ def fork(
     budget_tokens, parallel, subagent_seconds; for one role (see `roles`)
     model.ROLE and effort.ROLE.
     """
-    from console.client import runs, validation
-    from console.client.checkpoints import CheckpointStore
-    from console.client.session import run_with_client
-
-    changes = runs.parse_changes(assignments or [])
-    validation.check_job_id(job_id)
+    changes = client.runs.parse_changes(assignments or [])
+    client.validation.check_job_id(job_id)
     new_job = (
-        validation.check_job_id(new_id)
+        client.validation.check_job_id(new_id)
         if new_id is not None
         else new_job_id(f"{job_id[:150]}-fork")
     )
     settings, folder, wait = _prepare(out, wait)
     stream = message_stream(as_json)
 
-    async def action(client: Client, session: Session) -> ExitCode:
-        store = CheckpointStore.open(settings)
-        job, origin, limit = await runs.fork(
-            client, store, settings, job_id, name=name, changes=changes, new_id=new_job
+    async def action(session: Session) -> ExitCode:
+        store = client.checkpoints.CheckpointStore.open(settings)
+        job, origin, limit = await client.runs.fork(
+            session.client, store, settings, job_id, name=name, changes=changes, new_id=new_job
         )
         if limit is not None:
             say(f"Spends at most ${limit:,.2f}: --set budget_usd=X changes it.", stream)
@@ -171,34 +161,28 @@ def fork(
             f" paid again. {temporal_ui_link(session, new_job)}"
         )
         say(text.rstrip(), stream)
-        return await _follow(job, client, session, folder if wait else None, as_json)
+        return await _follow(job, session, folder if wait else None, as_json)
 
     interrupted = interruption_message(settings, new_job, folder)
-    return run_with_client(action, settings=settings, with_worker=True, on_interrupt=interrupted)
+    return client.session.run(action, settings=settings, with_worker=True, on_interrupt=interrupted)
 
 
 def _prepare(out: Path | None, wait: bool) -> tuple[Settings, Path, bool]:
     """The settings, the report's folder, and whether to wait for the report."""
-    from console.client import validation
-    from console.client.session import read_settings
-
-    settings = validation.prepare_folders(read_settings())
+    settings = client.validation.prepare_folders(client.session.read_settings())
     wait = wait or out is not None or not settings.has_server
-    folder = validation.check_writable(out or Path("out"), "--out") if wait else Path("out")
+    folder = client.validation.check_writable(out or Path("out"), "--out") if wait else Path("out")
     return settings, folder, wait
 
 
 async def _restart(
-    client: Client,
     session: Session,
-    store: CheckpointStore,
+    store: client.checkpoints.CheckpointStore,
     job_id: str,
     name: str | None,
     stream: TextIO,
 ) -> Job:
-    from console.client import runs
-
-    job, origin = await runs.restart(client, store, job_id, name)
+    job, origin = await client.runs.restart(session.client, store, job_id, name)
     spent = f" (${origin.state.spend.usd:.2f} spent before)" if origin.state else ""
     text = f"Job {job_id} restarts from {origin.checkpoint}{spent}."
     say(f"{text} {temporal_ui_link(session, job_id)}".rstrip(), stream)
@@ -206,26 +190,23 @@ async def _restart(
 
 
 async def _restart_all(
-    client: Client,
     session: Session,
-    store: CheckpointStore,
+    store: client.checkpoints.CheckpointStore,
     query: str,
     name: str | None,
     stream: TextIO,
 ) -> tuple[list[Job], int]:
     """The restarted jobs, and how many could not be restarted."""
-    from console.client import jobs, runs
-
     started: list[Job] = []
     failed = 0
-    matches = await runs.find_runs(client, query)
+    matches = await client.runs.find_runs(session.client, query)
     for job_id, run_ids in sorted(matches.items()):
-        description = await jobs.describe(client, job_id)
+        description = await client.jobs.describe(session.client, job_id)
         if description is None or description.run_id not in run_ids:
             say(f"Job {job_id} has a newer run and is skipped.", stream)
             continue
         try:
-            started.append(await _restart(client, session, store, job_id, name, stream))
+            started.append(await _restart(session, store, job_id, name, stream))
         except ConsoleError as error:
             failed += 1
             say(f"Error: {error}", sys.stderr)
@@ -233,12 +214,10 @@ async def _restart_all(
     return started, failed
 
 
-async def _follow(
-    job: Job, client: Client, session: Session, out: Path | None, as_json: bool
-) -> ExitCode:
+async def _follow(job: Job, session: Session, out: Path | None, as_json: bool) -> ExitCode:
     """Follow the job and write its report to `out`; without `out` only name the commands."""
     stream = message_stream(as_json)
-    await warn_without_worker(client, session, stream)
+    await warn_without_worker(session, stream)
     if out is not None:
         return finish_job(await follow_job(job, session, stream), out, stream, as_json=as_json)
     say(f"`{COMMAND} watch {job.id}` shows it; `result {job.id}` writes the report.", stream)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from console import client
 from console.cli.options import INSPECT, Json, examples
 from console.cli.output import say
 from console.errors import ExitCode
@@ -23,9 +24,7 @@ app = typer.Typer()
 @app.command(rich_help_panel=INSPECT, epilog=examples("roles", "roles --json"))
 def roles(as_json: Json = False) -> ExitCode:
     """Show the model, effort and tools of each role."""
-    from console.client.session import read_settings
-
-    settings = read_settings()
+    settings = client.session.read_settings()
     rows = describe_roles(settings)
     if as_json:
         print(json.dumps(rows, indent=2))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TextIO
 
 import typer
 
+from console import client
 from console.cli.options import (
     ASK,
     CONTROL,
@@ -26,10 +27,7 @@ from console.client.job_options import JobOptions, new_job_id
 from console.errors import COMMAND, BadInputError, ConsoleError, ExitCode
 
 if TYPE_CHECKING:
-    from temporalio.client import Client
-
     from console.client.jobs import Job
-    from console.client.runs import Origin
     from console.client.session import Session
     from workflows.config.settings import Settings
     from workflows.contracts.request import ResearchRequest
@@ -59,21 +57,18 @@ def run(
     Exit codes: 0 a report was written, 1 failed or blocked, 2 bad input,
     3 gaps are left (with --fail-on-gaps), 4 nothing was found.
     """
-    from console.client import validation
-    from console.client.session import run_with_client
-
     settings, request, job_id = _prepare(options, job_id)
-    out = validation.check_writable(out, "--out")
+    out = client.validation.check_writable(out, "--out")
     stream = message_stream(as_json)
     _announce(stream, options, request, settings)
 
-    async def action(client: Client, session: Session) -> ExitCode:
-        job = await _begin(client, session, job_id, request, stream)
+    async def action(session: Session) -> ExitCode:
+        job = await _begin(session, job_id, request, stream)
         result = await follow_job(job, session, stream, unblock=job.found == "running")
         return finish_job(result, out, stream, fail_on_gaps=fail_on_gaps, as_json=as_json)
 
     interrupted = interruption_message(settings, job_id, out)
-    return run_with_client(action, settings=settings, with_worker=True, on_interrupt=interrupted)
+    return client.session.run(action, settings=settings, with_worker=True, on_interrupt=interrupted)
 
 
 @app.command(
@@ -83,9 +78,7 @@ def run(
 @with_job_options
 def start(options: JobOptions, job_id: NewId = None, as_json: Json = False) -> ExitCode:
     """Start a job on a configured server and return at once."""
-    from console.client.session import read_settings, run_with_client
-
-    if not read_settings().has_server:
+    if not client.session.read_settings().has_server:
         # The embedded server stops with its command.
         raise BadInputError(
             "`start` needs a Temporal server that keeps running: set TEMPORAL_ADDRESS, or use"
@@ -95,8 +88,8 @@ def start(options: JobOptions, job_id: NewId = None, as_json: Json = False) -> E
     stream = message_stream(as_json)
     _announce(stream, options, request, settings)
 
-    async def action(client: Client, session: Session) -> ExitCode:
-        job = await _begin(client, session, job_id, request, stream)
+    async def action(session: Session) -> ExitCode:
+        job = await _begin(session, job_id, request, stream)
         say(f"`{COMMAND} watch {job_id}` shows it; `result {job_id}` writes the report.", stream)
         if request.approval is not None and job.found == "new":
             say(
@@ -107,22 +100,20 @@ def start(options: JobOptions, job_id: NewId = None, as_json: Json = False) -> E
         return ExitCode.REPORT
 
     interrupted = interruption_message(settings, job_id)
-    return run_with_client(action, settings=settings, on_interrupt=interrupted)
+    return client.session.run(action, settings=settings, on_interrupt=interrupted)
 
 
 @app.command(rich_help_panel=INSPECT, epilog=examples("watch x1", "watch x1 --json > result.json"))
 def watch(job_id: JobId, as_json: Json = False) -> ExitCode:
     """Show a job until it ends; on the embedded server also run its worker."""
-    from console.client import jobs, validation
-    from console.client.session import read_settings, run_with_client
     from console.live.view import summarize
 
     stream = message_stream(as_json)
-    settings = validation.prepare_folders(read_settings())
+    settings = client.validation.prepare_folders(client.session.read_settings())
 
-    async def action(client: Client, session: Session) -> ExitCode:
-        job, _ = await jobs.find(client, validation.check_job_id(job_id))
-        await warn_without_worker(client, session, stream)
+    async def action(session: Session) -> ExitCode:
+        job, _ = await client.jobs.find(session.client, client.validation.check_job_id(job_id))
+        await warn_without_worker(session, stream)
         result = await follow_job(job, session, stream)
         say(summarize(result), stream)
         say(f"`{COMMAND} result {job_id}` writes the report.", stream)
@@ -133,27 +124,25 @@ def watch(job_id: JobId, as_json: Json = False) -> ExitCode:
         return code
 
     interrupted = interruption_message(settings, job_id)
-    return run_with_client(action, settings=settings, with_worker=True, on_interrupt=interrupted)
+    return client.session.run(action, settings=settings, with_worker=True, on_interrupt=interrupted)
 
 
 @app.command(rich_help_panel=CONTROL, epilog=examples("resume x1"))
 def resume(job_id: JobId, out: Out = Path("out"), as_json: Json = False) -> ExitCode:
     """Continue a job that is blocked, paused or unfinished."""
-    from console.client import jobs, validation
-    from console.client.session import read_settings, run_with_client
     from workflows.contracts.messages import Resume
 
     stream = message_stream(as_json)
-    settings = validation.prepare_folders(read_settings())
+    settings = client.validation.prepare_folders(client.session.read_settings())
     if not settings.has_server:
-        out = validation.check_writable(out, "--out")
+        out = client.validation.check_writable(out, "--out")
 
-    async def action(client: Client, session: Session) -> ExitCode:
-        job = await jobs.find_running(client, validation.check_job_id(job_id))
+    async def action(session: Session) -> ExitCode:
+        job = await client.jobs.find_running(session.client, client.validation.check_job_id(job_id))
         if session.server is not None:
             result = await follow_job(job, session, stream, unblock=True)
             return finish_job(result, out, stream, as_json=as_json)
-        update = jobs.send_update(job, "resume", Resume())
+        update = client.jobs.send_update(job, "resume", Resume())
         answer, _ = await session.wait_for_worker(update, job_id)
         say(f"The job {job_id} continues: `{COMMAND} watch {job_id}` shows it.", stream)
         if as_json:
@@ -161,7 +150,7 @@ def resume(job_id: JobId, out: Out = Path("out"), as_json: Json = False) -> Exit
         return ExitCode.REPORT
 
     interrupted = interruption_message(settings, job_id, out)
-    return run_with_client(action, settings=settings, with_worker=True, on_interrupt=interrupted)
+    return client.session.run(action, settings=settings, with_worker=True, on_interrupt=interrupted)
 
 
 def interruption_message(
@@ -185,12 +174,11 @@ async def follow_job(
     job: Job, session: Session, stream: TextIO, *, unblock: bool = False
 ) -> ResearchResult:
     """Show the job until its result. Raises `ConsoleError` if it is blocked."""
-    from console.client.watch import follow
     from console.live.view import open_view
     from workflows.contracts.result import ResearchResult
 
     with open_view(stream) as view:
-        ended = await follow(job, view, session.worker, unblock=unblock)
+        ended = await client.watch.follow(job, view, session.worker, unblock=unblock)
     if isinstance(ended, ResearchResult):
         return ended
     assert ended.blocked is not None  # noqa: S101
@@ -232,11 +220,10 @@ def temporal_ui_link(session: Session, job_id: str) -> str:
     return f"Temporal UI: {session.server.web}/namespaces/default/workflows/{job_id}"
 
 
-async def warn_without_worker(client: Client, session: Session, stream: TextIO) -> None:
-    from console.client import jobs
+async def warn_without_worker(session: Session, stream: TextIO) -> None:
     from workflows.contracts.request import TASK_QUEUE
 
-    if session.worker is None and not await jobs.has_worker(client):
+    if session.worker is None and not await client.jobs.has_worker(session.client):
         say(
             f"No worker polls the task queue {TASK_QUEUE!r} yet: start one with `python worker.py`"
             " and the same TEMPORAL_* settings.",
@@ -246,24 +233,15 @@ async def warn_without_worker(client: Client, session: Session, stream: TextIO) 
 
 def _prepare(options: JobOptions, job_id: str | None) -> tuple[Settings, ResearchRequest, str]:
     """Validate everything before anything is started."""
-    from console.client import validation
-    from console.client.research_request import build_request
-    from console.client.session import read_settings
-
-    settings = read_settings()
-    request = build_request(options, settings)
-    job_id = validation.check_job_id(job_id) if job_id is not None else new_job_id()
-    return validation.prepare_folders(settings), request, job_id
+    settings = client.session.read_settings()
+    request = client.research_request.build_request(options, settings)
+    job_id = client.validation.check_job_id(job_id) if job_id is not None else new_job_id()
+    return client.validation.prepare_folders(settings), request, job_id
 
 
-async def _begin(
-    client: Client, session: Session, job_id: str, request: ResearchRequest, stream: TextIO
-) -> Job:
-    from console.client import runs
-    from console.client.checkpoints import CheckpointStore
-
-    checkpoints = CheckpointStore.open(session.settings)
-    job, origin = await runs.begin(client, checkpoints, job_id, request)
+async def _begin(session: Session, job_id: str, request: ResearchRequest, stream: TextIO) -> Job:
+    checkpoints = client.checkpoints.CheckpointStore.open(session.settings)
+    job, origin = await client.runs.begin(session.client, checkpoints, job_id, request)
     say(_describe_start(job, session, origin), stream)
     if job.found in ("running", "restarted") and origin.request != request:
         say(
@@ -271,11 +249,11 @@ async def _begin(
             " starts another job with other settings.",
             stream,
         )
-    await warn_without_worker(client, session, stream)
+    await warn_without_worker(session, stream)
     return job
 
 
-def _describe_start(job: Job, session: Session, origin: Origin) -> str:
+def _describe_start(job: Job, session: Session, origin: client.runs.Origin) -> str:
     text = {
         "new": f"Job {job.id} starts.",
         "restarted": f"Job {job.id} had ended and restarts from {origin.checkpoint}.",
@@ -291,10 +269,10 @@ def _announce(
     stream: TextIO, options: JobOptions, request: ResearchRequest, settings: Settings
 ) -> None:
     """Print the model, why it was chosen, and the maximum cost, before anything is started."""
-    from console.client.research_request import describe_budget
-
     say(_describe_model(options, request, settings), stream)
-    if cost := describe_budget(request, by_default=options.budget_usd is None):
+    if cost := client.research_request.describe_budget(
+        request, by_default=options.budget_usd is None
+    ):
         say(cost, stream)
 
 

@@ -7,7 +7,6 @@ the schedule and the time.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import timedelta
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from console import client
 from console.cli.options import Json, examples, with_job_options
 from console.cli.output import message_stream
 from console.client.job_options import JobOptions
@@ -22,7 +22,6 @@ from console.errors import COMMAND, BadInputError, ConsoleError, ExitCode
 
 if TYPE_CHECKING:
     from temporalio.client import (
-        Client,
         ScheduleDescription,
         ScheduleHandle,
         ScheduleListDescription,
@@ -34,9 +33,6 @@ if TYPE_CHECKING:
     from workflows.contracts.request import ResearchRequest
 
 _WHEN = "When"
-_INTERVAL = re.compile(r"(\d{1,6})([dhm])")
-_UNITS = {"d": "days", "h": "hours", "m": "minutes"}
-_MAX_INTERVAL = timedelta(days=366)
 # After an outage: runs missed longer ago than this are skipped.
 _CATCH_UP = timedelta(hours=12)
 
@@ -86,19 +82,17 @@ def create(
 ) -> ExitCode:
     """Create a schedule on a configured server. Its runs never overlap."""
     from console.cli.run import warn_without_worker
-    from console.client import validation
-    from console.client.jobs import WORKFLOW
-    from console.client.research_request import build_request, describe_budget
-    from console.client.session import run_with_client
     from workflows.config.policies import WORKFLOW_TASK_TIMEOUT
     from workflows.contracts.request import TASK_QUEUE
     from workflows.rules.status import describe_request
 
-    settings, name = _require_server(), validation.check_job_id(name)
-    request = build_request(options, settings).model_copy(update={"report_changes": True})
+    settings, name = _require_server(), client.validation.check_job_id(name)
+    request = client.research_request.build_request(options, settings).model_copy(
+        update={"report_changes": True}
+    )
     spec = _build_spec(every, cron, zone)
 
-    async def action(client: Client, session: Session) -> ExitCode:
+    async def action(session: Session) -> ExitCode:
         from temporalio.client import (
             Schedule,
             ScheduleActionStartWorkflow,
@@ -109,7 +103,7 @@ def create(
 
         schedule = Schedule(
             action=ScheduleActionStartWorkflow(
-                WORKFLOW,
+                client.jobs.WORKFLOW,
                 request,
                 id=name,
                 task_queue=TASK_QUEUE,
@@ -121,7 +115,7 @@ def create(
         )
         async with _translate_errors(name):
             try:
-                handle = await client.create_schedule(name, schedule)
+                handle = await session.client.create_schedule(name, schedule)
             except ScheduleAlreadyRunningError:
                 raise BadInputError(
                     f"There is already a schedule {name}: choose another name, or"
@@ -129,7 +123,9 @@ def create(
                 ) from None
             description = await handle.describe()
         stream = message_stream(as_json)
-        if cost := describe_budget(request, by_default=options.budget_usd is None):
+        if cost := client.research_request.describe_budget(
+            request, by_default=options.budget_usd is None
+        ):
             print(f"Each run: {cost}", file=stream)
         first = _next_run(description)
         print(f"The schedule {name} is created; its first run is {first}.", file=stream)
@@ -137,26 +133,24 @@ def create(
             f"`{COMMAND} schedule trigger {name}` runs it now; `schedule show {name}` shows it.",
             file=stream,
         )
-        await warn_without_worker(client, session, stream)
+        await warn_without_worker(session, stream)
         if as_json:
             print(json.dumps({"name": name, "command": "create", "next": first}))
         return ExitCode.REPORT
 
-    return run_with_client(action, settings=settings)
+    return client.session.run(action, settings=settings)
 
 
 @app.command(name="list", epilog=examples("schedule list --json"))
 def list_schedules(as_json: Json = False) -> ExitCode:
     """List the schedules, with their next and last runs."""
-    from console.client.jobs import WORKFLOW
-    from console.client.session import run_with_client
 
-    async def action(client: Client, _session: Session) -> ExitCode:
+    async def action(session: Session) -> ExitCode:
         rows = []
         async with _translate_errors(""):
-            async for entry in await client.list_schedules():
+            async for entry in await session.client.list_schedules():
                 started = entry.schedule.action if entry.schedule else None
-                if getattr(started, "workflow", None) == WORKFLOW:
+                if getattr(started, "workflow", None) == client.jobs.WORKFLOW:
                     rows.append(_summarize(entry))
         if as_json:
             print(json.dumps(rows, indent=2))
@@ -168,21 +162,22 @@ def list_schedules(as_json: Json = False) -> ExitCode:
             print(f"No schedules: `{COMMAND} schedule create NAME QUESTION` creates one.")
         return ExitCode.REPORT
 
-    return run_with_client(action, settings=_require_server())
+    return client.session.run(action, settings=_require_server())
 
 
 @app.command(epilog=examples("schedule show weekly"))
 def show(name: Name, as_json: Json = False) -> ExitCode:
     """Show a schedule's question, its next run and its last runs."""
-    from console.client.job_list import format_time
-    from console.client.session import run_with_client
 
-    async def action(client: Client, _session: Session) -> ExitCode:
+    async def action(session: Session) -> ExitCode:
         async with _translate_errors(name):
-            description = await client.get_schedule_handle(name).describe()
-            request = await _read_request(client, description)
+            description = await session.client.get_schedule_handle(name).describe()
+            request = await _read_request(session, description)
         runs = [
-            {"id": getattr(run.action, "workflow_id", ""), "at": format_time(run.started_at)}
+            {
+                "id": getattr(run.action, "workflow_id", ""),
+                "at": client.job_list.format_time(run.started_at),
+            }
             for run in description.info.recent_actions
         ]
         fields: dict[str, Any] = {
@@ -207,7 +202,7 @@ def show(name: Name, as_json: Json = False) -> ExitCode:
             print(f"`{COMMAND} result {runs[-1]['id']}` writes the report, with what changed.")
         return ExitCode.REPORT
 
-    return run_with_client(action, settings=_require_server())
+    return client.session.run(action, settings=_require_server())
 
 
 @app.command(epilog=examples('schedule pause weekly --note "until the vote"'))
@@ -256,28 +251,23 @@ def _call(
     *,
     as_json: bool,
 ) -> ExitCode:
-    from console.client.session import run_with_client
-
-    async def action(client: Client, _session: Session) -> ExitCode:
+    async def action(session: Session) -> ExitCode:
         async with _translate_errors(name):
-            await call(client.get_schedule_handle(name))
+            await call(session.client.get_schedule_handle(name))
         print(json.dumps({"name": name, "command": command}) if as_json else done)
         return ExitCode.REPORT
 
-    return run_with_client(action, settings=_require_server())
+    return client.session.run(action, settings=_require_server())
 
 
 def _require_server() -> Settings:
-    from console.client import validation
-    from console.client.session import read_settings
-
-    settings = read_settings()
+    settings = client.session.read_settings()
     if not settings.has_server:
         raise BadInputError(
             "`schedule` needs a Temporal server that keeps running: set TEMPORAL_ADDRESS, and start"
             " a worker there with `python worker.py`."
         )
-    return validation.prepare_folders(settings)
+    return client.validation.prepare_folders(settings)
 
 
 def _build_spec(every: str | None, cron: str | None, zone: str | None) -> ScheduleSpec:
@@ -289,15 +279,8 @@ def _build_spec(every: str | None, cron: str | None, zone: str | None) -> Schedu
         return ScheduleSpec(cron_expressions=[cron], time_zone_name=zone)
     if zone is not None:
         raise BadInputError("--time-zone belongs to --cron: omit it with --every.")
-    return ScheduleSpec(intervals=[ScheduleIntervalSpec(every=_parse_interval(every or ""))])
-
-
-def _parse_interval(text: str) -> timedelta:
-    match = _INTERVAL.fullmatch(text.strip().lower())
-    interval = timedelta(**{_UNITS[match[2]]: int(match[1])}) if match else timedelta()
-    if not timedelta() < interval <= _MAX_INTERVAL:
-        raise BadInputError(f"--every {text!r} is not an interval: write it as 7d, 24h or 90m.")
-    return interval
+    seconds = client.research_request.parse_duration(every or "", "--every", 366)
+    return ScheduleSpec(intervals=[ScheduleIntervalSpec(every=timedelta(seconds=seconds))])
 
 
 @asynccontextmanager
@@ -320,14 +303,16 @@ async def _translate_errors(name: str) -> AsyncIterator[None]:
         raise ConsoleError(f"The server does not answer ({error.message}): try again.") from error
 
 
-async def _read_request(client: Client, description: ScheduleDescription) -> ResearchRequest | None:
+async def _read_request(
+    session: Session, description: ScheduleDescription
+) -> ResearchRequest | None:
     """The schedule's request; None if another version of the program wrote it."""
     from pydantic import ValidationError
 
     from workflows.contracts.request import ResearchRequest
 
     try:
-        values = await client.data_converter.decode(
+        values = await session.client.data_converter.decode(
             list(getattr(description.schedule.action, "args", ())), [ResearchRequest]
         )
     except ValidationError:
@@ -336,21 +321,21 @@ async def _read_request(client: Client, description: ScheduleDescription) -> Res
 
 
 def _summarize(entry: ScheduleListDescription) -> dict[str, Any]:
-    from console.client.job_list import format_time
-
     info, schedule = entry.info, entry.schedule
     recent = info.recent_actions if info else ()
     upcoming = info.next_action_times if info else ()
     return {
         "name": entry.id,
         "paused": bool(schedule and schedule.state.paused),
-        "next": format_time(upcoming[0]) if upcoming else "",
+        "next": client.job_list.format_time(upcoming[0]) if upcoming else "",
         "last": getattr(recent[-1].action, "workflow_id", "") if recent else "never",
     }
 
 
 def _next_run(description: ScheduleDescription) -> str:
-    from console.client.job_list import format_time
-
     upcoming = description.info.next_action_times
-    return f"at {format_time(upcoming[0])}" if upcoming else "never: the schedule has no more runs"
+    return (
+        f"at {client.job_list.format_time(upcoming[0])}"
+        if upcoming
+        else "never: the schedule has no more runs"
+    )

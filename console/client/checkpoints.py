@@ -10,19 +10,20 @@ from __future__ import annotations
 import asyncio
 import re
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import unquote
 
-import obstore
 from obstore.exceptions import BaseError
 from pydantic import ValidationError
+from temporalio.exceptions import ApplicationError
 
-from activities.storage.encryption import EncryptionError, Keyring, decrypt_if_encrypted
+from activities.storage.backends import open_backend
+from activities.storage.encryption import Keyring
+from activities.storage.store import Store
 from console.client.job_list import format_time
 from console.errors import ConsoleError
 from console.runtime.codec import load_keyring
-from console.runtime.external_storage import open_store
 from workflows.config.settings import Settings
 from workflows.config.store_keys import checkpoints_folder
 from workflows.contracts.state import ResearchState
@@ -37,14 +38,15 @@ class StoredCheckpoint:
     run_id: str
     n: int
     name: str
-    at: datetime
+    at: float
+    """When it was written, in seconds since the epoch."""
 
 
 class CheckpointStore:
     def __init__(self, location: str, keyring: Keyring | None = None) -> None:
         self._location = location
-        self._keyring = keyring
-        self._store = open_store(location)
+        self._backend = open_backend(location)
+        self.store = Store(self._backend, location, keyring)
 
     @classmethod
     def open(cls, settings: Settings) -> CheckpointStore:
@@ -52,35 +54,30 @@ class CheckpointStore:
 
     async def find(self, job_id: str) -> list[StoredCheckpoint]:
         """The checkpoints of all runs of a job, oldest first."""
-        found: list[StoredCheckpoint] = []
         try:
-            async for page in obstore.list(self._store, prefix=checkpoints_folder(job_id)):
-                for item in page:
-                    if match := _KEY.search(item["path"]):
-                        run, n, name = match["run"], int(match["n"]), unquote(match["name"])
-                        at = item["last_modified"]
-                        found.append(StoredCheckpoint(item["path"], run, n, name, at))
+            written = await self._backend.list(checkpoints_folder(job_id))
         except (BaseError, OSError) as error:
-            raise self._unreadable(error) from error
+            raise ConsoleError(
+                f"The store {self._location} cannot be read: set RESEARCH_STORE to the one the"
+                f" workers use ({str(error).splitlines()[0][:200]})."
+            ) from error
+        found = [
+            StoredCheckpoint(path, key["run"], int(key["n"]), unquote(key["name"]), at)
+            for path, at in written.items()
+            if (key := _KEY.search(path))
+        ]
         return sorted(found, key=lambda checkpoint: (checkpoint.at, checkpoint.n))
 
     async def load(self, checkpoint: StoredCheckpoint) -> ResearchState:
-        key = checkpoint.key
         try:
-            found = await obstore.get_async(self._store, key)
-            state = decrypt_if_encrypted(
-                bytes(await found.bytes_async()), self._keyring, key.encode()
-            )
-            return ResearchState.model_validate_json(state)
-        except EncryptionError as error:
-            raise ConsoleError(f"The checkpoint {key} cannot be read: {error}.") from error
+            return await self.store.load(checkpoint.key, ResearchState)
+        except ApplicationError as error:
+            raise ConsoleError(f"The checkpoint cannot be read: {error.message}.") from error
         except ValidationError as error:
             raise ConsoleError(
-                f"The checkpoint {key} was written by another version and cannot be read: choose"
-                f" another one with --from ({error.error_count()} fields differ)."
+                f"The checkpoint {checkpoint.key} was written by another version and cannot be"
+                f" read: choose another one with --from ({error.error_count()} fields differ)."
             ) from error
-        except (BaseError, OSError) as error:
-            raise self._unreadable(error) from error
 
     async def load_all(self, job_id: str) -> list[tuple[StoredCheckpoint, ResearchState]]:
         found = await self.find(job_id)
@@ -89,12 +86,6 @@ class CheckpointStore:
     async def load_last(self, job_id: str) -> tuple[StoredCheckpoint, ResearchState] | None:
         found = await self.find(job_id)
         return (found[-1], await self.load(found[-1])) if found else None
-
-    def _unreadable(self, error: Exception) -> ConsoleError:
-        return ConsoleError(
-            f"The store {self._location} cannot be read: set RESEARCH_STORE to the one the workers"
-            f" use ({str(error).splitlines()[0][:200]})."
-        )
 
 
 def summarize_checkpoint(checkpoint: StoredCheckpoint, state: ResearchState) -> dict[str, Any]:
@@ -114,7 +105,7 @@ def summarize_checkpoint(checkpoint: StoredCheckpoint, state: ResearchState) -> 
         "name": checkpoint.name,
         "run_id": checkpoint.run_id,
         "n": checkpoint.n,
-        "at": format_time(checkpoint.at),
+        "at": format_time(datetime.fromtimestamp(checkpoint.at, UTC)),
         "phase": state.phase.value,
         "usd": state.spend.usd,
         "turns": state.spend.turns,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -49,9 +49,6 @@ class JobRecord:
             started=format_time(execution.start_time),
             closed=format_time(execution.close_time) if execution.close_time else "",
         )
-
-    def as_dict(self) -> dict[str, str]:
-        return asdict(self)
 
 
 async def list_last_runs(

@@ -34,7 +34,7 @@ from workflows.contracts.messages import Change, SetBudget, Steer
 from workflows.contracts.request import TASK_QUEUE, ResearchRequest
 from workflows.contracts.result import ResearchResult, Status
 from workflows.contracts.spend import Budget
-from workflows.contracts.state import ResearchState
+from workflows.contracts.state import Gap, ResearchState
 
 WORKFLOW = "ResearchWorkflow"
 CLOSED_FOR_RESTART = "restarted from a checkpoint"
@@ -151,6 +151,11 @@ async def query_status(job: Job, seconds: float = 3.0) -> Status | None:
 async def query_state(job: Job, seconds: float = 3.0) -> ResearchState | None:
     """The job's whole state; None if no worker answers."""
     return await _query(job, "state", ResearchState, seconds)
+
+
+async def query_gaps(job: Job, seconds: float = 3.0) -> tuple[Gap, ...] | None:
+    """The gaps of the job, with their texts; None if no worker answers."""
+    return await _query(job, "gaps", tuple[Gap, ...], seconds)
 
 
 async def _query(job: Job, query: str, result_type: type[Answer], seconds: float) -> Answer | None:

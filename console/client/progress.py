@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from temporalio.api.enums.v1 import PendingActivityState
-from temporalio.client import WorkflowQueryFailedError, WorkflowQueryRejectedError
 from temporalio.service import RPCError
 
 from console.client import jobs
@@ -133,11 +132,8 @@ class ProgressPoller:
         if not can_have_gaps or version == self._gaps_version:
             return self._known_gaps
         self._calls += 1
-        try:
-            found: tuple[Gap, ...] = await self._job.handle.query(
-                "gaps", result_type=tuple[Gap, ...], rpc_timeout=timedelta(seconds=3)
-            )
-        except (RPCError, WorkflowQueryFailedError, WorkflowQueryRejectedError):
+        found = await jobs.query_gaps(self._job)
+        if found is None:
             return self._known_gaps
         self._gaps_version = version
         return found

@@ -121,14 +121,14 @@ def describe_budget(request: ResearchRequest, *, by_default: bool) -> str:
     )
 
 
-def parse_duration(text: str) -> float:
+def parse_duration(text: str, option: str, max_days: int) -> float:
     """Seconds of a duration such as 2h, 30m, 90s or 1h30m."""
     match = _DURATION.fullmatch(text.strip().lower())
     parts = [float(part or 0) for part in match.groups()] if match else []
     total = sum(part * size for part, size in zip(parts, (_DAY, 3600, 60, 1), strict=False))
-    if not 0 < total <= 30 * _DAY:
+    if not 0 < total <= max_days * _DAY:
         raise BadInputError(
-            f"--approve-within {text!r} is not a duration: write it as 2h, 30m or 90s, at most 30d."
+            f"{option} {text!r} is not a duration: write it as 7d, 2h or 30m, at most {max_days}d."
         )
     return total
 
@@ -175,4 +175,5 @@ def _build_approval(options: JobOptions) -> Approval | None:
     if choice not in ("approve", "reject"):
         raise BadInputError(f"--unanswered {unanswered!r} is unknown: write approve or reject.")
     default: Literal["approve", "reject"] = "reject" if choice == "reject" else "approve"
-    return Approval(seconds=parse_duration(within) if within is not None else _DAY, default=default)
+    seconds = parse_duration(within, "--approve-within", 30) if within is not None else _DAY
+    return Approval(seconds=seconds, default=default)

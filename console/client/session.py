@@ -39,21 +39,10 @@ _NEW_WORKER_SECONDS = 60.0
 @dataclass(frozen=True)
 class Session:
     settings: Settings
+    client: Client
     server: DevServer | None = None
     """The embedded server; None if Temporal's settings name another one."""
     worker: WorkerProcess | None = None
-
-    async def connect(self) -> Client:
-        # Imported late: the server and the worker start while this import runs.
-        from console.runtime.connection import connect
-        from console.runtime.search_attributes import FRESH_SERVER_SECONDS, find_missing
-
-        if self.server is None:
-            return await connect(self.settings, patience=1.0)
-        client = await connect(self.settings, self.server.address)
-        if self.server.fresh:
-            await find_missing(client, FRESH_SERVER_SECONDS)
-        return client
 
     async def wait_for_worker(self, call: Awaitable[Answer], job_id: str) -> tuple[Answer, bool]:
         """The result of a call that a worker must answer, and whether one was started for it.
@@ -98,10 +87,10 @@ class Session:
         return answer.result()
 
 
-Action = Callable[["Client", Session], Coroutine[Any, Any, ExitCode]]
+Action = Callable[[Session], Coroutine[Any, Any, ExitCode]]
 
 
-def run_with_client(
+def run(
     action: Action,
     *,
     settings: Settings | None = None,
@@ -111,12 +100,12 @@ def run_with_client(
     """Run an action with a connected client; print what `on_interrupt` returns after Ctrl-C."""
     settings = settings or validation.prepare_folders(read_settings())
 
-    async def connect_and_run(session: Session) -> ExitCode:
-        return await action(await session.connect(), session)
+    async def connect_and_run() -> ExitCode:
+        return await action(Session(settings, await _connect(settings, server), server, worker))
 
-    with open_session(settings, with_worker=with_worker) as session:
+    with _start_processes(settings, with_worker=with_worker) as (server, worker):
         try:
-            return asyncio.run(connect_and_run(session))
+            return asyncio.run(connect_and_run())
         except KeyboardInterrupt:
             print(on_interrupt(), flush=True)
             return ExitCode.INTERRUPTED
@@ -137,16 +126,31 @@ def read_settings() -> Settings:
         ) from None
 
 
+async def _connect(settings: Settings, server: DevServer | None) -> Client:
+    # Imported late: the server and the worker start while this import runs.
+    from console.runtime.connection import connect
+    from console.runtime.search_attributes import FRESH_SERVER_SECONDS, find_missing
+
+    if server is None:
+        return await connect(settings, patience=1.0)
+    client = await connect(settings, server.address)
+    if server.fresh:
+        await find_missing(client, FRESH_SERVER_SECONDS)
+    return client
+
+
 @contextlib.contextmanager
-def open_session(settings: Settings, *, with_worker: bool) -> Iterator[Session]:
-    """A server and, if wanted, a worker; both are stopped at the end.
+def _start_processes(
+    settings: Settings, *, with_worker: bool
+) -> Iterator[tuple[DevServer | None, WorkerProcess | None]]:
+    """An embedded server, if none is configured, and its worker; both are stopped at the end.
 
     SIGTERM and SIGHUP raise KeyboardInterrupt, as Ctrl-C does, so that all child processes are
     stopped.
     """
     with _interrupt_on_signals():
         if settings.has_server:
-            yield Session(settings)
+            yield None, None
             return
         stack = contextlib.ExitStack()
         workers: list[WorkerProcess] = []
@@ -162,7 +166,7 @@ def open_session(settings: Settings, *, with_worker: bool) -> Iterator[Session]:
         # The stack is entered twice: it closes if the server does not start, and before the server
         # is stopped.
         with stack, run_dev_server(state_dir, port, start_worker) as server, stack:
-            yield Session(settings, server, workers[-1] if workers else None)
+            yield server, workers[-1] if workers else None
 
 
 @contextlib.contextmanager

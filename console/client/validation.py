@@ -25,6 +25,7 @@ READABLE = frozenset(
     | {".md", ".mdown", ".mkd", ".ndjson", ".pdf", ".pptm", ".pptx", ".rest", ".rst", ".tab"}
     | {".mbox", ".text", ".tsv", ".txt", ".xhtml", ".xlsm", ".xlsx"}
 )
+MAX_QUESTION_CHARACTERS = 40_000
 # The database, the store and the indexes of a small job take a few megabytes.
 MIN_FREE_BYTES = 50_000_000
 
@@ -45,18 +46,15 @@ def check_question(text: str) -> str:
     text = text.strip()
     if not re.search(r"\w", text):
         raise BadInputError("The question is empty: put it in quotes after the command.")
-    words = len(text.split())
-    if words > MAX_QUESTION_WORDS:
-        raise BadInputError(
-            f"The question has {words:,} words, the maximum is {MAX_QUESTION_WORDS:,}: shorten"
-            " it, and put background material into the folder given with --corpus."
-        )
-    limit = 40_000
-    if len(text) > limit:
-        raise BadInputError(
-            f"The question has {len(text):,} characters, the maximum is {limit:,}: shorten it,"
-            " and put background material into the folder given with --corpus."
-        )
+    for number, unit, limit in (
+        (len(text.split()), "words", MAX_QUESTION_WORDS),
+        (len(text), "characters", MAX_QUESTION_CHARACTERS),
+    ):
+        if number > limit:
+            raise BadInputError(
+                f"The question has {number:,} {unit}, the maximum is {limit:,}: shorten it, and put"
+                " background material into the folder given with --corpus."
+            )
     return text
 
 

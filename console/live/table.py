@@ -27,7 +27,7 @@ from rich.text import Text
 
 from console.client.pending import group_by_facet
 from console.live import format
-from console.text import clock, count, cut, plain
+from console.text import clock, count, cut, plain, tone
 
 if TYPE_CHECKING:
     from console.client.pending import PendingStep
@@ -35,21 +35,8 @@ if TYPE_CHECKING:
     from workflows.contracts.result import FacetStatus
     from workflows.contracts.state import Gap
 
-_STYLES = {
-    "waiting": "dim",
-    "running": "bold",
-    "found": "green",
-    "partial": "yellow",
-    "no_results": "yellow",
-}
+_STYLES = {"good": "green", "busy": "bold", "warn": "yellow", "bad": "red", "": "dim"}
 _STAGES = {"✓": "green", "▸": "bold", "·": "dim"}
-_GAP_STYLES = {
-    "open": "yellow",
-    "closed": "green",
-    "partly": "yellow",
-    "absent": "dim",
-    "failed": "red",
-}
 _BAR = 16
 _LABEL = 9
 _NARROW = 72
@@ -123,7 +110,7 @@ def _summary(progress: Progress, gaps: Sequence[Gap], width: int, now: datetime)
         table.add_row("missing", missing)
     for gap in gaps:
         line = f"{format.GAP_MARKS[gap.status]} {gap.status}: {plain(gap.text)}"
-        table.add_row("", Text(cut(line, width), _GAP_STYLES[gap.status]))
+        table.add_row("", Text(cut(line, width), _STYLES[tone(gap.status)]))
     for label, text in zip(
         chain(("now",), repeat("")), _activity_lines(progress, width, now), strict=False
     ):
@@ -187,7 +174,7 @@ def _choose_facets(
 
 
 def _row(facet: FacetStatus, step: PendingStep | None, now: datetime) -> list[Text]:
-    state, mark, style = format.state(facet), format.mark(facet), _STYLES.get(facet.status, "red")
+    state, mark, style = format.state(facet), format.mark(facet), _STYLES[tone(facet.status)]
     turns, sources = facet.turns, facet.sources
     if step is not None:
         state = _step_state(step, now)

@@ -16,7 +16,7 @@ MAX_CONTEXT = 1_400_000
 """The maximum number of characters around quotes in the whole page."""
 _CONTEXT_PER_QUOTE = 220
 _MAX_QUERIES = 6
-_STOP_REASONS = {
+STOP_REASONS = {
     StopReason.SUFFICIENT: "no gap was left",
     StopReason.NO_PROGRESS: "the last pass closed no gap",
     StopReason.CAP: "the effort allows no more passes",
@@ -103,7 +103,7 @@ def cost_tables(result: ResearchResult) -> list[Table]:
             f"{item.gaps_closed} of {item.gaps_in}" if item.n else "–",
             f"{item.turns:,}",
             duration(item.seconds),
-            _STOP_REASONS[item.stop_reason] if item.stop_reason else "–",
+            STOP_REASONS[item.stop_reason] if item.stop_reason else "–",
         )
         for item in result.passes
     ]

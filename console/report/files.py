@@ -7,8 +7,6 @@ report, and a full disk leaves the old one.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from console.errors import ConsoleError
@@ -16,24 +14,21 @@ from console.report.page import render_page
 from workflows.contracts.result import ResearchResult
 
 
-@dataclass(frozen=True)
-class ReportFiles:
-    markdown: Path
-    html: Path
-    json: Path
-
-    def __iter__(self) -> Iterator[Path]:
-        yield from (self.markdown, self.html, self.json)
+def render_report(result: ResearchResult, suffix: str) -> str:
+    """The report as `md`, `html` or `json`."""
+    if suffix == "html":
+        return render_page(result)
+    text = result.model_dump_json(indent=2) if suffix == "json" else result.report_markdown.rstrip()
+    return f"{text}\n"
 
 
-def write_report(result: ResearchResult, folder: Path) -> ReportFiles:
+def write_report(result: ResearchResult, folder: Path) -> list[Path]:
     """Write the report in its three formats, over an old one."""
-    files = ReportFiles(*(folder / f"report.{suffix}" for suffix in ("md", "html", "json")))
+    files = [folder / f"report.{suffix}" for suffix in ("md", "html", "json")]
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        _replace(files.markdown, result.report_markdown.rstrip() + "\n")
-        _replace(files.html, render_page(result))
-        _replace(files.json, result.model_dump_json(indent=2) + "\n")
+        for file in files:
+            _replace(file, render_report(result, file.suffix[1:]))
     except OSError as error:
         raise ConsoleError(
             f"The report could not be written to {folder} ({error.strerror}): the job is finished;"

@@ -51,7 +51,7 @@ def _hash(text: str) -> str:
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-_POLICY = (
+CONTENT_POLICY = (
     f"default-src 'none'; script-src 'sha256-{_hash(_SCRIPT)}';"
     f" style-src 'sha256-{_hash(_STYLE)}'; base-uri 'none'; form-action 'none'"
 )
@@ -99,7 +99,7 @@ def render_page(result: ResearchResult) -> str:
         figures=key_figures(result),
         status_label=_STATUS[result.status],
         statement=card(result.model).statement,
-        policy=_POLICY,
+        policy=CONTENT_POLICY,
         style=_STYLE,
         script=_SCRIPT,
     )

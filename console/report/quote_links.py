@@ -7,10 +7,10 @@ words and figures; without a match, all quotes of the source are shown.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from workflows.contracts.evidence import Contradiction, Side, Verdict
+from workflows.contracts.evidence import Verdict
 from workflows.contracts.result import ClaimOut, QuoteOut, ResearchResult
 
 _WORD = re.compile(r"[^\W\d_]{3,}")
@@ -124,22 +124,3 @@ class QuoteLinks:
                     ):
                         found.update(dict.fromkeys(self.disputes[claim.id]))
         return list(found)
-
-    def find_dispute_between(self, some: Sequence[int], others: Sequence[int]) -> list[int]:
-        """The only contradiction with some sources on one side and others on another; or none."""
-        found = [
-            place
-            for place, item in enumerate(self.contradictions, 1)
-            if any(
-                one is not two and self._holds(one, some) and self._holds(two, others)
-                for one in item.sides
-                for two in item.sides
-            )
-        ]
-        return found if len(found) == 1 else []
-
-    def _holds(self, side: Side, numbers: Sequence[int]) -> bool:
-        return any(self.numbers.get(source) in numbers for source in side.source_ids)
-
-    def dispute(self, place: int) -> Contradiction:
-        return self.contradictions[place - 1]

@@ -28,7 +28,7 @@
       range.selectNodeContents(position);
       return range;
     }
-    const marks = [...block.querySelectorAll("a.cite, a.dispute:not(.says)")];
+    const marks = [...block.querySelectorAll("a.cite, a.dispute")];
     range.selectNodeContents(block);
     range.setEndBefore(cite);
     for (let i = marks.indexOf(cite) - 1; i >= 0; i -= 1) {

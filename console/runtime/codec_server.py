@@ -21,6 +21,7 @@ from typing import Annotated
 import typer
 from google.protobuf import json_format
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
@@ -40,12 +41,6 @@ _MAX_BYTES = 64 * 1024 * 1024
 app = typer.Typer()
 
 
-class RequestError(Exception):
-    def __init__(self, status: int, reason: str) -> None:
-        super().__init__(reason)
-        self.status = status
-
-
 def build_app(settings: Settings, host: str, origin: str | None, token: str | None) -> Starlette:
     """The application; `origin` is the Temporal UI's."""
     if not token and not is_loopback(host):
@@ -59,7 +54,7 @@ def build_app(settings: Settings, host: str, origin: str | None, token: str | No
     async def resolve(payload: Payload, operation: str, keep_references: bool) -> Payload:
         claim = read_claim(payload)
         if claim is None and operation == "download":
-            raise RequestError(400, "only references can be downloaded")
+            raise HTTPException(400, "only references can be downloaded")
         if claim is None or (keep_references and operation == "decode"):
             return payload
         [stored] = await store.retrieve(StorageDriverRetrieveContext(), [claim])
@@ -68,7 +63,7 @@ def build_app(settings: Settings, host: str, origin: str | None, token: str | No
     async def convert(request: Request) -> Response:
         operation = request.url.path.rstrip("/").rpartition("/")[2]
         if operation not in ("encode", "decode", "download"):
-            raise RequestError(404, "use /encode, /decode or /download")
+            raise HTTPException(404, "use /encode, /decode or /download")
         _check_token(request, token)
         payloads = (await _read_payloads(request)).payloads
         if operation == "encode":
@@ -101,8 +96,8 @@ def build_app(settings: Settings, host: str, origin: str | None, token: str | No
 async def _catch(handler: Callable[[Request], Awaitable[Response]], request: Request) -> Response:
     try:
         return await handler(request)
-    except RequestError as error:
-        return PlainTextResponse(str(error), error.status)
+    except HTTPException as error:
+        return PlainTextResponse(error.detail, error.status_code)
     except (ConsoleError, RuntimeError) as error:
         # A key or a stored payload is missing; the message names it.
         return PlainTextResponse(str(error), 400)
@@ -111,19 +106,19 @@ async def _catch(handler: Callable[[Request], Awaitable[Response]], request: Req
 async def _read_payloads(request: Request) -> Payloads:
     length = request.headers.get("Content-Length", "")
     if not length.isdigit() or int(length) > _MAX_BYTES:
-        raise RequestError(413, f"send at most {_MAX_BYTES} bytes, with a Content-Length")
+        raise HTTPException(413, f"send at most {_MAX_BYTES} bytes, with a Content-Length")
     payloads = Payloads()
     try:
         json_format.Parse(await request.body(), payloads, ignore_unknown_fields=True)
     except (json_format.ParseError, UnicodeDecodeError) as error:
-        raise RequestError(400, 'send {"payloads": […]} as JSON') from error
+        raise HTTPException(400, 'send {"payloads": […]} as JSON') from error
     return payloads
 
 
 def _check_token(request: Request, token: str | None) -> None:
     sent = request.headers.get("Authorization", "")
     if token and not hmac.compare_digest(sent.encode(), f"Bearer {token}".encode()):
-        raise RequestError(401, f"send the value of {TOKEN_VARIABLE} as a bearer token")
+        raise HTTPException(401, f"send the value of {TOKEN_VARIABLE} as a bearer token")
 
 
 @app.command()

@@ -8,15 +8,10 @@ console, and replay in tests. The codec runs first: with encryption keys, payloa
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import hashlib
 from collections.abc import Sequence
-from pathlib import Path
 
-import obstore
 from google.protobuf import json_format
-from obstore.exceptions import AlreadyExistsError
-from obstore.store import LocalStore, ObjectStore, from_url
 from temporalio.api.common.v1 import Payload
 from temporalio.api.sdk.v1.external_storage_pb2 import ExternalStorageReference
 from temporalio.converter import (
@@ -27,6 +22,8 @@ from temporalio.converter import (
     StorageDriverStoreContext,
 )
 
+from activities.storage.backends import open_backend
+
 THRESHOLD = 64 * 1024
 DRIVER = "research-store"
 
@@ -34,15 +31,6 @@ DRIVER = "research-store"
 def external_storage(store: str) -> ExternalStorage:
     """Payloads of 64 KB and more go to `store`: a folder, or a URL (s3://, gs://, az://, file://)."""
     return ExternalStorage(drivers=[StoreDriver(store)], payload_size_threshold=THRESHOLD)
-
-
-def open_store(location: str) -> ObjectStore:
-    """A folder, created if it is missing, or a URL (s3://, gs://, az://, file://)."""
-    if "://" not in location:
-        return LocalStore(Path(location).resolve(), mkdir=True)
-    if location.startswith("file://"):
-        return LocalStore.from_url(location, mkdir=True)
-    return from_url(location)
 
 
 def read_claim(payload: Payload) -> StorageDriverClaim | None:
@@ -60,7 +48,7 @@ class StoreDriver(StorageDriver):
 
     def __init__(self, location: str) -> None:
         self._location = location
-        self._store = open_store(location)
+        self._backend = open_backend(location)
 
     def name(self) -> str:
         return DRIVER
@@ -79,20 +67,17 @@ class StoreDriver(StorageDriver):
         # Deterministic: metadata is a map, and its order must not change the hash.
         content = payload.SerializeToString(deterministic=True)
         digest = hashlib.sha256(content).hexdigest()
-        with contextlib.suppress(AlreadyExistsError):
-            await obstore.put_async(self._store, _key(digest), content, mode="create")
+        await self._backend.create(_key(digest), content)
         return StorageDriverClaim(claim_data={"sha256": digest})
 
     async def _get(self, claim: StorageDriverClaim) -> Payload:
         digest = claim.claim_data["sha256"]
-        try:
-            found = await obstore.get_async(self._store, _key(digest))
-        except FileNotFoundError as error:
+        content = await self._backend.read(_key(digest))
+        if content is None:
             raise RuntimeError(
                 f"A payload of this job is not in the store {self._location}: set RESEARCH_STORE to"
                 f" the store the job was started with (missing: {_key(digest)})."
-            ) from error
-        content = bytes(await found.bytes_async())
+            )
         if hashlib.sha256(content).hexdigest() != digest:
             raise RuntimeError(
                 f"The stored payload {_key(digest)} in {self._location} was changed: restore it"

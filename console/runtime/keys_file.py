@@ -24,29 +24,9 @@ from workflows.config.settings import Settings
 app = typer.Typer(help="Create and rotate the encryption keys of RESEARCH_KEYS.")
 
 
-@app.command()
-def new(file: Path) -> None:
-    """Create a file with a first key."""
-    key_id = create_file(file)
-    print(f"{file} holds the key {key_id}: set RESEARCH_KEYS={file}")
-
-
-@app.command()
-def add(file: Path) -> None:
-    """Add a key that is not in use yet: copy the file to all workers first."""
-    key_id = add_key(file)
-    print(f"{file} also holds the key {key_id}: when all workers have it, `use` it")
-
-
-@app.command()
-def use(file: Path, key_id: str) -> None:
-    """Make a key of the file the current one, then restart the workers."""
-    use_key(file, key_id)
-    print(f"{file} encrypts with {key_id} from now on")
-
-
+@app.command("new")
 def create_file(file: Path) -> str:
-    """The id of the first key."""
+    """Create a file with a first key."""
     key_id = _new_id(())
     content = {"current": key_id, "keys": {key_id: _new_key()}, "names": _new_key()}
     try:
@@ -56,23 +36,29 @@ def create_file(file: Path) -> str:
             f"The file {file} exists: `add` adds a key to it. Replacing it would make everything"
             " encrypted with its keys unreadable."
         ) from error
+    print(f"{file} holds the key {key_id}: set RESEARCH_KEYS={file}")
     return key_id
 
 
+@app.command("add")
 def add_key(file: Path) -> str:
-    """The id of the new key."""
+    """Add a key that is not in use yet: copy the file to all workers first."""
     content = _read(file)
     key_id = _new_id(tuple(content["keys"]))
     _replace(file, {**content, "keys": {**content["keys"], key_id: _new_key()}})
+    print(f"{file} also holds the key {key_id}: when all workers have it, `use` it")
     return key_id
 
 
+@app.command("use")
 def use_key(file: Path, key_id: str) -> None:
+    """Make a key of the file the current one, then restart the workers."""
     content = _read(file)
     if key_id not in content["keys"]:
         known = ", ".join(content["keys"])
         raise BadInputError(f"The file {file} has no key {key_id!r}, only {known}.")
     _replace(file, {**content, "current": key_id})
+    print(f"{file} encrypts with {key_id} from now on")
 
 
 def _read(file: Path) -> dict[str, dict[str, str]]:

@@ -14,6 +14,7 @@ from functools import cache
 
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from opentelemetry.sdk.resources import OTELResourceDetector, Resource
+from opentelemetry.util.re import parse_env_headers
 from temporalio.contrib.opentelemetry import create_tracer_provider
 from temporalio.runtime import OpenTelemetryConfig, Runtime, TelemetryConfig
 
@@ -100,7 +101,9 @@ def _sdk_metrics(env: Mapping[str, str]) -> OpenTelemetryConfig | None:
     if url is None:
         return None
     headers = env.get("OTEL_EXPORTER_OTLP_METRICS_HEADERS") or env.get("OTEL_EXPORTER_OTLP_HEADERS")
-    return OpenTelemetryConfig(url=url, http=True, headers=_headers(headers or ""))
+    return OpenTelemetryConfig(
+        url=url, http=True, headers=parse_env_headers(headers or "", liberal=True)
+    )
 
 
 def metrics_url(env: Mapping[str, str]) -> str | None:
@@ -115,10 +118,3 @@ def _millis(setting: tuple[str, int]) -> int | None:
     """The default interval; None if the variable is set, which OpenTelemetry reads."""
     name, default = setting
     return None if os.environ.get(name) else default
-
-
-def _headers(text: str) -> dict[str, str]:
-    from urllib.parse import unquote
-
-    pairs = (pair.partition("=") for pair in text.split(",") if "=" in pair)
-    return {name.strip(): unquote(value.strip()) for name, _, value in pairs}

@@ -162,7 +162,9 @@ class HomePage:
             if status := await jobs.query_status(job, seconds=1.5):
                 row = replace(row, usd=status.usd, budget_usd=status.budget_usd)
             return row
-        return await state.small_cache.get(("row", run.run_id), lambda: self._fill_closed(run, row))
+        return await state.small_cache.get_or_load(
+            ("row", run.run_id), lambda: self._fill_closed(run, row)
+        )
 
     async def _fill_closed(self, run: WorkflowExecution, row: JobRow) -> JobRow:
         job = Job(jobs.get_handle(self._state.client, run.id), StartState.FINISHED)

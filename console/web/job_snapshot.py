@@ -10,19 +10,16 @@ import contextlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from obstore.exceptions import BaseError
 from pydantic import BaseModel, ValidationError
+from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError
 
-from activities.storage.encryption import EncryptionError, decrypt_if_encrypted
 from console.client import jobs, validation
 from console.client.checkpoints import StoredCheckpoint, summarize_checkpoint
 from console.client.job_list import JobRecord, read_blocked
 from console.client.jobs import Job, StartState
 from console.client.progress import Progress, read_progress
 from console.errors import ConsoleError
-from console.runtime.codec import load_keyring
-from console.runtime.external_storage import open_store
 from console.web.state import AppState
 from workflows.contracts.evidence import Contradiction
 from workflows.contracts.request import ResearchRequest
@@ -110,13 +107,13 @@ async def fetch_request(app: AppState, job_id: str, run_id: str) -> ResearchRequ
     async def load() -> ResearchRequest:
         return (await jobs.fetch_start_input(app.client, job_id))[0]
 
-    return await app.small_cache.get(("request", run_id), load)
+    return await app.small_cache.get_or_load(("request", run_id), load)
 
 
 async def fetch_outcome(app: AppState, job: Job, run_id: str) -> ResearchResult | str:
     """The result of a closed run, or the reason why there is none."""
     try:
-        return await app.result_cache.get(run_id, lambda: jobs.fetch_outcome(job))
+        return await app.result_cache.get_or_load(run_id, lambda: jobs.fetch_outcome(job))
     except RPCError as error:
         raise jobs.no_answer(error) from error
 
@@ -144,14 +141,14 @@ async def _load_checkpoints(
 
     if not closed_run and not names:
         return await load()
-    return await app.checkpoint_cache.get((job_id, run_id, closed_run, names), load)
+    return await app.checkpoint_cache.get_or_load((job_id, run_id, closed_run, names), load)
 
 
 async def _load_row(app: AppState, checkpoint: StoredCheckpoint) -> CheckpointRow:
     async def load() -> CheckpointRow:
         return summarize_checkpoint(checkpoint, await app.checkpoints.load(checkpoint))
 
-    return await app.small_cache.get((checkpoint.key, checkpoint.at), load)
+    return await app.small_cache.get_or_load((checkpoint.key, checkpoint.at), load)
 
 
 class _Ledger(BaseModel):
@@ -166,19 +163,8 @@ async def _load_contradictions(
     """The contradictions of the ledger in the store; empty if it cannot be read."""
     if state is None or state.ledger is None or not state.ledger.contradictions:
         return ()
-    key = state.ledger.key
-
-    async def load() -> tuple[Contradiction, ...]:
-        keyring = load_keyring(app.settings)
-        folder, _, _ = key.partition("/")
-        stored_key = f"{folder}/{keyring.hash_name(key)}" if keyring else key
-        store = open_store(app.settings.store)
-        data = bytes(await (await store.get_async(stored_key)).bytes_async())
-        return _Ledger.model_validate_json(
-            decrypt_if_encrypted(data, keyring, key.encode())
-        ).contradictions
-
     try:
-        return await app.small_cache.get(("ledger", key), load)
-    except (BaseError, OSError, EncryptionError, ValidationError):
+        ledger = await app.checkpoints.store.load(state.ledger.key, _Ledger)
+    except (ApplicationError, ValidationError):
         return ()
+    return ledger.contradictions

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 
 from console.client.pending import STEPS, PendingStep, group_by_facet
 from console.live.format import current_work
+from console.report.contents import STOP_REASONS
 from console.text import sentence
 from console.web.job_snapshot import CheckpointRow, JobSnapshot
 from console.web.rendering import format_time, parse_time
@@ -29,25 +30,11 @@ _STAGES = (
     ("Report", (Phase.FINISHED,)),
 )
 _BEFORE_RESEARCH = (Phase.STARTING, Phase.PLANNING, Phase.REVIEWING, Phase.APPROVING)
-_STOP_REASONS = {
-    "sufficient": "It stopped because no gap is left that another pass could close.",
-    "no_progress": "It stopped because the last pass closed no gap.",
-    "cap": "It stopped at the maximum number of passes.",
-    "budget": "It stopped because the budget was reached.",
-    "finished": "It stopped because an operator chose to finish.",
-}
 _OUTCOMES = {
     "complete": "The report is complete.",
     "complete_with_gaps": "The report is written; it has gaps.",
     "nothing_found": "Nothing was found; the report lists what was tried.",
 }
-
-
-@dataclass(frozen=True)
-class Stage:
-    name: str
-    mark: str
-    """done, now, ahead or stopped."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +65,8 @@ class JobView:
     headline: str
     remedy: str
     tone: str
-    stages: tuple[Stage, ...]
+    stages: tuple[tuple[str, str], ...]
+    """Name and mark: done, now, ahead or stopped."""
     pending: tuple[PendingStep, ...]
     facets: tuple[FacetRow, ...]
     gaps: tuple[Gap, ...]
@@ -96,7 +84,6 @@ class JobView:
     as_of: str
     notes: tuple[str, ...]
     plan: Plan | None
-    plan_changes: tuple[str, ...]
     parent: Parent | None
     settings: tuple[tuple[str, str], ...]
     checkpoints: tuple[CheckpointRow, ...]
@@ -160,7 +147,6 @@ def build_view(snapshot: JobSnapshot) -> JobView:
         as_of=snapshot.as_of if snapshot.is_open else "",
         notes=tuple(note.text for note in state.notes) if state else (),
         plan=state.plan if state else None,
-        plan_changes=state.plan.changes if state and state.plan else (),
         parent=(result.parent if result else None) or (state.parent if state else None),
         settings=tuple(_settings(snapshot)),
         checkpoints=snapshot.checkpoints,
@@ -201,7 +187,8 @@ def _describe_closed(snapshot: JobSnapshot) -> tuple[str, str, str]:
         if result.status == "nothing_found":
             remedy = "Ask a broader question, or add documents about the subject."
             return _OUTCOMES[result.status], remedy, "warn"
-        reason = _STOP_REASONS[result.stop_reason] if result.stop_reason else ""
+        why = result.stop_reason
+        reason = f"It stopped because {STOP_REASONS[why]}." if why else ""
         return _OUTCOMES[result.status], reason, "good"
     failure = snapshot.failure.rstrip(".")
     headline = {
@@ -211,7 +198,7 @@ def _describe_closed(snapshot: JobSnapshot) -> tuple[str, str, str]:
     return headline, "Restart it from a checkpoint: completed work is not paid again.", "bad"
 
 
-def _stages(snapshot: JobSnapshot) -> Iterator[Stage]:
+def _stages(snapshot: JobSnapshot) -> Iterator[tuple[str, str]]:
     phase = snapshot.state.phase if snapshot.state else Phase.STARTING
     if snapshot.progress and snapshot.progress.answered:
         phase = snapshot.progress.status.phase
@@ -226,7 +213,7 @@ def _stages(snapshot: JobSnapshot) -> Iterator[Stage]:
             continue
         mark = "done" if n < at or snapshot.result else ("now" if n == at else "ahead")
         stopped = mark == "now" and (snapshot.blocked is not None or not snapshot.is_open)
-        yield Stage(name, "stopped" if stopped else mark)
+        yield name, "stopped" if stopped else mark
 
 
 def _facet_rows(snapshot: JobSnapshot) -> Iterator[FacetRow]:

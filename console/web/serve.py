@@ -16,17 +16,17 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from console.client import session as sessions
 from console.client import validation
-from console.client.session import Session, read_settings, run_with_client
 from console.errors import COMMAND, BadInputError, ConsoleError, ExitCode
 from console.runtime.loopback import is_loopback
 from console.web.auth import MIN_TOKEN_LENGTH
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
-    from temporalio.client import Client
     from uvicorn import Server
 
+    from console.client.session import Session
     from console.web.state import AppState
     from workflows.config.settings import Settings
 
@@ -40,16 +40,16 @@ _CHECK_SECONDS = 1.0
 def serve(host: str = "127.0.0.1", port: int = PORT, token: str | None = None) -> ExitCode:
     """Serve the console until Ctrl-C."""
     token = _choose_token(host, token or os.environ.get(TOKEN_VARIABLE) or None)
-    settings = validation.prepare_folders(read_settings())
+    settings = validation.prepare_folders(sessions.read_settings())
     with _bind(host, port) as listener:
         bound_port = listener.getsockname()[1]
         url = f"http://[{host}]:{bound_port}" if ":" in host else f"http://{host}:{bound_port}"
 
-        async def action(client: Client, session: Session) -> ExitCode:
+        async def action(session: Session) -> ExitCode:
             from console.web.routes import build_app
             from console.web.state import AppState
 
-            state = AppState(client, session)
+            state = AppState(session)
             app = build_app(state, token, bound_port, loopback=is_loopback(host))
             server = _build_server(app)
             state.is_closing = lambda: server.should_exit
@@ -59,7 +59,7 @@ def serve(host: str = "127.0.0.1", port: int = PORT, token: str | None = None) -
             print(_closing_message(settings), flush=True)
             return ExitCode.REPORT
 
-        return run_with_client(
+        return sessions.run(
             action,
             settings=settings,
             with_worker=True,
@@ -83,21 +83,16 @@ def _choose_token(host: str, token: str | None) -> str:
     return token
 
 
-def _bind(host: str, port: int) -> contextlib.closing[socket.socket]:
+def _bind(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
     try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((host, port))
-        listener.listen(128)
+        return socket.create_server((host, port), family=family, backlog=128)
     except (OSError, OverflowError) as error:
-        listener.close()
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise BadInputError(
             f"The console cannot listen at {host}:{port} ({why.lower()}): choose another port with"
             " --port, 0 for any, or end what is there."
         ) from None
-    return contextlib.closing(listener)
 
 
 def _closing_message(settings: Settings) -> str:

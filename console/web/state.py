@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar
+
+from cachetools import LRUCache
 
 from console.client.checkpoints import CheckpointStore
 from console.client.session import Session
-
-if TYPE_CHECKING:
-    from temporalio.client import Client
 
 Value = TypeVar("Value")
 _TICK_SECONDS = 0.2
@@ -29,32 +27,19 @@ class Notice:
     tone: Tone = "good"
 
 
-class Cache:
-    """The most recently used values; only for what cannot change, such as a closed run."""
+class Cache(LRUCache[Hashable, Any]):
+    """Only for what cannot change, such as a closed run."""
 
-    def __init__(self, size: int) -> None:
-        self._size = size
-        self._values: OrderedDict[Hashable, Any] = OrderedDict()
-
-    async def get(self, key: Hashable, load: Callable[[], Awaitable[Value]]) -> Value:
-        if key not in self._values:
-            self.put(key, await load())
-        self._values.move_to_end(key)
-        value: Value = self._values[key]
+    async def get_or_load(self, key: Hashable, load: Callable[[], Awaitable[Value]]) -> Value:
+        if key not in self:
+            self[key] = await load()
+        value: Value = self[key]
         return value
-
-    def put(self, key: Hashable, value: object) -> None:
-        self._values[key] = value
-        while len(self._values) > self._size:
-            self._values.popitem(last=False)
-
-    def pop(self, key: Hashable) -> Any:
-        return self._values.pop(key, None)
 
 
 class AppState:
-    def __init__(self, client: Client, session: Session) -> None:
-        self.client = client
+    def __init__(self, session: Session) -> None:
+        self.client = session.client
         self.session = session
         self.settings = session.settings
         self.checkpoints = CheckpointStore.open(session.settings)
@@ -67,7 +52,7 @@ class AppState:
         self.worker_error = ""
         """Why the worker process does not run."""
         self.is_closing: Callable[[], bool] = lambda: False
-        self._notices = Cache(200)
+        self._notices: LRUCache[str, Notice] = LRUCache(200)
 
     @property
     def temporal_ui(self) -> str:
@@ -84,9 +69,8 @@ class AppState:
     def put_notice(self, notice: Notice) -> str:
         """Keep a notice for the next page; the returned name goes into its URL."""
         name = secrets.token_urlsafe(6)
-        self._notices.put(name, notice)
+        self._notices[name] = notice
         return name
 
     def pop_notice(self, name: str | None) -> Notice | None:
-        found: Notice | None = self._notices.pop(name) if name else None
-        return found
+        return self._notices.pop(name, None) if name else None

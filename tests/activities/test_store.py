@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from obstore.store import LocalStore
 from temporalio.exceptions import ApplicationError
 
 from activities.storage import store as store_module
 from activities.storage.encryption import Keyring, key_id_of
 from activities.storage.journal import Journal
 from activities.storage.store import ObjectNotFound, Store
-from console.runtime.external_storage import open_store
 from workflows.config import store_keys as keys
 from workflows.contracts.messages import ControlMessages
 
@@ -58,7 +58,7 @@ async def test_what_a_killed_writer_left_behind_is_not_there(store: Store, tmp_p
     (tmp_path / "store" / "marks" / "3#812").write_bytes(b"half")
     assert await store.list("marks") == ["marks/1", "marks/2"]
     assert not [f for f in (tmp_path / "store").rglob("*#*") if f.name != "3#812"]
-    assert {item["path"] for item in open_store(str(tmp_path / "store")).list().collect()} == {
+    assert {item["path"] for item in LocalStore(tmp_path / "store").list().collect()} == {
         "marks/1", "marks/2",
     }, "the console reads the same folder through obstore"  # fmt: skip
 

@@ -22,7 +22,6 @@ from console.client.checkpoints import CheckpointStore
 from console.devserver import ports
 from console.devserver.server import run_dev_server
 from console.runtime.connection import connect
-from console.runtime.external_storage import open_store
 from console.runtime.keys_file import create_file
 from tests.confidential.conftest import ring_of
 from tests.confidential.jobs import QUESTION, SECRETS, corpus, work
@@ -139,7 +138,7 @@ async def test_a_job_keeps_everything_in_the_bucket_and_sealed(
     assert result.status == "complete"
     assert not (tmp_path / "home" / "store").exists()
 
-    plain = open_store(bucket)
+    plain = from_url(bucket)
     kept: dict[str, bytes] = {}
     async for page in plain.list():
         for item in page:
@@ -167,6 +166,5 @@ def test_each_kind_of_bucket_is_opened_by_its_url(
     monkeypatch.setenv("AZURE_STORAGE_ACCOUNT_NAME", "research")
     behind = open_backend(place)
     assert isinstance(behind, BucketBackend)
-    for opened in (open_store(place), behind.objects):
-        assert isinstance(opened, kind)
-        assert str(opened.prefix) == "jobs"
+    assert isinstance(behind.objects, kind)
+    assert str(behind.objects.prefix) == "jobs"

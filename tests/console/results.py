@@ -116,7 +116,7 @@ def finished(text: str, markdown: str | None = None) -> ResearchResult:
 
 
 def _report(text: str) -> str:
-    chapter = f"## {text}\n\n- {text} [1]. (Contested: another source says {text} [2].)"
+    chapter = f"## {text}\n\n- {text} [1]. Another source says {text} [2]."
     return f"# {text}\n\n{text} [1][2] [9]\n\n{chapter}\n"
 
 

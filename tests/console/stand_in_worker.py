@@ -22,8 +22,8 @@ from temporalio.exceptions import ApplicationError
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 from temporalio.workflow import ParentClosePolicy
 
+from activities.storage.store import Store
 from console.runtime.connection import connect
-from console.runtime.external_storage import open_store
 from workflows.config.settings import Settings
 from workflows.config.store_keys import checkpoint_key
 from workflows.contracts.activity_io import KeepCheckpoint
@@ -66,8 +66,8 @@ async def research() -> None:
 
 @activity.defn
 async def keep(brief: KeepCheckpoint) -> None:
-    store = open_store(Settings.read(os.environ).store)
-    await store.put_async(brief.key, brief.state.model_dump_json().encode())
+    store = Store.open(Settings.read(os.environ).store)
+    await store.replace(brief.key, brief.state.model_dump_json().encode())
 
 
 @workflow.defn(name="RefinementWorkflow")

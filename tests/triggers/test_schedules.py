@@ -230,8 +230,8 @@ def test_a_schedule_is_made_shown_paused_run_and_taken_away(
     [
         ([], "--every 24h"),
         (["--every", "24h", "--cron", "0 6 * * *"], "not both"),
-        (["--every", "soon"], "7d, 24h or 90m"),
-        (["--every", "0h"], "7d, 24h or 90m"),
+        (["--every", "soon"], "7d, 2h or 30m"),
+        (["--every", "0h"], "7d, 2h or 30m"),
         (["--every", "24h", "--time-zone", "Europe/Berlin"], "--time-zone belongs to --cron"),
         (["--cron", "whenever it rains"], "correct --cron"),
         (["--cron", "0 6 * * *", "--time-zone", "Atlantis"], "--time-zone"),

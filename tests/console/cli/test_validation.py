@@ -79,8 +79,8 @@ CASES = {
     "both domains": Case(
         [*GOOD, "--allow-domain", "a.org", "--block-domain", "b.org"], "exclude each other"
     ),
-    "no time": Case([*GOOD, "--approve-within", "soon"], "write it as 2h, 30m or 90s"),
-    "no time at all": Case([*GOOD, "--approve-within", ""], "write it as 2h, 30m or 90s"),
+    "no time": Case([*GOOD, "--approve-within", "soon"], "write it as 7d, 2h or 30m"),
+    "no time at all": Case([*GOOD, "--approve-within", ""], "write it as 7d, 2h or 30m"),
     "too long a time": Case([*GOOD, "--approve-within", "900h"], "at most 30d"),
     "odd default": Case([*GOOD, "--unanswered", "perhaps"], "write approve or reject"),
     "out inside a file": Case(

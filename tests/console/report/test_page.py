@@ -168,33 +168,6 @@ def test_a_contested_sentence_and_its_contradiction_lead_to_each_other() -> None
     assert "dispute" not in section(text, "facet-2"), "what is not contested is not called so"
 
 
-def test_the_writers_own_remark_becomes_the_link() -> None:
-    sides = ferry().contradictions[0].sides
-    told = f"{sides[0].text.rstrip('.')} [1]. (Contested: another source says more [2].) And more."
-    text = html(told)
-    assert text.count('href="#dispute-1"') == 1
-    assert "Contested:" not in text
-    assert "another source says more" in text
-    between = html("A fact [1]. (Contested: others say more [2].)")
-    assert '(<a class="dispute says"' in between, "who is cited against whom tells which it is"
-    assert "(Contested: others say more" in html("A fact [1]. (Contested: others say more [1].)")
-
-
-def test_a_remark_at_the_end_of_a_paragraph_does_not_silence_the_next() -> None:
-    sides = [side.text.rstrip(".") for side in ferry().contradictions[0].sides]
-    first = f"{sides[0]} [1]. (Contested: another source says more [2].)"
-    assert html(f"{first}\n\n{sides[1]} [2].").count('href="#dispute-1"') == 2
-
-
-def test_words_that_tell_of_the_others_are_the_link_and_no_mark_is_added() -> None:
-    sides = [side.text.rstrip(".") for side in ferry().contradictions[0].sides]
-    text = html(f"{sides[0]} [1], though others say <b>much less</b> [2]. And more.")
-    assert text.count("<a class=") == 3
-    assert re.search(r'</a>, <a class="dispute says"[^>]*>though others say</a>', text)
-    assert 'data-quotes="q-2-1">[2]' in text, "the contradiction knows what the other rests on"
-    assert "&lt;b&gt;much" in text
-
-
 def test_a_mark_stands_behind_the_sentence_and_not_within_it() -> None:
     sides = [side.text.rstrip(".") for side in ferry().contradictions[0].sides]
     text = html(f"{sides[0]} [1], and the yard is named [1]. {sides[0]}, again [1]. The end.")
@@ -345,8 +318,9 @@ def test_the_files_appear_whole_and_nothing_else_with_them(tmp_path: Path) -> No
         "report.json",
         "report.md",
     ]
-    assert type(result).model_validate_json(files.json.read_text()) == result
-    assert files.markdown.read_text() == result.report_markdown
+    markdown, _, json = files
+    assert type(result).model_validate_json(json.read_text()) == result
+    assert markdown.read_text() == result.report_markdown
 
 
 def test_a_report_that_cannot_be_written_names_the_remedy(tmp_path: Path) -> None:
