@@ -132,7 +132,7 @@ def _check_store(settings: Settings) -> str:
         return _check_folder(Path(settings.store), "RESEARCH_STORE")
     from obstore.exceptions import BaseError
 
-    from console.runtime.external_storage import open_store
+    from activities.storage.backends import open_store
 
     try:
         store = open_store(settings.store)

@@ -18,11 +18,11 @@ import obstore
 from obstore.exceptions import BaseError
 from pydantic import ValidationError
 
+from activities.storage.backends import open_store
 from activities.storage.encryption import EncryptionError, Keyring, decrypt_if_encrypted
 from console.client.job_list import format_time
 from console.errors import ConsoleError
 from console.runtime.codec import load_keyring
-from console.runtime.external_storage import open_store
 from workflows.config.settings import Settings
 from workflows.config.store_keys import checkpoints_folder
 from workflows.contracts.state import ResearchState

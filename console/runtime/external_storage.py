@@ -11,12 +11,10 @@ import asyncio
 import contextlib
 import hashlib
 from collections.abc import Sequence
-from pathlib import Path
 
 import obstore
 from google.protobuf import json_format
 from obstore.exceptions import AlreadyExistsError
-from obstore.store import LocalStore, ObjectStore, from_url
 from temporalio.api.common.v1 import Payload
 from temporalio.api.sdk.v1.external_storage_pb2 import ExternalStorageReference
 from temporalio.converter import (
@@ -27,6 +25,8 @@ from temporalio.converter import (
     StorageDriverStoreContext,
 )
 
+from activities.storage.backends import open_store
+
 THRESHOLD = 64 * 1024
 DRIVER = "research-store"
 
@@ -34,15 +34,6 @@ DRIVER = "research-store"
 def external_storage(store: str) -> ExternalStorage:
     """Payloads of 64 KB and more go to `store`: a folder, or a URL (s3://, gs://, az://, file://)."""
     return ExternalStorage(drivers=[StoreDriver(store)], payload_size_threshold=THRESHOLD)
-
-
-def open_store(location: str) -> ObjectStore:
-    """A folder, created if it is missing, or a URL (s3://, gs://, az://, file://)."""
-    if "://" not in location:
-        return LocalStore(Path(location).resolve(), mkdir=True)
-    if location.startswith("file://"):
-        return LocalStore.from_url(location, mkdir=True)
-    return from_url(location)
 
 
 def read_claim(payload: Payload) -> StorageDriverClaim | None:

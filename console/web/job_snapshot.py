@@ -14,6 +14,7 @@ from obstore.exceptions import BaseError
 from pydantic import BaseModel, ValidationError
 from temporalio.service import RPCError
 
+from activities.storage.backends import open_store
 from activities.storage.encryption import EncryptionError, decrypt_if_encrypted
 from console.client import jobs, validation
 from console.client.checkpoints import StoredCheckpoint, summarize_checkpoint
@@ -22,7 +23,6 @@ from console.client.jobs import Job, StartState
 from console.client.progress import Progress, read_progress
 from console.errors import ConsoleError
 from console.runtime.codec import load_keyring
-from console.runtime.external_storage import open_store
 from console.web.state import AppState
 from workflows.contracts.evidence import Contradiction
 from workflows.contracts.request import ResearchRequest

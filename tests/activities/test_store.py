@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from temporalio.exceptions import ApplicationError
 
 from activities.storage import store as store_module
+from activities.storage.backends import open_store
 from activities.storage.encryption import Keyring, key_id_of
 from activities.storage.journal import Journal
 from activities.storage.store import ObjectNotFound, Store
-from console.runtime.external_storage import open_store
 from workflows.config import store_keys as keys
 from workflows.contracts.messages import ControlMessages
 

@@ -16,13 +16,12 @@ from obstore.exceptions import BaseError
 from obstore.store import AzureStore, GCSStore, S3Store, from_url
 
 import console.runtime.external_storage
-from activities.storage.backends import BucketBackend, open_backend
+from activities.storage.backends import open_store
 from activities.storage.store import Store
 from console.client.checkpoints import CheckpointStore
 from console.devserver import ports
 from console.devserver.server import run_dev_server
 from console.runtime.connection import connect
-from console.runtime.external_storage import open_store
 from console.runtime.keys_file import create_file
 from tests.confidential.conftest import ring_of
 from tests.confidential.jobs import QUESTION, SECRETS, corpus, work
@@ -165,8 +164,6 @@ def test_each_kind_of_bucket_is_opened_by_its_url(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("AZURE_STORAGE_ACCOUNT_NAME", "research")
-    behind = open_backend(place)
-    assert isinstance(behind, BucketBackend)
-    for opened in (open_store(place), behind.objects):
-        assert isinstance(opened, kind)
-        assert str(opened.prefix) == "jobs"
+    opened = open_store(place)
+    assert isinstance(opened, kind)
+    assert str(opened.prefix) == "jobs"

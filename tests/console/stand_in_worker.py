@@ -22,8 +22,8 @@ from temporalio.exceptions import ApplicationError
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 from temporalio.workflow import ParentClosePolicy
 
+from activities.storage.backends import open_store
 from console.runtime.connection import connect
-from console.runtime.external_storage import open_store
 from workflows.config.settings import Settings
 from workflows.config.store_keys import checkpoint_key
 from workflows.contracts.activity_io import KeepCheckpoint
