@@ -16,7 +16,7 @@ from activities.mcp.connection import Trouble
 from activities.mcp.definitions import tool_name
 from activities.mcp.results import error, result
 from activities.mcp.server import Server
-from activities.mcp.settings import McpSettings
+from activities.mcp.server_settings import McpSettings
 from activities.storage.store import Store
 
 JsonObject = dict[str, Any]

@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from activities.evidence.quotes import sketch
 from activities.sources.documents import text_hash
-from activities.sources.sentences import sentences
+from activities.sources.sentence_spans import sentences
 from activities.storage.store import Store
 from workflows.contracts.evidence import Source
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from activities.mcp.connection import Connection, Trouble
 from activities.mcp.definitions import definition
-from activities.mcp.settings import ServerSettings
+from activities.mcp.server_settings import ServerSettings
 
 if TYPE_CHECKING:
     from mcp.types import CallToolResult

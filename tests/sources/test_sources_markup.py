@@ -9,7 +9,7 @@ import pytest
 from activities.sources.documents import Document
 from activities.sources.formats.lines import units
 from activities.sources.formats.parsing import parse
-from activities.sources.sentences import sentences
+from activities.sources.sentence_spans import sentences
 
 
 def read_text(folder: Path, name: str, content: str) -> Document:

@@ -12,7 +12,7 @@ from pptx.util import Inches
 
 from activities.sources.documents import Document, Unreadable
 from activities.sources.formats.parsing import parse
-from activities.sources.sentences import sentences
+from activities.sources.sentence_spans import sentences
 
 
 def one(folder: Path, name: str, content: str | bytes) -> Document:
