@@ -72,10 +72,6 @@ class McpServers:
             log.exception("the tool %s crashed", name)
             return error(f"{name} failed: {type(crash).__name__}")
 
-    def problems(self) -> list[str]:
-        """Servers and tools that are not available now, and why."""
-        return [problem for server in self._servers for problem in server.problems()]
-
     async def close(self) -> None:
         """Ends all connections; when this returns, the servers' processes are gone."""
         await asyncio.gather(*(server.close() for server in self._servers))

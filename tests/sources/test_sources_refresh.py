@@ -222,7 +222,7 @@ def test_processes_give_what_one_gives(
     with Corpus.open(folder, tmp_path / "one") as corpus:
         corpus.refresh()
         alone = list(corpus.documents())
-    monkeypatch.setattr(reading_module, "_WORTH_A_POOL", 0.0)
+    monkeypatch.setattr(reading_module, "_WORTH_A_POOL", 0)
     with Corpus.open(folder, tmp_path / "two") as corpus:
         assert corpus.refresh().parsed == 200
         assert list(corpus.documents()) == alone
@@ -238,7 +238,7 @@ class _Killer:
 def test_a_file_that_kills_its_process_is_unreadable_and_the_others_are_read(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reading_module, "_WORTH_A_POOL", 0.0)
+    monkeypatch.setattr(reading_module, "_WORTH_A_POOL", 0)
     for name in ("a", "b", "c"):
         (folder / f"{name}.txt").write_text(f"Text of {name}.")
     known: dict[str, Any] = {"b.txt": _Killer()}
