@@ -8,28 +8,20 @@ cannot be told apart, the year alone is kept.
 from __future__ import annotations
 
 import re
-from datetime import date
 
-from activities.evidence.text.months import MONTH_PATTERN, MONTHS
+from activities.evidence.quantities.dates import moments
 
-_MONTH = rf"(?P<month>{MONTH_PATTERN})\.?"
-_YEAR = r"(?P<year>1[5-9]\d\d|20\d\d)"
-_DAY = r"(?P<day>[0-3]?\d)(?:st|nd|rd|th|\.)?"
-_YEAR_AND_MONTH = re.compile(rf"(?<!\d){_YEAR}-(?P<month>[01]\d)(?![\d-])")
-_FORMS = tuple(
-    re.compile(form, re.IGNORECASE)
-    for form in (
-        rf"(?<!\d){_YEAR}[-/.](?P<month>[01]?\d)[-/.](?P<day>[0-3]?\d)(?!\d)",
-        rf"\b{_DAY} (?:of )?{_MONTH},? {_YEAR}\b",
-        rf"\b{_MONTH} {_DAY},? {_YEAR}\b",
-        rf"(?<!\d)(?P<day>[0-3]?\d)\.(?P<month>[01]?\d)\.{_YEAR}(?!\d)",
-        rf"(?<!\d)(?P<first>[0-3]?\d)[/-](?P<second>[0-3]?\d)[/-]{_YEAR}(?!\d)",
-        _YEAR_AND_MONTH.pattern,
-        rf"\b{_MONTH},? {_YEAR}\b",
-    )
+# Forms that fields and file names have and prose does not, made one that `moments` reads:
+# 20240501, 2024/5/1, 1.5.2024, 4/28/2024, 28-4-2024, and a time of day next to the date.
+_COMPACT = re.compile(r"(?<!\d)(?P<y>19\d\d|20\d\d)(?P<m>[01]\d)(?P<d>[0-3]\d)(?!\d)")
+_YEAR_FIRST = re.compile(
+    r"(?<!\d)(?P<y>19\d\d|20\d\d)[-/.](?P<m>[01]?\d)[-/.](?P<d>[0-3]?\d)(?!\d)"
 )
-_COMPACT = re.compile(r"(?<!\d)(?P<year>20\d\d|19\d\d)(?P<month>[01]\d)(?P<day>[0-3]\d)(?!\d)")
-_BARE_YEAR = re.compile(rf"\s*{_YEAR}\s*$")
+_DAY_FIRST = re.compile(r"(?<!\d)(?P<d>[0-3]?\d)\.(?P<m>[01]?\d)\.(?P<y>19\d\d|20\d\d)(?!\d)")
+_MONTH_FIRST = re.compile(
+    r"(?<!\d)(?P<m>[01]?\d)([/-])(?P<d>1[3-9]|2\d|3[01])\2(?P<y>19\d\d|20\d\d)(?!\d)"
+)
+_DASHED = re.compile(r"(?<!\d)([0-3]?\d)-([01]?\d)-(?=(?:19|20)\d\d(?!\d))")
 # "Published: …", "Minutes 25-77 | Approved on 3 May 2024", "**Last updated** …".
 _LABEL = re.compile(
     r"(?:^|[.;,|·•(–—]\s*)[\s>*_:#|-]*(?:date of publication|date|dated|published|publication date|"
@@ -46,20 +38,15 @@ _LONGEST_DATE = 45
 
 
 def find_date(text: str) -> str | None:
-    """The first date in a short text such as a field or a byline."""
-    best: tuple[int, str] | None = None
-    for form in _FORMS:
-        if found := form.search(text):
-            iso = _iso(found.groupdict())
-            # Full forms come first, so a month and year inside a full date never win.
-            if iso is not None and (best is None or found.start() < best[0]):
-                best = (found.start(), iso)
-    if best is not None:
-        return best[1]
-    if found := _COMPACT.search(text):
-        return _iso(found.groupdict())
-    bare = _BARE_YEAR.match(text)
-    return bare["year"] if bare else None
+    """The first date in a short text such as a field or a byline; a year if it stands alone."""
+    for form in (_COMPACT, _YEAR_FIRST, _DAY_FIRST, _MONTH_FIRST):
+        text = form.sub(_as_iso, text)
+    text = _DASHED.sub(r"\1/\2/", text)
+    for moment in moments(text):
+        alone = not moment.text.isdecimal() or moment.text == text.strip()
+        if moment.precision in ("day", "month") or (moment.precision == "year" and alone):
+            return moment.iso
+    return None
 
 
 def head_date(text: str) -> str | None:
@@ -79,35 +66,9 @@ def head_date(text: str) -> str | None:
 
 def name_date(name: str) -> str | None:
     """A date or a month in a file name."""
-    readable = re.sub(r"[_ ]", "-", name)
-    for form in (_FORMS[0], _COMPACT, _YEAR_AND_MONTH):
-        if (found := form.search(readable)) and (iso := _iso(found.groupdict())):
-            return iso
-    return None
+    found = find_date(re.sub(r"[_ ]", "-", name))
+    return found if found and "-" in found else None
 
 
-def _iso(parts: dict[str, str | None]) -> str | None:
-    year = int(parts["year"] or 0)
-    if first := parts.get("first"):
-        return _day_or_year(year, int(first), int(parts["second"] or 0))
-    named = (parts.get("month") or "").lower()
-    month = MONTHS.get(named) or int(named or 0)
-    if not 1 <= month <= 12:
-        return None
-    day = parts.get("day")
-    return f"{year:04}-{month:02}" if day is None else _valid(year, month, int(day))
-
-
-def _day_or_year(year: int, first: int, second: int) -> str | None:
-    if first == second or second > 12:
-        return _valid(year, first, second)
-    if first > 12:
-        return _valid(year, second, first)
-    return f"{year:04}" if first and second else None
-
-
-def _valid(year: int, month: int, day: int) -> str | None:
-    try:
-        return date(year, month, day).isoformat()
-    except ValueError:
-        return None
+def _as_iso(date: re.Match[str]) -> str:
+    return f" {date['y']}-{date['m']:0>2}-{date['d']:0>2} "
