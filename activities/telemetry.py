@@ -35,23 +35,6 @@ RecordTurn = Callable[[Turn, Spend], None]
 log = logging.getLogger(__name__)
 
 SCOPE = "durable-research"
-METRICS = frozenset(
-    {
-        "research_cost_usd_total",
-        "research_gaps_total",
-        "research_jobs",
-        "research_rate_limited_total",
-        "research_retries_total",
-        "research_subagent_outcomes_total",
-        "research_subagents_running",
-        "research_subagents_spawned_total",
-        "research_tokens_total",
-        "research_turn_seconds",
-        "research_turns_bought_again_total",
-        "research_turns_total",
-    }
-)
-"""What the instruments below are called in Prometheus: alerts and dashboards go by these names."""
 
 _tracer = trace.get_tracer(SCOPE)
 _meter = metrics.get_meter(SCOPE)

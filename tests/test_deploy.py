@@ -21,7 +21,7 @@ import pytest
 from ruamel.yaml import YAML
 from temporalio.envconfig import ClientConfigProfile
 
-from activities.telemetry import METRICS as PRODUCT_METRICS
+from tests.telemetry.metric_names import METRICS as PRODUCT_METRICS
 
 ROOT = Path(__file__).parent.parent
 DEPLOY = ROOT / "deploy"

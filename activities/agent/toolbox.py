@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 from temporalio.exceptions import ApplicationError
 
+from activities.agent.messages import tool_error
 from activities.agent.schemas import SourceScore
 from activities.evidence.quotes import sketch
 from activities.evidence.text.stopwords import detect_language
@@ -93,24 +94,24 @@ class Toolbox:
         if name.startswith(MCP) and self._servers is not None:
             return await self._servers.call(self._role.name, name, tool_input)
         if name not in self._role.tools or name not in ("search", "read"):
-            return _error(f"the {self._role.name} has no tool {name!r}")
+            return tool_error(f"the {self._role.name} has no tool {name!r}")
         if self._corpus is None:
-            return _error("there are no documents to search in this job")
+            return tool_error("there are no documents to search in this job")
         try:
             if name == "search":
                 return await self._search(self._corpus, tool_input, turn)
             return await self._read(self._corpus, tool_input)
         except UnknownDocument as unknown:
-            return _error(str(unknown))
+            return tool_error(str(unknown))
         except (KeyError, TypeError, ValueError) as wrong:
-            return _error(f"{name} was called with wrong arguments: {wrong}")
+            return tool_error(f"{name} was called with wrong arguments: {wrong}")
         except ApplicationError:
             # The model cannot repair the store: Temporal retries the activity.
             raise
         except Exception as crash:
             # The subagent can still answer from what it has; its report says what broke.
             log.exception("the tool %s crashed", name)
-            return _error(f"{name} failed: {type(crash).__name__}")
+            return tool_error(f"{name} failed: {type(crash).__name__}")
 
     def record(self, turn: int, name: str, tool_input: JsonObject, result: JsonObject) -> None:
         for source in result.get("sources", ()):
@@ -190,7 +191,7 @@ class Toolbox:
     async def _search(self, corpus: Corpus, tool_input: JsonObject, turn: int) -> JsonObject:
         cycle = self._cycle(turn)
         if cycle > self._cycles:
-            return _error(f"all {self._cycles} search cycles are used up; answer now")
+            return tool_error(f"all {self._cycles} search cycles are used up; answer now")
         query = str(tool_input["query"])
         exclude = [str(sid) for sid in tool_input.get("exclude") or ()]
         # The first cycle is broad; later ones also follow the names that good hits lead to.
@@ -347,7 +348,3 @@ def _blocks(text: str) -> list[str]:
         block = text[line : unit.end].strip("\n")
         found.append(_fenced(block) if unit.kind == "code" else " ".join(block.split()))
     return [block for block in found if block]
-
-
-def _error(message: str) -> JsonObject:
-    return {"is_error": True, "content": [{"type": "text", "text": message}]}

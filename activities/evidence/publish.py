@@ -17,7 +17,6 @@ from activities.evidence.report_gate import (
 )
 from workflows.config.model_catalog import card
 from workflows.contracts.evidence import Cycle, Quote, Relation
-from workflows.contracts.facets import Facet
 from workflows.contracts.result import (
     DISAGREE,
     METHOD,
@@ -27,7 +26,6 @@ from workflows.contracts.result import (
     ClaimOut,
     Coverage,
     CoverageStatus,
-    FacetOut,
     PassOut,
     PlanOut,
     QuoteOut,
@@ -86,16 +84,9 @@ def publish(
         sources=tuple(sources),
         claims=tuple(
             ClaimOut(
-                id=claim.id,
-                facet_id=claim.facet_id,
-                text=claim.text,
-                verdict=claim.verdict,
-                confidence=claim.confidence,
+                **claim.model_dump(exclude={"quotes"}),
                 quotes=tuple(_quote(quote, *around.get(quote, ("", ""))) for quote in claim.quotes),
                 origins=origin_count(claim, origin),
-                uncertain=claim.uncertain,
-                not_to_overstate=claim.not_to_overstate,
-                notes=claim.notes,
             )
             for claim in ledger.claims
         ),
@@ -103,16 +94,7 @@ def publish(
         differences=ledger.differences,
         gaps=state.gaps,
         passes=tuple(
-            PassOut(
-                n=p.n,
-                gaps_in=p.gaps_in,
-                gaps_closed=p.gaps_closed,
-                turns=p.spend.turns,
-                usd=p.spend.usd,
-                seconds=p.seconds,
-                stop_reason=p.stop_reason,
-            )
-            for p in state.passes
+            PassOut(**p.model_dump(), turns=p.spend.turns, usd=p.spend.usd) for p in state.passes
         ),
         unreadable=state.corpus.unreadable,
         mended=draft.mended if draft else (),
@@ -325,21 +307,7 @@ def _status(state: ResearchState, ledger: Ledger) -> ResultStatus:
 def _plan(state: ResearchState) -> PlanOut:
     if state.plan is None:
         return PlanOut(kind="")
-    return PlanOut(
-        kind=state.plan.kind,
-        facets=tuple(_facet(facet) for facet in state.plan.facets),
-        changes=state.plan.changes,
-    )
-
-
-def _facet(facet: Facet) -> FacetOut:
-    return FacetOut(
-        id=facet.id,
-        title=facet.title,
-        question=facet.question,
-        boundary=facet.boundary,
-        reason=facet.reason,
-    )
+    return PlanOut.model_validate(state.plan, from_attributes=True)
 
 
 def _quote(quote: Quote, before: str, after: str) -> QuoteOut:
@@ -352,15 +320,10 @@ def _source(
     source = ledger.sources[source_id]
     n = ledger.numbers.get(source_id)
     return SourceOut(
+        **source.model_dump(),
         n=numbers.get(n) if n is not None else None,
-        id=source.id,
-        uri=source.uri,
-        title=source.title,
-        date=source.date,
-        kind=source.kind,
         authority=source.authority,
         origin=origin[source_id],
-        sha256=source.sha256,
     )
 
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pydantic import Field
 
 from activities.evidence.ledger import Ledger
-from activities.evidence.quantities import numbers_missing
+from activities.evidence.quantities.amounts import numbers_missing
 from activities.evidence.quotes import fold
 from workflows.contracts.evidence import Claim, Contradiction, Record, Side
 from workflows.contracts.state import Gap

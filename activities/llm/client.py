@@ -37,7 +37,6 @@ from activities.llm.errors import (
 from activities.llm.lazy_sdk import anthropic, load
 from activities.llm.prompt_cache import PromptCache
 from activities.llm.providers import offline_client, provider_client
-from activities.llm.stream import assemble_message
 from workflows.config.model_catalog import card
 from workflows.config.settings import Provider
 from workflows.contracts.request import OFFLINE
@@ -49,6 +48,8 @@ TURN_SECONDS = 600.0
 IDLE_SECONDS = 120.0
 """How long a stream may be silent, without even a keep-alive, before it is given up."""
 _CUSTOM_ID = "turn"
+_MALFORMED_STREAM = (AssertionError, AttributeError, KeyError, IndexError, TypeError)
+"""What the SDK raises for a stream without a message, or with events that make no sense."""
 
 
 class Models:
@@ -186,28 +187,16 @@ class Models:
     async def _stream(
         self, body: JsonObject, on_start: Callable[[], None] = lambda: None
     ) -> JsonObject:
-        client = self._client(body["model"])
-        if isinstance(client, anthropic.AsyncAnthropicBedrock):
-            return await self._stream_with_sdk(body, on_start)
-        async with await client.messages.create(**body, stream=True) as stream:
+        async with self._client(body["model"]).messages.stream(**body) as stream:
             if "json" in stream.response.headers.get("content-type", ""):
                 # Some proxies do not stream, whatever they are asked for.
                 return _parse_whole(await stream.response.aread())
-            message = await assemble_message(stream.response, on_start)
-        if message is None:
-            raise StreamCut("the answer held no message")
-        return _check_finished(message)
-
-    async def _stream_with_sdk(self, body: JsonObject, on_start: Callable[[], None]) -> JsonObject:
-        """Stream with the SDK's own reader: the older runtime of Bedrock wraps its events."""
-        async with self._client(body["model"]).messages.stream(**body) as stream:
-            started = False
-            async for event in stream:
-                started = started or event.type == "message_start"
-                on_start()
-            if not started:
-                raise StreamCut("the answer held no message")
-            message = await stream.get_final_message()
+            try:
+                async for _ in stream:
+                    on_start()
+                message = await stream.get_final_message()
+            except _MALFORMED_STREAM as wrong:
+                raise StreamCut(f"the stream is no message: {wrong!r}") from None
         return _check_finished(message.to_dict(mode="json", warnings=False))
 
     async def _ask_whole(self, body: JsonObject) -> JsonObject:

@@ -7,10 +7,9 @@ resource) is bad input, with the remedy.
 
 from __future__ import annotations
 
-import asyncio
 import importlib.util
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from typing import Any, TypeVar, get_args
 
 import httpx2
@@ -92,9 +91,7 @@ def _common_options(
         # Turns have spans of our own.
         "open_telemetry": {"traces": False, "propagation": False},
         "timeout": httpx2.Timeout(idle_seconds, connect=_CONNECT_SECONDS),
-        "http_client": anthropic.DefaultAsyncHttpxClient(
-            transport=IdleTimeout(transport, idle_seconds)
-        )
+        "http_client": anthropic.DefaultAsyncHttpxClient(transport=transport)
         if transport
         else None,
     }
@@ -119,51 +116,3 @@ def _installed(package: str) -> bool:
         return importlib.util.find_spec(package) is not None
     except ModuleNotFoundError:
         return False
-
-
-class IdleTimeout(httpx2.AsyncBaseTransport):
-    """Adds a read timeout to a transport that has none.
-
-    A keep-alive counts as data: a model that thinks for minutes does not run into the timeout.
-    """
-
-    def __init__(self, inner: httpx2.AsyncBaseTransport, idle_seconds: float) -> None:
-        self._inner = inner
-        self._idle = idle_seconds
-
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        try:
-            async with asyncio.timeout(self._idle):
-                response = await self._inner.handle_async_request(request)
-        except TimeoutError:
-            raise httpx2.ReadTimeout("no answer", request=request) from None
-        if isinstance(response.stream, httpx2.AsyncByteStream):
-            response.stream = _IdleTimeoutStream(response.stream, self._idle, request)
-        return response
-
-    async def aclose(self) -> None:
-        await self._inner.aclose()
-
-
-class _IdleTimeoutStream(httpx2.AsyncByteStream):
-    def __init__(
-        self, inner: httpx2.AsyncByteStream, idle_seconds: float, request: httpx2.Request
-    ) -> None:
-        self._inner = inner
-        self._idle = idle_seconds
-        self._request = request
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        chunks = aiter(self._inner)
-        while True:
-            try:
-                async with asyncio.timeout(self._idle):
-                    chunk = await anext(chunks)
-            except StopAsyncIteration:
-                return
-            except TimeoutError:
-                raise httpx2.ReadTimeout("the stream is silent", request=self._request) from None
-            yield chunk
-
-    async def aclose(self) -> None:
-        await self._inner.aclose()

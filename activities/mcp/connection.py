@@ -16,7 +16,7 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
-from activities.mcp.settings import ServerSettings, with_secrets
+from activities.mcp.server_settings import ServerSettings, with_secrets
 
 if TYPE_CHECKING:
     from mcp import Client, Tool

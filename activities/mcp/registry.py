@@ -12,11 +12,12 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from activities.agent.messages import tool_error
 from activities.mcp.connection import Trouble
 from activities.mcp.definitions import tool_name
-from activities.mcp.results import error, result
+from activities.mcp.results import result
 from activities.mcp.server import Server
-from activities.mcp.settings import McpSettings
+from activities.mcp.server_settings import McpSettings
 from activities.storage.store import Store
 
 JsonObject = dict[str, Any]
@@ -55,26 +56,22 @@ class McpServers:
         """A `tool_result`'s content, its sources and passages, or an error in words."""
         server, tool = self._tools.get(name, (None, ""))
         if server is None or tool not in server.settings.roles.get(role, ()):
-            return error(f"the {role} has no tool {name!r}")
+            return tool_error(f"the {role} has no tool {name!r}")
         if not isinstance(tool_input, dict):
-            return error(f"{name} was called wrongly: its input is not an object")
+            return tool_error(f"{name} was called wrongly: its input is not an object")
         try:
             answer = await server.call(tool, tool_input)
             limit = server.settings.max_characters
             return await result(self._store, server.name, tool, tool_input, answer, limit)
         except Trouble as trouble:
-            return error(
+            return tool_error(
                 f"the MCP server {server.name!r} {trouble}. "
                 "What it could have told is unknown, which is not the same as nothing"
             )
         except Exception as crash:
             # The subagent can still answer from what it has; its report says what broke.
             log.exception("the tool %s crashed", name)
-            return error(f"{name} failed: {type(crash).__name__}")
-
-    def problems(self) -> list[str]:
-        """Servers and tools that are not available now, and why."""
-        return [problem for server in self._servers for problem in server.problems()]
+            return tool_error(f"{name} failed: {type(crash).__name__}")
 
     async def close(self) -> None:
         """Ends all connections; when this returns, the servers' processes are gone."""

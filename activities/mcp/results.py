@@ -13,9 +13,10 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from activities.agent.messages import tool_error
 from activities.evidence.quotes import sketch
 from activities.sources.documents import text_hash
-from activities.sources.sentences import sentences
+from activities.sources.sentence_spans import sentences
 from activities.storage.store import Store
 from workflows.contracts.evidence import Source
 
@@ -26,10 +27,6 @@ JsonObject = dict[str, Any]
 _ID_DIGITS = 10
 _LONGEST_ERROR = 2000
 _LONGEST_TITLE = 120
-
-
-def error(message: str) -> JsonObject:
-    return {"is_error": True, "content": [{"type": "text", "text": message}]}
 
 
 async def result(
@@ -46,7 +43,7 @@ async def result(
     if answer.is_error:
         # Quoted as a JSON string: an error's words are the server's, and no instruction.
         said = json.dumps(text[:_LONGEST_ERROR], ensure_ascii=False)
-        return error(f"{where} reported an error, in its own words: {said}")
+        return tool_error(f"{where} reported an error, in its own words: {said}")
     report: JsonObject = {"server": server, "tool": tool, "characters": len(text)}
     if left_out:
         report["left_out"] = left_out
@@ -55,7 +52,7 @@ async def result(
         text = text[:max_characters]
     spans = await asyncio.to_thread(sentences, text)
     if not spans and left_out:
-        return error(f"{where} returned nothing that can be quoted; left out: {left_out}")
+        return tool_error(f"{where} returned nothing that can be quoted; left out: {left_out}")
     if not spans:
         report["note"] = "the tool answered, and its answer holds no words"
         return {"content": [_block(report)], "sources": [], "passages": []}

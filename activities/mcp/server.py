@@ -7,15 +7,18 @@ person who whitelisted it has seen that description.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from activities.mcp.connection import Connection, Trouble
 from activities.mcp.definitions import definition
-from activities.mcp.settings import ServerSettings
+from activities.mcp.server_settings import ServerSettings
 
 if TYPE_CHECKING:
     from mcp.types import CallToolResult
+
+log = logging.getLogger(__name__)
 
 JsonObject = dict[str, Any]
 PAUSE_SECONDS = 30.0
@@ -41,8 +44,9 @@ class Server:
                 connection = self._connected()
                 with connection.held():
                     await self._seen(connection)
-            except Trouble:
-                return {}  # said in `problems`
+            except Trouble as trouble:
+                log.warning("the MCP server %r %s", self.name, trouble)
+                return {}
         known = self._known or {}
         return {tool: found for tool, found in known.items() if isinstance(found, dict)}
 
@@ -62,16 +66,6 @@ class Server:
                     "it is not called until the worker is restarted"
                 )
             return await connection.call(tool, arguments)
-
-    def problems(self) -> list[str]:
-        if self._unreachable:
-            return [f"the MCP server {self.name!r} {self._unreachable}"]
-        known = self._known or {}
-        return [
-            f"the tool {tool!r} of the MCP server {self.name!r} is left out: {why}"
-            for tool, why in known.items()
-            if isinstance(why, str)
-        ]
 
     async def close(self) -> None:
         self._closed = True
@@ -107,4 +101,8 @@ class Server:
         }
         if self._known is None:
             self._known = offered
+            for tool, why in offered.items():
+                if isinstance(why, str):
+                    log.warning("the tool %r of the MCP server %r is left out: %s",
+                                tool, self.name, why)  # fmt: skip
         return offered

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from activities.evidence.quantities import moments, quantities
+from activities.evidence.quantities.amounts import quantities
+from activities.evidence.quantities.dates import moments
 from activities.evidence.text.names import names
 from activities.evidence.text.stopwords import STOP_WORDS
 from activities.evidence.text.terms import words

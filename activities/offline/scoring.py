@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from activities.evidence.quantities import quantities
+from activities.evidence.quantities.amounts import quantities
 from activities.evidence.text.names import names
 from activities.evidence.text.terms import words
 from activities.offline.answer_types import holds_answer

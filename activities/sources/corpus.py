@@ -26,7 +26,7 @@ from activities.sources.formats.parsing import VERSION
 from activities.sources.hops import as_hit, follow
 from activities.sources.ranking import CANDIDATES, Chunk, Ranking, phrase
 from activities.sources.refresh import IndexReport, Progress, refresh
-from activities.sources.sentences import passage
+from activities.sources.sentence_spans import passage
 
 _MOST_ROUNDS = 3
 _FIRST_DOCUMENTS = 10

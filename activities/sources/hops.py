@@ -22,7 +22,7 @@ from activities.sources.chunks import SECTION_MARK
 from activities.sources.documents import Hit
 from activities.sources.index import numbers, totals
 from activities.sources.ranking import Chunk, QueryTerm, Ranking, phrase
-from activities.sources.sentences import passage
+from activities.sources.sentence_spans import passage
 
 _KEPT = 4
 _READ = 3

@@ -24,15 +24,9 @@ from activities.sources.documents import Unreadable
 from activities.sources.folder import File, file_hash
 from activities.sources.formats.parsing import Parsed, parse_file
 
-_FILES_PER_TASK = 64
-_BYTES_PER_TASK = 4 * 1024 * 1024
 _MOST_PROCESSES = 8
-# Starting processes takes a second or two; below this many seconds of work it is not worth it.
-_WORTH_A_POOL = 5.0
-_SECONDS_PER_FILE = 0.0003
-_SECONDS_PER_MEGABYTE = {
-    ".pdf": 2.0, ".docx": 1.0, ".pptx": 1.0, ".xlsx": 10.0, ".html": 0.3, ".md": 1.0, ".rst": 4.0,
-}  # fmt: skip
+# Starting processes takes a second or two; below this many bytes it is not worth it.
+_WORTH_A_POOL = 10_000_000
 # Formats whose parsers can be led to do far more than the size of a file tells.
 _CONFINED = frozenset({".pdf", ".docx", ".docm", ".pptx", ".pptm", ".xlsx", ".xlsm"})
 SECONDS_PER_FILE = 60
@@ -49,26 +43,16 @@ class Reading:
     parsed: Parsed | None
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
-    files: tuple[File, ...]
-    known: tuple[str | None, ...]
-
-
 def read_files(files: Sequence[File], known: dict[str, str]) -> Iterator[Reading]:
     """Read the files; those whose hash is the one in `known` are not parsed."""
-    tasks = list(_tasks(files, known))
     new = (file for file in files if file.relative not in known)
     risky = any(file.path.suffix.lower() in _CONFINED for file in new)
-    if not risky and (_estimate(files) < _WORTH_A_POOL or (os.cpu_count() or 1) < 2):
-        for task in tasks:
-            yield from read_task(task)
+    pool = _pool() if risky or sum(file.size for file in files) > _WORTH_A_POOL else None
+    if pool is not None:
+        yield from _read_in_processes(pool, files, known)
         return
-    yield from _in_processes(tasks)
-
-
-def read_task(task: Task) -> list[Reading]:
-    return [_read(file, known) for file, known in zip(task.files, task.known, strict=True)]
+    for file in files:
+        yield _read(file, known.get(file.relative))
 
 
 def _read(file: File, known: str | None) -> Reading:
@@ -97,90 +81,58 @@ def confine() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
 
 
-def _estimate(files: Sequence[File]) -> float:
-    return sum(_SECONDS_PER_FILE + file.size / 1e6 * _rate(file) for file in files)
-
-
-def _rate(file: File) -> float:
-    return _SECONDS_PER_MEGABYTE.get(file.path.suffix.lower(), 0.15)
-
-
-def _tasks(files: Sequence[File], known: dict[str, str]) -> Iterator[Task]:
-    group: list[File] = []
-    size = 0
-    for file in files:
-        if group and (len(group) == _FILES_PER_TASK or size + file.size > _BYTES_PER_TASK):
-            yield Task(tuple(group), tuple(known.get(f.relative) for f in group))
-            group, size = [], 0
-        group.append(file)
-        size += file.size
-    if group:
-        yield Task(tuple(group), tuple(known.get(f.relative) for f in group))
-
-
-def _in_processes(tasks: list[Task]) -> Iterator[Reading]:
-    waiting = deque(tasks)
-    running: deque[tuple[Task, Future[list[Reading]]]] = deque()
-    pool = _pool()
+def _read_in_processes(
+    pool: ProcessPoolExecutor, files: Sequence[File], known: dict[str, str]
+) -> Iterator[Reading]:
+    waiting = deque(files)
+    running: deque[tuple[File, Future[Reading]]] = deque()
     try:
-        if pool is None:
-            for task in tasks:
-                yield from read_task(task)
-            return
-        workers = _processes()
         while waiting or running:
-            while waiting and len(running) < 3 * workers:
-                task = waiting.popleft()
-                running.append((task, pool.submit(read_task, task)))
-            task, future = running.popleft()
+            while waiting and len(running) < 4 * _processes():
+                file = waiting.popleft()
+                running.append((file, pool.submit(_read, file, known.get(file.relative))))
+            file, future = running.popleft()
             try:
-                yield from future.result()
+                yield future.result()
             except BrokenProcessPool:
-                # Some file of the tasks under way killed its process: read these one by one.
+                # One of the files under way killed its process: each of them is read alone.
                 pool.shutdown(wait=False, cancel_futures=True)
-                for suspect in (task, *(other for other, _ in running)):
-                    yield from _one_by_one(suspect)
+                for suspect in (file, *(other for other, _ in running)):
+                    yield _read_alone(suspect, known.get(suspect.relative))
                 running.clear()
-                pool = _pool()
-                if pool is None:
-                    raise
+                pool = _create_pool(_processes())
     finally:
-        if pool is not None:
-            pool.shutdown(wait=False, cancel_futures=True)
+        pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _one_by_one(task: Task) -> Iterator[Reading]:
-    pool: ProcessPoolExecutor | None = None
-    for file, known in zip(task.files, task.known, strict=True):
-        pool = pool or ProcessPoolExecutor(1, mp_context=_context(), initializer=confine)
+def _read_alone(file: File, known: str | None) -> Reading:
+    with _create_pool(1) as pool:
         try:
-            yield from pool.submit(read_task, Task((file,), (known,))).result()
+            return pool.submit(_read, file, known).result()
         except BrokenProcessPool:
-            pool = None
             reason = (
                 "crashes its parser or takes too much time or memory; open it and save it again,"
                 " or remove it"
             )
             parsed = Parsed(unreadable=(Unreadable(file.relative, reason),))
-            yield Reading(file, file_hash(file.path), parsed)
-    if pool is not None:
-        pool.shutdown()
+            return Reading(file, file_hash(file.path), parsed)
 
 
 def _pool() -> ProcessPoolExecutor | None:
     """A pool whose processes start, or None where they cannot: then everything is read here."""
     try:
-        pool = ProcessPoolExecutor(_processes(), mp_context=_context(), initializer=confine)
+        pool = _create_pool(_processes())
         pool.submit(os.getpid).result()
     except (BrokenProcessPool, OSError, RuntimeError, AssertionError):
         return None
     return pool
 
 
+def _create_pool(processes: int) -> ProcessPoolExecutor:
+    # A worker has threads; a forked copy of it could hold their locks for ever.
+    spawn = multiprocessing.get_context("spawn")
+    return ProcessPoolExecutor(processes, mp_context=spawn, initializer=confine)
+
+
 def _processes() -> int:
     return min(_MOST_PROCESSES, os.cpu_count() or 1)
-
-
-def _context() -> multiprocessing.context.SpawnContext:
-    # A worker has threads; a forked copy of it could hold their locks for ever.
-    return multiprocessing.get_context("spawn")

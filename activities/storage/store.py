@@ -24,7 +24,7 @@ from obstore.exceptions import BaseError, PermissionDeniedError, Unauthenticated
 from pydantic import BaseModel
 from temporalio.exceptions import ApplicationError
 
-from activities.storage.backends import ABSENT, Backend, open_backend
+from activities.storage.backends import ABSENT, Backend, open_store
 from activities.storage.encryption import (
     NONCE_BYTES,
     EncryptionError,
@@ -67,7 +67,7 @@ class Store:
     @classmethod
     def open(cls, url: str, keyring: Keyring | None = None) -> Store:
         """A URL (s3://, gs://, az://, file://), or the path of a folder, which is made."""
-        return cls(open_backend(url), url, keyring)
+        return cls(Backend(open_store(url)), url, keyring)
 
     async def put_new(self, key: str, data: bytes) -> bool:
         """Store an object unless there is one under the key; False where there is."""

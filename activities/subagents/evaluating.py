@@ -81,14 +81,8 @@ def build_brief(brief: EvaluateBrief, ledger: Ledger, draft: Draft) -> JsonObjec
         "kind": brief.plan.kind,
         "facets": describe_facets(brief.plan, brief.reports),
         "claims": [
-            {
-                "id": claim.id,
-                "facet_id": claim.facet_id,
-                "text": claim.text,
-                "verdict": claim.verdict,
-                "relevance": claim.relevance,
-                "cite": ledger.cites(claim.source_ids),
-            }
+            claim.model_dump(include={"id", "facet_id", "text", "verdict", "relevance"})
+            | {"cite": ledger.cites(claim.source_ids)}
             for claim in ledger.citable()
         ],
         "contradictions": describe_contradictions(ledger),

@@ -128,33 +128,18 @@ def build_brief(brief: WriteBrief, ledger: Ledger, previous: Draft | None) -> Js
         "kind": brief.plan.kind,
         "facets": describe_facets(brief.plan, brief.reports),
         "claims": [
-            {
-                "id": claim.id,
-                "facet_id": claim.facet_id,
-                "also_for": claim.also_for,
-                "text": claim.text,
+            claim.model_dump(exclude={"quotes"})
+            | {
                 "cite": ledger.cites(claim.source_ids),
-                "verdict": claim.verdict,
-                "confidence": claim.confidence,
-                "relevance": claim.relevance,
                 "origins": origin_count(claim, origin),
-                "uncertain": claim.uncertain,
-                "not_to_overstate": claim.not_to_overstate,
                 "quotes": [quote.text for quote in claim.quotes],
                 "sections": [quote.section for quote in claim.quotes],
                 "start": claim.quotes[0].start,
-                "notes": claim.notes,
             }
             for claim in ledger.citable()
         ],
         "sources": [
-            {
-                "n": n,
-                "title": ledger.sources[sid].title,
-                "date": ledger.sources[sid].date,
-                "kind": ledger.sources[sid].kind,
-                "uri": ledger.sources[sid].uri,
-            }
+            {"n": n} | ledger.sources[sid].model_dump(include={"title", "date", "kind", "uri"})
             for sid, n in ledger.numbers.items()
         ],
         "contradictions": describe_contradictions(ledger),

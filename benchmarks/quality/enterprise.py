@@ -18,7 +18,7 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from activities.evidence.quantities import quantities
+from activities.evidence.quantities.amounts import quantities
 from benchmarks.quality import checks, rubric
 from benchmarks.quality.intervals import Pair
 from benchmarks.quality.job_runner import start_runner

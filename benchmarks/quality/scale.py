@@ -19,7 +19,7 @@ from contextlib import asynccontextmanager
 from itertools import accumulate
 from pathlib import Path
 
-from activities.sources import Corpus
+from activities.sources.corpus import Corpus
 from benchmarks.quality.sets import ROOT, Case, JsonObject, Measure, Options, Outcome, Run
 
 QUERIES = 200

@@ -18,7 +18,7 @@ from obstore.exceptions import BaseError
 from pydantic import ValidationError
 from temporalio.exceptions import ApplicationError
 
-from activities.storage.backends import open_backend
+from activities.storage.backends import Backend, open_store
 from activities.storage.encryption import Keyring
 from activities.storage.store import Store
 from console.client.job_list import format_time
@@ -45,7 +45,7 @@ class StoredCheckpoint:
 class CheckpointStore:
     def __init__(self, location: str, keyring: Keyring | None = None) -> None:
         self._location = location
-        self._backend = open_backend(location)
+        self._backend = Backend(open_store(location))
         self.store = Store(self._backend, location, keyring)
 
     @classmethod

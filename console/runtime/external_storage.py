@@ -22,7 +22,7 @@ from temporalio.converter import (
     StorageDriverStoreContext,
 )
 
-from activities.storage.backends import open_backend
+from activities.storage.backends import Backend, open_store
 
 THRESHOLD = 64 * 1024
 DRIVER = "research-store"
@@ -48,7 +48,7 @@ class StoreDriver(StorageDriver):
 
     def __init__(self, location: str) -> None:
         self._location = location
-        self._backend = open_backend(location)
+        self._backend = Backend(open_store(location))
 
     def name(self) -> str:
         return DRIVER

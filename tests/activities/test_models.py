@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx2
@@ -107,52 +108,39 @@ async def test_what_is_no_message_is_asked_for_again(answer: httpx2.Response) ->
     assert not raised.value.non_retryable
 
 
-class Slow(httpx2.AsyncByteStream):
-    """A stream that begins, shows signs of life at times, and then ends or falls silent."""
+@asynccontextmanager
+async def local_endpoint(*parts: bytes) -> AsyncIterator[str]:
+    """The address of a server that sends these parts of an answer and falls silent."""
 
-    def __init__(self, signs: int = 0, gap: float = 0.0, ends: bool = False) -> None:
-        self._signs = signs
-        self._gap = gap
-        self._ends = ends
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        for part in parts:
+            writer.write(part)
+            await writer.drain()
+        await reader.read()  # until the client leaves
+        writer.close()
 
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        parts = list(events(message(text("at last"))))
-        yield body(parts[:1])
-        for _ in range(self._signs):
-            await asyncio.sleep(self._gap)
-            yield b'event: ping\ndata: {"type": "ping"}\n\n'
-        if not self._ends:
-            await asyncio.Event().wait()
-        yield body(parts[1:])
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    async with server:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
 
 
-def sse(stream: httpx2.AsyncByteStream) -> httpx2.Response:
-    return httpx2.Response(200, headers={"content-type": "text/event-stream"}, stream=stream)
+HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n"
+SENT = [body([part]) for part in events(message(text("at last")))]
 
 
-async def test_a_stream_that_falls_silent_is_given_up_and_retried() -> None:
-    models = Models(ScriptedTransport([sse(Slow())]), idle_seconds=0.2)
-    with pytest.raises(ApplicationError) as raised:
-        await models.ask(ASKED)
-    assert not raised.value.non_retryable
-
-
-async def test_a_sign_of_life_is_enough_to_be_waited_for() -> None:
-    """Pings come while a model thinks: none of them is an event, all of them are life."""
-    slow = sse(Slow(signs=10, gap=0.3, ends=True))
-    answer = await Models(ScriptedTransport([slow]), idle_seconds=2.5).ask(ASKED)
-    assert answer["content"] == [text("at last")]
-
-
-async def test_an_endpoint_that_never_answers_is_given_up_and_retried() -> None:
-    class Deaf(httpx2.AsyncBaseTransport):
-        async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-            await asyncio.Event().wait()
-            raise AssertionError
-
-    with pytest.raises(ApplicationError) as raised:
-        await Models(Deaf(), idle_seconds=0.2).ask(ASKED)
-    assert raised.value.type == "connection"
+@pytest.mark.parametrize("parts", [(), (HEAD, *SENT[:1])], ids=["at once", "in mid-stream"])
+async def test_an_endpoint_that_falls_silent_is_given_up_and_retried(
+    parts: tuple[bytes, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with local_endpoint(*parts) as address:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", address)
+        models = Models(idle_seconds=0.5)
+        with pytest.raises(ApplicationError) as raised:
+            await models.ask(ASKED)
+        await models.close()
+        await asyncio.sleep(0.1)  # the server closes its side
+    assert raised.value.type in ("connection", "broken_answer")
     assert not raised.value.non_retryable
 
 

@@ -16,7 +16,7 @@ from obstore.exceptions import BaseError
 from obstore.store import AzureStore, GCSStore, S3Store, from_url
 
 import console.runtime.external_storage
-from activities.storage.backends import BucketBackend, open_backend
+from activities.storage.backends import open_store
 from activities.storage.store import Store
 from console.client.checkpoints import CheckpointStore
 from console.devserver import ports
@@ -164,7 +164,6 @@ def test_each_kind_of_bucket_is_opened_by_its_url(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("AZURE_STORAGE_ACCOUNT_NAME", "research")
-    behind = open_backend(place)
-    assert isinstance(behind, BucketBackend)
-    assert isinstance(behind.objects, kind)
-    assert str(behind.objects.prefix) == "jobs"
+    opened = open_store(place)
+    assert isinstance(opened, kind)
+    assert str(opened.prefix) == "jobs"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from activities.mcp.registry import McpServers
-from activities.mcp.settings import McpSettings
+from activities.mcp.server_settings import McpSettings
 from activities.storage.store import Store
 
 JsonObject = dict[str, Any]

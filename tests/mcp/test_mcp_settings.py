@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from activities.mcp.settings import McpSettings, McpSettingsError
+from activities.mcp.server_settings import McpSettings, McpSettingsError
 
 GOOD: dict[str, Any] = {"command": "archive", "roles": {"researcher": ["lookup"]}}
 

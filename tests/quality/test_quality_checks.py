@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from activities.llm.client import Models
-from activities.sources import Corpus
+from activities.sources.corpus import Corpus
 from benchmarks.quality.checks import check_report
 from benchmarks.quality.rubric import CRITERIA, Judge, choose_judge
 from benchmarks.quality.scale import Invented

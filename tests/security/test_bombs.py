@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from activities.sources import Corpus
+from activities.sources.corpus import Corpus
 
 DEPTH, WIDTH = 9, 10
 """A thousand million words, in two kilobytes."""

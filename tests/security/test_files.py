@@ -14,7 +14,9 @@ import pptx
 import pytest
 
 from activities.agent.toolbox import Toolbox
-from activities.sources import Corpus, Unreadable, parse
+from activities.sources.corpus import Corpus
+from activities.sources.documents import Unreadable
+from activities.sources.formats.parsing import parse
 from activities.storage.store import Store
 from workflows.config.roles import RESEARCHER
 

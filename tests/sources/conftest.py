@@ -10,7 +10,7 @@ import pypdfium2 as pdfium
 import pypdfium2.raw as raw
 import pytest
 
-from activities.sources import Corpus
+from activities.sources.corpus import Corpus
 
 Placed = tuple[float, float, float, str]  # x, y, size, text
 MakePdf = Callable[[str, Sequence[Sequence[Placed]]], Path]

@@ -12,9 +12,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from activities.sources import Corpus, Unreadable, parse
+from activities.sources.corpus import Corpus
+from activities.sources.documents import Unreadable
 from activities.sources.formats import extracts
 from activities.sources.formats import parsing as parsing_module
+from activities.sources.formats.parsing import parse
 
 
 def refused(path: Path) -> str:

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from activities.sources import Document, Unreadable, parse
-from activities.sources.formats.hyphens import HYPHEN, Hyphenation
+from activities.sources.documents import Document, Unreadable
+from activities.sources.formats.parsing import parse
+from activities.sources.formats.pdf.hyphenation import HYPHEN, Hyphenation
 
 Placed = tuple[float, float, float, str]
 MakePdf = Callable[[str, Sequence[Sequence[Placed]]], Path]

@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 
-from activities.sources import Corpus, IndexBusyError, IndexDamagedError, IndexReport
 from activities.sources import reading as reading_module
-from activities.sources.database import Database
+from activities.sources.corpus import Corpus
+from activities.sources.database import Database, IndexBusyError, IndexDamagedError
 from activities.sources.folder import list_folder
+from activities.sources.refresh import IndexReport
 
 
 def settle(*paths: Path) -> None:
@@ -98,7 +99,7 @@ def test_a_killed_refresh_goes_on_where_it_was(folder: Path, tmp_path: Path) -> 
         (folder / f"{number:02}.txt").write_text(f"Text number {number}.")
     settle(*folder.iterdir())
     script = (
-        "import os, sys\nfrom pathlib import Path\nfrom activities.sources import Corpus, refresh\n"
+        "import os, sys\nfrom pathlib import Path\nfrom activities.sources.corpus import Corpus\n"
         "sys.modules['activities.sources.refresh']._BATCH_DOCUMENTS = 10\n"
         "def die(done, total):\n    if done >= 20: os._exit(9)\n"
         "Corpus.open(Path(sys.argv[1]), Path(sys.argv[2])).refresh(die)\n"
@@ -170,7 +171,7 @@ def test_two_processes_refresh_at_once(folder: Path, tmp_path: Path) -> None:
         (folder / f"{number}.txt").write_text(f"Ferry number {number} sails.")
     settle(*folder.iterdir())
     script = (
-        "import sys\nfrom pathlib import Path\nfrom activities.sources import Corpus\n"
+        "import sys\nfrom pathlib import Path\nfrom activities.sources.corpus import Corpus\n"
         "print(Corpus.open(Path(sys.argv[1]), Path(sys.argv[2])).refresh().parsed)\n"
     )
     arguments = [sys.executable, "-c", script, str(folder), str(tmp_path / "index")]
@@ -221,7 +222,7 @@ def test_processes_give_what_one_gives(
     with Corpus.open(folder, tmp_path / "one") as corpus:
         corpus.refresh()
         alone = list(corpus.documents())
-    monkeypatch.setattr(reading_module, "_WORTH_A_POOL", 0.0)
+    monkeypatch.setattr(reading_module, "_WORTH_A_POOL", 0)
     with Corpus.open(folder, tmp_path / "two") as corpus:
         assert corpus.refresh().parsed == 200
         assert list(corpus.documents()) == alone
@@ -237,7 +238,7 @@ class _Killer:
 def test_a_file_that_kills_its_process_is_unreadable_and_the_others_are_read(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reading_module, "_WORTH_A_POOL", 0.0)
+    monkeypatch.setattr(reading_module, "_WORTH_A_POOL", 0)
     for name in ("a", "b", "c"):
         (folder / f"{name}.txt").write_text(f"Text of {name}.")
     known: dict[str, Any] = {"b.txt": _Killer()}

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from activities.sources import Corpus, UnknownDocument
+from activities.sources.corpus import Corpus
+from activities.sources.documents import UnknownDocument
 from activities.sources.ranking import Ranking
 
 TEXTS = {

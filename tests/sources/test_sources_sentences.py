@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from activities.sources.chunks import chunk_starts, section_paths
 from activities.sources.formats.encoding import normalise
 from activities.sources.formats.lines import unwrap
-from activities.sources.sentences import sentences
+from activities.sources.sentence_spans import sentences
 
 LINES = st.lists(
     st.one_of(

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from activities.telemetry import METRICS, digest
+from activities.telemetry import digest
+from tests.telemetry.metric_names import METRICS
 
 from .collector import Span
 from .conftest import CONTENT, HANGING, QUESTION, Place, eventually, get

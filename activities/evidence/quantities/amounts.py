@@ -257,7 +257,3 @@ def _step(value: float, step: float, approximate: bool) -> float:
     while power < limit and value % 10 ** (power + 1) == 0:
         power += 1
     return float(10**power)
-
-
-__all__ = ["Moment", "Quantity", "moments", "numbers_missing", "quantities", "read",
-           "same_moment", "same_number"]  # fmt: skip

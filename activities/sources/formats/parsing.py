@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from activities.sources.documents import Document, Unreadable, document_id, text_hash
-from activities.sources.formats.archives import UnsafeArchiveError, check_archive
-from activities.sources.formats.dates import head_date, name_date
+from activities.sources.formats.document_dates import head_date, name_date
 from activities.sources.formats.encoding import BinaryContentError, decode, fold, normalise
 from activities.sources.formats.extracts import (
     MOST_BYTES,
@@ -24,16 +23,17 @@ from activities.sources.formats.extracts import (
 )
 from activities.sources.formats.kinds import guess_kind
 from activities.sources.formats.lines import HEADING
-from activities.sources.formats.messages import extract_chat, extract_mails
+from activities.sources.formats.office.archives import UnsafeArchiveError, check_archive
 from activities.sources.formats.plaintext import (
     extract_text,
     is_markdown,
     is_markup_too_dense,
     is_restructured,
 )
+from activities.sources.formats.text_exports import extract_chat, extract_mails
 
 # Raised whenever the same file may give another text, so that indexes are built anew.
-VERSION = 3
+VERSION = 4
 
 _OFFICE = frozenset({".docx", ".docm", ".pptx", ".pptm", ".xlsx", ".xlsm"})
 SUFFIXES = _OFFICE | {
@@ -141,27 +141,27 @@ def _read(path: Path, relative: str, suffix: str) -> Found:
     """What the parser of a format finds in a file."""
     match suffix:
         case ".pdf":
-            from activities.sources.formats.pdf import extract_pdf
+            from activities.sources.formats.pdf.paragraphs import extract_pdf
 
             return [extract_pdf(path)], []
         case ".html" | ".htm" | ".xhtml":
-            from activities.sources.formats.webpage import declared_encoding, extract_page
+            from activities.sources.formats.markup.html_pages import declared_encoding, extract_page
 
             content = path.read_bytes()
             return [extract_page(decode(content, declared_encoding(content)))], []
         case ".eml":
-            from activities.sources.formats.mail import extract_mail
+            from activities.sources.formats.mail_files import extract_mail
 
             return [extract_mail(path.read_bytes())], []
         case ".mbox":
-            from activities.sources.formats.mail import extract_mailbox
+            from activities.sources.formats.mail_files import extract_mailbox
 
             return extract_mailbox(path), []
         case _ if suffix in _OFFICE:
             check_archive(path)
             return [_read_office(path, relative, suffix)], []
         case ".jsonl" | ".ndjson":
-            from activities.sources.formats.records import extract_lines
+            from activities.sources.formats.json_records import extract_lines
 
             return extract_lines(decode(path.read_bytes()), relative)
         case _:
@@ -171,15 +171,15 @@ def _read(path: Path, relative: str, suffix: str) -> Found:
 def _read_office(path: Path, relative: str, suffix: str) -> Extract:
     match suffix:
         case ".docx" | ".docm":
-            from activities.sources.formats.word import extract_word
+            from activities.sources.formats.office.word import extract_word
 
             return extract_word(path)
         case ".pptx" | ".pptm":
-            from activities.sources.formats.slides import extract_slides
+            from activities.sources.formats.office.slides import extract_slides
 
             return extract_slides(path)
         case _:
-            from activities.sources.formats.spreadsheets import extract_workbook
+            from activities.sources.formats.office.spreadsheets import extract_workbook
 
             return extract_workbook(path, relative)
 
@@ -191,11 +191,11 @@ def _read_text(text: str, relative: str, suffix: str) -> list[Extract]:
         case ".rst" | ".rest":
             return [_read_restructured(text)]
         case ".csv" | ".tsv" | ".tab":
-            from activities.sources.formats.spreadsheets import extract_csv
+            from activities.sources.formats.office.spreadsheets import extract_csv
 
             return [extract_csv(text, relative)]
         case ".json":
-            from activities.sources.formats.records import extract_json
+            from activities.sources.formats.json_records import extract_json
 
             return extract_json(text, relative)
         case _:
@@ -215,13 +215,13 @@ def _read_plain_text(text: str, relative: str) -> list[Extract]:
 
 
 def _read_markdown(text: str) -> Extract:
-    from activities.sources.formats.markdown import extract_markdown
+    from activities.sources.formats.markup.markdown_text import extract_markdown
 
     return _read_markup(extract_markdown, text)
 
 
 def _read_restructured(text: str) -> Extract:
-    from activities.sources.formats.restructured import extract_restructured
+    from activities.sources.formats.markup.restructured_text import extract_restructured
 
     return _read_markup(extract_restructured, text)
 

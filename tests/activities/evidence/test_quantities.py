@@ -6,15 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from activities.evidence.quantities import (
+from activities.evidence.quantities.amounts import (
     Quantity,
-    apart,
-    moments,
     numbers_missing,
     quantities,
-    same_moment,
     same_number,
 )
+from activities.evidence.quantities.dates import apart, moments, same_moment
 
 
 def only(text: str) -> Quantity:

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 
-from activities.sources.formats.dates import find_date
+from activities.sources.formats.document_dates import find_date
 from activities.sources.formats.encoding import fold, normalise
 from activities.sources.formats.extracts import Extract
 from activities.sources.formats.plaintext import extract_text

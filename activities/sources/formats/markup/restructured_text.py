@@ -17,8 +17,8 @@ from selectolax.lexbor import LexborHTMLParser
 
 from activities.sources.formats.blocks import written
 from activities.sources.formats.extracts import MOST_CHARACTERS, Extract, first_heading
-from activities.sources.formats.html_blocks import html_blocks
-from activities.sources.formats.sphinx import (
+from activities.sources.formats.markup.html_blocks import html_blocks
+from activities.sources.formats.markup.sphinx import (
     CODE_DIRECTIVES,
     CONTAINER_DIRECTIVES,
     NOTE_DIRECTIVES,

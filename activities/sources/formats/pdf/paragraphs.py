@@ -17,13 +17,13 @@ from statistics import median
 
 import pypdfium2 as pdfium  # type: ignore[import-untyped]
 
-from activities.sources.formats.dates import find_date
+from activities.sources.formats.document_dates import find_date
 from activities.sources.formats.encoding import fold
 from activities.sources.formats.extracts import MOST_CHARACTERS, Extract, NoTextError, within_limit
-from activities.sources.formats.hyphens import HYPHEN, Hyphenation
 from activities.sources.formats.lines import ITEM, ends_sentence
-from activities.sources.formats.pdflines import Line, page_lines
-from activities.sources.formats.pdftables import Table, with_tables
+from activities.sources.formats.pdf.hyphenation import HYPHEN, Hyphenation
+from activities.sources.formats.pdf.page_lines import Line, page_lines
+from activities.sources.formats.pdf.page_tables import Table, with_tables
 from activities.sources.formats.tables import table_lines
 
 _PAGE_NUMBER = re.compile(

@@ -12,9 +12,9 @@ from typing import IO, Any
 
 from activities.sources.formats.encoding import fold
 from activities.sources.formats.extracts import Extract
-from activities.sources.formats.messages import Mail, without_replies
+from activities.sources.formats.markup.html_pages import extract_page
 from activities.sources.formats.plaintext import extract_text
-from activities.sources.formats.webpage import extract_page
+from activities.sources.formats.text_exports import Mail, without_replies
 
 _HEADERS = ("From", "To", "Cc", "Date", "Subject")
 

@@ -11,7 +11,7 @@ import pypdfium2 as pdfium  # type: ignore[import-untyped]
 import pypdfium2.raw as raw  # type: ignore[import-untyped]
 
 from activities.sources.formats.encoding import normalise
-from activities.sources.formats.hyphens import HYPHEN
+from activities.sources.formats.pdf.hyphenation import HYPHEN
 
 _BREAK = re.compile(r"\r\n|[\r\n]")
 _SAMPLES = 6

@@ -17,7 +17,7 @@ from openpyxl.utils.cell import column_index_from_string
 
 from activities.sources.formats.encoding import fold
 from activities.sources.formats.extracts import Extract, readable_name, saved_date, within_limit
-from activities.sources.formats.number_formats import number_text, shows_number
+from activities.sources.formats.office.number_formats import number_text, shows_number
 from activities.sources.formats.tables import column_name, table_lines
 
 _GENERIC_SHEET = re.compile(r"(?:sheet|tabelle|feuil|hoja|foglio) ?\d*", re.IGNORECASE)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from activities.sources.documents import Unreadable
-from activities.sources.formats.dates import find_date
+from activities.sources.formats.document_dates import find_date
 from activities.sources.formats.encoding import fold
 from activities.sources.formats.extracts import Extract, first_heading, readable_name
 from activities.sources.formats.lines import unwrap

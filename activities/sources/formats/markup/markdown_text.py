@@ -18,11 +18,15 @@ from mdit_py_plugins.myst_role import myst_role_plugin
 from selectolax.lexbor import LexborHTMLParser
 
 from activities.sources.formats.blocks import written
-from activities.sources.formats.dates import find_date
+from activities.sources.formats.document_dates import find_date
 from activities.sources.formats.encoding import fold
 from activities.sources.formats.extracts import Extract, first_heading
-from activities.sources.formats.html_blocks import html_blocks
-from activities.sources.formats.sphinx import CODE_DIRECTIVES, UNPRINTED_DIRECTIVES, role_text
+from activities.sources.formats.markup.html_blocks import html_blocks
+from activities.sources.formats.markup.sphinx import (
+    CODE_DIRECTIVES,
+    UNPRINTED_DIRECTIVES,
+    role_text,
+)
 
 _FRONT_MATTER = re.compile(r"\s*(---|\+\+\+) *\n(.*?\n)\1 *(?:\n|$)", re.DOTALL)
 _FIELD = re.compile(r"([A-Za-z_][\w -]*?) *[:=] *(.*)")
@@ -96,7 +100,7 @@ def _fence(_: Any, tokens: Sequence[Token], index: int, *__: Any) -> str:
     if name in UNPRINTED_DIRECTIVES:
         return ""
     if name == "eval-rst":
-        from activities.sources.formats.restructured import render_restructured
+        from activities.sources.formats.markup.restructured_text import render_restructured
 
         return render_restructured(content)
     return _code(content, argument) if name in CODE_DIRECTIVES else _render(content)

@@ -1,0 +1,1 @@
+"""HTML, Markdown and reStructuredText: rendered to HTML and read as blocks."""

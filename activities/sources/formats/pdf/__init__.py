@@ -1,0 +1,1 @@
+"""PDF files: lines on pages put together to paragraphs, headings and tables."""
