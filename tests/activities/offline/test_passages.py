@@ -166,7 +166,8 @@ def test_every_part_stands_word_for_word_in_the_hit(blocks: list[str], is_open: 
     whole = fold("\n".join(blocks))
     for passage in cut(*blocks, is_open=is_open):
         assert all(fold(part) in whole for part in passage.parts)
-        assert fold(" ".join(passage.sentences)) == fold(" ".join(passage.parts))
+        said = fold(" ".join(passage.parts))
+        assert all(fold(sentence) in said for sentence in passage.sentences)
 
 
 @given(st.lists(_BLOCK, max_size=8))
