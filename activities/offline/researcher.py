@@ -24,7 +24,8 @@ _ANSWERED = 0.6
 """The share of the question's terms that a passage which answers it covers."""
 _RELATED = 0.34
 """Below this share, where most of the question's words stand nowhere, nothing was found."""
-_NARROW = 8
+_NARROW, _NARROW_PART = 8, 6
+"""How many passages answer a narrow question, and a part of a larger one."""
 _READS, _READ_FROM = 2, 6
 _FOLLOWED = "names that the first hits lead to"
 # Complaints about an answer's form, as against a further question.
@@ -142,7 +143,10 @@ class _Search:
         if known:
             # Asked once more, only an answer is news: other related passages close no gap.
             fresh = [own for own in fresh if own.answers and own.coverage >= _ANSWERED]
-        return select(fresh, most if broad else min(most, _NARROW), spread=broad)
+        if not broad:
+            is_part = self._brief["ask"] != self._brief["question"]
+            most = min(most, _NARROW_PART if is_part else _NARROW)
+        return select(fresh, most, spread=broad)
 
     def _is_off_topic(self) -> bool:
         """Most of what is asked about stands in no document, and no passage holds the rest."""
