@@ -78,11 +78,16 @@ class _Search:
         if not done:
             query = {"query": self._first_query(), "aim": "the question in its own words"}
             return (("search", query),)
-        left = min(int(call.report.get("cycles_left", 0)) for call in done)
-        if left < 1 or self._is_enough() or any(c.input.get("aim") == _FOLLOWED for c in done):
+        if self._is_done(done):
             return ()
         reads = [("read", {"source_id": sid}) for sid in self._best_documents()]
-        return (*reads, ("search", self._second_query())) if not self._has_seen_all(done) else ()
+        return (*reads, ("search", self._second_query()))
+
+    def _is_done(self, done: Sequence[ToolCall]) -> bool:
+        """Whether a second search is not allowed, was made, or would bring nothing."""
+        left = min(int(call.report.get("cycles_left", 0)) for call in done)
+        is_followed = any(call.input.get("aim") == _FOLLOWED for call in done)
+        return left < 1 or is_followed or self._is_enough() or self._has_seen_all(done)
 
     def _second_query(self) -> JsonObject:
         useless = [sid for sid, entry in self._sources.items() if entry["score"] < USELESS]
