@@ -148,20 +148,21 @@ def _texts(content: str | list[JsonObject]) -> Iterator[str]:
 
 
 def _calls(messages: list[JsonObject]) -> Iterator[ToolCall]:
-    results: dict[str, JsonObject] = {
+    results = {
         block["tool_use_id"]: block
         for message in messages
-        if message["role"] == "user" and isinstance(message["content"], list)
-        for block in message["content"]
-        if block["type"] == "tool_result"
+        for block in _blocks(message, "tool_result")
     }
     assistants = (m for m in messages if m["role"] == "assistant")
     for turn, message in enumerate(assistants):
-        if isinstance(message["content"], str):
-            continue
-        for block in message["content"]:
-            if block["type"] == "tool_use" and block["id"] in results:
+        for block in _blocks(message, "tool_use"):
+            if block["id"] in results:
                 yield _call(turn, block, results[block["id"]])
+
+
+def _blocks(message: JsonObject, kind: str) -> list[JsonObject]:
+    content = message["content"]
+    return [] if isinstance(content, str) else [b for b in content if b["type"] == kind]
 
 
 def _call(turn: int, use: JsonObject, result: JsonObject) -> ToolCall:

@@ -109,6 +109,17 @@ def _run(text: str, which: int) -> str:
 
 
 def _parts(sentence: str, subject: str = "") -> list[Part]:
+    if listed := _listed_parts(sentence):
+        return listed
+    clauses = [clause for clause in _clauses(sentence) if content_words(clause)]
+    if len(clauses) > 1 and re.search(rf"\b{_WH}\b", clauses[0], re.I):
+        first = _key_words(clauses[0])
+        return [_part(clauses[0], subject), *(_part(clause, first) for clause in clauses[1:])]
+    return [_part(sentence, subject)]
+
+
+def _listed_parts(sentence: str) -> list[Part]:
+    """The parts that stand after a colon, or as the nouns asked of one subject; else none."""
     head, colon, tail = sentence.partition(": ")
     if colon:
         items = _clauses(tail) if re.match(rf"{_WH}\b", tail, re.I) else _LISTED.split(tail)
@@ -119,11 +130,7 @@ def _parts(sentence: str, subject: str = "") -> list[Part]:
         things = [t for t in _LISTED.split(found["list"]) if content_words(t)]
         named = [_ARTICLE.sub("", thing) for thing in things]
         return [_part(f"{found['head']}{thing}{found['tail']}", "") for thing in named]
-    clauses = [clause for clause in _clauses(sentence) if content_words(clause)]
-    if len(clauses) > 1 and re.search(rf"\b{_WH}\b", clauses[0], re.I):
-        first = _key_words(clauses[0])
-        return [_part(clauses[0], subject), *(_part(clause, first) for clause in clauses[1:])]
-    return [_part(sentence, subject)]
+    return []
 
 
 def _clauses(text: str) -> list[str]:

@@ -24,7 +24,8 @@ _ANSWERED = 0.6
 """The share of the question's terms that a passage which answers it covers."""
 _RELATED = 0.34
 """Below this share, where most of the question's words stand nowhere, nothing was found."""
-_NARROW = 8
+_NARROW, _NARROW_PART = 8, 6
+"""How many passages answer a narrow question, and a part of a larger one."""
 _READS, _READ_FROM = 2, 6
 _FOLLOWED = "names that the first hits lead to"
 # Complaints about an answer's form, as against a further question.
@@ -77,11 +78,16 @@ class _Search:
         if not done:
             query = {"query": self._first_query(), "aim": "the question in its own words"}
             return (("search", query),)
-        left = min(int(call.report.get("cycles_left", 0)) for call in done)
-        if left < 1 or self._is_enough() or any(c.input.get("aim") == _FOLLOWED for c in done):
+        if self._is_done(done):
             return ()
         reads = [("read", {"source_id": sid}) for sid in self._best_documents()]
-        return (*reads, ("search", self._second_query())) if not self._has_seen_all(done) else ()
+        return (*reads, ("search", self._second_query()))
+
+    def _is_done(self, done: Sequence[ToolCall]) -> bool:
+        """Whether a second search is not allowed, was made, or would bring nothing."""
+        left = min(int(call.report.get("cycles_left", 0)) for call in done)
+        is_followed = any(call.input.get("aim") == _FOLLOWED for call in done)
+        return left < 1 or is_followed or self._is_enough() or self._has_seen_all(done)
 
     def _second_query(self) -> JsonObject:
         useless = [sid for sid, entry in self._sources.items() if entry["score"] < USELESS]
@@ -142,7 +148,10 @@ class _Search:
         if known:
             # Asked once more, only an answer is news: other related passages close no gap.
             fresh = [own for own in fresh if own.answers and own.coverage >= _ANSWERED]
-        return select(fresh, most if broad else min(most, _NARROW), spread=broad)
+        if not broad:
+            is_part = self._brief["ask"] != self._brief["question"]
+            most = min(most, _NARROW_PART if is_part else _NARROW)
+        return select(fresh, most, spread=broad)
 
     def _is_off_topic(self) -> bool:
         """Most of what is asked about stands in no document, and no passage holds the rest."""

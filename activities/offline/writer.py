@@ -57,6 +57,21 @@ class _Claim:
         return " ".join(self.parts)
 
 
+@dataclass(frozen=True)
+class _Lead:
+    """A line of the summary."""
+
+    text: str
+    label: str
+    claim: _Claim
+
+    def code(self) -> list[str]:
+        """The short code block that follows the line in its source, as lines of Markdown."""
+        first, *others = self.claim.parts
+        after = others[0] if others and self.text.endswith(first[-30:]) else ""
+        return ["", fenced(after)] if 0 < after.count("\n") <= _CODE_LINES else []
+
+
 def write(conversation: Conversation) -> Reply:
     brief = conversation.brief
     refused = [
@@ -96,41 +111,44 @@ class _Writer:
 
     def summary(self) -> str:
         """The best passage or fact first, then the best sentences of others; one a facet."""
-        several = len(self._facets) > 1
-        leads: dict[str, tuple[str, _Claim]] = {}
-        for facet in self._facets:
-            title = str(facet["title"])
-            key = _KeySentence(Question(title, str(facet["question"])), self._claims)
-            worth = [claim for claim in self._of(facet) if claim.relevance >= _WORTH]
-            if key.may_open and worth:
-                first = _first_in_document(worth)
-                worth = [first, *(claim for claim in worth if claim is not first)]
-            keys = [
-                (key.lead(c) if n == 0 and not several else key.of(c), c)
-                for n, c in enumerate(worth)
-            ]
-            new = [(text, claim) for text, claim in keys if not any(text in told for told in leads)]
-            for text, claim in new[: 1 if several else _MOST_LEADS]:
-                leads[text] = (title if several else "", claim)
         lines: list[str] = []
         room = SUMMARY_WORDS
-        for text, (title, claim) in leads.items():
-            size = len(text.split())
-            reads_alone = _FEWEST <= size <= room and not text.endswith(":")
+        leads = self._leads()
+        for lead in leads:
+            size = len(lead.text.split())
+            reads_alone = _FEWEST <= size <= room and not lead.text.endswith(":")
             if lines and not reads_alone:
                 continue
             room -= size
-            label = f"**{bare(title)}:** " if title else ""
+            label = f"**{bare(lead.label)}:** " if lead.label else ""
             bullet = "- " if lines or label else ""
-            lines.append(f"{bullet}{label}{cited(plain(text), claim.cite)}")
-        if lines and not lines[0].startswith("- "):
-            text, (_, claim) = next(iter(leads.items()))
-            after = (
-                claim.parts[1] if text.endswith(claim.parts[0][-30:]) and claim.parts[1:] else ""
-            )
-            code = ["", fenced(after)] if 0 < after.count("\n") <= _CODE_LINES else []
-            return "\n".join([lines[0], *code, "", *lines[1:]]).rstrip()
-        return "\n".join(lines)
+            lines.append(f"{bullet}{label}{cited(plain(lead.text), lead.claim.cite)}")
+        if not lines or lines[0].startswith("- "):
+            return "\n".join(lines)
+        return "\n".join([lines[0], *leads[0].code(), "", *lines[1:]]).rstrip()
+
+    def _leads(self) -> list[_Lead]:
+        """What the summary may say, in order; nothing that stands in another facet's lead."""
+        several = len(self._facets) > 1
+        leads: dict[str, _Lead] = {}
+        for facet in self._facets:
+            found = self._facet_leads(facet, several)
+            new = [lead for lead in found if not any(lead.text in told for told in leads)]
+            leads |= {lead.text: lead for lead in new[: 1 if several else _MOST_LEADS]}
+        return list(leads.values())
+
+    def _facet_leads(self, facet: JsonObject, several: bool) -> list[_Lead]:
+        title = str(facet["title"])
+        key = _KeySentence(Question(title, str(facet["question"])), self._claims)
+        worth = [claim for claim in self._of(facet) if claim.relevance >= _WORTH]
+        if key.may_open and worth:
+            first = _first_in_document(worth)
+            worth = [first, *(claim for claim in worth if claim is not first)]
+        texts = [key.of(claim) for claim in worth]
+        if worth and not several:
+            texts[0] = key.lead(worth[0])
+        label = title if several else ""
+        return [_Lead(text, label, claim) for text, claim in zip(texts, worth, strict=True)]
 
     def section(self, facet: JsonObject) -> str:
         """A facet's passages by document, the document with the best one first."""

