@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from console.client.pending import STEPS, PendingStep, group_by_facet
+from console.client.progress import Progress
 from console.live.format import current_work
 from console.report.contents import STOP_REASONS
 from console.text import sentence
@@ -17,7 +18,9 @@ from console.web.job_snapshot import CheckpointRow, JobSnapshot
 from console.web.rendering import format_time, parse_time
 from workflows.contracts.evidence import Contradiction
 from workflows.contracts.facets import Plan
-from workflows.contracts.state import Gap, Parent, Phase, UnreadableFile
+from workflows.contracts.result import ResearchResult
+from workflows.contracts.spend import Spend
+from workflows.contracts.state import Gap, Parent, Phase, ResearchState, UnreadableFile
 from workflows.rules.status import describe_status as status_of
 
 _STAGES = (
@@ -79,7 +82,7 @@ class JobView:
     turns: int
     claims: int
     passes: int
-    started: datetime | None
+    started: datetime
     ended: datetime | None
     as_of: str
     notes: tuple[str, ...]
@@ -107,20 +110,17 @@ class JobView:
 
     @property
     def seconds(self) -> float:
-        if self.started is None:
-            return 0.0
         return max(0.0, ((self.ended or datetime.now(UTC)) - self.started).total_seconds())
 
 
 def build_view(snapshot: JobSnapshot) -> JobView:
-    state, result, progress = snapshot.state, snapshot.result, snapshot.progress
-    status = progress.status if progress and progress.answered else None
-    status = status or (status_of(state) if state else None)
+    result, progress, began = snapshot.result, snapshot.progress, snapshot.description.start_time
+    state = snapshot.state or ResearchState(
+        id=snapshot.job.id, journal="", request=snapshot.request, started_at=began.isoformat()
+    )
+    status = progress.status if progress and progress.answered else status_of(state)
+    latest, cost = result or state, result.telemetry if result else state.spend
     headline, remedy, tone = _describe(snapshot)
-    spend = state.spend if state else None
-    telemetry = result.telemetry if result else None
-    tokens = telemetry.input_tokens + telemetry.output_tokens if telemetry else 0
-    passes = result.passes if result else (state.passes if state else ())
     return JobView(
         id=snapshot.job.id,
         question=snapshot.request.question,
@@ -131,28 +131,28 @@ def build_view(snapshot: JobSnapshot) -> JobView:
         tone=tone,
         stages=tuple(_stages(snapshot)),
         pending=progress.pending if progress else (),
-        facets=tuple(_facet_rows(snapshot)),
-        gaps=result.gaps if result else (state.gaps if state else ()),
+        facets=tuple(_result_rows(result) if result else _state_rows(state, progress)),
+        gaps=latest.gaps,
         contradictions=snapshot.contradictions,
-        contested=len(snapshot.contradictions) or (status.contradictions if status else 0),
-        usd=telemetry.usd if telemetry else (spend.usd if spend else 0.0),
+        contested=len(snapshot.contradictions) or status.contradictions,
+        usd=cost.usd,
         budget_usd=snapshot.request.budget.usd,
-        tokens=tokens or (spend.tokens if spend and not telemetry else 0),
+        tokens=cost.input_tokens + cost.output_tokens,
         budget_tokens=snapshot.request.budget.tokens,
-        turns=telemetry.turns if telemetry else (spend.turns if spend else 0),
-        claims=len(result.claims) if result else (status.claims if status else 0),
-        passes=sum(item.n > 0 for item in passes),
-        started=parse_time(state.started_at if state else None) or snapshot.description.start_time,
+        turns=cost.turns,
+        claims=len(result.claims) if result else status.claims,
+        passes=sum(item.n > 0 for item in latest.passes),
+        started=parse_time(state.started_at) or began,
         ended=snapshot.description.close_time,
         as_of=snapshot.as_of if snapshot.is_open else "",
-        notes=tuple(note.text for note in state.notes) if state else (),
-        plan=state.plan if state else None,
-        parent=(result.parent if result else None) or (state.parent if state else None),
+        notes=tuple(note.text for note in state.notes),
+        plan=state.plan,
+        parent=latest.parent or state.parent,
         settings=tuple(_settings(snapshot)),
         checkpoints=snapshot.checkpoints,
         can=frozenset(_possible_actions(snapshot)),
-        unreadable_count=state.corpus.unreadable_count if state else 0,
-        unreadable=result.unreadable if result else (state.corpus.unreadable if state else ()),
+        unreadable_count=state.corpus.unreadable_count,
+        unreadable=result.unreadable if result else state.corpus.unreadable,
     )
 
 
@@ -199,46 +199,45 @@ def _describe_closed(snapshot: JobSnapshot) -> tuple[str, str, str]:
 
 
 def _stages(snapshot: JobSnapshot) -> Iterator[tuple[str, str]]:
-    phase = snapshot.state.phase if snapshot.state else Phase.STARTING
+    result, phase = snapshot.result, _current_phase(snapshot)
+    hidden = set() if snapshot.request.approval else {"Approve"}
+    if result is not None and len(result.passes) < 2:
+        hidden.add("Refine")
+    stopped = snapshot.blocked is not None or not snapshot.is_open
+    before = True
+    for name, phases in _STAGES:
+        is_current = phase in phases and result is None
+        before = before and not is_current
+        if name not in hidden:
+            now = "stopped" if stopped else "now"
+            yield name, now if is_current else ("done" if before else "ahead")
+
+
+def _current_phase(snapshot: JobSnapshot) -> Phase:
     if snapshot.progress and snapshot.progress.answered:
-        phase = snapshot.progress.status.phase
-    if snapshot.result is not None:
-        phase = Phase.FINISHED
-    with_approval = snapshot.request.approval is not None
-    names = [(name, phases) for name, phases in _STAGES if name != "Approve" or with_approval]
-    at = next(n for n, (_, phases) in enumerate(names) if phase in phases)
-    refined = bool(snapshot.result and len(snapshot.result.passes) > 1)
-    for n, (name, _) in enumerate(names):
-        if name == "Refine" and snapshot.result is not None and not refined:
-            continue
-        mark = "done" if n < at or snapshot.result else ("now" if n == at else "ahead")
-        stopped = mark == "now" and (snapshot.blocked is not None or not snapshot.is_open)
-        yield name, "stopped" if stopped else mark
+        return snapshot.progress.status.phase
+    return snapshot.state.phase if snapshot.state else Phase.STARTING
 
 
-def _facet_rows(snapshot: JobSnapshot) -> Iterator[FacetRow]:
-    state = snapshot.state
-    if snapshot.result is not None:
-        questions = {facet.id: facet.question for facet in snapshot.result.plan.facets}
-        for row in snapshot.result.coverage:
-            yield FacetRow(
-                row.facet_id, row.title, questions.get(row.facet_id, ""), row.status, row.claims,
-                row.sources, row.turns, row.usd, reason=row.reason,
-            )  # fmt: skip
-        return
-    if state is None or state.plan is None:
-        return
-    pending = snapshot.progress.pending if snapshot.progress else ()
+def _result_rows(result: ResearchResult) -> Iterator[FacetRow]:
+    questions = {facet.id: facet.question for facet in result.plan.facets}
+    for row in result.coverage:
+        yield FacetRow(
+            row.facet_id, row.title, questions.get(row.facet_id, ""), row.status, row.claims,
+            row.sources, row.turns, row.usd, reason=row.reason,
+        )  # fmt: skip
+
+
+def _state_rows(state: ResearchState, progress: Progress | None) -> Iterator[FacetRow]:
     statuses = status_of(state).facets
-    by_facet = group_by_facet(pending, statuses)
-    for facet, status in zip(state.plan.facets, statuses, strict=True):
-        spend, step = state.spend_by_facet.get(facet.id), by_facet.get(facet.id)
-        outcome = state.outcomes.get(facet.id)
+    by_facet = group_by_facet(progress.pending if progress else (), statuses)
+    for facet, status in zip(state.plan.facets if state.plan else (), statuses, strict=True):
+        spend, step = state.spend_by_facet.get(facet.id, Spend()), by_facet.get(facet.id)
         yield FacetRow(
             facet.id, facet.title, facet.question, status.status, status.claims,
             status.sources or (step.sources if step else 0),
-            max(status.turns, step.turns if step else 0),
-            spend.usd if spend else 0.0, step, getattr(outcome, "reason", "") or "",
+            max(status.turns, step.turns if step else 0), spend.usd, step,
+            getattr(state.outcomes.get(facet.id), "reason", "") or "",
         )  # fmt: skip
 
 
@@ -262,24 +261,29 @@ def _possible_actions(snapshot: JobSnapshot) -> Iterator[str]:
         yield "read"
         return
     yield "restart"
-    if not snapshot.is_open:
-        return
-    yield "cancel"
+    if snapshot.is_open:
+        yield "cancel"
+        yield from _actions_of_open_job(snapshot)
+
+
+def _actions_of_open_job(snapshot: JobSnapshot) -> Iterator[str]:
     state = snapshot.state
     paused = bool(snapshot.progress and snapshot.progress.status.paused)
-    if snapshot.blocked or paused:
+    waits = paused or snapshot.blocked is not None
+    if waits:
         yield "resume"
     if state is None or snapshot.as_of:
         return
+    if not waits:
+        yield "pause"
     if state.phase is Phase.APPROVING and not state.approved:
         yield "approve"
-    if not paused and not snapshot.blocked:
-        yield "pause"
-    if state.phase is not Phase.FINISHED:
-        yield "steer"
-        if state.plan and not state.finishing:
-            yield "add"
-        if state.plan and not state.researched and len(state.plan.facets) > 1:
-            yield "drop"
-    if state.phase not in (*_BEFORE_RESEARCH, Phase.FINISHED) and not state.finishing:
+    if state.phase is Phase.FINISHED:
+        return
+    yield "steer"
+    if state.plan and not state.finishing:
+        yield "add"
+    if state.plan and not state.researched and len(state.plan.facets) > 1:
+        yield "drop"
+    if state.phase not in _BEFORE_RESEARCH and not state.finishing:
         yield "finish"
