@@ -33,6 +33,10 @@ PASSAGES = 5
 PASSAGE_WORDS = 120
 _LEFT_OUT = frozenset({MISSING, METHOD, SOURCES})
 
+_CODE_OR_CITATION = re.compile(
+    rf"{CODE_BLOCK.pattern}|\s*{CITATION.pattern}", re.MULTILINE | re.DOTALL
+)
+
 
 async def write_pairs(questions: list[Question], out: Path, options: Options, seed: int) -> None:
     """Run every question, write its pair, and write the key when all are done."""
@@ -66,13 +70,15 @@ def render_report(result: ResearchResult) -> str:
     titles = {source.n: source.title for source in result.sources if source.n is not None}
 
     def name(match: re.Match[str]) -> str:
+        if match.group(1) is None:
+            return match.group()  # a code block holds no citation
         return f" [{titles.get(int(match.group(1)), '?')}]"
 
     parts = []
     for title, text in split_sections(result.report_markdown):
         if title not in _LEFT_OUT:
             heading = "" if title == SUMMARY else f"**{title}**\n\n"
-            parts.append(heading + re.sub(r"\s*" + CITATION.pattern, name, text))
+            parts.append(heading + _CODE_OR_CITATION.sub(name, text))
     return "\n\n".join(parts)
 
 
