@@ -116,8 +116,9 @@ class _Writer:
         leads = self._leads()
         for lead in leads:
             size = len(lead.text.split())
+            # Of several facets each has its line; more of one facet only where there is room.
             reads_alone = _FEWEST <= size <= room and not lead.text.endswith(":")
-            if lines and not reads_alone:
+            if lines and not reads_alone and not lead.label:
                 continue
             room -= size
             label = f"**{bare(lead.label)}:** " if lead.label else ""
