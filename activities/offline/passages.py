@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from activities.evidence.text.sentences import split_sentences
@@ -96,8 +96,8 @@ class _Piece:
     text: str
     opens: bool
     """Whether a stretch may begin with it."""
-    before: str = " "
-    """What stands between it and the sentence before: nothing, in "How? : So"."""
+    before: str | None = " "
+    """What stands between it and the sentence before; None where they are no one quote."""
 
 
 def _read(text: str) -> _Block:
@@ -127,10 +127,14 @@ class _Cutter:
     def passages(self) -> Iterator[Passage]:
         section, heading = self._hit.section, ""
         pieces: list[_Piece] = []
-        place = 0
+        place, skipped = 0, False
         for block in (*map(_read, self._hit.blocks), _Block("heading", "")):
             if block.kind != "heading":
-                pieces += _pieces(block)
+                found = _pieces(block)
+                if found and skipped:
+                    found[0] = replace(found[0], before=None)
+                skipped = not found
+                pieces += found
                 continue
             for stretch in _stretches(pieces, self._is_open):
                 yield self._passage(section, stretch, place, heading)
@@ -195,7 +199,7 @@ def _join(stretch: Sequence[_Piece]) -> list[str]:
     parts: list[str] = []
     before = ""
     for piece in stretch:
-        if piece.kind == before == "prose":
+        if piece.kind == before == "prose" and piece.before is not None:
             parts[-1] = f"{parts[-1]}{piece.before}{piece.text}"
         else:
             parts.append(piece.text)
