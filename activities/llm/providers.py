@@ -66,9 +66,12 @@ def offline_client(
     transport: httpx2.AsyncBaseTransport | None, idle_seconds: float
 ) -> anthropic.AsyncAnthropic:
     """The offline engine behind the same client."""
+    from activities.offline.families import disable
     from activities.offline.skills import SKILLS
     from activities.offline.transport import OfflineTransport
 
+    # A benchmark measures the engine without one of its families of rules.
+    disable(os.environ.get("RESEARCH_OFFLINE_WITHOUT", "").split())
     return anthropic.AsyncAnthropic(
         api_key="none-needed",
         base_url="http://offline.invalid",
