@@ -24,7 +24,7 @@ _ANSWERED = 0.6
 """The share of the question's terms that a passage which answers it covers."""
 _RELATED = 0.34
 """Below this share, where most of the question's words stand nowhere, nothing was found."""
-_NARROW, _NARROW_PART = 8, 6
+_NARROW, _NARROW_PART = 8, 5
 """How many passages answer a narrow question, and a part of a larger one."""
 _READS, _READ_FROM = 2, 6
 _FOLLOWED = "names that the first hits lead to"
