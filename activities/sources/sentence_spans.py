@@ -35,7 +35,9 @@ def passage(document_id: str, text: str, start: int) -> Passage:
 def _split(text: str, unit: Unit) -> Iterator[tuple[int, int]]:
     size = unit.end - unit.start
     if unit.kind in ("heading", "code") or (unit.kind == "row" and size <= _LONGEST_ROW):
-        yield unit.start, unit.end
+        piece = text[unit.start : unit.end]
+        lead = len(piece) - len(piece.lstrip())
+        yield unit.start + lead, unit.start + len(piece.rstrip())
         return
     for start, end in split_sentences(text[unit.start : unit.end]):
         yield unit.start + start, unit.start + end
