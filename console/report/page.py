@@ -215,5 +215,6 @@ def _build_sources(result: ResearchResult, shared: dict[str, Any]) -> Section:
         copies=find_copies(cited),
         uncited=[source for source in result.sources if source.n is None],
         context=quote_context(shared["quote_links"]),
+        report_text=collapse_spaces(result.report_markdown),
     )
     return Section("sources", "Sources and quotes", body)

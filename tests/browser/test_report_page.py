@@ -245,7 +245,12 @@ def test_the_paper_has_the_sources_and_no_buttons(browser: Browser, pages: dict[
             "rgb(255, 255, 255)"
         )
         assert not shown.locator("nav").is_visible()
-        assert shown.locator("#q-1-2 blockquote").is_visible()
+        assert shown.locator("#source-1 h3").is_visible()
+        repeated, other = shown.locator(".quote.told"), shown.locator(".quote:not(.told)")
+        assert repeated.count() > 0
+        assert not repeated.first.is_visible(), "the report's own words are printed once"
+        assert other.count() > 0
+        assert other.first.locator("blockquote").is_visible()
         kept = "getComputedStyle(document.querySelector('.dispute-card')).breakInside"
         assert shown.evaluate(kept) == "avoid", "the reason stays with its sides"
     finally:
