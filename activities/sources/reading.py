@@ -90,7 +90,7 @@ def _read_in_processes(
         while waiting or running:
             while waiting and len(running) < 4 * _processes():
                 file = waiting.popleft()
-                running.append((file, pool.submit(_read, file, known.get(file.relative))))
+                running.append((file, _submit(pool, file, known.get(file.relative))))
             file, future = running.popleft()
             try:
                 yield future.result()
@@ -103,6 +103,16 @@ def _read_in_processes(
                 pool = _create_pool(_processes())
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _submit(pool: ProcessPoolExecutor, file: File, known: str | None) -> Future[Reading]:
+    """The reading under way; a pool that a file before it broke gives one that failed."""
+    try:
+        return pool.submit(_read, file, known)
+    except BrokenProcessPool as broken:
+        failed: Future[Reading] = Future()
+        failed.set_exception(broken)
+        return failed
 
 
 def _read_alone(file: File, known: str | None) -> Reading:
