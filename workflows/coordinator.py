@@ -42,7 +42,9 @@ with workflow.unsafe.imports_passed_through():
 @workflow.defn(name="ResearchWorkflow")
 class ResearchWorkflow:
     @workflow.init
-    def __init__(self, request: ResearchRequest, state: ResearchState | None = None) -> None:
+    def __init__(
+        self, request: ResearchRequest | None = None, state: ResearchState | None = None
+    ) -> None:
         state, self._invalid = (state, "") if state else _initial_state(request)
         self._started, self._earlier_seconds = workflow.now(), state.seconds
         self._visibility = Visibility()
@@ -54,7 +56,7 @@ class ResearchWorkflow:
 
     @workflow.run
     async def run(
-        self, request: ResearchRequest, state: ResearchState | None = None
+        self, request: ResearchRequest | None = None, state: ResearchState | None = None
     ) -> ResearchResult:
         if self._invalid:
             raise ApplicationError(self._invalid, type="bad_input", non_retryable=True)
@@ -230,24 +232,25 @@ class ResearchWorkflow:
         await self._show()
 
 
-def _initial_state(request: ResearchRequest) -> tuple[ResearchState, str]:
+def _initial_state(request: object) -> tuple[ResearchState, str]:
     """The state a job begins with, and what is wrong with a request that cannot be used.
 
-    The request may still be plain JSON here; the state validates it. An exception would fail the
-    workflow task and leave the caller waiting, so the run ends with the message instead.
+    The request may be anything here: the SDK leaves plain JSON as it is where fewer arguments are
+    sent than declared. An exception would fail the workflow task and leave the caller waiting, so
+    the run ends with the message instead.
     """
-    info, invalid = workflow.info(), ""
+    info = workflow.info()
     job, now = info.workflow_id, workflow.now().isoformat()
     try:
-        state = ResearchState(id=job, journal=job, request=request, started_at=now)
+        known, invalid = ResearchRequest.model_validate(request), ""
     except ValidationError as error:
-        faults = [(".".join(map(str, f["loc"][1:])), f["msg"]) for f in error.errors()[:5]]
+        known = ResearchRequest.model_construct(question="")
+        faults = [(".".join(map(str, f["loc"])), f["msg"]) for f in error.errors()[:5]]
+        if not isinstance(request, dict):
+            faults = [("request", "it is an object that has a `question`")]
         invalid = "the request cannot be used, correct it and start again: " + "; ".join(
             f"{field}: {why}" for field, why in faults
         )
-        empty = ResearchRequest.model_construct(question="")
-        state = ResearchState(id=job, journal=job, request=empty, started_at=now)
-    if state.request.report_changes:
-        # A scheduled job asks anew each time: journaled answers would hide what changed.
-        state.journal = f"{job}/{info.first_execution_run_id}"
-    return state, invalid
+    # A scheduled job asks anew each time: journaled answers would hide what changed.
+    journal = f"{job}/{info.first_execution_run_id}" if known.report_changes else job
+    return ResearchState(id=job, journal=journal, request=known, started_at=now), invalid

@@ -29,7 +29,7 @@ from temporalio.exceptions import FailureError
 from temporalio.service import RPCError, RPCStatusCode
 
 from console.errors import BadInputError, ConsoleError
-from workflows.contracts.evidence import Record
+from workflows.contracts.evidence import Message
 from workflows.contracts.messages import Change, SetBudget, Steer
 from workflows.contracts.request import TASK_QUEUE, ResearchRequest
 from workflows.contracts.result import ResearchResult, Status
@@ -209,7 +209,7 @@ async def fetch_outcome(job: Job) -> ResearchResult | str:
         return root_cause(error)
 
 
-async def send_update(job: Job, update: str, message: Record) -> str:
+async def send_update(job: Job, update: str, message: Message) -> str:
     """The workflow's answer to an update. Raises `UpdateRejectedError`."""
     while True:
         try:

@@ -117,7 +117,7 @@ async def approved(office: Office) -> str:
         plan = await job.query(ResearchWorkflow.plan)
         assert plan
         only = plan.model_copy(update={"facets": plan.facets[:1]})
-        await job.execute_update(ResearchWorkflow.approve, Approve(plan=only))
+        await job.execute_update(ResearchWorkflow.approve, Approve(decision="approve", plan=only))
         assert len((await job.result()).plan.facets) == 1
     return job.id
 

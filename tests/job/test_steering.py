@@ -110,10 +110,14 @@ async def test_a_plan_waits_for_a_person_who_may_edit_it(office: Office) -> None
         assert plan
         only = plan.model_copy(update={"facets": plan.facets[:1]})
         twice = plan.model_copy(update={"facets": (plan.facets[0], plan.facets[0])})
-        why = await refusal_of(handle.execute_update(ResearchWorkflow.approve, Approve(plan=twice)))
+        why = await refusal_of(
+            handle.execute_update(ResearchWorkflow.approve, Approve(decision="approve", plan=twice))
+        )
         assert "breaks the rules" in why
         assert researched(wire) == set(), "nothing is spent on research before the word"
-        answer = await handle.execute_update(ResearchWorkflow.approve, Approve(plan=only))
+        answer = await handle.execute_update(
+            ResearchWorkflow.approve, Approve(decision="approve", plan=only)
+        )
         assert answer == "approved"
         result = await handle.result()
         again = await handle.query(ResearchWorkflow.state)
@@ -147,7 +151,7 @@ async def test_a_plan_rejected_with_a_note_is_made_anew(office: Office) -> None:
             handle,
             lambda s: s.phase is Phase.APPROVING and s.facets[0].id == "passengers",
         )
-        await handle.execute_update(ResearchWorkflow.approve, Approve())
+        await handle.execute_update(ResearchWorkflow.approve, Approve(decision="approve"))
         await handle.result()
     assert wire.asked("PlanDraft")[-1]["notes"] == ["passengers only"]
 
@@ -334,7 +338,7 @@ async def test_an_order_that_cannot_be_carried_out_is_refused_with_its_reason(
             handle.execute_update(ResearchWorkflow.resume, Resume())
         )
         assert "no plan waits" in await refusal_of(
-            handle.execute_update(ResearchWorkflow.approve, Approve())
+            handle.execute_update(ResearchWorkflow.approve, Approve(decision="approve"))
         )
         gate.open.set()
         await handle.result()

@@ -14,7 +14,7 @@ from __future__ import annotations
 import nexusrpc
 from pydantic import Field
 
-from .evidence import Record
+from .evidence import Message, Record
 from .request import ResearchRequest
 from .result import ResearchResult, Status
 
@@ -26,13 +26,13 @@ PREFIX = "nexus-"
 _ID = r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,190}$"
 
 
-class StartResearch(Record):
+class StartResearch(Message):
     request: ResearchRequest
     id: str | None = Field(default=None, pattern=_ID)
     """The id for `status` and `cancel`; generated if it is left out."""
 
 
-class ResearchId(Record):
+class ResearchId(Message):
     """A research by the id it was started with."""
 
     id: str = Field(pattern=_ID)
