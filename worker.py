@@ -124,7 +124,7 @@ def _for_jobs(client: Client, settings: Settings, context: ActivityContext) -> W
             records.publish,
             records.keep_checkpoint,
             records.post_control_messages,
-            records.keep_previous,
+            records.keep_report,
             records.compare,
             *(_subagents(context) if settings.worker_role != "coordinator" else ()),
         ],

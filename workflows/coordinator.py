@@ -27,9 +27,10 @@ with workflow.unsafe.imports_passed_through():
         Steer,
     )
     from workflows.contracts.request import ResearchRequest
-    from workflows.contracts.result import ResearchResult, Status
+    from workflows.contracts.result import ReportPage, ResearchResult, ResearchSummary, Status
     from workflows.contracts.state import Blocked, Gap, Pass, Phase, ResearchState, StopReason
     from workflows.rules import steering
+    from workflows.rules.report_pages import report_page
     from workflows.rules.status import describe_status
     from workflows.stages import evaluation, planning, publishing, writing
     from workflows.stages.checkpoints import save_checkpoint
@@ -53,18 +54,19 @@ class ResearchWorkflow:
         self._fan_out = FanOut(self._execution)
         self._passes = RefinementPasses(self._execution)
         self._callers = 0
+        self._report: ResearchResult | None = None
 
     @workflow.run
     async def run(
         self, request: ResearchRequest | None = None, state: ResearchState | None = None
-    ) -> ResearchResult:
+    ) -> ResearchSummary:
         if self._invalid:
             raise ApplicationError(self._invalid, type="bad_input", non_retryable=True)
         job = self._execution
         await self._show()
         # Replaces the control messages that an earlier run of this id may have left.
         await job.post_control_messages()
-        await publishing.keep_previous_result(job)
+        publishing.find_previous_report(job)
         await planning.open_corpus(job)
         while not job.state.approved:
             await planning.plan(job)
@@ -79,10 +81,10 @@ class ResearchWorkflow:
             await self._continue_as_new_if_suggested()
             await self._passes.run_next()
         self._record_stop(reason)
-        result = await publishing.publish(job, self._elapsed())
+        self._report, summary = await publishing.publish(job, self._elapsed())
         await self._show()
         await workflow.wait_condition(workflow.all_handlers_finished)
-        return result
+        return summary
 
     async def _continue_as_new_if_suggested(self) -> None:
         if workflow.info().is_continue_as_new_suggested():
@@ -126,6 +128,13 @@ class ResearchWorkflow:
     @workflow.query
     def state(self) -> ResearchState:
         return self._execution.state
+
+    @workflow.query
+    def report_page(self, page: int = 0) -> ReportPage:
+        """A part of the full report's JSON, for callers that cannot read the store."""
+        if self._report is None:
+            raise ApplicationError("there is no report yet: ask when the job has completed")
+        return report_page(self._report, page)
 
     # --- signals and updates --------------------------------------------------------------------
 

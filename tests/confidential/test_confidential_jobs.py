@@ -24,6 +24,7 @@ from temporalio.exceptions import ApplicationError
 import console.runtime.external_storage
 from activities.storage.store import Store
 from console.client.checkpoints import CheckpointStore
+from console.client.jobs import fetch_report, get_handle
 from console.devserver.server import run_dev_server
 from console.errors import ConsoleError
 from console.runtime.codec import ENCODING, EncryptionCodec
@@ -138,7 +139,7 @@ def base64_forms(word: str) -> list[bytes]:
 
 async def test_with_the_key_the_report_comes_out(done: Done) -> None:
     client = await done.client()
-    result = await client.get_workflow_handle(done.job_id, result_type=ResearchResult).result()
+    result = await fetch_report(get_handle(client, done.job_id))
     assert result == done.result
     assert result.status == "complete"
     assert "Wexcombe" in result.report_markdown

@@ -6,7 +6,7 @@ what is large and returns a reference.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -232,7 +232,6 @@ class CompareBrief(Record):
     result: ResearchResult
 
 
-class KeepPrevious(Record):
+class KeepReport(Record):
     key: str
-    result: dict[str, Any] = Field(repr=False)
-    """As it was written, perhaps by another version."""
+    result: ResearchResult
