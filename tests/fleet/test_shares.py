@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from obstore.store import MemoryStore
 
 from activities.fleet.limits import Fleet, FleetLimits
-from activities.storage.backends import Backend
+from activities.storage.backends import BucketBackend
 from activities.storage.store import Store
 
 EVERY = 0.05
@@ -37,7 +37,7 @@ def test_shares_add_up_to_the_limit_however_many_workers(limit: int, workers: in
     names = tuple(sorted(f"w{n}" for n in range(workers)))
     total = 0
     for name in names:
-        fleet = Fleet(Store(Backend(MemoryStore())), name, FleetLimits(limit))
+        fleet = Fleet(Store(BucketBackend(MemoryStore())), name, FleetLimits(limit))
         fleet._members = names
         total += fleet.share
     assert total == limit
