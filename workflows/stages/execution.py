@@ -23,7 +23,14 @@ from temporalio.exceptions import (
     is_cancelled_exception,
 )
 
-from workflows.config.policies import DAMAGED, PAUSED, STORAGE, SUBAGENT_QUEUE, ActivityPolicy
+from workflows.config.policies import (
+    DAMAGED,
+    PAUSED,
+    RATE_LIMITED,
+    STORAGE,
+    SUBAGENT_QUEUE,
+    ActivityPolicy,
+)
 from workflows.contracts.activity_io import Job, PostControlMessages
 from workflows.contracts.evidence import Record
 from workflows.contracts.facets import Plan
@@ -58,6 +65,7 @@ REMEDIES = {
 DEFAULT_REMEDY = "look at the worker's log, repair the cause, then resume"
 _PAUSE_DELAY = timedelta(seconds=2)
 _SHORTEST_STORAGE_DELAY, _LONGEST_STORAGE_DELAY = 2.0, 30.0
+_LONGEST_RATE_LIMIT = timedelta(hours=24)
 _LOCAL_ATTEMPTS = 3
 """Few: retries of a local activity keep a workflow task open. Longer waits are timers."""
 
@@ -232,6 +240,11 @@ class Execution:
                 await workflow.sleep(_PAUSE_DELAY, summary="wait until the pause is known here")
         elif kind == STORAGE and failing.total_seconds() < self.state.timing.storage_wait_seconds:
             await self._wait_for_storage(reason, failing)
+        elif kind == RATE_LIMITED and failing < _LONGEST_RATE_LIMIT:
+            # The provider asks for more time than the retries of the activity have.
+            details = cause.details if isinstance(cause, ApplicationError) else ()
+            seconds = float(details[0]) if details else 0.0
+            await workflow.sleep(max(60.0, seconds), summary="wait for the provider's rate limit")
         else:
             await self.park(step, reason, REMEDIES.get(kind, DEFAULT_REMEDY))
 
