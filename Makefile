@@ -17,7 +17,7 @@ JOBS ?= 3
 BENCH := out/bench
 SUDO := $(shell test $$(id -u) = 0 || echo sudo)
 
-.PHONY: install run browser test test-all soak histories lint format bench bench-quality bench-docs \
+.PHONY: install run browser test test-all soak cluster-test histories lint format bench bench-quality bench-docs \
   bench-engines-install gallery lock clean
 
 run: $(RUNTIME)  ## a research job on the sample documents, into out/
@@ -40,6 +40,9 @@ test-all: test  ## everything: also a kill at every step, a hundred jobs at once
 
 soak: $(DEV)  ## seeded random kills, for as long as one likes: SEED=7 SECONDS=600 JOBS=4
 	$(PY) -m tests.durability.soak --seed $(SEED) --seconds $(SECONDS) --jobs $(JOBS)
+
+cluster-test: $(DEV)  ## a real cluster, killed part by part; needs Go and PostgreSQL, else it is skipped
+	$(PY) -m tests.cluster
 
 histories: $(DEV)  ## record this version's histories, which later versions must replay
 	$(PY) -m tests.histories.record
