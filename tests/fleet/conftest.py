@@ -89,7 +89,7 @@ class Site:
 
     @property
     def signs(self) -> int:
-        return len(list((self.store / "fleet").glob("*.json")))
+        return len(list((self.store / "fleet" / "members").glob("*.json")))
 
     def env(self, provider: Provider | None, more: Mapping[str, str]) -> dict[str, str]:
         kept = {name: v for name, v in os.environ.items() if not name.startswith(_FOREIGN)}
