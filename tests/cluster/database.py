@@ -17,10 +17,11 @@ STORES = {"temporal": "postgresql/v12/temporal", "temporal_visibility": "postgre
 
 def find_programs() -> Path | None:
     """The folder of PostgreSQL's programs; Debian does not put it on the PATH."""
-    if found := shutil.which("initdb"):
-        return Path(found).parent
-    installed = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
-    return installed[-1].parent if installed else None
+    folders = [Path(folder) for folder in os.get_exec_path()]
+    folders += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    programs = ("initdb", "postgres", "pg_isready")
+    complete = (f for f in folders if all((f / program).exists() for program in programs))
+    return next(complete, None)
 
 
 class Database:

@@ -110,9 +110,13 @@ class Cluster:
         self.address = ""
 
     async def open(self, until: Callable[[Callable[[], bool], str], Awaitable[object]]) -> None:
-        for node in self.nodes.values():
+        first, *others = self.nodes.values()
+        # The first node writes the cluster's metadata; two that write it at once fail.
+        first.start()
+        await until(lambda: first.is_serving, "the first node serves")
+        for node in others:
             node.start()
-        await until(lambda: all(node.is_serving for node in self.nodes.values()), "all nodes serve")
+        await until(lambda: all(node.is_serving for node in others), "all nodes serve")
         self.address = f"127.0.0.1:{await self._proxy.start()}"
         deadline = asyncio.get_running_loop().time() + 90
         while not await self._create_namespace():
@@ -136,13 +140,11 @@ class Cluster:
 def _configure(
     service: str, port: int, membership: int, metrics: int, http: int, database: int
 ) -> dict[str, object]:
-    rpc: dict[str, object] = {
-        "grpcPort": port,
-        "membershipPort": membership,
-        "bindOnLocalHost": True,
-    }
+    rpc = {"grpcPort": port, "membershipPort": membership, "bindOnLocalHost": True}
     if service == "frontend":
         rpc["httpPort"] = http
+    # A node finds the others of every service that its file names; their ports it learns from them.
+    elsewhere = {"grpcPort": 1, "membershipPort": 1, "bindOnLocalHost": True}
     return {
         "log": {"stdout": True, "level": "warn"},
         "persistence": {
@@ -160,7 +162,7 @@ def _configure(
                 "prometheus": {"timerType": "histogram", "listenAddress": f"127.0.0.1:{metrics}"}
             },
         },
-        "services": {service: {"rpc": rpc}},
+        "services": {name: {"rpc": rpc if name == service else elsewhere} for name in SERVICES},
         "clusterMetadata": {
             "enableGlobalNamespace": False,
             "failoverVersionIncrement": 10,
