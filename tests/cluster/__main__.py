@@ -37,7 +37,7 @@ from tests.durability.counter import Endpoint
 from tests.durability.jobs import Handle, request, write_documents
 from tests.durability.processes import ROOT, Process, clean, end_all
 from tests.durability.waiting import until
-from workflows.config.policies import WORKFLOW_TASK_TIMEOUT
+from workflows.config.settings import SERVER as PACE
 from workflows.config.settings import Settings
 from workflows.contracts.request import TASK_QUEUE
 from workflows.coordinator import ResearchWorkflow
@@ -108,7 +108,7 @@ class Site:
                     request(self.documents, name),
                     id=name,
                     task_queue=TASK_QUEUE,
-                    task_timeout=WORKFLOW_TASK_TIMEOUT,
+                    task_timeout=PACE.task,
                 )
             except RPCError:
                 await asyncio.sleep(0.5)

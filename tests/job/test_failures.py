@@ -9,6 +9,7 @@ import httpx2
 import pytest
 
 from activities.sources.corpus import Corpus
+from console.client.jobs import fetch_report
 from tests.activities.scripted import JsonObject, failure, message, text
 from tests.job.conftest import (
     NO_GAPS,
@@ -48,7 +49,7 @@ async def test_a_timed_out_subagent_is_asked_narrower_and_then_named(office: Off
     wire = Wire(*BOTH, Rule(answer=hang, **POWER_RESEARCH))
     async with office.working(wire):
         handle = await office.start(subagent_seconds=0.4, max_passes=0)
-        result = await handle.result()
+        result = await fetch_report(handle)
     power = [b for b in wire.asked("ResearchAnswer") if b["facet"]["title"] == POWER["title"]]
     assert [b["approach"] for b in power] == ["first", "narrower", "narrower"]
     assert coverage(result, "power").status == "failed"
@@ -60,7 +61,7 @@ async def test_a_timed_out_subagent_is_asked_narrower_and_then_named(office: Off
 async def test_an_empty_search_is_named_as_searched_and_absent(office: Office) -> None:
     wire = Wire(planned(PASSENGERS, OPERA), UNREVIEWED, NO_GAPS)
     async with office.working(wire):
-        result = await (await office.start()).result()
+        result = await fetch_report(await office.start())
     assert coverage(result, "opera").status == "absent"
     assert "searched for and is absent" in missing_section(result)
     opera = [b["approach"] for b in wire.asked("ResearchAnswer") if b["ask"] == OPERA["question"]]
@@ -94,7 +95,7 @@ async def test_a_refusal_is_not_asked_again_and_is_named(office: Office) -> None
     refusal = message(stop="refusal", stop_details={"type": "refusal", "explanation": "unsafe"})
     wire = Wire(*BOTH, Rule(answer=lambda _: refusal, **POWER_RESEARCH))
     async with office.working(wire):
-        result = await (await office.start()).result()
+        result = await fetch_report(await office.start())
     power = [b for b in wire.asked("ResearchAnswer") if b["facet"]["title"] == POWER["title"]]
     assert len(power) == 1
     assert "unsafe" in missing_section(result)
@@ -105,7 +106,7 @@ async def test_a_truncated_answer_is_asked_for_again_and_then_narrower(office: O
     cut = message(text('{"summary": "The line'), stop="max_tokens")
     wire = Wire(*BOTH, Rule(answer=lambda _: cut, times=3, **POWER_RESEARCH))
     async with office.working(wire):
-        result = await (await office.start()).result()
+        result = await fetch_report(await office.start())
     power = [b for b in wire.asked("ResearchAnswer") if b["facet"]["title"] == POWER["title"]]
     assert [b["approach"] for b in power][:4] == ["first", "first", "first", "narrower"]
     assert coverage(result, "power").status == "answered"
@@ -205,7 +206,7 @@ async def test_a_bad_key_parks_the_job_until_an_operator_says_go_on(office: Offi
         assert status.blocked is not None
         assert "ANTHROPIC_API_KEY" in status.blocked.remedy
         await handle.execute_update(ResearchWorkflow.resume, Resume())
-        result = await handle.result()
+        result = await fetch_report(handle)
     assert coverage(result, "power").status == "answered"
     assert result.telemetry.turns_bought_again == 0
 

@@ -6,7 +6,7 @@ what is large and returns a reference.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -24,6 +24,7 @@ from .state import (
     LedgerRef,
     PreviousRef,
     ResearchState,
+    Timing,
     UnreadableFile,
 )
 
@@ -223,6 +224,7 @@ class PostControlMessages(Record):
 class ControlMessagesPosted(Record):
     subagent_queue: str | None = None
     """Where the worker that runs the job wants its subagents; None for their own task queue."""
+    timing: Timing = Timing()
 
 
 class CompareBrief(Record):
@@ -230,7 +232,6 @@ class CompareBrief(Record):
     result: ResearchResult
 
 
-class KeepPrevious(Record):
+class KeepReport(Record):
     key: str
-    result: dict[str, Any] = Field(repr=False)
-    """As it was written, perhaps by another version."""
+    result: ResearchResult

@@ -19,6 +19,12 @@ class Record(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
+class Message(BaseModel):
+    """What a person or another program sends; a field that does not exist is refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
 _DATE = re.compile(r"\d{4}(-\d\d){0,2}")
 
 Share = Annotated[float, Field(ge=0.0, le=1.0)]

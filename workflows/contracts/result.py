@@ -1,4 +1,4 @@
-"""The status of a job, and its result, which `report.json` holds.
+"""The status of a job, what its workflow returns, and the full result, which `report.json` holds.
 
 The field names are published: scripts rely on them. New fields have defaults.
 """
@@ -53,6 +53,8 @@ class Status(Record):
     budget_tokens: int | None = None
     checkpoints: tuple[str, ...] = ()
     blocked: Blocked | None = None
+    waiting_for: str = ""
+    """Why the store cannot be used, while it is waited for."""
     paused: bool = False
     finishing: bool = False
     approve_by: str | None = None
@@ -182,3 +184,49 @@ class ResearchResult(Record):
     timeline: tuple[StepTiming, ...] = ()
     """When each step ran, in seconds since the job began."""
     report_markdown: str
+
+
+class ReportRef(Record):
+    """Where the full report is: the JSON that `report.json` holds."""
+
+    key: str
+    """In the store of the workers."""
+    sha256: str
+    bytes: int
+    pages: int
+    """How many pages the query `report_page` has."""
+
+
+class ReportPage(Record):
+    """A part of the report's JSON text. All pages joined are the whole; the first is page 0."""
+
+    page: int
+    pages: int
+    text: str
+
+
+class ResearchSummary(Record):
+    """What the workflow returns: small, so that it stands in the history itself and any client can
+    read it without this project's code or store."""
+
+    id: str
+    question: str
+    """Its beginning, where it is long."""
+    status: ResultStatus
+    model: str
+    summary: str
+    """The section `Summary` of the report, as Markdown."""
+    facets: int = 0
+    claims: int = 0
+    sources: int = 0
+    contradictions: int = 0
+    gaps_open: int = 0
+    passes: int = 0
+    turns: int = 0
+    turns_bought_again: int = 0
+    usd: float = 0.0
+    seconds: float = 0.0
+    stop_reason: StopReason | None = None
+    has_changes: bool | None = None
+    """Whether anything changed since the last run of its schedule; None for other jobs."""
+    report: ReportRef
