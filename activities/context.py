@@ -24,7 +24,6 @@ from activities.sources.refresh import IndexReport
 from activities.storage.journal import Journal
 from activities.storage.store import Store
 from activities.telemetry import TurnTelemetry
-from workflows.config.model_catalog import card
 from workflows.config.roles import VERIFIER, Role, effort_for, model_for
 from workflows.config.settings import Provider
 from workflows.config.store_keys import safe, templates_folder
@@ -88,7 +87,6 @@ class ActivityContext:
             task,
             allowance or job.allowance,
             seconds,
-            window=card(template.model).context,
             finishes=finishes,
         )
         # Only the verifier can wait for a batch: the job waits for all others.

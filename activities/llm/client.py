@@ -61,7 +61,10 @@ class Models:
         provider: Provider = "anthropic",
         idle_seconds: float = IDLE_SECONDS,
         fleet: Fleet | None = None,
+        context_window: int = 0,
     ) -> None:
+        """`context_window` is that of models that are not in the catalog; 0 where unknown."""
+        self._context_window = context_window
         self._transport = transport
         self._provider = provider
         self._idle = idle_seconds
@@ -77,6 +80,10 @@ class Models:
             self._loading = asyncio.create_task(asyncio.to_thread(load))
         # A subagent that is cancelled does not stop the import for the others.
         await asyncio.shield(self._loading)
+
+    def context_window(self, model: str) -> int:
+        """Tokens a conversation with this model may hold; 0 where it is not known."""
+        return card(model).context or self._context_window
 
     @asynccontextmanager
     async def admit(self, body: JsonObject) -> AsyncIterator[Callable[[], None]]:

@@ -145,8 +145,15 @@ class Researching(ResearchActivities):
                 return None
             return build_hand_over(prompt, answers, follow_up or prompt["ask"])
 
+        # One attempt: where it leads nowhere, the coordinator asks a narrower question.
         return await session.subagent.converse(
-            ResearchAnswer, prompt, session.tools, session.quotes.complaints, follow_ups, hand_over
+            ResearchAnswer,
+            prompt,
+            session.tools,
+            session.quotes.complaints,
+            follow_ups,
+            hand_over,
+            attempts=1,
         )
 
     async def _prompt(self, brief: ResearchBrief) -> JsonObject:
