@@ -16,7 +16,6 @@ from temporalio.client import WorkflowHandle, WorkflowQueryFailedError
 from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.service import RPCError, RPCStatusCode
 
-from workflows.config.policies import WORKFLOW_TASK_TIMEOUT
 from workflows.contracts.nexus import (
     PREFIX,
     CancelRequested,
@@ -34,6 +33,9 @@ _SOON = timedelta(seconds=8)
 
 @service_handler(service=ResearchService)
 class ResearchHandler:
+    def __init__(self, task_timeout: timedelta) -> None:
+        self._task_timeout = task_timeout
+
     @nexus.workflow_run_operation
     async def start(
         self, ctx: nexus.WorkflowRunOperationContext, asked: StartResearch
@@ -50,7 +52,7 @@ class ResearchHandler:
                 args=[asked.request],
                 id=PREFIX + (asked.id or ctx.request_id),
                 task_queue=TASK_QUEUE,
-                task_timeout=WORKFLOW_TASK_TIMEOUT,
+                task_timeout=self._task_timeout,
             )
         except WorkflowAlreadyStartedError as error:
             raise HandlerError(

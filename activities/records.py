@@ -33,7 +33,7 @@ from workflows.contracts.activity_io import (
 )
 from workflows.contracts.evidence import Cycle, Findings, Quote
 from workflows.contracts.result import ResearchResult
-from workflows.contracts.state import CorpusReady, UnreadableFile
+from workflows.contracts.state import CorpusReady, Timing, UnreadableFile
 from workflows.stages.activity_interfaces import RecordActivities
 
 REACH = 220
@@ -45,11 +45,17 @@ _SPACE = re.compile(r"\s+")
 
 
 class Records(RecordActivities):
-    def __init__(self, context: ActivityContext, subagent_queue: str | None = None) -> None:
+    def __init__(
+        self,
+        context: ActivityContext,
+        subagent_queue: str | None = None,
+        timing: Timing | None = None,
+    ) -> None:
         """`subagent_queue` is where the jobs of this worker send their subagents."""
         self._context = context
         self._store = context.store
         self._subagent_queue = subagent_queue
+        self._timing = timing or Timing()
 
     @activity.defn
     async def open_corpus(self, brief: OpenCorpus) -> CorpusOpened:
@@ -85,7 +91,7 @@ class Records(RecordActivities):
         """Store what running subagents look up before each model call."""
         messages = brief.messages.model_dump_json().encode()
         await self._store.replace(control_key(brief.job_id), messages)
-        return ControlMessagesPosted(subagent_queue=self._subagent_queue)
+        return ControlMessagesPosted(subagent_queue=self._subagent_queue, timing=self._timing)
 
     @activity.defn
     async def keep_previous(self, brief: KeepPrevious) -> Kept:

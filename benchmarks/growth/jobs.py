@@ -13,7 +13,7 @@ from benchmarks.engines.ours import Ours
 from benchmarks.engines.processes import cpu_seconds
 from benchmarks.growth import library
 from benchmarks.growth.library import Shape
-from workflows.config.policies import WORKFLOW_TASK_TIMEOUT
+from workflows.config.settings import EMBEDDED
 from workflows.contracts.request import TASK_QUEUE, ResearchRequest
 from workflows.contracts.result import ResearchResult
 from workflows.coordinator import ResearchWorkflow
@@ -63,7 +63,7 @@ class Jobs(Ours):
                     request,
                     id=f"grow-{next(_numbers)}",
                     task_queue=TASK_QUEUE,
-                    task_timeout=WORKFLOW_TASK_TIMEOUT,
+                    task_timeout=EMBEDDED.task,
                 )
             return Took(time.perf_counter() - began, self._cpu() - used, result)
 

@@ -21,8 +21,7 @@ from temporalio.client import Client, WorkflowHandle
 
 from console.devserver import ports, server
 from console.runtime.connection import connect
-from workflows.config.policies import WORKFLOW_TASK_TIMEOUT
-from workflows.config.settings import Settings
+from workflows.config.settings import EMBEDDED, Settings
 from workflows.contracts.request import TASK_QUEUE, ResearchRequest
 from workflows.contracts.result import ResearchResult
 from workflows.coordinator import ResearchWorkflow
@@ -127,7 +126,7 @@ class Site:
         return await self.client.start_workflow(
             ResearchWorkflow.run,
             args=[ResearchRequest.model_validate({"question": question, **asked}), None],
-            task_timeout=WORKFLOW_TASK_TIMEOUT,
+            task_timeout=EMBEDDED.task,
             id=f"fleet-{next(_ids)}-{os.getpid()}",
             task_queue=TASK_QUEUE,
         )

@@ -27,7 +27,7 @@ from tests.job.conftest import (
     reply,
     status_when,
 )
-from workflows.config.policies import WORKFLOW_TASK_TIMEOUT
+from workflows.config.settings import EMBEDDED
 from workflows.contracts.facets import Facet
 from workflows.contracts.messages import (
     AddFacet,
@@ -87,7 +87,7 @@ async def begin(office: Office, name: str, **request: Any) -> Handle:
         ResearchRequest(
             question="What is known about the harbour line?", corpus=str(office.corpus), **request
         ),
-        task_timeout=WORKFLOW_TASK_TIMEOUT,
+        task_timeout=EMBEDDED.task,
         id=name,
         task_queue=TASK_QUEUE,
     )

@@ -20,8 +20,7 @@ from console.devserver.server import run_dev_server
 from console.runtime.connection import connect
 from tests.activities.scripted import JsonObject, message, text
 from worker import build_context, build_worker
-from workflows.config.policies import WORKFLOW_TASK_TIMEOUT
-from workflows.config.settings import Settings
+from workflows.config.settings import EMBEDDED, Settings
 from workflows.contracts.request import TASK_QUEUE, ResearchRequest
 from workflows.contracts.result import ResearchResult, Status
 from workflows.coordinator import ResearchWorkflow
@@ -170,7 +169,7 @@ class Office:
         return await self.client.start_workflow(
             ResearchWorkflow.run,
             ResearchRequest(question=question, corpus=str(self.corpus), **request),
-            task_timeout=WORKFLOW_TASK_TIMEOUT,
+            task_timeout=EMBEDDED.task,
             id=f"job-{next(_ids)}-{self.settings.state_dir[-12:].replace('/', '-')}",
             task_queue=TASK_QUEUE,
         )

@@ -29,8 +29,7 @@ from tests.simulator.simulator import Simulator
 from tests.simulator.transport import SimulatorTransport
 from worker import build_context, build_worker
 from workflows.config.model_catalog import card
-from workflows.config.policies import WORKFLOW_TASK_TIMEOUT
-from workflows.config.settings import Settings
+from workflows.config.settings import EMBEDDED, Settings
 from workflows.contracts.request import TASK_QUEUE, ResearchRequest
 from workflows.contracts.result import ResearchResult
 from workflows.coordinator import ResearchWorkflow
@@ -72,7 +71,7 @@ class Office:
         return await self.client.start_workflow(
             ResearchWorkflow.run,
             ResearchRequest(question=question, **{"model": "claude", **request}),
-            task_timeout=WORKFLOW_TASK_TIMEOUT,
+            task_timeout=EMBEDDED.task,
             id=f"wire-{next(_ids)}-{self.settings.state_dir[-12:].replace('/', '-')}",
             task_queue=TASK_QUEUE,
         )

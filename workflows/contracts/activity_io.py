@@ -24,6 +24,7 @@ from .state import (
     LedgerRef,
     PreviousRef,
     ResearchState,
+    Timing,
     UnreadableFile,
 )
 
@@ -223,6 +224,7 @@ class PostControlMessages(Record):
 class ControlMessagesPosted(Record):
     subagent_queue: str | None = None
     """Where the worker that runs the job wants its subagents; None for their own task queue."""
+    timing: Timing = Timing()
 
 
 class CompareBrief(Record):

@@ -53,6 +53,8 @@ class Status(Record):
     budget_tokens: int | None = None
     checkpoints: tuple[str, ...] = ()
     blocked: Blocked | None = None
+    waiting_for: str = ""
+    """Why the store cannot be used, while it is waited for."""
     paused: bool = False
     finishing: bool = False
     approve_by: str | None = None

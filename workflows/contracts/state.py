@@ -119,6 +119,15 @@ class PreviousRef(Record):
     key: str
 
 
+class Timing(Record):
+    """What the worker that runs the job has set; the history holds it, so that a replay agrees."""
+
+    heartbeat_seconds: float = 30.0
+    """After how long without a heartbeat an activity starts on another worker."""
+    storage_wait_seconds: float = 3600.0
+    """How long a store that cannot be used is waited for before the job is parked."""
+
+
 class CorpusReady(Record):
     """The documents as they were when the job began."""
 
@@ -218,6 +227,9 @@ class ResearchState(BaseModel):
     """Callers who joined and want to be told of checkpoints, beside the one in the request."""
     previous: PreviousRef | None = None
     """The result of the previous run, where changes are reported."""
+    waiting_for: str = ""
+    """What the job waits for without anybody's help: why the store cannot be used."""
+    timing: Timing = Timing()
     subagent_queue: str | None = None
     """The task queue of the subagents, where the job's worker wants another than their own."""
     seconds: float = 0.0

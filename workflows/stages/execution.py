@@ -1,7 +1,8 @@
 """Calls activities for a job, and parks the job when the retries of an activity are exhausted.
 
 A parked job does not fail. It says what it waits for and what would repair it; after `resume` it
-makes the same call again. A paused job waits in the same way.
+makes the same call again. A paused job waits in the same way. Storage that fails is waited for
+before the job is parked.
 """
 
 from __future__ import annotations
@@ -9,14 +10,20 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 from temporalio import workflow
 from temporalio.common import Priority
-from temporalio.exceptions import ActivityError, ApplicationError, is_cancelled_exception
+from temporalio.exceptions import (
+    ActivityError,
+    ApplicationError,
+    FailureError,
+    is_cancelled_exception,
+)
 
-from workflows.config.policies import HEARTBEAT_TIMEOUT, PAUSED, SUBAGENT_QUEUE, ActivityPolicy
+from workflows.config.policies import DAMAGED, PAUSED, STORAGE, SUBAGENT_QUEUE, ActivityPolicy
 from workflows.contracts.activity_io import Job, PostControlMessages
 from workflows.contracts.evidence import Record
 from workflows.contracts.facets import Plan
@@ -33,7 +40,7 @@ ActivityMethod = Callable[[Any, Brief], Awaitable[Result]]
 StateChanged = Callable[[], Awaitable[None]]
 
 SHORT_WRITE = ActivityPolicy(
-    start_to_close=timedelta(seconds=20), schedule_to_close=timedelta(minutes=2), attempts=8
+    start_to_close=timedelta(seconds=20), schedule_to_close=timedelta(minutes=2), attempts=3
 )
 """Checkpoints and control messages, written by the worker that runs the workflow."""
 
@@ -45,10 +52,14 @@ REMEDIES = {
     "bad_request": "the provider refuses this request; check the model's name, then resume",
     "spend_limit": "raise the provider's spend limit, then resume",
     "bad_input": "correct the input, then resume or start again",
-    "storage": "make room in the store or repair its access, then resume",
+    STORAGE: "make room in the store or repair its access, then resume",
+    DAMAGED: "restore the named object from a backup of the store, then resume",
 }
 DEFAULT_REMEDY = "look at the worker's log, repair the cause, then resume"
 _PAUSE_DELAY = timedelta(seconds=2)
+_SHORTEST_STORAGE_DELAY, _LONGEST_STORAGE_DELAY = 2.0, 30.0
+_LOCAL_ATTEMPTS = 3
+"""Few: retries of a local activity keep a workflow task open. Longer waits are timers."""
 
 
 class Execution:
@@ -110,23 +121,23 @@ class Execution:
         summary: str,
     ) -> Result:
         """Run an activity on a worker of the policy's queue."""
-        while True:
+
+        async def run() -> Result:
             await workflow.wait_condition(lambda: not self.state.paused)
             workflow.set_current_details(render_details(self.state))
-            try:
-                return await workflow.execute_activity_method(
-                    method,
-                    brief,
-                    task_queue=self._task_queue(policy),
-                    priority=self._priority(),
-                    start_to_close_timeout=policy.start_to_close,
-                    schedule_to_close_timeout=policy.schedule_to_close,
-                    heartbeat_timeout=HEARTBEAT_TIMEOUT,
-                    retry_policy=policy.retry_policy,
-                    summary=summary[:200],
-                )
-            except ActivityError as error:
-                await self._handle_failure(_name_of(method), error)
+            return await workflow.execute_activity_method(
+                method,
+                brief,
+                task_queue=self._task_queue(policy),
+                priority=self._priority(),
+                start_to_close_timeout=policy.start_to_close,
+                schedule_to_close_timeout=policy.schedule_to_close,
+                heartbeat_timeout=timedelta(seconds=self.state.timing.heartbeat_seconds),
+                retry_policy=policy.retry_policy,
+                summary=summary[:200],
+            )
+
+        return await self._repeat_until_done(method.__name__, run)
 
     async def call_local(
         self,
@@ -136,18 +147,34 @@ class Execution:
         summary: str,
     ) -> Result:
         """Run a short activity in the worker that runs this workflow, as part of its task."""
+
+        async def run() -> Result:
+            return await workflow.execute_local_activity_method(
+                method,
+                brief,
+                start_to_close_timeout=policy.start_to_close,
+                schedule_to_close_timeout=policy.schedule_to_close,
+                retry_policy=replace(policy, attempts=_LOCAL_ATTEMPTS).retry_policy,
+                summary=summary[:200],
+            )
+
+        return await self._repeat_until_done(method.__name__, run)
+
+    async def _repeat_until_done(self, step: str, run: Callable[[], Awaitable[Result]]) -> Result:
+        """Make a call until it succeeds; nothing that fails in it fails the job.
+
+        A remote activity raises ActivityError when its retries are exhausted, a local one the bare
+        ApplicationError or TimeoutError: all are FailureErrors.
+        """
+        failing_since: datetime | None = None
         while True:
             try:
-                return await workflow.execute_local_activity_method(
-                    method,
-                    brief,
-                    start_to_close_timeout=policy.start_to_close,
-                    schedule_to_close_timeout=policy.schedule_to_close,
-                    retry_policy=policy.retry_policy,
-                    summary=summary[:200],
-                )
-            except ActivityError as error:
-                await self._handle_failure(_name_of(method), error)
+                return await run()
+            except FailureError as error:
+                if is_cancelled_exception(error):
+                    raise
+                failing_since = failing_since or workflow.now()
+                await self._handle_failure(step, error, workflow.now() - failing_since)
 
     async def call_mechanical(
         self,
@@ -176,6 +203,7 @@ class Execution:
             "tell running subagents",
         )
         self.state.subagent_queue = posted.subagent_queue
+        self.state.timing = posted.timing
 
     def _task_queue(self, policy: ActivityPolicy) -> str:
         if policy.queue == "coordinator":
@@ -192,19 +220,29 @@ class Execution:
             fairness_weight=request.weight,
         )
 
-    async def _handle_failure(self, activity_name: str, error: ActivityError) -> None:
-        """Park the job; return when the same call is to be made again."""
-        if is_cancelled_exception(error):
-            raise error
-        cause = error.cause or error
+    async def _handle_failure(self, step: str, error: FailureError, failing: timedelta) -> None:
+        """Return when the same call is to be made again: after a wait, or after `resume`."""
+        cause = (error.cause if isinstance(error, ActivityError) else None) or error
         kind = (cause.type or "") if isinstance(cause, ApplicationError) else ""
-        if kind != PAUSED:
-            reason = str(getattr(cause, "message", "") or cause)
-            await self.park(activity_name, reason, REMEDIES.get(kind, DEFAULT_REMEDY))
-        elif not self.state.paused:
-            # The subagent read the control messages before this workflow changed its own state, or
-            # read the ones of a pause that is over.
-            await workflow.sleep(_PAUSE_DELAY, summary="wait until the pause is known here")
+        reason = str(getattr(cause, "message", "") or cause)
+        if kind == PAUSED:
+            if not self.state.paused:
+                # The subagent read the control messages before this workflow changed its own
+                # state, or read the ones of a pause that is over.
+                await workflow.sleep(_PAUSE_DELAY, summary="wait until the pause is known here")
+        elif kind == STORAGE and failing.total_seconds() < self.state.timing.storage_wait_seconds:
+            await self._wait_for_storage(reason, failing)
+        else:
+            await self.park(step, reason, REMEDIES.get(kind, DEFAULT_REMEDY))
+
+    async def _wait_for_storage(self, reason: str, failing: timedelta) -> None:
+        """Storage comes back without anybody's help more often than not; the status says why."""
+        self.state.waiting_for = reason[:2000]
+        await self.notify()
+        # As long again as it has failed: 2, 2, 4, 8, … seconds.
+        delay = max(_SHORTEST_STORAGE_DELAY, min(_LONGEST_STORAGE_DELAY, failing.total_seconds()))
+        await workflow.sleep(delay, summary="wait for the store")
+        self.state.waiting_for = ""
 
     # --- parking --------------------------------------------------------------------------------
 
@@ -258,7 +296,3 @@ def group_events(kind: str, which: str | int, label: str) -> AbstractContextMana
     if isinstance(which, str):
         which = hashlib.sha256(which.encode()).hexdigest()[:8]
     return workflow.create_event_group(f"{kind}-{which}", label=label[:200]).scope()
-
-
-def _name_of(method: Callable[..., object]) -> str:
-    return method.__name__
