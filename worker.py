@@ -113,6 +113,7 @@ def _for_jobs(client: Client, settings: Settings, context: ActivityContext) -> W
     timing = Timing(
         heartbeat_seconds=settings.pace.heartbeat.total_seconds(),
         storage_wait_seconds=settings.storage_wait,
+        overload_wait_seconds=settings.overload_wait,
     )
     records = Records(context, TASK_QUEUE if shares_queue else None, timing)
     return Worker(

@@ -119,6 +119,10 @@ class Settings(BaseModel):
         default=3600.0, ge=0, validation_alias="RESEARCH_STORAGE_WAIT_SECONDS"
     )
     """How long a store that cannot be used is waited for before a job is parked."""
+    overload_wait: float = Field(
+        default=6 * 3600.0, ge=0, validation_alias="RESEARCH_OVERLOAD_WAIT_SECONDS"
+    )
+    """How long a provider that is overloaded or limits the rate is waited for."""
     sandbox: bool | None = Field(default=None, validation_alias="RESEARCH_SANDBOX")
     """Whether workflows run in the SDK's sandbox; see `uses_sandbox`."""
     deployment: str | None = Field(default=None, validation_alias="RESEARCH_DEPLOYMENT")
