@@ -75,12 +75,13 @@ def build_context(
     named = McpSettings.load(Path(settings.mcp), os.environ) if settings.mcp else None
     return ActivityContext(
         store,
-        Models(transport, settings.provider, fleet=fleet),
+        Models(transport, settings.provider, fleet=fleet, context_window=settings.context_window),
         Path(settings.state_dir) / "indexes",
         McpServers(named, store) if named else None,
         fleet,
         settings.provider,
         settings.corpora,
+        settings.max_tokens,
     )
 
 

@@ -36,6 +36,7 @@ from workflows.config.roles import (
     WRITER,
     Role,
 )
+from workflows.config.settings import MAX_TOKENS
 from workflows.contracts.evidence import Record
 from workflows.contracts.request import RoleEffort
 
@@ -78,12 +79,16 @@ class RequestTemplate(Record):
 
 
 def build_template(
-    role: Role, model: str, effort: RoleEffort, tools: Sequence[JsonObject] = ()
+    role: Role,
+    model: str,
+    effort: RoleEffort,
+    tools: Sequence[JsonObject] = (),
+    max_tokens: int = MAX_TOKENS,
 ) -> RequestTemplate:
     """`tools` are definitions, in the order they are sent."""
     fixed: JsonObject = {
         "model": model,
-        "max_tokens": role.max_tokens,
+        "max_tokens": min(max_tokens, card(model).max_output or max_tokens),
         "system": [{"type": "text", "text": prompt(role), "cache_control": dict(_MARK)}],
         "output_config": {
             "effort": effort,
