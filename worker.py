@@ -75,12 +75,13 @@ def build_context(
     named = McpSettings.load(Path(settings.mcp), os.environ) if settings.mcp else None
     return ActivityContext(
         store,
-        Models(transport, settings.provider, fleet=fleet),
+        Models(transport, settings.provider, fleet=fleet, context_window=settings.context_window),
         Path(settings.state_dir) / "indexes",
         McpServers(named, store) if named else None,
         fleet,
         settings.provider,
         settings.corpora,
+        settings.max_tokens,
     )
 
 
@@ -113,6 +114,7 @@ def _for_jobs(client: Client, settings: Settings, context: ActivityContext) -> W
     timing = Timing(
         heartbeat_seconds=settings.pace.heartbeat.total_seconds(),
         storage_wait_seconds=settings.storage_wait,
+        overload_wait_seconds=settings.overload_wait,
     )
     records = Records(context, TASK_QUEUE if shares_queue else None, timing)
     return Worker(

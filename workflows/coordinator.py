@@ -176,7 +176,7 @@ class ResearchWorkflow:
     @resume.validator
     def _validate_resume(self, request: Resume) -> None:
         state = self._execution.state
-        if state.blocked is None and not state.paused:
+        if not (state.blocked or state.paused or state.waiting_for):
             raise ValueError("this job is neither blocked nor paused; there is nothing to resume")
 
     @workflow.update

@@ -160,6 +160,11 @@ class Toolbox:
         """A new conversation starts, in which nothing has been shown yet."""
         self._shown.clear()
 
+    def start_over(self) -> None:
+        """A new attempt starts, which may search as much as the one before."""
+        self._shown.clear()
+        self._searching.clear()
+
     @property
     def candidates(self) -> tuple[WebHit, ...]:
         """Web pages that were found and never opened."""

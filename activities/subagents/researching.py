@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from temporalio import activity
-from temporalio.exceptions import ApplicationError
 
 from activities.agent.conversation import Answered, Unanswered
 from activities.agent.loop import Subagent
@@ -22,7 +21,6 @@ from activities.agent.transcripts import Transcript
 from activities.context import ActivityContext
 from activities.evidence.reconcile import reconcile
 from activities.fleet.heartbeat import send_heartbeats
-from activities.llm.errors import RATE_LIMITED
 from activities.subagents.findings import (
     KNOWN_CLAIMS,
     QuoteChecker,
@@ -39,15 +37,11 @@ from workflows.contracts.outcomes import (
     Found,
     NoResults,
     Partial,
-    RateLimited,
     Refused,
     SubagentOutcome,
     TimedOut,
 )
 from workflows.stages.activity_interfaces import ResearchActivities
-
-# Temporal waits for a rate limit; from this attempt on the coordinator decides.
-RATE_LIMIT_ATTEMPTS = 3
 
 _TRY_INSTEAD = {
     "refused": "rephrase the question, or research this facet by hand",
@@ -113,16 +107,6 @@ class Researching(ResearchActivities):
                     findings=await self._found(session, subagent.answers),
                     seconds=brief.seconds,
                 )
-            except ApplicationError as error:
-                if error.type != RATE_LIMITED or activity.info().attempt < RATE_LIMIT_ATTEMPTS:
-                    raise
-                outcome = await self._part(session, error.message) or RateLimited(
-                    asked=brief.ask,
-                    reason=f"{error.message}; {_looked_at(tools)}",
-                    try_instead="ask again later",
-                    findings=await self._found(session, subagent.answers),
-                    retry_after_seconds=float(error.details[0]),
-                )
         return Researched(
             outcome=outcome,
             spend=subagent.spend,
@@ -145,8 +129,15 @@ class Researching(ResearchActivities):
                 return None
             return build_hand_over(prompt, answers, follow_up or prompt["ask"])
 
+        # One attempt: where it leads nowhere, the coordinator asks a narrower question.
         return await session.subagent.converse(
-            ResearchAnswer, prompt, session.tools, session.quotes.complaints, follow_ups, hand_over
+            ResearchAnswer,
+            prompt,
+            session.tools,
+            session.quotes.complaints,
+            follow_ups,
+            hand_over,
+            attempts=1,
         )
 
     async def _prompt(self, brief: ResearchBrief) -> JsonObject:

@@ -33,7 +33,6 @@ from tests.activities.scripted import (
     use,
     words,
 )
-from workflows.config.model_catalog import ModelCard
 from workflows.config.store_keys import control_key
 from workflows.contracts.activity_io import Job, Known, ResearchBrief, Researched
 from workflows.contracts.evidence import Findings
@@ -249,7 +248,7 @@ BATTERIES = "The batteries of the boats are replaced after ten years."
 
 @pytest.fixture
 def small_window(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("activities.context.card", lambda name: ModelCard(name=name, context=1000))
+    monkeypatch.setattr(Models, "context_window", lambda self, model: 1000)
 
 
 @pytest.mark.usefixtures("small_window")

@@ -27,6 +27,7 @@ from tests.job.conftest import (
 from workflows.contracts.messages import Resume
 from workflows.contracts.result import Coverage, ResearchResult
 from workflows.coordinator import ResearchWorkflow
+from workflows.stages import execution
 
 BOTH = (planned(PASSENGERS, POWER), UNREVIEWED, NO_GAPS)
 POWER_RESEARCH: dict[str, Any] = {"schema": "ResearchAnswer", "when": about("Electricity supply")}
@@ -80,15 +81,79 @@ async def test_a_rate_limit_is_waited_out_and_costs_nothing(office: Office) -> N
     assert result.status == "complete"
 
 
-async def test_a_rate_limit_without_end_becomes_an_outcome_the_report_names(
-    office: Office,
+@pytest.mark.parametrize(("status", "kind"), [(429, "rate_limit_error"), (529, "overloaded_error")])
+async def test_overload_is_waited_out_beyond_all_retries(
+    office: Office, status: int, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    limited = Rule(
-        answer=lambda _: failure(429, "rate_limit_error", retry_after="0"), **POWER_RESEARCH
-    )
-    result = await office.run(*BOTH, limited, max_passes=0)
-    assert coverage(result, "power").status == "failed"
-    assert "asked to wait" in missing_section(result)
+    monkeypatch.setattr(execution, "_SHORTEST_DELAY", 0.05)
+    monkeypatch.setattr(execution, "_LONGEST_OVERLOAD_DELAY", 0.05)
+    busy = Rule(answer=lambda _: failure(status, kind, retry_after="0"), times=15, **POWER_RESEARCH)
+    wire = Wire(*BOTH, busy)
+    async with office.working(wire):
+        result = await (await office.start()).result()
+    assert coverage(result, "power").status == "answered"
+    assert result.status == "complete"
+    assert result.telemetry.turns_bought_again == 0
+    asked = [b for b in wire.asked("ResearchAnswer") if b["facet"]["title"] == POWER["title"]]
+    assert len(asked) > 15, "more often than Temporal retries other errors"
+    assert {b["approach"] for b in asked} == {"first"}, "the question is not narrowed for it"
+
+
+async def test_overload_that_outlasts_the_wait_parks_the_job(office: Office) -> None:
+    office.settings = office.settings.model_copy(update={"overload_wait": 0.0})
+    busy = Rule(answer=lambda _: failure(529, "overloaded_error"), times=1, **POWER_RESEARCH)
+    async with office.working(Wire(*BOTH, busy)):
+        handle = await office.start()
+        status = await status_when(handle, lambda s: s.blocked is not None)
+        assert status.blocked
+        assert "no" in status.blocked.reason
+        assert "then resume" in status.blocked.remedy
+        await handle.execute_update(ResearchWorkflow.resume, Resume())
+        assert (await handle.result()).status == "complete"
+
+
+async def test_a_job_that_waits_for_the_provider_says_so(office: Office) -> None:
+    busy = Rule(
+        answer=lambda _: failure(429, "rate_limit_error", retry_after="600"), times=1,
+        **POWER_RESEARCH,
+    )  # fmt: skip
+    async with office.working(Wire(*BOTH, busy)):
+        handle = await office.start()
+        status = await status_when(handle, lambda s: bool(s.waiting_for))
+        assert "asked to wait 600 s" in status.waiting_for
+        assert status.blocked is None
+        await handle.execute_update(ResearchWorkflow.resume, Resume())
+        assert (await handle.result()).status == "complete", "`resume` ends the wait"
+
+
+async def test_a_refused_question_is_told_at_once_with_its_category(office: Office) -> None:
+    details = {"type": "refusal", "category": "cyber", "explanation": "This could be misused."}
+    refusal = message(stop="refusal", stop_details=details)
+    wire = Wire(*BOTH[1:], Rule(answer=lambda _: refusal, schema="PlanDraft", times=1), BOTH[0])
+    async with office.working(wire):
+        handle = await office.start()
+        status = await status_when(handle, lambda s: s.blocked is not None)
+        assert status.blocked
+        assert "This could be misused. (category: cyber)" in status.blocked.reason
+        assert "worded differently" in status.blocked.remedy
+        assert len(wire.asked("PlanDraft")) == 1, "asked once, not ten times"
+        await handle.execute_update(ResearchWorkflow.resume, Resume())
+        assert (await handle.result()).status == "complete"
+    assert len(wire.asked("PlanDraft")) == 2, "`resume` asks again, and does not replay"
+
+
+async def test_a_planner_that_gives_no_plan_is_asked_afresh_and_then_parks(office: Office) -> None:
+    prose = message(text("I would split this into several parts."))
+    wire = Wire(*BOTH[1:], Rule(answer=lambda _: prose, schema="PlanDraft", times=6), BOTH[0])
+    async with office.working(wire):
+        handle = await office.start()
+        status = await status_when(handle, lambda s: s.blocked is not None)
+        assert status.blocked
+        assert "does not follow the schema" in status.blocked.reason
+        assert len(wire.asked("PlanDraft")) == 6, "two attempts with two repairs each"
+        await handle.execute_update(ResearchWorkflow.resume, Resume())
+        assert (await handle.result()).status == "complete"
+    assert len(wire.asked("PlanDraft")) == 7
 
 
 async def test_a_refusal_is_not_asked_again_and_is_named(office: Office) -> None:

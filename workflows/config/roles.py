@@ -33,7 +33,6 @@ class Role:
     """The title of the schema its answer follows."""
     thinking: Thinking = "adaptive"
     tools: tuple[RoleTool, ...] = ()
-    max_tokens: int = 16_000
     max_turns: int = 12
     hits: int = 12
     """Passages a search returns."""
@@ -86,7 +85,6 @@ WRITER = Role(
     reason="long output from given claims, and a mechanical gate reads every paragraph of it",
     output="DraftAnswer",
     tools=("read",),
-    max_tokens=21_000,
     max_turns=8,
 )
 EVALUATOR = Role(

@@ -54,7 +54,7 @@ class Status(Record):
     checkpoints: tuple[str, ...] = ()
     blocked: Blocked | None = None
     waiting_for: str = ""
-    """Why the store cannot be used, while it is waited for."""
+    """Why the store or the model's provider cannot be used, while it is waited for."""
     paused: bool = False
     finishing: bool = False
     approve_by: str | None = None

@@ -126,6 +126,8 @@ class Timing(Record):
     """After how long without a heartbeat an activity starts on another worker."""
     storage_wait_seconds: float = 3600.0
     """How long a store that cannot be used is waited for before the job is parked."""
+    overload_wait_seconds: float = 6 * 3600.0
+    """How long a provider that is overloaded or limits the rate is waited for."""
 
 
 class CorpusReady(Record):
@@ -228,7 +230,7 @@ class ResearchState(BaseModel):
     previous: PreviousRef | None = None
     """The result of the previous run, where changes are reported."""
     waiting_for: str = ""
-    """What the job waits for without anybody's help: why the store cannot be used."""
+    """What the job waits for without anybody's help: the store, or the model's provider."""
     timing: Timing = Timing()
     subagent_queue: str | None = None
     """The task queue of the subagents, where the job's worker wants another than their own."""

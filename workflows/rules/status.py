@@ -153,7 +153,7 @@ def _describe_wait(state: ResearchState) -> list[str]:
         why = f"{_escape(state.blocked.reason, 300)}; {_escape(state.blocked.remedy, 300)}"
         return [f"**blocked** at {_escape(state.blocked.step, 80)}: {why}"]
     if state.waiting_for:
-        return [f"**waiting** for the store: {_escape(state.waiting_for, 300)}"]
+        return [f"**waiting**: {_escape(state.waiting_for, 300)}"]
     if state.paused:
         return ["**paused**: resume it to go on"]
     if state.phase is Phase.APPROVING:

@@ -1,15 +1,15 @@
 """Calls activities for a job, and parks the job when the retries of an activity are exhausted.
 
 A parked job does not fail. It says what it waits for and what would repair it; after `resume` it
-makes the same call again. A paused job waits in the same way. Storage that fails is waited for
-before the job is parked.
+makes the same call again. A paused job waits in the same way. A store that fails and a provider
+that is overloaded are waited for before the job is parked.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
@@ -23,7 +23,14 @@ from temporalio.exceptions import (
     is_cancelled_exception,
 )
 
-from workflows.config.policies import DAMAGED, PAUSED, STORAGE, SUBAGENT_QUEUE, ActivityPolicy
+from workflows.config.policies import (
+    DAMAGED,
+    OVERLOAD,
+    PAUSED,
+    STORAGE,
+    SUBAGENT_QUEUE,
+    ActivityPolicy,
+)
 from workflows.contracts.activity_io import Job, PostControlMessages
 from workflows.contracts.evidence import Record
 from workflows.contracts.facets import Plan
@@ -53,11 +60,15 @@ REMEDIES = {
     "spend_limit": "raise the provider's spend limit, then resume",
     "bad_input": "correct the input, then resume or start again",
     STORAGE: "make room in the store or repair its access, then resume",
+    "rate_limited": "raise the provider's limits or wait, then resume",
+    "overloaded_error": "wait until the provider can answer, then resume",
+    "refused": "start again with the question worded differently, or with another --model",
+    "no_plan": "resume to try once more, or start again with another --model",
     DAMAGED: "restore the named object from a backup of the store, then resume",
 }
 DEFAULT_REMEDY = "look at the worker's log, repair the cause, then resume"
 _PAUSE_DELAY = timedelta(seconds=2)
-_SHORTEST_STORAGE_DELAY, _LONGEST_STORAGE_DELAY = 2.0, 30.0
+_SHORTEST_DELAY, _LONGEST_STORAGE_DELAY, _LONGEST_OVERLOAD_DELAY = 2.0, 30.0, 600.0
 _LOCAL_ATTEMPTS = 3
 """Few: retries of a local activity keep a workflow task open. Longer waits are timers."""
 
@@ -70,6 +81,7 @@ class Execution:
         self._on_change = on_change
         self._resumes = 0
         self._parked: list[Blocked] = []
+        self._waiting: list[str] = []
 
     @property
     def plan(self) -> Plan:
@@ -174,7 +186,8 @@ class Execution:
                 if is_cancelled_exception(error):
                     raise
                 failing_since = failing_since or workflow.now()
-                await self._handle_failure(step, error, workflow.now() - failing_since)
+                if await self._handle_failure(step, error, workflow.now() - failing_since):
+                    failing_since = None
 
     async def call_mechanical(
         self,
@@ -220,8 +233,8 @@ class Execution:
             fairness_weight=request.weight,
         )
 
-    async def _handle_failure(self, step: str, error: FailureError, failing: timedelta) -> None:
-        """Return when the same call is to be made again: after a wait, or after `resume`."""
+    async def _handle_failure(self, step: str, error: FailureError, failing: timedelta) -> bool:
+        """Return when the same call is to be made again; True where a person said so."""
         cause = (error.cause if isinstance(error, ActivityError) else None) or error
         kind = (cause.type or "") if isinstance(cause, ApplicationError) else ""
         reason = str(getattr(cause, "message", "") or cause)
@@ -231,18 +244,37 @@ class Execution:
                 # state, or read the ones of a pause that is over.
                 await workflow.sleep(_PAUSE_DELAY, summary="wait until the pause is known here")
         elif kind == STORAGE and failing.total_seconds() < self.state.timing.storage_wait_seconds:
-            await self._wait_for_storage(reason, failing)
+            await self._wait(reason, failing, _LONGEST_STORAGE_DELAY)
+        elif kind in OVERLOAD and failing.total_seconds() < self.state.timing.overload_wait_seconds:
+            asked = cause.next_retry_delay if isinstance(cause, ApplicationError) else None
+            await self._wait(reason, failing, _LONGEST_OVERLOAD_DELAY, asked or timedelta())
         else:
             await self.park(step, reason, REMEDIES.get(kind, DEFAULT_REMEDY))
+            return True
+        return False
 
-    async def _wait_for_storage(self, reason: str, failing: timedelta) -> None:
-        """Storage comes back without anybody's help more often than not; the status says why."""
-        self.state.waiting_for = reason[:2000]
+    async def _wait(
+        self, reason: str, failing: timedelta, longest: float, asked: timedelta = timedelta()
+    ) -> None:
+        """Most trouble ends without anybody's help; the status says what is waited for.
+
+        The pause is as long again as the trouble has lasted (2, 2, 4, 8, … seconds up to the
+        longest), and at least what the provider asked for. `resume` ends it.
+        """
+        waiting = reason[:2000]
+        self._waiting.append(waiting)
+        self.state.waiting_for = self._waiting[0]
         await self.notify()
-        # As long again as it has failed: 2, 2, 4, 8, … seconds.
-        delay = max(_SHORTEST_STORAGE_DELAY, min(_LONGEST_STORAGE_DELAY, failing.total_seconds()))
-        await workflow.sleep(delay, summary="wait for the store")
-        self.state.waiting_for = ""
+        delay = max(_SHORTEST_DELAY, min(longest, failing.total_seconds()), asked.total_seconds())
+        resumes = self._resumes
+        with suppress(TimeoutError):
+            await workflow.wait_condition(
+                lambda: self._resumes > resumes,
+                timeout=delay,
+                timeout_summary="wait for the store or the provider",
+            )
+        self._waiting.remove(waiting)
+        self.state.waiting_for = self._waiting[0] if self._waiting else ""
 
     # --- parking --------------------------------------------------------------------------------
 
