@@ -185,7 +185,7 @@ async def test_a_writer_that_cannot_write_leaves_the_claims_as_they_are(office: 
 
 async def test_a_verifier_that_cannot_run_leaves_both_sides_unverified(office: Office) -> None:
     refusal = message(stop="refusal")
-    result = await office.run(*BOTH, Rule("VerifierAnswer", lambda _: refusal))
+    result = await office.run(*BOTH, Rule("RelationsAnswer", lambda _: refusal))
     (contradiction,) = result.contradictions
     assert "could not be checked" in contradiction.explanation
     concerned = {cid for side in contradiction.sides for cid in side.claim_ids}
