@@ -13,7 +13,6 @@ from typing import Any
 from activities.agent.schemas import ClaimJudgement, EntailmentAnswer
 from activities.evidence.ledger import Ledger
 from activities.evidence.quantities.amounts import numbers_missing
-from activities.evidence.quotes import StoredText
 from activities.evidence.text.sentences import split_sentences
 from workflows.contracts.evidence import Claim, Quote, Ruling, Rulings, Source, Verdict
 
@@ -34,7 +33,7 @@ def batch_claims(ledger: Ledger) -> tuple[tuple[str, ...], ...]:
 
 
 def describe_claims(
-    claims: Sequence[Claim], sources: Mapping[str, Source], texts: Mapping[str, StoredText]
+    claims: Sequence[Claim], sources: Mapping[str, Source], texts: Mapping[str, str]
 ) -> list[JsonObject]:
     """The claims for a prompt: each with its quotes, their context and their sources."""
     return [
@@ -65,11 +64,10 @@ def list_missing_figures(claim: Claim) -> list[str]:
     return numbers_missing(claim.text, [quote.text for quote in claim.quotes])
 
 
-def read_context(quote: Quote, stored: StoredText | None) -> str:
+def read_context(quote: Quote, text: str | None) -> str:
     """The quote in its source with two sentences on either side."""
-    if stored is None or quote.start is None or quote.end is None:
+    if text is None or quote.start is None or quote.end is None:
         return ""
-    text = stored.text
     left = text[max(0, quote.start - _REACH) : quote.start]
     right = text[quote.end : quote.end + _REACH]
     before, after = split_sentences(left), split_sentences(right)

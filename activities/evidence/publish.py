@@ -144,9 +144,8 @@ def _unanswered(state: ResearchState) -> list[str]:
     answer = state.answer
     if answer is None or answer.status == "answered":
         return []
-    how = "only in part" if answer.status == "partly" else "not"
-    reason = f" {_cell(answer.reason)}" if answer.reason else ""
-    return [f"**The question is answered {how}.**{reason}"]
+    how = "answered only in part" if answer.status == "partly" else "not answered"
+    return [f"**The question is {how}.** {_cell(answer.reason)}".rstrip()]
 
 
 def assemble_body(

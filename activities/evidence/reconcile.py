@@ -33,8 +33,11 @@ async def reconcile(
     Groups are looked for where `relate` is set.
     """
     # Each against its own copies: a web page may have changed between two fetches.
-    texts = await asyncio.gather(*(stored_texts(store, f.sources) for f in findings))
-    checked = [Ledger.checked(*pair) for pair in zip(findings, texts, strict=True)]
+    copies = await asyncio.gather(*(read_sources(store, f.sources) for f in findings))
+    checked = [
+        Ledger.checked(found, {sid: StoredText(text) for sid, text in texts.items()})
+        for found, texts in zip(findings, copies, strict=True)
+    ]
     ledger, groups = await asyncio.to_thread(
         _pool, [*ledgers, *checked], rulings, questions if relate else None
     )
@@ -60,15 +63,12 @@ def describe_ledger(key: str, ledger: Ledger) -> LedgerRef:
     )
 
 
-async def stored_texts(store: Store, sources: Sequence[Source]) -> dict[str, StoredText]:
+async def read_sources(store: Store, sources: Sequence[Source]) -> dict[str, str]:
     """The stored copies by source id; a copy that cannot be read is left out."""
     distinct = {source.id: source.sha256 for source in sources}
     texts = await asyncio.gather(*(store.text(sha) for sha in distinct.values()))
-    return {
-        source_id: StoredText(text)
-        for source_id, text in zip(distinct, texts, strict=True)
-        if text is not None
-    }
+    found = zip(distinct, texts, strict=True)
+    return {source_id: text for source_id, text in found if text is not None}
 
 
 def _pool(

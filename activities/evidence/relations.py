@@ -33,11 +33,11 @@ from workflows.contracts.evidence import (
     Verdict,
 )
 
-BATCH = 30
+BATCH = 32
 """Claims that one call of the judge reads, in their groups."""
-NEIGHBOURS = 4
+NEIGHBOURS = 5
 """Claims that each claim is put beside."""
-LARGEST = 8
+LARGEST = 16
 """Claims in a group."""
 _CROWD = 60
 """A feature that more claims share than this tells nothing, and is not followed."""

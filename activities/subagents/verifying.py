@@ -19,7 +19,7 @@ from activities.agent.schemas import Answer, EntailmentAnswer, GapRulingsAnswer,
 from activities.context import ActivityContext
 from activities.evidence import entailment, relations
 from activities.evidence.ledger import Ledger, join
-from activities.evidence.reconcile import reconcile, stored_texts
+from activities.evidence.reconcile import read_sources, reconcile
 from activities.fleet.heartbeat import send_heartbeats
 from workflows.config.roles import CLAIM_VERIFIER, GAP_VERIFIER, VERIFIER
 from workflows.contracts.activity_io import (
@@ -146,7 +146,7 @@ class Verifying(VerificationActivities):
     async def _describe(self, claims: Sequence[Claim], ledger: Ledger) -> list[JsonObject]:
         """The claims for a prompt, with the text around their quotes."""
         sources = {sid: ledger.sources[sid] for claim in claims for sid in claim.source_ids}
-        texts = await stored_texts(self._context.store, list(sources.values()))
+        texts = await read_sources(self._context.store, list(sources.values()))
         return await asyncio.to_thread(entailment.describe_claims, claims, sources, texts)
 
 

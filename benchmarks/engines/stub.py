@@ -230,3 +230,8 @@ _ANSWERS: dict[str, Callable[[JsonObject, list[JsonObject]], JsonObject]] = {
     "DraftAnswer": _write_report,
     "EvaluationAnswer": _evaluate,
 }
+
+
+def answer_to(schema: str, brief: JsonObject) -> JsonObject:
+    """The stub's answer to a first message."""
+    return _ANSWERS[schema](brief, [])

@@ -101,10 +101,9 @@ def test_a_weak_source_is_marked_for_good() -> None:
 
 def test_the_judge_sees_two_sentences_on_either_side_of_a_quote() -> None:
     text = "First one. Second one. Third one. The quote stands here. Fourth one. Fifth one. Sixth."
-    stored = StoredText(text)
-    quote = stored.find(Quote(source_id="s1", text="The quote stands here."))
+    quote = StoredText(text).find(Quote(source_id="s1", text="The quote stands here."))
     assert quote is not None
-    assert entailment.read_context(quote, stored) == (
+    assert entailment.read_context(quote, text) == (
         "Second one. Third one. The quote stands here. Fourth one. Fifth one."
     )
 
