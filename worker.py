@@ -166,13 +166,15 @@ def _pollers(settings: Settings) -> PollerBehaviorAutoscaling:
 
 
 def _subagents(context: ActivityContext) -> list[Callable[..., Any]]:
-    planning = Planning(context)
+    planning, verifying = Planning(context), Verifying(context)
     return [
         Records(context).open_corpus,
         planning.plan,
         planning.review_plan,
         Researching(context).research,
-        Verifying(context).verify,
+        verifying.judge_claims,
+        verifying.judge_relations,
+        verifying.judge_gaps,
         Writing(context).write,
         Evaluating(context).evaluate,
     ]

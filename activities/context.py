@@ -92,7 +92,7 @@ class ActivityContext:
             finishes=finishes,
         )
         # Only the verifier can wait for a batch: the job waits for all others.
-        batched = job.economy and role is VERIFIER and template.model != OFFLINE
+        batched = job.economy and role.name == VERIFIER.name and template.model != OFFLINE
         batches = Batches(self.models) if batched else None
         telemetry = TurnTelemetry(role.name, template.model, job.id, self._provider, facet)
         telemetry.start()
@@ -107,7 +107,8 @@ class ActivityContext:
         # nothing.
         chosen = job.model_dump_json(include={"corpus", "web", "code"}) + effort
         digest = hashlib.sha256(chosen.encode()).hexdigest()[:12]
-        key = f"{templates_folder(job.journal)}/{role.name}-{safe(model)}-{digest}.json"
+        name = f"{role.prompt or role.name}-{safe(model)}-{digest}"
+        key = f"{templates_folder(job.journal)}/{name}.json"
         if key not in self._templates:
             stored = await self.store.get(key)
             if stored is None:

@@ -17,7 +17,9 @@ def describe_facets(plan: Plan, reports: Iterable[FacetReport]) -> list[JsonObje
     nothing = FacetReport(facet_id="", status="waiting")
     return [
         facet.model_dump(include={"id", "title", "question"})
-        | ended.get(facet.id, nothing).model_dump(include={"status", "reason", "missing"})
+        | ended.get(facet.id, nothing).model_dump(
+            include={"status", "reason", "missing", "next_step"}
+        )
         for facet in plan.facets
     ]
 

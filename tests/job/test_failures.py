@@ -90,7 +90,7 @@ async def test_overload_is_waited_out_beyond_all_retries(
     busy = Rule(answer=lambda _: failure(status, kind, retry_after="0"), times=15, **POWER_RESEARCH)
     wire = Wire(*BOTH, busy)
     async with office.working(wire):
-        result = await (await office.start()).result()
+        result = await fetch_report(await office.start())
     assert coverage(result, "power").status == "answered"
     assert result.status == "complete"
     assert result.telemetry.turns_bought_again == 0
@@ -251,7 +251,7 @@ async def test_a_writer_that_cannot_write_leaves_the_claims_as_they_are(office: 
 
 async def test_a_verifier_that_cannot_run_leaves_both_sides_unverified(office: Office) -> None:
     refusal = message(stop="refusal")
-    result = await office.run(*BOTH, Rule("VerifierAnswer", lambda _: refusal))
+    result = await office.run(*BOTH, Rule("RelationsAnswer", lambda _: refusal))
     (contradiction,) = result.contradictions
     assert "could not be checked" in contradiction.explanation
     concerned = {cid for side in contradiction.sides for cid in side.claim_ids}

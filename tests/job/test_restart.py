@@ -146,7 +146,9 @@ async def test_a_fork_pays_for_nothing_before_its_checkpoint(office: Office) -> 
     new = wire.requests[bought:]
     assert {wanted(b) for b in new} <= {
         "ResearchAnswer",
-        "VerifierAnswer",
+        "EntailmentAnswer",
+        "RelationsAnswer",
+        "GapRulingsAnswer",
         "DraftAnswer",
         "EvaluationAnswer",
     }

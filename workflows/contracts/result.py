@@ -10,9 +10,27 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from .changes import Changes
-from .evidence import Contradiction, Cycle, Difference, Quote, Record, Verdict
+from .evidence import (
+    Contradiction,
+    Cycle,
+    Difference,
+    DroppedClaim,
+    Entailment,
+    Quote,
+    Record,
+    Verdict,
+)
 from .spend import Spend
-from .state import Blocked, Gap, Parent, Phase, StepTiming, StopReason, UnreadableFile
+from .state import (
+    AnswerJudgement,
+    Blocked,
+    Gap,
+    Parent,
+    Phase,
+    StepTiming,
+    StopReason,
+    UnreadableFile,
+)
 
 CoverageStatus = Literal["answered", "contested", "absent", "failed", "left_out"]
 ResultStatus = Literal["complete", "complete_with_gaps", "nothing_found"]
@@ -90,6 +108,8 @@ class Coverage(Record):
     cycles: tuple[Cycle, ...] = ()
     turns: int = 0
     usd: float = 0.0
+    next_step: str = ""
+    """What the researcher would do next."""
 
 
 class SourceOut(Record):
@@ -103,6 +123,8 @@ class SourceOut(Record):
     authority: float
     origin: str
     sha256: str
+    marks: tuple[str, ...] = ()
+    """What a reader should know before relying on it: undated, or weak and why."""
 
 
 class QuoteOut(Quote):
@@ -128,6 +150,10 @@ class ClaimOut(Record):
     uncertain: str = ""
     not_to_overstate: str = ""
     notes: str = ""
+    entailment: Entailment | None = None
+    """The judge's verdict beside the quotes; None where the judge has not ruled."""
+    stated: str = ""
+    """What the researcher claimed, where it was overstated."""
 
 
 class PassOut(Record):
@@ -169,7 +195,11 @@ class ResearchResult(Record):
     contradictions: tuple[Contradiction, ...] = ()
     differences: tuple[Difference, ...] = ()
     """Claims that differ and can all be right: of other periods, entities or definitions."""
+    dropped: tuple[DroppedClaim, ...] = ()
+    """Claims that no report may use: over the limit, without their quote, or unsupported by it."""
     gaps: tuple[Gap, ...] = ()
+    answer: AnswerJudgement | None = None
+    """Whether the report answers the question; None where nobody judged it."""
     passes: tuple[PassOut, ...] = ()
     unreadable: tuple[UnreadableFile, ...] = ()
     mended: tuple[str, ...] = ()

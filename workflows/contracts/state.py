@@ -31,6 +31,17 @@ class Gap(Record):
     status: GapStatus = "open"
     opened_in: int = 0
     closed_in: int | None = None
+    answered_in: int | None = None
+    """The pass that answered it, wholly or in part."""
+    title: str = ""
+    """The title of the facet to add, for a gap outside all facets."""
+    reason: str = ""
+
+
+class AnswerJudgement(Record):
+    """Whether the report answers the question it was written for."""
+
+    status: Literal["answered", "partly", "unanswered"]
     reason: str = ""
 
 
@@ -146,6 +157,10 @@ class LedgerRef(Record):
     claims: int = 0
     sources: int = 0
     contradictions: int = 0
+    by_facet: dict[str, int] = Field(default_factory=dict)
+    """Claims that a report may use, by facet."""
+    lost: dict[str, int] = Field(default_factory=dict)
+    """Claims whose quotes do not support them, by facet."""
 
 
 class DraftRef(Record):
@@ -213,6 +228,8 @@ class ResearchState(BaseModel):
     judged: int = -1
     """The pass whose draft was judged last."""
     gaps: tuple[Gap, ...] = ()
+    answer: AnswerJudgement | None = None
+    """The evaluator's word on the newest draft."""
     passes: tuple[Pass, ...] = ()
     stop_reason: StopReason | None = None
     spend: Spend = Spend()

@@ -66,6 +66,7 @@ def facet_reports(state: ResearchState) -> tuple[FacetReport, ...]:
             status=outcome.status,
             reason=getattr(outcome, "reason", ""),
             missing=getattr(outcome, "missing", ()),
+            next_step=outcome.findings.next_step if outcome.findings else "",
         )
         for facet in (state.plan.facets if state.plan else ())
         if (outcome := state.outcomes.get(facet.id))
