@@ -69,9 +69,10 @@ FACETS = {
 }
 
 
-def invent_page(url: str) -> str:
-    """A page of about 7,000 tokens, always the same: sentences that share no figure and no name."""
+def invent_page(url: str, topic: str) -> str:
+    """A page of about 7,000 tokens, always the same, in words of its facet and invented ones."""
     chance = random.Random(url)
+    known = [word for word in FACETS[topic].rstrip("?").split() if len(word) > 4]
 
     def word() -> str:
         return "".join(
@@ -81,7 +82,8 @@ def invent_page(url: str) -> str:
 
     sentences: list[str] = []
     while sum(len(sentence) + 1 for sentence in sentences) < PAGE_CHARACTERS:
-        sentences.append(f"{word().title()} {' '.join(word() for _ in range(14))}.")
+        own = [*chance.sample(known, 4), *(word() for _ in range(10))]
+        sentences.append(f"{word().title()} {' '.join(own)}.")
     return " ".join(sentences)[:PAGE_CHARACTERS]
 
 
@@ -152,7 +154,7 @@ def browse(body: JsonObject) -> list[JsonObject]:
         if n >= allowed["web_fetch"]:
             refuse("web_fetch", {"url": url})
             continue
-        source = {"type": "text", "media_type": "text/plain", "data": invent_page(url)}
+        source = {"type": "text", "media_type": "text/plain", "data": invent_page(url, topic)}
         document = {"type": "document", "title": f"{topic} {n}", "source": source}
         call("web_fetch", {"url": url}, {"type": "web_fetch_result", "url": url,
                                          "content": document})  # fmt: skip

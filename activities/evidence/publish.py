@@ -35,6 +35,7 @@ from workflows.contracts.result import (
     Telemetry,
 )
 from workflows.contracts.state import ResearchState
+from workflows.rules.gaps import PARTIAL
 
 _RELATION_WORDS: dict[Relation, str] = {
     "contradicts": "contradiction",
@@ -46,6 +47,7 @@ _RELATION_WORDS: dict[Relation, str] = {
 _STATUS_WORDS: dict[CoverageStatus, str] = {
     "answered": "answered",
     "contested": "answered, contested",
+    "partial": "answered in part",
     "absent": "searched and absent",
     "failed": "failed",
     "left_out": "left out",
@@ -104,7 +106,8 @@ def publish(
         telemetry=Telemetry(
             spawned=counters.spawned,
             parallel_max=counters.parallel_max,
-            retry_rate=_share(counters.retries, counters.spawned),
+            retries=counters.retries,
+            retry_rate=_share(sum(counters.retries.values()), counters.researchers),
             partial_data_rate=_share(counters.partial, len(state.outcomes)),
             turns=spend.turns,
             turns_bought_again=spend.bought_again,
@@ -179,7 +182,7 @@ def _differences(ledger: Ledger) -> str:
 
 
 def _method(
-    state: ResearchState, coverage: Iterable[Coverage], draft: Draft | None, differences: str
+    state: ResearchState, coverage: Sequence[Coverage], draft: Draft | None, differences: str
 ) -> str:
     """How the report came about, so that a reader can judge it."""
     parts = [f"## {METHOD}"]
@@ -197,6 +200,14 @@ def _method(
             ]
         )
     )
+    if troubles := [f"{c.title}: {p}" for c in coverage for p in c.problems]:
+        parts.append("Tools and sources that failed:\n\n" + _items(map(_cell, troubles)))
+    if ways := [
+        f"{c.title}: {'; '.join(a.text for a in c.alternatives)}"
+        for c in coverage
+        if c.alternatives
+    ]:
+        parts.append("What could still be tried:\n\n" + _items(map(_cell, ways)))
     if state.plan and state.plan.changes:
         parts.append("Changes to the plan before research began:\n\n" + _items(state.plan.changes))
     passes = [
@@ -263,6 +274,9 @@ def _coverage(
     if state.plan is None:
         return
     contested = {cid for c in ledger.contradictions for cid in c.claim_ids}
+    partial = {
+        gap.facet_id for gap in state.gaps if gap.id.startswith(PARTIAL) and gap.status != "closed"
+    }
     for facet in state.plan.facets:
         claims = [claim for claim in ledger.citable() if claim.bears_on(facet.id)]
         sources = {sid for claim in claims for sid in claim.source_ids}
@@ -270,12 +284,15 @@ def _coverage(
         status: CoverageStatus
         if claims:
             status = "contested" if any(c.id in contested for c in claims) else "answered"
+            if status == "answered" and facet.id in partial:
+                status = "partial"
             missing = "; ".join(getattr(outcome, "missing", ()))
-            reason = f"not found: {missing}" if missing else ""
+            reason = f"not found: {missing}" if missing else getattr(outcome, "reason", "")
         else:
             status = "absent" if outcome and outcome.status == "no_results" else "failed"
             reason = getattr(outcome, "reason", "") or "it was not researched"
         spend = state.spend_by_facet.get(facet.id)
+        acceptance = state.acceptances.get(facet.id)
         yield Coverage(
             facet_id=facet.id,
             title=facet.title,
@@ -287,13 +304,18 @@ def _coverage(
             cycles=tuple(cycles.get(facet.id, ())),
             turns=spend.turns if spend else 0,
             usd=spend.usd if spend else 0.0,
+            searched=outcome.searched if outcome else (),
+            problems=outcome.problems if outcome else (),
+            alternatives=getattr(outcome, "alternatives", ()),
+            follow_ups=acceptance.follow_ups if acceptance else (),
+            transcript=acceptance.transcript if acceptance else "",
         )
     for facet in state.plan.left_out:
         yield Coverage(
             facet_id=facet.id,
             title=facet.title,
             status="left_out",
-            reason="the effort allows no more facets",
+            reason=facet.left_out_because or "the effort allows no more facets",
         )
 
 

@@ -63,7 +63,9 @@ class Verifying(VerificationActivities):
             groups = [[ledger.claim(c) for c in group.claim_ids] for group in brief.batch.groups]
             sources = {sid: ledger.sources[sid] for g in groups for c in g for sid in c.source_ids}
             texts = await stored_texts(store, list(sources.values()))
-            tools = await self._context.create_toolbox(VERIFIER, job, VERIFY_CYCLES)
+            tools = await self._context.create_toolbox(
+                VERIFIER, job, VERIFY_CYCLES, pages=ledger.sources
+            )
             reply = await subagent.converse(
                 VerifierAnswer,
                 {

@@ -43,7 +43,7 @@ def test_the_table_is_pinned() -> None:
         name: (r.model, r.effort, r.thinking, r.tools, r.max_tokens, r.max_turns, r.hits)
         for name, r in ROLES.items()
     } == {
-        "planner": (LARGE, "high", "adaptive", ("search",), 16_000, 5, 30),
+        "planner": (LARGE, "high", "adaptive", ("search", "web_search"), 16_000, 5, 30),
         "reviewer": (MEDIUM, "high", "adaptive", (), 16_000, 4, 12),
         "researcher": (MEDIUM, "medium", "adaptive", SEARCHING, 16_000, 14, 18),
         "verifier": (MEDIUM, "high", "adaptive", SEARCHING, 16_000, 8, 12),

@@ -6,14 +6,14 @@ what is large and returns a reference.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import Field
 
 from .evidence import Position, Record, Relation
 from .facets import Effort, Facet, Plan
 from .messages import ControlMessages
-from .outcomes import Retry, SubagentOutcome
+from .outcomes import Alternative, SubagentOutcome
 from .request import RoleEffort, Web
 from .result import ResearchResult
 from .spend import Allowance, Spend
@@ -27,8 +27,6 @@ from .state import (
     UnreadableFile,
 )
 
-Approach = Literal["first"] | Retry
-
 
 class Job(Record):
     """What all subagents of a job share."""
@@ -38,6 +36,7 @@ class Job(Record):
     model: str
     question: str
     pinned: tuple[str, ...] = ()
+    audience: str = ""
     today: str
     corpus: str | None = None
     models: dict[str, str] = Field(default_factory=dict)
@@ -78,10 +77,12 @@ class ReviewBrief(Record):
 
 
 class Known(Record):
-    """A finding that the coordinator puts into a prompt."""
+    """What the coordinator puts into a prompt: a finding, or that there is none and why."""
 
     facet: str
-    summary: str
+    status: str = "found"
+    summary: str = ""
+    reason: str = ""
 
 
 class ResearchBrief(Record):
@@ -96,7 +97,8 @@ class ResearchBrief(Record):
     known_findings: tuple[str, ...] = ()
     """Keys of findings the job already has; their claims need not be found again."""
     attempt: int = 0
-    approach: Approach = "first"
+    alternative: Alternative | None = None
+    """What this attempt tries, after one that failed."""
     previous: str = ""
     """Why the last attempt was not enough."""
     follow_ups: tuple[str, ...] = ()
@@ -132,6 +134,8 @@ class Researched(Record):
     spend: Spend
     checked: Reconciled | None = None
     """The ledger of its findings; None where there are none."""
+    transcript: str = ""
+    """The id of the transcript, which a follow-up continues."""
 
 
 class ReconcileBrief(Record):
@@ -165,6 +169,8 @@ class FacetReport(Record):
     status: str
     reason: str = ""
     missing: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+    """Tools and sources that failed."""
 
 
 class WriteBrief(Record):

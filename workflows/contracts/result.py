@@ -11,10 +11,11 @@ from pydantic import Field, model_validator
 
 from .changes import Changes
 from .evidence import Contradiction, Cycle, Difference, Quote, Record, Verdict
+from .outcomes import Alternative
 from .spend import Spend
-from .state import Blocked, Gap, Parent, Phase, StepTiming, StopReason, UnreadableFile
+from .state import Blocked, FollowUp, Gap, Parent, Phase, StepTiming, StopReason, UnreadableFile
 
-CoverageStatus = Literal["answered", "contested", "absent", "failed", "left_out"]
+CoverageStatus = Literal["answered", "contested", "partial", "absent", "failed", "left_out"]
 ResultStatus = Literal["complete", "complete_with_gaps", "nothing_found"]
 
 SUMMARY = "Summary"
@@ -32,6 +33,10 @@ class FacetStatus(Record):
     claims: int = 0
     sources: int = 0
     turns: int = 0
+    follow_ups: tuple[FollowUp, ...] = ()
+    """Further questions to the same subagent, and what each added."""
+    transcript: str = ""
+    """The id of the subagent's transcript."""
 
 
 class Status(Record):
@@ -88,6 +93,16 @@ class Coverage(Record):
     cycles: tuple[Cycle, ...] = ()
     turns: int = 0
     usd: float = 0.0
+    searched: tuple[str, ...] = ()
+    """The queries that were answered, each with the place it was sent to."""
+    problems: tuple[str, ...] = ()
+    """Tools and sources that failed, also where others brought something."""
+    alternatives: tuple[Alternative, ...] = ()
+    """What could still be tried, where research failed."""
+    follow_ups: tuple[FollowUp, ...] = ()
+    """Further questions to the same subagent, and what each added."""
+    transcript: str = ""
+    """The id of the subagent's transcript."""
 
 
 class SourceOut(Record):
@@ -142,7 +157,11 @@ class Telemetry(Record):
     spawned: int = 0
     parallel_max: int = 0
     retry_rate: float = 0.0
+    """Retries of research subagents, over research subagents."""
+    retries: dict[str, int] = Field(default_factory=dict)
+    """Retries by the outcome that was the reason."""
     partial_data_rate: float = 0.0
+    """Research that ended with a part of what was asked, over all research."""
     turns: int = 0
     turns_bought_again: int = 0
     input_tokens: int = 0

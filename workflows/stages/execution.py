@@ -58,6 +58,7 @@ class Execution:
         self.state = state
         self._on_change = on_change
         self._resumes = 0
+        self._subagents = 0
         self._parked: list[Blocked] = []
 
     @property
@@ -90,6 +91,7 @@ class Execution:
             model=request.model,
             question=request.question,
             pinned=request.pinned,
+            audience=request.audience,
             today=self.state.started_at[:10],
             corpus=request.corpus,
             models=request.models,
@@ -108,25 +110,43 @@ class Execution:
         brief: Brief,
         policy: ActivityPolicy,
         summary: str,
+        park_on: Callable[[ActivityError], bool] | None = None,
     ) -> Result:
-        """Run an activity on a worker of the policy's queue."""
+        """Run an activity on a worker of the policy's queue.
+
+        Raises ActivityError where `park_on` says that a failure does not concern the whole job.
+        """
         while True:
             await workflow.wait_condition(lambda: not self.state.paused)
             workflow.set_current_details(render_details(self.state))
             try:
-                return await workflow.execute_activity_method(
-                    method,
-                    brief,
-                    task_queue=self._task_queue(policy),
-                    priority=self._priority(),
-                    start_to_close_timeout=policy.start_to_close,
-                    schedule_to_close_timeout=policy.schedule_to_close,
-                    heartbeat_timeout=HEARTBEAT_TIMEOUT,
-                    retry_policy=policy.retry_policy,
-                    summary=summary[:200],
-                )
+                with self._count_subagent(policy):
+                    return await workflow.execute_activity_method(
+                        method,
+                        brief,
+                        task_queue=self._task_queue(policy),
+                        priority=self._priority(),
+                        start_to_close_timeout=policy.start_to_close,
+                        schedule_to_close_timeout=policy.schedule_to_close,
+                        heartbeat_timeout=HEARTBEAT_TIMEOUT,
+                        retry_policy=policy.retry_policy,
+                        summary=summary[:200],
+                    )
             except ActivityError as error:
+                if park_on and not is_cancelled_exception(error) and not park_on(error):
+                    raise
                 await self._handle_failure(_name_of(method), error)
+
+    @contextmanager
+    def _count_subagent(self, policy: ActivityPolicy) -> Iterator[None]:
+        """Count the subagents that run at once, of all roles."""
+        self._subagents += policy.queue == "subagents"
+        counters = self.state.counters
+        counters.parallel_max = max(counters.parallel_max, self._subagents)
+        try:
+            yield
+        finally:
+            self._subagents -= policy.queue == "subagents"
 
     async def call_local(
         self,

@@ -16,6 +16,7 @@ from temporalio import workflow
 
 from workflows.contracts.state import Gap, Phase
 from workflows.rules import gaps as gap_rules
+from workflows.rules.budget import affordable_gaps
 from workflows.stages.checkpoints import save_checkpoint
 from workflows.stages.execution import Execution, group_events
 from workflows.stages.research import Assignment, Research
@@ -58,7 +59,8 @@ class FanOut:
         """Follow up the open gaps; return how many were closed."""
         state = self._execution.state
         state.phase = Phase.REFINING
-        gaps = gap_rules.commissionable_gaps(state.gaps)
+        # What the pass cannot pay for stays open.
+        gaps = gap_rules.next_gaps(state.gaps, affordable_gaps(state, len(state.gaps)))
         assignments = [
             Assignment(self._execution.plan.facet(gap.facet_id), gap.question, gap.id)
             for gap in gaps

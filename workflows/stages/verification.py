@@ -106,7 +106,7 @@ class Verification:
         state = self._execution.state
         async with self._slots:
             state.counters.spawned += 1
-            allowance = verification_allowance(state.request.budget, state.spend)
+            allowance = verification_allowance(state)
             verified = await self._execution.call(
                 VerificationActivities.verify,
                 VerifyBrief(
