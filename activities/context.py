@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from cachetools import LRUCache
@@ -119,9 +119,25 @@ class ActivityContext:
             self._templates[key] = RequestTemplate.model_validate_json(stored)
         return self._templates[key]
 
-    async def create_toolbox(self, role: Role, job: Job, cycles: int = 0) -> Toolbox:
-        corpus = await self.corpus(job.corpus)
-        return Toolbox(role, corpus, self.store, cycles, self._sources, servers=self._servers)
+    async def create_toolbox(
+        self,
+        role: Role,
+        job: Job,
+        cycles: int = 0,
+        pages: Mapping[str, Source] | None = None,
+        is_guided: bool = False,
+    ) -> Toolbox:
+        """`pages` are stored web pages that the role may read; `is_guided` as in `Toolbox`."""
+        return Toolbox(
+            role,
+            await self.corpus(job.corpus),
+            self.store,
+            cycles,
+            self._sources,
+            servers=self._servers,
+            pages=pages,
+            is_guided=is_guided,
+        )
 
     async def corpus(self, path: str | None) -> Corpus | None:
         """The corpus of a folder, indexed by this worker if it has not been yet."""

@@ -71,6 +71,8 @@ class ResearchAnswer(Answer):
     scores: list[SourceScore] = Field(default_factory=list)
     missing: list[str] = Field(default_factory=list)
     """What the question needs and no source read so far gives."""
+    critical: list[str] = Field(default_factory=list)
+    """What of it the ask cannot be answered without."""
     exhausted: bool = False
     """True where further searching of these sources would find nothing more."""
     next_step: str = ""

@@ -37,6 +37,7 @@ from workflows.contracts.result import (
     Telemetry,
 )
 from workflows.contracts.state import Gap, ResearchState
+from workflows.rules.gaps import PARTIAL
 
 _RELATION_WORDS: dict[Relation, str] = {
     "contradicts": "contradiction",
@@ -49,6 +50,7 @@ _RELATION_WORDS: dict[Relation, str] = {
 _STATUS_WORDS: dict[CoverageStatus, str] = {
     "answered": "answered",
     "contested": "answered, contested",
+    "partial": "answered in part",
     "absent": "searched and absent",
     "failed": "failed",
     "left_out": "left out",
@@ -109,7 +111,8 @@ def publish(
         telemetry=Telemetry(
             spawned=counters.spawned,
             parallel_max=counters.parallel_max,
-            retry_rate=_share(counters.retries, counters.spawned),
+            retries=counters.retries,
+            retry_rate=_share(sum(counters.retries.values()), counters.researchers),
             partial_data_rate=_share(counters.partial, len(state.outcomes)),
             turns=spend.turns,
             turns_bought_again=spend.bought_again,
@@ -228,6 +231,14 @@ def _method(
             ]
         )
     )
+    if troubles := [f"{c.title}: {p}" for c in coverage for p in c.problems]:
+        parts.append("Tools and sources that failed:\n\n" + _items(map(_cell, troubles)))
+    if ways := [
+        f"{c.title}: {'; '.join(a.text for a in c.alternatives)}"
+        for c in coverage
+        if c.alternatives
+    ]:
+        parts.append("What could still be tried:\n\n" + _items(map(_cell, ways)))
     if state.plan and state.plan.changes:
         parts.append("Changes to the plan:\n\n" + _items(state.plan.changes))
     passes = [
@@ -304,6 +315,9 @@ def _coverage(
     if state.plan is None:
         return
     contested = {cid for c in ledger.contradictions for cid in c.claim_ids}
+    partial = {
+        gap.facet_id for gap in state.gaps if gap.id.startswith(PARTIAL) and gap.status != "closed"
+    }
     for facet in state.plan.facets:
         claims = [claim for claim in ledger.citable() if claim.bears_on(facet.id)]
         sources = {sid for claim in claims for sid in claim.source_ids}
@@ -311,12 +325,15 @@ def _coverage(
         status: CoverageStatus
         if claims:
             status = "contested" if any(c.id in contested for c in claims) else "answered"
+            if status == "answered" and facet.id in partial:
+                status = "partial"
             missing = "; ".join(getattr(outcome, "missing", ()))
-            reason = f"not found: {missing}" if missing else ""
+            reason = f"not found: {missing}" if missing else getattr(outcome, "reason", "")
         else:
             status = "absent" if outcome and outcome.status == "no_results" else "failed"
             reason = getattr(outcome, "reason", "") or "it was not researched"
         spend = state.spend_by_facet.get(facet.id)
+        acceptance = state.acceptances.get(facet.id)
         yield Coverage(
             facet_id=facet.id,
             title=facet.title,
@@ -329,13 +346,18 @@ def _coverage(
             turns=spend.turns if spend else 0,
             usd=spend.usd if spend else 0.0,
             next_step=outcome.findings.next_step if outcome and outcome.findings else "",
+            searched=outcome.searched if outcome else (),
+            problems=outcome.problems if outcome else (),
+            alternatives=getattr(outcome, "alternatives", ()),
+            follow_ups=acceptance.follow_ups if acceptance else (),
+            transcript=acceptance.transcript if acceptance else "",
         )
     for facet in state.plan.left_out:
         yield Coverage(
             facet_id=facet.id,
             title=facet.title,
             status="left_out",
-            reason="the effort allows no more facets",
+            reason=facet.left_out_because or "the effort allows no more facets",
         )
 
 

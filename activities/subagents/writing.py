@@ -54,7 +54,7 @@ class Writing(WritingActivities):
             reply = await subagent.converse(
                 DraftAnswer,
                 build_brief(brief, ledger, previous),
-                await self._context.create_toolbox(WRITER, brief.job),
+                await self._context.create_toolbox(WRITER, brief.job, pages=ledger.sources),
                 gate,
             )
             if isinstance(reply, Answered):

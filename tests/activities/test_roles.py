@@ -46,7 +46,7 @@ def test_the_table_is_pinned() -> None:
         name: (r.model, r.effort, r.thinking, r.tools, r.max_turns, r.hits)
         for name, r in ROLES.items()
     } == {
-        "planner": (LARGE, "high", "adaptive", ("search",), 5, 30),
+        "planner": (LARGE, "high", "adaptive", ("search", "web_search"), 5, 30),
         "reviewer": (MEDIUM, "high", "adaptive", (), 4, 12),
         "researcher": (MEDIUM, "medium", "adaptive", SEARCHING, 14, 18),
         "verifier": (SMALL, "high", "adaptive", SEARCHING, 8, 12),

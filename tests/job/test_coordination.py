@@ -185,8 +185,8 @@ async def test_a_subagent_is_told_its_brief_and_nothing_else(office: Office) -> 
         await fetch_report(await office.start(pinned=("The line is called H1.",)))
     brief = next(b for b in wire.asked("ResearchAnswer") if b["ask"] == POWER["question"])
     assert set(brief) == {
-        "question", "pinned", "today", "facet", "ask", "known", "known_claims", "attempt",
-        "approach", "previous", "cycles", "max_claims",
+        "question", "language", "today", "audience", "pinned", "facet", "ask", "known",
+        "known_claims", "limits", "max_claims",
     }  # fmt: skip
     assert brief["pinned"] == ["The line is called H1."]
     assert set(brief["facet"]) == {"title", "question", "boundary", "prefer"}

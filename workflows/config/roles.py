@@ -47,7 +47,7 @@ PLANNER = Role(
     effort="high",
     reason="one or two turns a job, and every later dollar follows the split it makes",
     output="PlanDraft",
-    tools=("search",),
+    tools=("search", "web_search"),
     max_turns=5,
     hits=30,
 )

@@ -6,14 +6,12 @@ what is large and returns a reference.
 
 from __future__ import annotations
 
-from typing import Literal
-
 from pydantic import Field
 
 from .evidence import Position, Record, Relation
 from .facets import Effort, Facet, Plan
 from .messages import ControlMessages
-from .outcomes import Retry, SubagentOutcome
+from .outcomes import Alternative, SubagentOutcome
 from .request import RoleEffort, Web
 from .result import ResearchResult
 from .spend import Allowance, Spend
@@ -30,8 +28,6 @@ from .state import (
     UnreadableFile,
 )
 
-Approach = Literal["first"] | Retry
-
 
 class Job(Record):
     """What all subagents of a job share."""
@@ -41,6 +37,7 @@ class Job(Record):
     model: str
     question: str
     pinned: tuple[str, ...] = ()
+    audience: str = ""
     today: str
     corpus: str | None = None
     models: dict[str, str] = Field(default_factory=dict)
@@ -81,10 +78,12 @@ class ReviewBrief(Record):
 
 
 class Known(Record):
-    """A finding that the coordinator puts into a prompt."""
+    """What the coordinator puts into a prompt: a finding, or that there is none and why."""
 
     facet: str
-    summary: str
+    status: str = "found"
+    summary: str = ""
+    reason: str = ""
 
 
 class ResearchBrief(Record):
@@ -99,7 +98,8 @@ class ResearchBrief(Record):
     known_findings: tuple[str, ...] = ()
     """Keys of findings the job already has; their claims need not be found again."""
     attempt: int = 0
-    approach: Approach = "first"
+    alternative: Alternative | None = None
+    """What this attempt tries, after one that failed."""
     previous: str = ""
     """Why the last attempt was not enough."""
     follow_ups: tuple[str, ...] = ()
@@ -136,6 +136,8 @@ class Researched(Record):
     spend: Spend
     checked: Reconciled | None = None
     """The ledger of its findings; None where there are none."""
+    transcript: str = ""
+    """The id of the transcript, which a follow-up continues."""
 
 
 class ReconcileBrief(Record):
@@ -212,6 +214,8 @@ class FacetReport(Record):
     missing: tuple[str, ...] = ()
     next_step: str = ""
     """What the researcher would do next."""
+    problems: tuple[str, ...] = ()
+    """Tools and sources that failed."""
 
 
 class WriteBrief(Record):

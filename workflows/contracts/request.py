@@ -81,6 +81,8 @@ class ResearchRequest(Message):
     budget: Budget = Budget()
     pinned: tuple[Note, ...] = ()
     """Facts that every subagent is given with the question."""
+    audience: str = Field(default="", max_length=300)
+    """For whom the report is written, and how: readers, length, tone."""
     approval: Approval | None = None
     """Set where a person approves the plan."""
     tenant: str = Field(default="", max_length=64)

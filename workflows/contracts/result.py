@@ -20,10 +20,12 @@ from .evidence import (
     Record,
     Verdict,
 )
+from .outcomes import Alternative
 from .spend import Spend
 from .state import (
     AnswerJudgement,
     Blocked,
+    FollowUp,
     Gap,
     Parent,
     Phase,
@@ -32,7 +34,7 @@ from .state import (
     UnreadableFile,
 )
 
-CoverageStatus = Literal["answered", "contested", "absent", "failed", "left_out"]
+CoverageStatus = Literal["answered", "contested", "partial", "absent", "failed", "left_out"]
 ResultStatus = Literal["complete", "complete_with_gaps", "nothing_found"]
 
 SUMMARY = "Summary"
@@ -50,6 +52,10 @@ class FacetStatus(Record):
     claims: int = 0
     sources: int = 0
     turns: int = 0
+    follow_ups: tuple[FollowUp, ...] = ()
+    """Further questions to the same subagent, and what each added."""
+    transcript: str = ""
+    """The id of the subagent's transcript."""
 
 
 class Status(Record):
@@ -110,6 +116,16 @@ class Coverage(Record):
     usd: float = 0.0
     next_step: str = ""
     """What the researcher would do next."""
+    searched: tuple[str, ...] = ()
+    """The queries that were answered, each with the place it was sent to."""
+    problems: tuple[str, ...] = ()
+    """Tools and sources that failed, also where others brought something."""
+    alternatives: tuple[Alternative, ...] = ()
+    """What could still be tried, where research failed."""
+    follow_ups: tuple[FollowUp, ...] = ()
+    """Further questions to the same subagent, and what each added."""
+    transcript: str = ""
+    """The id of the subagent's transcript."""
 
 
 class SourceOut(Record):
@@ -170,7 +186,11 @@ class Telemetry(Record):
     spawned: int = 0
     parallel_max: int = 0
     retry_rate: float = 0.0
+    """Retries of research subagents, over research subagents."""
+    retries: dict[str, int] = Field(default_factory=dict)
+    """Retries by the outcome that was the reason."""
     partial_data_rate: float = 0.0
+    """Research that ended with a part of what was asked, over all research."""
     turns: int = 0
     turns_bought_again: int = 0
     input_tokens: int = 0

@@ -171,22 +171,32 @@ class DraftRef(Record):
     mended: tuple[str, ...] = ()
 
 
+class FollowUp(Record):
+    """A further question to the same subagent, and what it brought."""
+
+    question: str
+    claims_added: int = 0
+
+
 class Acceptance(Record):
     """The four questions about an answer, and the follow-ups they led to."""
 
     answers: bool
     """Does it answer the objective?"""
     complete: bool
-    """Are there no obvious holes?"""
+    """Are there no critical holes?"""
     explored: bool
     """Was nothing adjacent left unexplored?"""
     proceed: bool
     """Could one proceed on this alone?"""
-    follow_ups: tuple[str, ...] = ()
+    follow_ups: tuple[FollowUp, ...] = ()
+    transcript: str = ""
+    """The id of the subagent's transcript."""
 
     @property
     def accepted(self) -> bool:
-        return self.answers and self.complete and self.explored and self.proceed
+        """What is adjacent is asked for with a follow-up, and is no reason for one."""
+        return self.answers and self.complete and self.proceed
 
 
 class Counters(BaseModel):
@@ -194,8 +204,13 @@ class Counters(BaseModel):
 
     spawned: int = 0
     parallel_max: int = 0
-    retries: int = 0
+    """Subagents of all roles that ran at once, at most."""
+    researchers: int = 0
+    """Research subagents; one that is retried or followed up counts once."""
+    retries: dict[str, int] = Field(default_factory=dict)
+    """Research subagents that were retried, by the status that was the reason."""
     partial: int = 0
+    """Research that ended with a part of what was asked."""
     follow_ups: int = 0
     """Precise questions to the same subagent, before its answer was accepted."""
 
@@ -221,6 +236,7 @@ class ResearchState(BaseModel):
     """Facets that an operator dropped."""
     researched: bool = False
     running: tuple[str, ...] = ()
+    """The research tasks that run now."""
     ledger: LedgerRef | None = None
     draft: DraftRef | None = None
     drafted: int = -1

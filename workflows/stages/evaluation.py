@@ -24,7 +24,7 @@ async def evaluate(execution: Execution, n: int = 0) -> None:
     state = execution.state
     if state.draft is None or state.judged >= n:
         return
-    allowance = writing_allowance(state.request.budget, state.spend)
+    allowance = writing_allowance(state)
     if not (allowance.is_nothing or state.finishing):
         state.phase = Phase.EVALUATING
         brief = EvaluateBrief(
@@ -59,6 +59,6 @@ def stop_reason(execution: Execution) -> StopReason | None:
         state.gaps,
         state.passes,
         job_limits(state).passes,
-        is_exhausted(state.request.budget, state.spend),
+        is_exhausted(state),
         state.finishing,
     )
