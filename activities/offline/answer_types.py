@@ -8,8 +8,7 @@ from collections.abc import Callable
 from activities.evidence.quantities.amounts import quantities
 from activities.evidence.quantities.dates import moments
 from activities.evidence.text.names import names
-from activities.evidence.text.stopwords import STOP_WORDS
-from activities.evidence.text.terms import words
+from activities.evidence.text.terms import STOP_WORDS, words
 from activities.offline.question import Question, Wants
 
 _INSTRUCTION = re.compile(

@@ -12,12 +12,11 @@ import re
 from collections.abc import Mapping, Sequence
 
 from activities.evidence.conflicts.agreement import agree
-from activities.evidence.conflicts.explanations import explain
 from activities.evidence.conflicts.finder import candidates
+from activities.evidence.conflicts.relations import explain
 from activities.evidence.quantities.dates import moments
 from activities.evidence.text.sentences import sentences
-from activities.offline.conversation import Conversation, JsonObject
-from activities.offline.transport import Reply
+from activities.offline.conversation import Conversation, JsonObject, Reply
 from workflows.contracts.evidence import Claim, Quote
 
 _DEFINITION = re.compile(

@@ -16,8 +16,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from activities.evidence.text.stopwords import STOP_WORDS, detect_language
-from activities.evidence.text.terms import lemma, stem, term, words
+from activities.evidence.text.terms import STOP_WORDS, detect_language, lemma, stem, term, words
 from activities.sources.database import TITLE_WEIGHT
 from activities.sources.documents import DocumentMeta
 from activities.sources.index import CHUNK_BITS, META, Row, Totals, find_split, meta, totals

@@ -6,7 +6,7 @@ import re
 
 from nupunkt import sent_spans  # 50 ms; its model loads with the first sentence, in 5 ms
 
-from activities.evidence.text.months import MONTH_PATTERN
+from activities.evidence.text.names import MONTH_PATTERN
 
 _MONTH = re.compile(rf"(?:{MONTH_PATTERN})\b", re.IGNORECASE)
 _DAY = re.compile(r"\b\d{1,2}\.\s*$")

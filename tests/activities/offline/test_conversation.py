@@ -17,7 +17,7 @@ from activities.agent.schemas import (
     VerifierAnswer,
 )
 from activities.offline.conversation import Conversation, JsonObject, read_request
-from activities.offline.skills import SKILLS
+from activities.offline.transport import SKILLS
 
 USE = {"type": "tool_use", "id": "u1", "name": "search", "input": {"query": "tower"}}
 REPORT = {

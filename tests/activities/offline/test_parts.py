@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from activities.offline.parts import split_comparison, split_question
+from activities.offline.planner import split_comparison, split_question
 
 
 def titles(question: str) -> list[str]:
