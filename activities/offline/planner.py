@@ -127,7 +127,7 @@ _CLAUSE = re.compile(rf"(?:,|;)?\s+(?:and|or|und|oder)\s+(?={_WH}\b)|[,;]\s+(?={
 _LISTED = re.compile(r"\s*[,;]\s*(?:and\s+|or\s+|und\s+|oder\s+)?|\s+(?:and|or|und|oder)\s+", re.I)
 _BETWEEN = re.compile(
     r"(?:compare[ds]?|comparing|comparison (?:of|between)|differences? between"
-    r"|unterschiede? zwischen|vergleich\w*)\s+(?P<things>[^?.:;]+)",
+    r"|unterschiede? zwischen|vergleich\w*)\s+(?P<things>(?:[^?.:;]|\.(?=\w))+)",
     re.I,
 )
 _VERSUS = re.compile(

@@ -25,6 +25,7 @@ _SENTENCE_WORDS = 45
 _MOST_LEADS = 3
 _LEAD_WORDS = 70
 _NEARLY_BEST = 0.8
+_ON_TOPIC = 0.5
 _WORTH = 0.6
 """The share of the best claim's relevance from which on a claim may stand in the summary."""
 _SHORT = 10
@@ -148,7 +149,8 @@ class _Writer:
         if worth and not several:
             texts[0] = key.lead(worth[0])
         label = title if several else ""
-        return [_Lead(text, label, claim) for text, claim in zip(texts, worth, strict=True)]
+        leads = [_Lead(text, label, claim) for text, claim in zip(texts, worth, strict=True)]
+        return [lead for n, lead in enumerate(leads) if n == 0 or key.speaks_of_it(lead.text)]
 
     def section(self, facet: JsonObject) -> str:
         """A facet's passages by document, the document with the best one first."""
@@ -226,11 +228,22 @@ class _KeySentence:
         return self._question.wants not in _FACTS
 
     def lead(self, claim: _Claim) -> str:
-        """What a summary opens with: the fact that is asked for, else a short passage whole."""
-        opening, key = claim.parts[0], self.of(claim)
-        if not self.may_open or key not in opening:
+        """What a summary opens with: the fact that is asked for, else how the passage opens."""
+        opening, key = sentences(claim.parts[0]), self.of(claim)
+        if not self.may_open or not opening or "\n" in claim.parts[0]:
             return key
-        return opening if len(opening.split()) <= _LEAD_WORDS else key
+        if self._covered(opening[0]) < _NEARLY_BEST * self._covered(key):
+            return key
+        text = opening[0]
+        for sentence in opening[1:]:
+            if len(text.split()) + len(sentence.split()) > _LEAD_WORDS:
+                break
+            text = f"{text} {sentence}"
+        return text if text in claim.parts[0] else key
+
+    def speaks_of_it(self, text: str) -> bool:
+        """Whether a line holds enough of the question to be read without its passage."""
+        return not self.may_open or self._covered(text) >= _ON_TOPIC * sum(self._weights.values())
 
     def of(self, claim: _Claim) -> str:
         """The sentence, with a neighbour that it needs."""
@@ -246,12 +259,14 @@ class _KeySentence:
 
     def _worth(self, sentence: str) -> tuple[bool, bool, float]:
         """First that it reads well, then that it holds a fact that is asked for, then the terms."""
-        held = self._question.terms_of(sentence)
-        covered = sum(weight for own, weight in self._weights.items() if own in held)
         reads_well = len(sentence.split()) <= _SENTENCE_WORDS and not sentence.endswith((":", "?"))
         answers = holds_answer(sentence, self._question)
         is_fact = self._question.wants in _FACTS
-        return reads_well, answers and is_fact, covered + self._answer * answers
+        return reads_well, answers and is_fact, self._covered(sentence) + self._answer * answers
+
+    def _covered(self, sentence: str) -> float:
+        held = self._question.terms_of(sentence)
+        return sum(weight for own, weight in self._weights.items() if own in held)
 
 
 def _shortfall(facet: JsonObject) -> str:

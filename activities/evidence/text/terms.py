@@ -18,14 +18,17 @@ from functools import lru_cache
 
 _LISTS = {
     "en": """a about above across after again against all along already also although am among an
-        and any anyone are as at be because been before being below between both but by can cannot
-        could d did do does doing don down during each either else ever every few for from further
-        had has have having he her here hers him his how however i if in into is it its itself just
-        ll many may me might mine more most much must my neither no nor not now of off on once one
-        only onto or other others our ours out over own re s same shall she should since so some
-        such t than that the their theirs them then there these they this those though through thus
-        to too under until up upon us ve very via was we were what when where whether which while
-        who whom whose why will with within without would yet you your yours""",
+        and another any anybody anyone anything anywhere are around as at be because been before
+        behind being below beside besides between beyond both but by can cannot could d despite did
+        do does doing don down during each either else ever every everybody everyone everywhere few
+        for from further had has have having he her here hers him his how however i if in inside
+        instead into is it its itself just ll many may me might mine more most much must my neither
+        no nobody nor not nothing now nowhere of off on once one only onto or other others our ours
+        out outside over own per re s same shall she should since so some somebody someone
+        something somewhere such t than that the their theirs them then there these they this those
+        though through thus to too toward towards under underneath unless unlike until up upon us
+        ve very via was we were what whatever when whenever where wherever whether which whichever
+        while who whoever whom whose why will with within without would yet you your yours""",
     "de": """aber alle allem allen aller als also am an ander andere anderen auch auf aus bei beim
         bin bis bist da damit dann das dass dein deine dem den denn der des dessen die dies diese
         diesem diesen dieser dieses doch dort du durch ein eine einem einen einer eines er es etwas
@@ -78,6 +81,13 @@ TOKENIZER = "porter unicode61"
 WORD = re.compile(r"[^\W_]+")
 _CAMEL = re.compile(r"(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _REMEMBERED = 200_000
+_VERSION = re.compile(r"v(\d+)", re.IGNORECASE)
+# Past forms that the dictionary lists as words of their own; the verb is what texts mostly mean.
+_PAST_FORMS = {
+    "bent": "bend", "bore": "bear", "bound": "bind", "broke": "break", "dove": "dive",
+    "felt": "feel", "left": "leave", "rose": "rise", "shot": "shoot", "thought": "think",
+    "won": "win",
+}  # fmt: skip
 
 
 def words(text: str) -> list[str]:
@@ -104,6 +114,8 @@ def lemma(word: str, language: str = "en") -> str:
 
     if not word.isalpha() or len(word) < 3:
         return word.lower()
+    if language == "en" and word.lower() in _PAST_FORMS:
+        return _PAST_FORMS[word.lower()]
     found = lemmatize(word, lang=language)
     if language != "en" and word.islower():
         # German nouns are listed with capitals: `haus` is the noun, not a form of `hausen`.
@@ -127,7 +139,9 @@ def word_terms(word: str, language: str = "en") -> frozenset[str]:
 
 
 def inner_words(word: str) -> list[str]:
-    """The words inside a name such as `maxRetries` or `HTTPServer`; empty for a plain word."""
+    """The words inside a name such as `maxRetries`, `HTTPServer` or `v2`; none of a plain word."""
+    if version := _VERSION.fullmatch(word):
+        return ["version", version[1]]
     parts = _CAMEL.split(word)
     return [part.lower() for part in parts] if len(parts) > 1 else []
 

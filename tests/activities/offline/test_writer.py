@@ -41,6 +41,13 @@ def test_the_summary_shows_the_sentence_that_answers_with_what_it_leans_on() -> 
     )
 
 
+def test_who_asks_how_gets_the_opening_of_the_best_passage() -> None:
+    said = "Fill the lamp oil at the pump. A lamp that is full of oil burns all night by itself."
+    held = ledger([claim(1, said), claim(2, "The board meets in a hall by the sea.", source="s2")])
+    summary = written(brief(held, [facet("tower", "How do I fill the lamp oil?")])).summary
+    assert bare(summary) == said
+
+
 def test_the_summary_of_one_facet_has_at_most_120_words() -> None:
     long = "The tower was built in {} and " + "it is tall and red and " * 6 + "stands."
     held = ledger([claim(n, long.format(1800 + n)) for n in range(8)])
