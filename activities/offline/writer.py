@@ -102,6 +102,7 @@ def write(conversation: Conversation) -> Reply:
 class _Writer:
     def __init__(self, brief: JsonObject) -> None:
         self._facets: list[JsonObject] = brief["facets"]
+        self._contradictions: list[JsonObject] = brief["contradictions"]
         self._titles = {int(s["n"]): str(s["title"]) for s in brief.get("sources", ())}
         self._claims = [
             _read_claim(claim, order)
@@ -124,9 +125,20 @@ class _Writer:
             label = f"**{bare(lead.label)}:** " if lead.label else ""
             bullet = "- " if lines or label else ""
             lines.append(f"{bullet}{label}{cited(plain(lead.text), lead.claim.cite)}")
-        if not lines or lines[0].startswith("- "):
-            return "\n".join(lines)
-        return "\n".join([lines[0], *leads[0].code(), "", *lines[1:]]).rstrip()
+        if lines and not lines[0].startswith("- "):
+            lines = [lines[0], *leads[0].code(), "", *lines[1:]]
+        if disputed := [lead for lead in leads if self._is_disputed(lead)]:
+            about = ", ".join(f"“{lead.label}”" for lead in disputed if lead.label)
+            lines += ["", remark(f"The sources disagree{about and f' on {about}'}: see below.")]
+        return "\n".join(lines).rstrip()
+
+    def _is_disputed(self, lead: _Lead) -> bool:
+        """Whether the line is one side of a contradiction that the report tells."""
+        return any(
+            side["text"].rstrip(".") in lead.text
+            for contradiction in self._contradictions
+            for side in contradiction["sides"]
+        )
 
     def _leads(self) -> list[_Lead]:
         """What the summary may say, in order; nothing that stands in another facet's lead."""
@@ -150,6 +162,8 @@ class _Writer:
             texts[0] = key.lead(worth[0])
         label = title if several else ""
         leads = [_Lead(text, label, claim) for text, claim in zip(texts, worth, strict=True)]
+        if several:
+            return leads
         return [lead for n, lead in enumerate(leads) if n == 0 or key.speaks_of_it(lead.text)]
 
     def section(self, facet: JsonObject) -> str:

@@ -163,6 +163,7 @@ def test_a_contradiction_shows_both_sides_cited() -> None:
     told = answer.contradictions[0].markdown
     assert "- It cost 41 crowns [1]." in told
     assert "- It cost 58 crowns [2]." in told
+    assert "_The sources disagree: see below._" in answer.summary
     assert gate(answer, held) == []
 
 
