@@ -167,16 +167,14 @@ class _Writer:
         return [lead for n, lead in enumerate(leads) if n == 0 or key.speaks_of_it(lead.text)]
 
     def section(self, facet: JsonObject) -> str:
-        """A facet's passages by document, the document with the best one first."""
+        """A facet's passages by document and section, those with the best passage first."""
         claims = self._shown(facet)
         if not claims:
             return _empty(facet)
         blocks = [remark(text)] if (text := _shortfall(facet)) else []
         for number in dict.fromkeys(claim.cite[0] for claim in claims):
             told = ""
-            for claim in sorted(
-                (c for c in claims if c.cite[0] == number), key=lambda c: (c.start, c.order)
-            ):
+            for claim in _by_section([claim for claim in claims if claim.cite[0] == number]):
                 place = _place(self._titles.get(number, ""), claim.sections[0])
                 blocks.append(passage(claim.parts, claim.cite, place if place != told else ""))
                 told = place
@@ -198,6 +196,14 @@ def _first_in_document(ranked: Sequence[_Claim]) -> _Claim:
     good = [c for c in ranked if c.cite[0] == best.cite[0]
             and c.relevance >= _NEARLY_BEST * best.relevance]  # fmt: skip
     return min(good, key=lambda claim: claim.start)
+
+
+def _by_section(ranked: Sequence[_Claim]) -> list[_Claim]:
+    """A document's claims section by section as they stand there, the best section first."""
+    sections = list(dict.fromkeys(claim.sections[0] for claim in ranked))
+    return sorted(
+        ranked, key=lambda claim: (sections.index(claim.sections[0]), claim.start, claim.order)
+    )
 
 
 def _place(title: str, section: str) -> str:

@@ -94,6 +94,20 @@ def test_passages_are_grouped_by_document_with_the_best_one_first() -> None:
     ]
 
 
+def test_the_section_with_the_best_passage_comes_first_and_reads_from_its_beginning() -> None:
+    held = ledger(
+        [
+            claim(1, "A word on oil.", relevance=0.5, section="Oil"),
+            claim(2, "Opening of the lamp.", relevance=0.6, section="Lamp"),
+            claim(3, "Best of the lamp.", relevance=1.0, section="Lamp"),
+        ]
+    )
+    blocks = sections(held, [BUILT])["tower"].split("\n\n")
+    assert [bare(block).rpartition(": ")[2] for block in blocks] == [
+        "Opening of the lamp.", "Best of the lamp.", "A word on oil.",
+    ]  # fmt: skip
+
+
 def test_a_passage_is_headed_by_its_document_and_headings() -> None:
     held = ledger([claim(1, OPENED, section="Tower guide › History › Building")])
     assert sections(held, [BUILT])["tower"].startswith("**Tower guide › History › Building:** ")
