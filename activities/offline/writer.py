@@ -36,6 +36,7 @@ _ABSENT = frozenset({"absent", "no_results"})
 # A heading's number is no figure.
 _NUMBERING = re.compile(r"^\d+(?:\.\d+)*[.)]? +")
 _FACTS = frozenset({Wants.DATE, Wants.NUMBER, Wants.PERSON, Wants.PLACE})
+_EXPLAINED = frozenset({Wants.INSTRUCTION, Wants.REASON, Wants.RULE})
 _DIRECT = "a direct answer to"
 _FAULT = re.compile(r"in “(?P<start>[^”]+?)…?”\s*$", re.M)
 
@@ -247,11 +248,20 @@ class _KeySentence:
         """Whether the first words of a document may be the answer, as no fact is asked for."""
         return self._question.wants not in _FACTS
 
+    @property
+    def _is_explained(self) -> bool:
+        """Whether the answer is an explanation, which a section begins with; others are a phrase
+        that may stand anywhere in it."""
+        return self._question.wants in _EXPLAINED
+
     def lead(self, claim: _Claim) -> str:
         """What a summary opens with: the fact that is asked for, else how the passage opens."""
         opening, key = sentences(claim.parts[0]), self.of(claim)
         if not self.may_open or not opening or "\n" in claim.parts[0]:
             return key
+        if not self._is_explained:
+            is_short = len(claim.parts[0].split()) <= _LEAD_WORDS
+            return claim.parts[0] if is_short and key in claim.parts[0] else key
         if self._covered(opening[0]) < _NEARLY_BEST * self._covered(key):
             return key
         text = opening[0]
@@ -263,7 +273,8 @@ class _KeySentence:
 
     def speaks_of_it(self, text: str) -> bool:
         """Whether a line holds enough of the question to be read without its passage."""
-        return not self.may_open or self._covered(text) >= _ON_TOPIC * sum(self._weights.values())
+        least = _ON_TOPIC * sum(self._weights.values())
+        return not self._is_explained or self._covered(text) >= least
 
     def of(self, claim: _Claim) -> str:
         """The sentence, with a neighbour that it needs."""
