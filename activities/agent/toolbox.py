@@ -21,8 +21,7 @@ from temporalio.exceptions import ApplicationError
 from activities.agent.messages import tool_error
 from activities.agent.retrieval import DOCUMENTS, WEB, RetrievalLog
 from activities.evidence.quotes import sketch
-from activities.evidence.text.stopwords import detect_language
-from activities.evidence.text.terms import words
+from activities.evidence.text.terms import detect_language, words
 from activities.mcp.definitions import PREFIX as MCP
 from activities.sources.chunks import SECTION_MARK
 from activities.sources.corpus import Corpus

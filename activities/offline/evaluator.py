@@ -6,8 +6,7 @@ so and a follow-up may look once more.
 
 from __future__ import annotations
 
-from activities.offline.conversation import Conversation, JsonObject
-from activities.offline.transport import Reply
+from activities.offline.conversation import Conversation, JsonObject, Reply
 
 _MOST = 2
 

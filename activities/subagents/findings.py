@@ -16,8 +16,7 @@ from activities.agent.schemas import ClaimAnswer, ResearchAnswer
 from activities.agent.toolbox import Toolbox
 from activities.evidence.quotes import StoredText
 from activities.evidence.text.names import names
-from activities.evidence.text.stopwords import STOP_WORDS, detect_language
-from activities.evidence.text.terms import term, terms, words
+from activities.evidence.text.terms import STOP_WORDS, detect_language, term, terms, words
 from activities.storage.store import Store
 from workflows.contracts.activity_io import ResearchBrief
 from workflows.contracts.evidence import Claim, DroppedClaim, Findings, Quote, Source

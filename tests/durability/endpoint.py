@@ -29,9 +29,8 @@ from typing import Any
 
 import httpx2
 
-from activities.offline.conversation import Conversation
-from activities.offline.skills import SKILLS
-from activities.offline.transport import OfflineTransport, Reply, Skill
+from activities.offline.conversation import Conversation, Reply
+from activities.offline.transport import SKILLS, OfflineTransport, Skill
 from activities.storage.backends import ABSENT, open_store
 from activities.storage.journal import fingerprint_of
 from workflows.config.store_keys import journal_folder
