@@ -18,6 +18,7 @@ from typing import Any
 from activities.agent.schemas import (
     Answer,
     DraftAnswer,
+    DraftJudgement,
     EvaluationAnswer,
     PlanDraft,
     PlanReview,
@@ -27,6 +28,7 @@ from activities.agent.schemas import (
 from activities.llm.lazy_sdk import anthropic
 from workflows.config.model_catalog import card
 from workflows.config.roles import (
+    DRAFT_JUDGE,
     EVALUATOR,
     PLANNER,
     RESEARCHER,
@@ -46,6 +48,7 @@ ANSWERS: dict[str, type[Answer]] = {
     RESEARCHER.name: ResearchAnswer,
     VERIFIER.name: VerifierAnswer,
     WRITER.name: DraftAnswer,
+    DRAFT_JUDGE.name: DraftJudgement,
     EVALUATOR.name: EvaluationAnswer,
 }
 

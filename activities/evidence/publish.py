@@ -7,22 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from activities.evidence.draft import CITATION, CODE_BLOCK, Draft, marks, sections_by_facet
 from activities.evidence.ledger import Ledger, origin_count, origins
-from activities.evidence.report_gate import (
-    CITATION,
-    CODE_BLOCK,
-    Draft,
-    marks,
-    sections_by_facet,
-)
 from workflows.config.model_catalog import card
 from workflows.contracts.evidence import Cycle, Quote, Relation
 from workflows.contracts.result import (
+    CONCLUSION,
     DISAGREE,
     METHOD,
     MISSING,
+    POINTS,
     SOURCES,
     SUMMARY,
+    Calculation,
     ClaimOut,
     Coverage,
     CoverageStatus,
@@ -34,7 +31,7 @@ from workflows.contracts.result import (
     SourceOut,
     Telemetry,
 )
-from workflows.contracts.state import ResearchState
+from workflows.contracts.state import ResearchState, RubricVerdict
 
 _RELATION_WORDS: dict[Relation, str] = {
     "contradicts": "contradiction",
@@ -66,9 +63,10 @@ def publish(
     origin = origins(ledger)
     coverage = tuple(_coverage(state, ledger, origin, cycles))
     body = _body(state, draft) if draft else _nothing_found(state)
-    differences = _differences(ledger)
-    numbers = _reading_order(CODE_BLOCK.sub("", f"{body}\n{differences}"), ledger.numbers)
-    markdown, differences = (_renumbered(part, numbers) for part in (body, differences))
+    body = "\n\n".join(filter(None, [body, _rubric(state, ledger)]))
+    notes = "\n\n".join(filter(None, [_differences(ledger), _calculations(draft)]))
+    numbers = _reading_order(CODE_BLOCK.sub("", f"{body}\n{notes}"), ledger.numbers)
+    markdown, notes = (_renumbered(part, numbers) for part in (body, notes))
     sources = sorted(
         (_source(ledger, sid, numbers, origin) for sid in ledger.sources),
         key=lambda s: (s.n is None, s.n or 0, s.uri),
@@ -93,6 +91,8 @@ def publish(
         contradictions=ledger.contradictions,
         differences=ledger.differences,
         gaps=state.gaps,
+        rubric=tuple(_renumbered_points(_points(state, ledger), numbers)),
+        calculations=tuple(_renumbered_calculations(draft, numbers)) if draft else (),
         passes=tuple(
             PassOut(**p.model_dump(), turns=p.spend.turns, usd=p.spend.usd) for p in state.passes
         ),
@@ -118,7 +118,7 @@ def publish(
         documents=state.corpus.documents,
         timeline=state.timeline,
         report_markdown="\n\n".join(
-            [markdown, _method(state, coverage, draft, differences), _source_list(sources)]
+            [markdown, _method(state, coverage, draft, notes), _source_list(sources)]
         ).strip()
         + "\n",
     )
@@ -131,6 +131,8 @@ def _body(state: ResearchState, draft: Draft) -> str:
     parts = [f"# {draft.title}", _head(state), f"## {SUMMARY}", draft.summary]
     for facet in facets:
         parts += [f"## {facet.title}", sections.get(facet.id, "")]
+    if draft.conclusion:
+        parts += [f"## {CONCLUSION}", draft.conclusion]
     if told:
         parts += [f"## {DISAGREE}", "\n\n".join(told.values())]
     if draft.gaps:
@@ -178,8 +180,49 @@ def _differences(ledger: Ledger) -> str:
     return "Claims that differ and can all be right:\n\n" + _items(lines) if lines else ""
 
 
+def _points(state: ResearchState, ledger: Ledger) -> list[RubricVerdict]:
+    """The asker's points as they were judged last; a citation that leads nowhere is not shown."""
+    judged = state.rubric or tuple(RubricVerdict(point=point) for point in state.request.rubric)
+    known = set(ledger.numbers.values())
+    return [
+        one.model_copy(update={"cite": tuple(n for n in one.cite if n in known)}) for one in judged
+    ]
+
+
+def _rubric(state: ResearchState, ledger: Ledger) -> str:
+    rows = [
+        f"| {_cell(one.point)} | {one.status.replace('_', ' ')} |"
+        f" {' '.join(filter(None, [_cell(one.reason), marks(one.cite)]))} |"
+        for one in _points(state, ledger)
+    ]
+    head = [f"## {POINTS}", "", "| Point | Status | Why |", "|---|---|---|"]
+    return "\n".join([*head, *rows]) if rows else ""
+
+
+def _renumbered_points(
+    points: Iterable[RubricVerdict], numbers: Mapping[int, int]
+) -> Iterable[RubricVerdict]:
+    for one in points:
+        yield one.model_copy(update={"cite": tuple(numbers[n] for n in one.cite)})
+
+
+def _calculations(draft: Draft | None) -> str:
+    """The figures that the writer calculated, each with the sources of its numbers."""
+    lines = [
+        f"{_cell(one.about) + ': ' if one.about else ''}{one.expression} = {one.result}"
+        f" {marks(one.cite)}"
+        for one in (draft.calculations if draft else ())
+    ]
+    return "Calculated from the claims, and repeated by code:\n\n" + _items(lines) if lines else ""
+
+
+def _renumbered_calculations(draft: Draft, numbers: Mapping[int, int]) -> Iterable[Calculation]:
+    for one in draft.calculations:
+        yield one.model_copy(update={"cite": tuple(numbers[n] for n in one.cite)})
+
+
 def _method(
-    state: ResearchState, coverage: Iterable[Coverage], draft: Draft | None, differences: str
+    state: ResearchState, coverage: Iterable[Coverage], draft: Draft | None, notes: str
 ) -> str:
     """How the report came about, so that a reader can judge it."""
     parts = [f"## {METHOD}"]
@@ -206,8 +249,8 @@ def _method(
     ]
     if passes:
         parts.append("Refinement after the first draft:\n\n" + _items(passes))
-    if differences:
-        parts.append(differences)
+    if notes:
+        parts.append(notes)
     if state.stop_reason:
         parts.append(f"Research stopped because: {state.stop_reason.value.replace('_', ' ')}.")
     if state.corpus.unreadable:
@@ -215,8 +258,13 @@ def _method(
         parts.append("Files that could not be read:\n\n" + _items(files))
     if draft and draft.mended:
         parts.append(
-            f"{len(draft.mended)} passages were mended mechanically because the writer's did not "
-            "pass the checks; `report.json` lists them under `mended`."
+            f"{len(draft.mended)} passages did not pass the checks and were replaced by the claims "
+            "they stood for; `report.json` lists them under `mended`."
+        )
+    if draft and draft.unjudged:
+        parts.append(
+            "No judge has read the sentences beside their claims; only citations and figures were "
+            f"checked: {draft.unjudged}."
         )
     return "\n\n".join(parts)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from activities.offline.draft_judge import judge_draft
 from activities.offline.evaluator import evaluate
 from activities.offline.planner import plan
 from activities.offline.researcher import research
@@ -16,5 +17,6 @@ SKILLS: dict[str, Skill] = {
     "ResearchAnswer": research,
     "VerifierAnswer": verify,
     "DraftAnswer": write,
+    "DraftJudgement": judge_draft,
     "EvaluationAnswer": evaluate,
 }

@@ -13,10 +13,11 @@ from temporalio import activity
 from activities.agent.conversation import Unanswered
 from activities.agent.schemas import EvaluationAnswer
 from activities.context import ActivityContext
+from activities.evidence.draft import Draft
 from activities.evidence.ledger import Ledger
-from activities.evidence.report_gate import Draft
 from activities.fleet.heartbeat import send_heartbeats
 from activities.subagents.prompt_parts import describe_contradictions, describe_facets
+from activities.subagents.rubric import Rubric
 from workflows.config.roles import EVALUATOR
 from workflows.contracts.activity_io import EvaluateBrief, Evaluated
 from workflows.contracts.state import Gap
@@ -38,7 +39,10 @@ class Evaluating(EvaluationActivities):
             subagent = await self._context.create_subagent(EVALUATOR, brief.job, brief.task)
             ledger = await store.load(brief.ledger.key, Ledger)
             draft = await store.load(brief.draft.key, Draft)
-            reply = await subagent.converse(EvaluationAnswer, build_brief(brief, ledger, draft))
+            rubric = Rubric(brief, ledger)
+            reply = await subagent.converse(
+                EvaluationAnswer, build_brief(brief, ledger, draft), gate=rubric.complaints
+            )
         if isinstance(reply, Unanswered):
             # The draft is kept; that it was not judged is a gap that the report names.
             gap = Gap(
@@ -51,8 +55,12 @@ class Evaluating(EvaluationActivities):
                 opened_in=brief.n,
                 reason=reply.detail,
             )
-            return Evaluated(gaps=(gap,), spend=subagent.spend)
-        return Evaluated(gaps=_gaps(brief, reply.answer), spend=subagent.spend)
+            return Evaluated(gaps=(gap,), rubric=rubric.verdicts(()), spend=subagent.spend)
+        return Evaluated(
+            gaps=(*_gaps(brief, reply.answer), *rubric.gaps(reply.answer.rubric)),
+            rubric=rubric.verdicts(reply.answer.rubric),
+            spend=subagent.spend,
+        )
 
 
 def _gaps(brief: EvaluateBrief, answer: EvaluationAnswer) -> tuple[Gap, ...]:
@@ -92,5 +100,6 @@ def build_brief(brief: EvaluateBrief, ledger: Ledger, draft: Draft) -> JsonObjec
         "gaps": [
             gap.model_dump(include={"facet_id", "kind", "question", "status"}) for gap in brief.gaps
         ],
+        "rubric": [{"point": n, "text": text} for n, text in enumerate(brief.rubric, 1)],
         "pass": brief.n,
     }

@@ -48,6 +48,7 @@ def test_the_table_is_pinned() -> None:
         "researcher": (MEDIUM, "medium", "adaptive", SEARCHING, 16_000, 14, 18),
         "verifier": (MEDIUM, "high", "adaptive", SEARCHING, 16_000, 8, 12),
         "writer": (MEDIUM, "medium", "adaptive", ("read",), 21_000, 8, 12),
+        "draft_judge": (SMALL, "medium", "adaptive", (), 16_000, 4, 12),
         "evaluator": (LARGE, "high", "adaptive", (), 16_000, 4, 12),
     }
 

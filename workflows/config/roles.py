@@ -2,7 +2,8 @@
 
 A test pins the tools of each role; the writer only reads. Splitting the question and judging the
 report are rare and steer everything else, so they get the large model; research makes most turns,
-so it gets the medium one.
+so it gets the medium one; comparing sentences with claims is simple and plentiful, so it gets the
+small one.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from workflows.config.model_catalog import LARGE, MEDIUM, MIXED
+from workflows.config.model_catalog import LARGE, MEDIUM, MIXED, SMALL
 from workflows.contracts.request import RoleEffort
 
 Thinking = Literal["adaptive", "between_tools", "disabled"]
@@ -89,6 +90,17 @@ WRITER = Role(
     max_tokens=21_000,
     max_turns=8,
 )
+DRAFT_JUDGE = Role(
+    "draft_judge",
+    model=SMALL,
+    effort="medium",
+    reason=(
+        "reads every sentence of a draft beside the claims it cites: many small comparisons, and"
+        " the reader waits for them"
+    ),
+    output="DraftJudgement",
+    max_turns=4,
+)
 EVALUATOR = Role(
     "evaluator",
     model=LARGE,
@@ -98,7 +110,10 @@ EVALUATOR = Role(
     max_turns=4,
 )
 
-ROLES = {role.name: role for role in (PLANNER, REVIEWER, RESEARCHER, VERIFIER, WRITER, EVALUATOR)}
+ROLES = {
+    role.name: role
+    for role in (PLANNER, REVIEWER, RESEARCHER, VERIFIER, WRITER, DRAFT_JUDGE, EVALUATOR)
+}
 
 
 def model_for(role: Role, request_model: str, overrides: Mapping[str, str]) -> str:

@@ -24,6 +24,7 @@ from .state import (
     LedgerRef,
     PreviousRef,
     ResearchState,
+    RubricVerdict,
     UnreadableFile,
 )
 
@@ -38,6 +39,9 @@ class Job(Record):
     model: str
     question: str
     pinned: tuple[str, ...] = ()
+    audience: str = ""
+    length: str = ""
+    tone: str = ""
     today: str
     corpus: str | None = None
     models: dict[str, str] = Field(default_factory=dict)
@@ -183,6 +187,8 @@ class WriteBrief(Record):
 class Written(Record):
     draft: DraftRef
     spend: Spend
+    judge_spend: Spend = Spend()
+    """What the judge of the drafts cost."""
 
 
 class EvaluateBrief(Record):
@@ -192,12 +198,15 @@ class EvaluateBrief(Record):
     draft: DraftRef
     reports: tuple[FacetReport, ...]
     gaps: tuple[Gap, ...]
+    rubric: tuple[str, ...] = ()
+    """The points that the asker wants the report to meet."""
     n: int
     task: str
 
 
 class Evaluated(Record):
     gaps: tuple[Gap, ...]
+    rubric: tuple[RubricVerdict, ...] = ()
     spend: Spend
 
 

@@ -12,14 +12,25 @@ from pydantic import Field, model_validator
 from .changes import Changes
 from .evidence import Contradiction, Cycle, Difference, Quote, Record, Verdict
 from .spend import Spend
-from .state import Blocked, Gap, Parent, Phase, StepTiming, StopReason, UnreadableFile
+from .state import (
+    Blocked,
+    Gap,
+    Parent,
+    Phase,
+    RubricVerdict,
+    StepTiming,
+    StopReason,
+    UnreadableFile,
+)
 
 CoverageStatus = Literal["answered", "contested", "absent", "failed", "left_out"]
 ResultStatus = Literal["complete", "complete_with_gaps", "nothing_found"]
 
 SUMMARY = "Summary"
+CONCLUSION = "What this adds up to"
 DISAGREE = "Where the sources disagree"
 MISSING = "What is missing"
+POINTS = "The points you asked for"
 METHOD = "How this was researched"
 SOURCES = "Sources"
 """The headings of the sections that belong to no facet."""
@@ -128,6 +139,17 @@ class ClaimOut(Record):
     notes: str = ""
 
 
+class Calculation(Record):
+    """A figure that was calculated: the expression was repeated by code."""
+
+    result: str
+    """As the report writes it."""
+    expression: str
+    about: str = ""
+    cite: tuple[int, ...] = ()
+    """The [n] of the sources its figures come from."""
+
+
 class PassOut(Record):
     n: int
     gaps_in: int
@@ -168,6 +190,10 @@ class ResearchResult(Record):
     differences: tuple[Difference, ...] = ()
     """Claims that differ and can all be right: of other periods, entities or definitions."""
     gaps: tuple[Gap, ...] = ()
+    rubric: tuple[RubricVerdict, ...] = ()
+    """The asker's own points, and whether the report meets each."""
+    calculations: tuple[Calculation, ...] = ()
+    """Figures that the writer calculated from claims; code came to the same results."""
     passes: tuple[PassOut, ...] = ()
     unreadable: tuple[UnreadableFile, ...] = ()
     mended: tuple[str, ...] = ()

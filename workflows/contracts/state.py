@@ -34,6 +34,16 @@ class Gap(Record):
     reason: str = ""
 
 
+class RubricVerdict(Record):
+    """Whether the report meets one of the asker's own points."""
+
+    point: str
+    status: Literal["met", "partly", "not_met", "unjudged"] = "unjudged"
+    reason: str = ""
+    cite: tuple[int, ...] = ()
+    """The [n] of the sources that show it."""
+
+
 class StopReason(StrEnum):
     SUFFICIENT = "sufficient"
     NO_PROGRESS = "no_progress"
@@ -202,6 +212,8 @@ class ResearchState(BaseModel):
     judged: int = -1
     """The pass whose draft was judged last."""
     gaps: tuple[Gap, ...] = ()
+    rubric: tuple[RubricVerdict, ...] = ()
+    """The newest draft judged by the asker's own points."""
     passes: tuple[Pass, ...] = ()
     stop_reason: StopReason | None = None
     spend: Spend = Spend()

@@ -41,5 +41,6 @@ async def write(execution: Execution, revise: Sequence[str] = (), n: int = 0) ->
         written = await execution.call(WritingActivities.write, brief, WRITING, summary)
     state.draft, state.drafted = written.draft, n
     state.book("writer", written.spend)
+    state.book("draft_judge", written.judge_spend)
     if n == 0:
         await save_checkpoint(execution, "drafted")
