@@ -98,6 +98,7 @@ def publish(
         ),
         unreadable=state.corpus.unreadable,
         mended=draft.mended if draft else (),
+        unjudged=draft.unjudged if draft else "",
         stop_reason=state.stop_reason,
         parent=state.parent,
         started_at=state.started_at,
@@ -208,12 +209,27 @@ def _renumbered_points(
 
 def _calculations(draft: Draft | None) -> str:
     """The figures that the writer calculated, each with the sources of its numbers."""
+    given = draft.calculations if draft else ()
     lines = [
         f"{_cell(one.about) + ': ' if one.about else ''}{one.expression} = {one.result}"
         f" {marks(one.cite)}"
-        for one in (draft.calculations if draft else ())
+        for one in given
+        if one.by == "writer"
     ]
-    return "Calculated from the claims, and repeated by code:\n\n" + _items(lines) if lines else ""
+    parts = (
+        ["Calculated from the claims, and repeated by code:\n\n" + _items(lines)] if lines else []
+    )
+    parts += [
+        f"Printed by a program that a researcher ran ({_cell(one.about)}):\n\n"
+        f"{_fenced(one.expression)}\n\n{_fenced(one.result)}"
+        for one in given
+        if one.by == "program"
+    ]
+    return "\n\n".join(parts)
+
+
+def _fenced(code: str) -> str:
+    return "\n".join(["```", code.replace("```", "~~~"), "```"])
 
 
 def _renumbered_calculations(draft: Draft, numbers: Mapping[int, int]) -> Iterable[Calculation]:

@@ -137,6 +137,8 @@ class Reading:
         ]
 
     def _wrong_calculation(self, calculation: Calculation) -> str | None:
+        if calculation.by == "program":
+            return None
         unknown = [n for n in calculation.cite if n not in self.support.numbers]
         if unknown:
             return f"[{unknown[0]}] of the calculation “{calculation.result}” names no source"

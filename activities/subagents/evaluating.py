@@ -95,7 +95,12 @@ def build_brief(brief: EvaluateBrief, ledger: Ledger, draft: Draft) -> JsonObjec
         ],
         "contradictions": describe_contradictions(ledger),
         "report": "\n\n".join(
-            [draft.summary, *(section.markdown for section in draft.sections), draft.gaps]
+            [
+                draft.summary,
+                *(section.markdown for section in draft.sections),
+                draft.conclusion,
+                draft.gaps,
+            ]
         ),
         "gaps": [
             gap.model_dump(include={"facet_id", "kind", "question", "status"}) for gap in brief.gaps

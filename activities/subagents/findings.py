@@ -19,6 +19,8 @@ from workflows.contracts.evidence import Claim, Findings, Quote, Source
 
 JsonObject = dict[str, Any]
 KNOWN_CLAIMS = 60
+CODE_RUNS = 20
+"""The newest programs that are kept."""
 
 
 class QuoteChecker:
@@ -83,6 +85,9 @@ def gather_findings(
         cycles=(*(earlier.cycles if earlier else ()), *tools.cycles(scores)),
         uncertain=(*newest.missing, *tools.problems, *lost),
         next_step=newest.next_step,
+        code_runs=tuple(dict.fromkeys((*(earlier.code_runs if earlier else ()), *tools.code_runs)))[
+            -CODE_RUNS:
+        ],
     )
 
 

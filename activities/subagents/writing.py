@@ -6,7 +6,9 @@ failing sentence is replaced by the claims it stood for, and marked.
 
 from __future__ import annotations
 
+import asyncio
 import re
+from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -35,7 +37,8 @@ from activities.subagents.prompt_parts import describe_contradictions, describe_
 from workflows.config.model_catalog import card
 from workflows.config.roles import WRITER, model_for
 from workflows.contracts.activity_io import WriteBrief, Written
-from workflows.contracts.facets import QuestionKind
+from workflows.contracts.evidence import Findings
+from workflows.contracts.facets import Plan, QuestionKind
 from workflows.contracts.result import Calculation
 from workflows.contracts.state import DraftRef
 from workflows.stages.activity_interfaces import WritingActivities
@@ -58,24 +61,26 @@ class Writing(WritingActivities):
             subagent = await self._context.create_subagent(WRITER, brief.job, brief.task)
             ledger = await store.load(brief.ledger.key, Ledger)
             previous = await store.load(brief.previous.key, Draft) if brief.previous else None
-            evidence = build_evidence(brief, ledger)
+            found = await asyncio.gather(*(store.load(key, Findings) for key in brief.findings))
+            runs = collect_code_runs(brief.plan, found)
+            evidence = build_evidence(brief, ledger, runs)
             judge = DraftJudge(self._context, brief, evidence)
             judged = Judged()
 
             async def gate(answer: DraftAnswer) -> list[str]:
                 nonlocal judged
-                draft = build_draft(brief, answer, previous)
+                draft = build_draft(brief, answer, previous, runs)
                 judged = await judge.judge(draft, subagent.spend)
                 return [str(fault) for fault in faults(draft, evidence, judged)]
 
             reply = await subagent.converse(
                 DraftAnswer,
-                build_brief(brief, ledger, previous),
+                build_brief(brief, ledger, previous, runs),
                 await self._context.create_toolbox(WRITER, brief.job),
                 gate,
             )
             if isinstance(reply, Answered):
-                draft = build_draft(brief, reply.answer, previous)
+                draft = build_draft(brief, reply.answer, previous, runs)
             else:
                 draft = write_without_model(brief, ledger, previous, reply.detail)
             draft = repair(draft, evidence, judged)
@@ -89,7 +94,23 @@ class Writing(WritingActivities):
         )
 
 
-def build_evidence(brief: WriteBrief, ledger: Ledger) -> Evidence:
+def collect_code_runs(plan: Plan, found: Iterable[Findings]) -> tuple[Calculation, ...]:
+    """What the researchers' programs printed, with the facet each ran for."""
+    titles = {facet.id: facet.title for facet in plan.facets}
+    runs = {
+        run: Calculation(
+            result=run.output,
+            expression=run.code,
+            by="program",
+            about=titles.get(findings.facet_id, ""),
+        )
+        for findings in found
+        for run in findings.code_runs
+    }
+    return tuple(runs.values())
+
+
+def build_evidence(brief: WriteBrief, ledger: Ledger, runs: Sequence[Calculation] = ()) -> Evidence:
     """What the draft is held against, and which parts a report of this kind must have."""
     job, kind = brief.job, brief.plan.kind
     answered = [f for f in brief.plan.facets if any(c.bears_on(f.id) for c in ledger.citable())]
@@ -104,13 +125,19 @@ def build_evidence(brief: WriteBrief, ledger: Ledger) -> Evidence:
             *job.pinned,
             *(f"{facet.title} {facet.question}" for facet in brief.plan.facets),
             *(f"{report.reason} {' '.join(report.missing)}" for report in brief.reports),
+            *(run.result for run in runs),
         ),
         wants_conclusion=is_broad and composes,
         wants_table=is_broad and composes and kind is QuestionKind.COMPARISON,
     )
 
 
-def build_draft(brief: WriteBrief, answer: DraftAnswer, previous: Draft | None) -> Draft:
+def build_draft(
+    brief: WriteBrief,
+    answer: DraftAnswer,
+    previous: Draft | None,
+    runs: Sequence[Calculation] = (),
+) -> Draft:
     """The answer as a draft: a section for every facet of the plan, unchanged ones from before."""
     new = {section.facet_id: section.markdown for section in answer.sections}
     old = sections_by_facet(previous) if previous else {}
@@ -123,8 +150,9 @@ def build_draft(brief: WriteBrief, answer: DraftAnswer, previous: Draft | None) 
         )
         for facet in brief.plan.facets
     )  # fmt: skip
-    calculations = {one.result: Calculation(**one.model_dump()) for one in answer.derived}
-    earlier = {one.result: one for one in previous.calculations} if previous else {}
+    declared = [*(previous.calculations if previous else ()), *runs]
+    declared += [Calculation(**one.model_dump()) for one in answer.derived]
+    calculations = {one.result: one for one in declared}
     return Draft(
         title=answer.title,
         summary=normalize_citations(answer.summary),
@@ -139,7 +167,7 @@ def build_draft(brief: WriteBrief, answer: DraftAnswer, previous: Draft | None) 
             for entry in answer.contradictions
         ),
         gaps=normalize_citations(answer.gaps),
-        calculations=tuple((earlier | calculations).values()),
+        calculations=tuple(calculations.values()),
     )
 
 
@@ -180,7 +208,9 @@ def describe_form(brief: WriteBrief, evidence: Evidence) -> str:
     )
 
 
-def build_brief(brief: WriteBrief, ledger: Ledger, previous: Draft | None) -> JsonObject:
+def build_brief(
+    brief: WriteBrief, ledger: Ledger, previous: Draft | None, runs: Sequence[Calculation] = ()
+) -> JsonObject:
     """The brief of the writer: verified claims with the numbers they are cited by."""
     origin = origins(ledger)
     job = brief.job
@@ -212,6 +242,7 @@ def build_brief(brief: WriteBrief, ledger: Ledger, previous: Draft | None) -> Js
             {"n": n} | ledger.sources[sid].model_dump(include={"title", "date", "kind", "uri"})
             for sid, n in ledger.numbers.items()
         ],
+        "programs": [run.model_dump(include={"about", "expression", "result"}) for run in runs],
         "contradictions": describe_contradictions(ledger),
         "gaps": [
             gap.model_dump(include={"id", "facet_id", "kind", "text", "status", "reason"})

@@ -177,6 +177,8 @@ class WriteBrief(Record):
     ledger: LedgerRef
     reports: tuple[FacetReport, ...]
     gaps: tuple[Gap, ...]
+    findings: tuple[str, ...] = ()
+    """Keys of what the researchers brought: the writer is told what their programs printed."""
     unreadable: tuple[UnreadableFile, ...] = ()
     previous: DraftRef | None = None
     revise: tuple[str, ...] = ()

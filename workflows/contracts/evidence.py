@@ -201,6 +201,17 @@ class Cycle(Record):
     excluded: tuple[str, ...] = ()
 
 
+MAX_CODE, MAX_OUTPUT = 2000, 1000
+"""How much of a program and of its output is kept, in characters."""
+
+
+class CodeRun(Record):
+    """A program that a subagent ran in the provider's sandbox, and what it printed."""
+
+    code: str
+    output: str
+
+
 class Findings(Record):
     """What one research subagent found: at least one claim, and how."""
 
@@ -211,6 +222,7 @@ class Findings(Record):
     cycles: tuple[Cycle, ...] = ()
     uncertain: tuple[str, ...] = ()
     next_step: str = ""
+    code_runs: tuple[CodeRun, ...] = ()
 
     @model_validator(mode="after")
     def _quotes_name_known_sources(self) -> Findings:

@@ -140,11 +140,13 @@ class ClaimOut(Record):
 
 
 class Calculation(Record):
-    """A figure that was calculated: the expression was repeated by code."""
+    """A figure that was calculated, by the writer from claims or by a researcher's program."""
 
     result: str
-    """As the report writes it."""
+    """As the report writes it; what the program printed."""
     expression: str
+    """Arithmetic that code has repeated, or the program."""
+    by: Literal["writer", "program"] = "writer"
     about: str = ""
     cite: tuple[int, ...] = ()
     """The [n] of the sources its figures come from."""
@@ -193,10 +195,12 @@ class ResearchResult(Record):
     rubric: tuple[RubricVerdict, ...] = ()
     """The asker's own points, and whether the report meets each."""
     calculations: tuple[Calculation, ...] = ()
-    """Figures that the writer calculated from claims; code came to the same results."""
+    """What the writer calculated from claims, and what researchers' programs printed."""
     passes: tuple[PassOut, ...] = ()
     unreadable: tuple[UnreadableFile, ...] = ()
     mended: tuple[str, ...] = ()
+    unjudged: str = ""
+    """Why no judge has read the report's sentences beside their claims; empty where one has."""
     stop_reason: StopReason | None = None
     parent: Parent | None = None
     started_at: str = ""

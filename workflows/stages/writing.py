@@ -31,6 +31,7 @@ async def write(execution: Execution, revise: Sequence[str] = (), n: int = 0) ->
         ledger=execution.ledger,
         reports=facet_reports(state),
         gaps=state.gaps,
+        findings=tuple(o.findings.key for o in state.outcomes.values() if o.findings),
         unreadable=state.corpus.unreadable,
         previous=state.draft,
         revise=tuple(revise),

@@ -32,6 +32,8 @@ from tests.simulator.jobs import brief as read_brief
 from tests.simulator.simulator import Simulator
 from tests.simulator.transport import SimulatorTransport
 from workflows.contracts.activity_io import FacetReport, Job, WriteBrief
+from workflows.contracts.evidence import CodeRun, Findings
+from workflows.contracts.facets import QuestionKind
 from workflows.contracts.state import LedgerRef
 
 JsonObject = dict[str, Any]
@@ -80,7 +82,9 @@ async def write(case: Case, folder: Path, accepts_all: bool = False) -> tuple[Dr
     return (*await run(case, writer, store, folder), writer)
 
 
-async def run(case: Case, writer: Writer, store: Store, folder: Path) -> tuple[Draft, Draft]:
+async def run(
+    case: Case, writer: Writer, store: Store, folder: Path, findings: tuple[str, ...] = ()
+) -> tuple[Draft, Draft]:
     models = Models(SimulatorTransport(Simulator(writer)))
     context = ActivityContext(store, models, folder / "indexes")
     held = ledger(case.language)
@@ -93,6 +97,7 @@ async def run(case: Case, writer: Writer, store: Store, folder: Path) -> tuple[D
         ledger=LedgerRef(key=key, claims=len(held.claims)),
         reports=tuple(FacetReport(facet_id=facet.id, status="found") for facet in facets.facets),
         gaps=(GAPS[case.language],),
+        findings=findings,
         task="write-0",
     )  # fmt: skip
     written = await ActivityEnvironment().run(Writing(context).write, brief)
@@ -179,3 +184,39 @@ async def test_a_draft_nobody_could_judge_says_so_and_keeps_what_is_cited(tmp_pa
     _, published = await run(case, writer, store, tmp_path)
     assert published.unjudged
     assert published.parts()["costs"] == PARTS["en"]["costs"]
+
+
+async def test_what_a_researchers_program_printed_reaches_writer_and_report(tmp_path: Path) -> None:
+    case = Case(
+        "a median that no claim holds",
+        sections={"riders": "One source gives 412,000 passengers [1], another 367,500 [2]. Their"
+                            " mean, as calculated, is 389,750."},
+    )  # fmt: skip
+    run_once = CodeRun(code="print((412000 + 367500) / 2)", output="389750.0")
+    held = ledger("en")
+    findings = Findings(
+        facet_id="riders", claims=held.claims[:1], sources=(held.sources["s1"],),
+        code_runs=(run_once,),
+    )  # fmt: skip
+    writer, store = Writer(case), Store.open(str(tmp_path))
+    key = await store.save("findings", findings)
+    _, published = await run(case, writer, store, tmp_path, (key,))
+    assert published.mended == ()
+    assert "389,750" in published.parts()["riders"]
+    told = read_brief(writer.drafts[0])["programs"]
+    assert told == [{"about": "Passengers", "expression": run_once.code, "result": "389750.0"}]
+    assert [(one.by, one.result) for one in published.calculations] == [("program", "389750.0")]
+
+
+@pytest.mark.parametrize("kind", QuestionKind)
+async def test_the_form_follows_the_kind_of_the_question(
+    kind: QuestionKind, tmp_path: Path
+) -> None:
+    _, published, wire = await write(Case("as usual", kind=kind), tmp_path)
+    form = read_brief(wire.drafts[0])["form"]
+    assert len(form.split()) > 30
+    assert ("conclusion" in form) == (kind is not QuestionKind.FACT)
+    # Only a comparison must have a table; without one it is sent back.
+    is_comparison = kind is QuestionKind.COMPARISON
+    assert len(wire.drafts) == (3 if is_comparison else 1)
+    assert any("table" in note for note in published.mended) == is_comparison
