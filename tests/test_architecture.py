@@ -117,6 +117,7 @@ def test_every_role_has_exactly_the_tools_it_was_given() -> None:
         "researcher": ("search", "read", "web_search", "web_fetch", "code"),
         "verifier": ("search", "read", "web_search", "web_fetch", "code"),
         "writer": ("read",),
+        "draft_judge": (),
         "evaluator": (),
     }
 

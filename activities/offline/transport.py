@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 import httpx2
 
 from activities.offline.conversation import Conversation, JsonObject, Reply, UseTools, read_request
+from activities.offline.draft_judge import judge_draft
 from activities.offline.evaluator import evaluate
 from activities.offline.judge import judge_claims, judge_gaps
 from activities.offline.planner import plan, review
@@ -38,6 +39,7 @@ SKILLS: dict[str, Skill] = {
     "RelationsAnswer": judge_relations,
     "GapRulingsAnswer": judge_gaps,
     "DraftAnswer": write,
+    "DraftJudgement": judge_draft,
     "EvaluationAnswer": evaluate,
 }
 """Which skill answers which schema."""

@@ -38,6 +38,8 @@ _NUMBERING = re.compile(r"^\d+(?:\.\d+)*[.)]? +")
 _FACTS = frozenset({Wants.DATE, Wants.NUMBER, Wants.PERSON, Wants.PLACE})
 _EXPLAINED = frozenset({Wants.INSTRUCTION, Wants.REASON, Wants.RULE})
 _DIRECT = "a direct answer to"
+_CLOSEST = "No passage answers this question directly; the closest stand below."
+_NOTHING = "No passage could be cited for this question."
 _FAULT = re.compile(r"in “(?P<start>[^”]+?)…?”\s*$", re.M)
 
 
@@ -85,7 +87,7 @@ def write(conversation: Conversation) -> Reply:
         {
             "title": _title(str(brief["question"])),
             "summary": _without(writer.summary(), refused)
-            or remark("No passage could be cited for this question."),
+            or remark(_CLOSEST if brief["claims"] else _NOTHING),
             "sections": [
                 {"facet_id": facet["id"], "markdown": _without(writer.section(facet), refused)}
                 for facet in brief["facets"]

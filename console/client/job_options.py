@@ -18,6 +18,7 @@ from typer import Argument, Option
 _SOURCES = "Sources"
 _LIMITS = "Limits"
 _APPROVAL = "Approval"
+_REPORT = "Report"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,6 +115,24 @@ class JobOptions:
             rich_help_panel=_APPROVAL,
         ),
     ] = None
+    rubric: Annotated[
+        Path | None,
+        Option(
+            metavar="FILE",
+            help="Points the report must meet, one a line or as a Markdown list.",
+            rich_help_panel=_REPORT,
+        ),
+    ] = None
+    audience: Annotated[
+        str, Option(metavar="TEXT", help="For whom it is written.", rich_help_panel=_REPORT)
+    ] = ""
+    length: Annotated[
+        str,
+        Option(metavar="TEXT", help="How long: `one page`, `600 words`.", rich_help_panel=_REPORT),
+    ] = ""
+    tone: Annotated[
+        str, Option(metavar="TEXT", help="In which tone: `plain`.", rich_help_panel=_REPORT)
+    ] = ""
     model: Annotated[
         str | None,
         Option(
