@@ -6,6 +6,7 @@ about. Where the judge cannot answer, the draft says so, and only what code can 
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from activities.agent.conversation import Unanswered
@@ -52,7 +53,7 @@ class DraftJudge:
 
     async def judge(self, draft: Draft, writer: Spend) -> Judged:
         """What the judge says of the draft; `writer` is what the writer has spent so far."""
-        sentences, gaps = to_judge(draft, self._evidence)
+        sentences, gaps = await asyncio.to_thread(to_judge, draft, self._evidence)
         new = [sentence for sentence in sentences if sentence.key not in self._rulings]
         named: frozenset[str] = frozenset()
         if new or gaps:

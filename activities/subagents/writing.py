@@ -73,7 +73,9 @@ class Writing(WritingActivities):
                 nonlocal judged
                 draft = build_draft(brief, answer, previous, runs)
                 judged = await judge.judge(draft, subagent.spend)
-                return [str(fault) for fault in faults(draft, evidence, judged)]
+                # A long report takes seconds, and heartbeats must go on meanwhile.
+                found = await asyncio.to_thread(faults, draft, evidence, judged)
+                return [str(fault) for fault in found]
 
             reply = await subagent.converse(
                 DraftAnswer,
@@ -85,7 +87,7 @@ class Writing(WritingActivities):
                 draft = build_draft(brief, reply.answer, previous, runs)
             else:
                 draft = write_without_model(brief, ledger, previous, reply.detail)
-            draft = repair(draft, evidence, judged)
+            draft = await asyncio.to_thread(repair, draft, evidence, judged)
             draft = draft.model_copy(update={"unjudged": judge.unjudged})
             key = await store.save("drafts", draft)
         length = sum(len(section.markdown.split()) for section in draft.sections)
