@@ -32,6 +32,7 @@ _MOST_IN_RANGE = 40
 
 _LIST_ITEM = re.compile(r"\s*(?:[-*+\u2022]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s")
+_TOP_HEADING = re.compile(r"^#{1,2}(?=\s)", re.M)
 _BOLD_LINE = re.compile(r"\s*\*\*[^*\n]+\*\*:?\s*")
 _SEPARATOR = re.compile(r"\s*\|?\s*:?-{2,}:?\s*(?:\|\s*:?-*:?\s*)*")
 _RULE = re.compile(r"\s*(?:[-*_]\s*){3,}")
@@ -120,6 +121,17 @@ def normalize_citations(markdown: str) -> str:
             parts.append(code[0])
             position = code.end()
     return "".join(parts)
+
+
+def demote_headings(markdown: str) -> str:
+    """The text of a part with its headings below the part's own, which is of the second level."""
+    code = [block.span() for block in CODE_BLOCK.finditer(markdown)]
+
+    def demote(found: re.Match[str]) -> str:
+        inside = any(start <= found.start() < end for start, end in code)
+        return found[0] if inside else "###"
+
+    return _TOP_HEADING.sub(demote, markdown)
 
 
 def _spell_out(found: re.Match[str]) -> str:

@@ -66,15 +66,15 @@ _LONGEST = 200
 def unsupported_figures(text: str, known: Sequence[str], language: str) -> list[str]:
     """The figures of a sentence that stand in none of the known texts, as the sentence has them."""
     plain, shares = _take_fractions(text)
-    sources = [*dict.fromkeys(variant for source in known for variant in _variants(source))]
-    missing = [words for words, share in shares if not _share_stands(share, sources)]
     # A quotation in another language keeps its conventions.
     readings = [_read_as(as_in, one) for as_in in (language, "en")
                 for one in (plain, _SPACED.sub(_join, plain))]  # fmt: skip
-    return [
-        *missing,
-        *min((_missing(reading, sources) for reading in dict.fromkeys(readings)), key=len),
-    ]
+    if not shares and not any(any(read(reading)) for reading in readings):
+        return []
+    sources = [*dict.fromkeys(variant for source in known for variant in _variants(source))]
+    missing = [words for words, share in shares if not _share_stands(share, sources)]
+    found = (_missing(reading, sources) for reading in dict.fromkeys(readings))
+    return [*missing, *min(found, key=len)]
 
 
 def check_calculation(declared: Calculation, known: Sequence[str], language: str) -> str | None:

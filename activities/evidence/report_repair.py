@@ -47,7 +47,9 @@ def repair(draft: Draft, evidence: Evidence, judged: Judged | None = None) -> Dr
         return draft
     mended = draft
     for _ in range(_ROUNDS):
-        mended = _repair_sentences(mended, evidence, judged)
+        earlier, mended = mended, _repair_sentences(mended, evidence, judged)
+        if mended == earlier:
+            break
     # Taking a sentence out takes its citations along: what still fails is replaced as a whole.
     reading = Reading(mended, evidence, judged)
     failing = {f.where for s in all_sentences(mended) for f in reading.sentence_faults(s)}

@@ -6,12 +6,13 @@ about. Where the judge cannot answer, the draft says so, and only what code can 
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from activities.agent.conversation import Unanswered
 from activities.agent.schemas import DraftJudgement
 from activities.context import ActivityContext
-from activities.evidence.draft import GAPS, Draft, Sentence
+from activities.evidence.draft import GAPS, Draft, Sentence, all_sentences
 from activities.evidence.report_gate import Evidence, Judged, SentenceRuling, Support, to_judge
 from activities.subagents.prompt_parts import describe_contradictions, describe_facets
 from workflows.config.roles import DRAFT_JUDGE
@@ -26,18 +27,33 @@ _QUOTE = 600
 class DraftJudge:
     """Judges the drafts of one writing task; a sentence that was judged is not judged again."""
 
-    def __init__(self, context: ActivityContext, brief: WriteBrief, evidence: Evidence) -> None:
+    def __init__(
+        self,
+        context: ActivityContext,
+        brief: WriteBrief,
+        evidence: Evidence,
+        previous: Draft | None = None,
+    ) -> None:
+        """Sections of the `previous` draft that are not revised have passed, and are not paid for
+        again."""
         self._context = context
         self._brief = brief
         self._evidence = evidence
         self._rulings: dict[tuple[str, str], SentenceRuling] = {}
+        if previous and not previous.unjudged:
+            kept = {facet.id for facet in brief.plan.facets} - set(brief.revise)
+            self._rulings = {
+                sentence.key: SentenceRuling(holds=True)
+                for sentence in all_sentences(previous)
+                if sentence.where in kept
+            }
         self.spend = Spend()
         self.unjudged = ""
         """Why the newest draft could not be judged."""
 
     async def judge(self, draft: Draft, writer: Spend) -> Judged:
         """What the judge says of the draft; `writer` is what the writer has spent so far."""
-        sentences, gaps = to_judge(draft, self._evidence)
+        sentences, gaps = await asyncio.to_thread(to_judge, draft, self._evidence)
         new = [sentence for sentence in sentences if sentence.key not in self._rulings]
         named: frozenset[str] = frozenset()
         if new or gaps:

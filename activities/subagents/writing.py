@@ -24,13 +24,14 @@ from activities.evidence.draft import (
     Draft,
     Entry,
     Section,
+    demote_headings,
     normalize_citations,
     sections_by_facet,
 )
 from activities.evidence.ledger import Ledger, origin_count, origins
 from activities.evidence.report_gate import Evidence, Judged, faults
 from activities.evidence.report_repair import list_claims, repair
-from activities.evidence.text.terms import detect_language
+from activities.evidence.text.terms import STOP_WORDS, detect_language, words
 from activities.fleet.heartbeat import send_heartbeats
 from activities.subagents.draft_judging import DraftJudge
 from activities.subagents.prompt_parts import describe_contradictions, describe_facets
@@ -64,14 +65,16 @@ class Writing(WritingActivities):
             found = await asyncio.gather(*(store.load(key, Findings) for key in brief.findings))
             runs = collect_code_runs(brief.plan, found)
             evidence = build_evidence(brief, ledger, runs)
-            judge = DraftJudge(self._context, brief, evidence)
+            judge = DraftJudge(self._context, brief, evidence, previous)
             judged = Judged()
 
             async def gate(answer: DraftAnswer) -> list[str]:
                 nonlocal judged
                 draft = build_draft(brief, answer, previous, runs)
                 judged = await judge.judge(draft, subagent.spend)
-                return [str(fault) for fault in faults(draft, evidence, judged)]
+                # A long report takes seconds, and heartbeats must go on meanwhile.
+                found = await asyncio.to_thread(faults, draft, evidence, judged)
+                return [str(fault) for fault in found]
 
             reply = await subagent.converse(
                 DraftAnswer,
@@ -83,12 +86,12 @@ class Writing(WritingActivities):
                 draft = build_draft(brief, reply.answer, previous, runs)
             else:
                 draft = write_without_model(brief, ledger, previous, reply.detail)
-            draft = repair(draft, evidence, judged)
+            draft = await asyncio.to_thread(repair, draft, evidence, judged)
             draft = draft.model_copy(update={"unjudged": judge.unjudged})
             key = await store.save("drafts", draft)
-        words = sum(len(section.markdown.split()) for section in draft.sections)
+        length = sum(len(section.markdown.split()) for section in draft.sections)
         return Written(
-            draft=DraftRef(key=key, words=words, mended=draft.mended),
+            draft=DraftRef(key=key, words=length, mended=draft.mended),
             spend=subagent.spend,
             judge_spend=judge.spend,
         )
@@ -145,8 +148,8 @@ def build_draft(
     sections = tuple(
         Section(
             facet_id=facet.id,
-            markdown=normalize_citations((new if facet.id in rewritten else old).get(facet.id, ""))
-            .strip() or old.get(facet.id, ""),
+            markdown=_tidy((new if facet.id in rewritten else old).get(facet.id, ""))
+            or old.get(facet.id, ""),
         )
         for facet in brief.plan.facets
     )  # fmt: skip
@@ -155,10 +158,9 @@ def build_draft(
     calculations = {one.result: one for one in declared}
     return Draft(
         title=answer.title,
-        summary=normalize_citations(answer.summary),
+        summary=_tidy(answer.summary),
         sections=sections,
-        conclusion=normalize_citations(answer.conclusion)
-        or (previous.conclusion if previous else ""),
+        conclusion=_tidy(answer.conclusion) or (previous.conclusion if previous else ""),
         contradictions=tuple(
             Entry(
                 contradiction_id=entry.contradiction_id,
@@ -169,6 +171,10 @@ def build_draft(
         gaps=normalize_citations(answer.gaps),
         calculations=tuple(calculations.values()),
     )
+
+
+def _tidy(markdown: str) -> str:
+    return normalize_citations(demote_headings(markdown)).strip()
 
 
 def write_without_model(
@@ -200,6 +206,14 @@ def _forms() -> dict[str, str]:
     }
 
 
+def describe_language(question: str) -> str:
+    """The language of the question; where its words do not tell, the writer sees for itself."""
+    code = detect_language(question)
+    # One word may be another language's too.
+    told = len(STOP_WORDS[code] & set(words(question))) > 1
+    return LANGUAGES[code] if told else "that of the question"
+
+
 def describe_form(brief: WriteBrief, evidence: Evidence) -> str:
     """How a report on this kind of question is built."""
     forms = _forms()
@@ -217,7 +231,7 @@ def build_brief(
     return {
         "question": job.question,
         "today": job.today,
-        "language": LANGUAGES[detect_language(job.question)],
+        "language": describe_language(job.question),
         "pinned": job.pinned,
         "wishes": {
             name: wish

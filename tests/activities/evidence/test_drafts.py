@@ -15,7 +15,7 @@ from activities.evidence.draft import Draft, all_sentences
 from activities.evidence.report_repair import NOTHING_FOUND
 from activities.llm.client import Models
 from activities.storage.store import Store
-from activities.subagents.writing import Writing, build_draft
+from activities.subagents.writing import Writing, build_draft, describe_language
 from tests.activities.evidence.drafts import (
     CORRECT,
     FALSE,
@@ -34,7 +34,7 @@ from tests.simulator.transport import SimulatorTransport
 from workflows.contracts.activity_io import FacetReport, Job, WriteBrief
 from workflows.contracts.evidence import CodeRun, Findings
 from workflows.contracts.facets import QuestionKind
-from workflows.contracts.state import LedgerRef
+from workflows.contracts.state import DraftRef, LedgerRef
 
 JsonObject = dict[str, Any]
 MODEL = "claude-sonnet-5-5"
@@ -83,7 +83,7 @@ async def write(case: Case, folder: Path, accepts_all: bool = False) -> tuple[Dr
 
 
 async def run(
-    case: Case, writer: Writer, store: Store, folder: Path, findings: tuple[str, ...] = ()
+    case: Case, writer: Writer, store: Store, folder: Path, **more: Any
 ) -> tuple[Draft, Draft]:
     models = Models(SimulatorTransport(Simulator(writer)))
     context = ActivityContext(store, models, folder / "indexes")
@@ -97,8 +97,8 @@ async def run(
         ledger=LedgerRef(key=key, claims=len(held.claims)),
         reports=tuple(FacetReport(facet_id=facet.id, status="found") for facet in facets.facets),
         gaps=(GAPS[case.language],),
-        findings=findings,
         task="write-0",
+        **more,
     )  # fmt: skip
     written = await ActivityEnvironment().run(Writing(context).write, brief)
     handed_in = build_draft(brief, DraftAnswer.model_validate(answer(case)), None)
@@ -200,7 +200,7 @@ async def test_what_a_researchers_program_printed_reaches_writer_and_report(tmp_
     )  # fmt: skip
     writer, store = Writer(case), Store.open(str(tmp_path))
     key = await store.save("findings", findings)
-    _, published = await run(case, writer, store, tmp_path, (key,))
+    _, published = await run(case, writer, store, tmp_path, findings=(key,))
     assert published.mended == ()
     assert "389,750" in published.parts()["riders"]
     told = read_brief(writer.drafts[0])["programs"]
@@ -220,3 +220,38 @@ async def test_the_form_follows_the_kind_of_the_question(
     is_comparison = kind is QuestionKind.COMPARISON
     assert len(wire.drafts) == (3 if is_comparison else 1)
     assert any("table" in note for note in published.mended) == is_comparison
+
+
+async def test_a_revision_does_not_pay_for_judging_what_stays(tmp_path: Path) -> None:
+    store, first = Store.open(str(tmp_path)), Writer(Case("first"))
+    _, published = await run(first.case, first, store, tmp_path)
+    key = await store.save("drafts", published)
+    revised = Case("revised", sections={"noise": "Most residents did not mind the noise [5]."})
+    second = Writer(revised)
+    _, again = await run(
+        revised, second, store, tmp_path, previous=DraftRef(key=key), revise=("noise",)
+    )
+    asked = read_brief(second.judgements[0])["sentences"]
+    assert {sentence["part"] for sentence in asked} & {"riders", "costs", "crews"} == set()
+    assert again.parts()["noise"] == "Most residents did not mind the noise [5]."
+    assert again.parts()["costs"] == published.parts()["costs"]
+
+
+async def test_headings_of_a_writer_stay_below_those_of_the_report(tmp_path: Path) -> None:
+    case = Case("headings", sections={"costs": "# Money\n\nIt cost EUR 23 million [4].\n\n"
+                                               "```\n# a comment\n```"})  # fmt: skip
+    _, published, _ = await write(case, tmp_path)
+    assert published.parts()["costs"].startswith("### Money\n")
+    assert "\n# a comment\n" in published.parts()["costs"]
+
+
+@pytest.mark.parametrize(
+    ("question", "language"),
+    [
+        ("What is known about the line?", "English"),
+        ("Was ist über Wärmepumpen bekannt?", "German"),
+        ("Mikä on tiedossa?", "that of the question"),
+    ],
+)
+def test_the_writer_is_told_the_askers_language(question: str, language: str) -> None:
+    assert describe_language(question) == language
