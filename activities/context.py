@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from cachetools import LRUCache
@@ -33,6 +34,9 @@ from workflows.contracts.request import OFFLINE
 from workflows.contracts.spend import Allowance
 
 _CACHED_TEMPLATES = 200
+_WIDE_WINDOW = 64_000
+"""Tokens; with a smaller context window a search returns fewer passages."""
+_FEWEST_HITS = 3
 
 
 class ActivityContext:
@@ -120,6 +124,10 @@ class ActivityContext:
 
     async def create_toolbox(self, role: Role, job: Job, cycles: int = 0) -> Toolbox:
         corpus = await self.corpus(job.corpus)
+        window = self.models.context_window(model_for(role, job.model, job.models))
+        if 0 < window < _WIDE_WINDOW:
+            # One search must not fill the window.
+            role = replace(role, hits=max(_FEWEST_HITS, role.hits * window // _WIDE_WINDOW))
         return Toolbox(role, corpus, self.store, cycles, self._sources, servers=self._servers)
 
     async def corpus(self, path: str | None) -> Corpus | None:

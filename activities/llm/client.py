@@ -23,7 +23,8 @@ from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 
 from activities.fleet.heartbeat import ensure_not_replaced
 from activities.fleet.limits import Fleet
-from activities.llm.capabilities import Capabilities, adapt, find_refused, unwrap_answer
+from activities.llm.answers import normalize
+from activities.llm.capabilities import Capabilities, adapt, find_refused
 from activities.llm.errors import (
     RATE_LIMITED,
     TOO_LARGE,
@@ -35,6 +36,7 @@ from activities.llm.errors import (
     to_activity_error,
 )
 from activities.llm.lazy_sdk import anthropic, load
+from activities.llm.model_limits import ModelLimits
 from activities.llm.prompt_cache import PromptCache
 from activities.llm.providers import offline_client, provider_client
 from activities.llm.stream import read_message
@@ -72,6 +74,7 @@ class Models:
         self._fleet = fleet
         self._clients: dict[str, anthropic.AsyncAnthropic] = {}
         self._capabilities = Capabilities(own_endpoint=bool(os.environ.get("ANTHROPIC_BASE_URL")))
+        self._limits = ModelLimits()
         self._prompt_cache = PromptCache()
         self._loading: asyncio.Task[None] | None = None
 
@@ -84,7 +87,7 @@ class Models:
 
     def context_window(self, model: str) -> int:
         """Tokens a conversation with this model may hold; 0 where it is not known."""
-        return card(model).context or self._context_window
+        return card(model).context or self._context_window or self._limits.context(model)
 
     @asynccontextmanager
     async def admit(self, body: JsonObject) -> AsyncIterator[Callable[[], None]]:
@@ -174,23 +177,29 @@ class Models:
         """Ask as the endpoint can take it, without the features that it refuses."""
         model = body["model"]
         missing, why = self._capabilities.missing(model), ""
+        limit = self._limits.output(model, body["max_tokens"])
         while True:
-            sent = adapt(body, missing)
+            sent = {**adapt(body, missing), "max_tokens": limit}
             try:
                 if "stream" in missing:
                     message = await self._ask_whole(sent)
                 else:
                     message = await self._stream(sent, on_start)
-                break
             except anthropic.APIStatusError as error:
+                # Each round asks for less or leaves out one feature more, so the loop ends.
+                if smaller := self._limits.learn(model, error, limit):
+                    limit = smaller
+                    continue
                 new = find_refused(error, sent) - missing
                 if not new:
                     raise
-                # Each round leaves out one feature more, so the loop ends.
                 missing, why = missing | new, error.message
+                continue
+            if not self._capabilities.ignores_schema(sent, message):
+                break
+            missing, why = missing | {"schema"}, "its answer does not follow the schema"
         self._capabilities.remember(model, missing, why)
-        self._capabilities.check_schema_followed(body, message)
-        return unwrap_answer(message) if "schema" in missing else message
+        return normalize(message, sent) if "schema" in missing else message
 
     async def _stream(
         self, body: JsonObject, on_start: Callable[[], None] = lambda: None
