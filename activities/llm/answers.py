@@ -47,7 +47,7 @@ def _take_answer(message: JsonObject) -> JsonObject:
     if len(answers) < len(uses):
         return {**message, "content": rest}
     kept = [block for block in rest if block["type"] != "text"]
-    text = json.dumps(answers[-1]["input"], ensure_ascii=False)
+    text = json.dumps(answers[0]["input"], ensure_ascii=False)
     stop = "end_turn" if message["stop_reason"] == "tool_use" else message["stop_reason"]
     return {**message, "content": [*kept, {"type": "text", "text": text}], "stop_reason": stop}
 

@@ -29,6 +29,7 @@ from typing import Any, Literal, get_args
 
 from activities.llm.errors import redact
 from activities.llm.lazy_sdk import anthropic
+from workflows.config.model_catalog import LOCAL
 
 JsonObject = dict[str, Any]
 Capability = Literal[
@@ -97,6 +98,8 @@ class Capabilities:
         if model.startswith("claude"):
             # The current models refuse to be forced; they call the answer tool unforced.
             presumed = frozenset({"tool_choice"})
+        elif model == LOCAL:
+            presumed = frozenset({"schema", "effort", "search_results", "server_tools"})
         elif self._own_endpoint:
             presumed = frozenset({"search_results", "server_tools"})
         return self._missing.get(model, frozenset()) | presumed

@@ -36,11 +36,12 @@ from activities.llm.errors import (
     to_activity_error,
 )
 from activities.llm.lazy_sdk import anthropic, load
+from activities.llm.local_server import LocalServer
 from activities.llm.model_limits import ModelLimits
 from activities.llm.prompt_cache import PromptCache
-from activities.llm.providers import offline_client, provider_client
+from activities.llm.providers import endpoint_client, offline_client, provider_client
 from activities.llm.stream import read_message
-from workflows.config.model_catalog import card
+from workflows.config.model_catalog import LOCAL, card
 from workflows.config.settings import Provider
 from workflows.contracts.request import OFFLINE
 from workflows.contracts.spend import Spend
@@ -65,8 +66,13 @@ class Models:
         idle_seconds: float = IDLE_SECONDS,
         fleet: Fleet | None = None,
         context_window: int = 0,
+        local_model: str | None = None,
     ) -> None:
-        """`context_window` is that of models that are not in the catalog; 0 where unknown."""
+        """`context_window` is that of models that are not in the catalog; 0 where unknown.
+
+        `local_model` is a file that is served as the model `local`.
+        """
+        self._local = LocalServer(local_model, context_window) if local_model else None
         self._context_window = context_window
         self._transport = transport
         self._provider = provider
@@ -87,6 +93,8 @@ class Models:
 
     def context_window(self, model: str) -> int:
         """Tokens a conversation with this model may hold; 0 where it is not known."""
+        if model == LOCAL and self._local:
+            return self._local.context_window
         return card(model).context or self._context_window or self._limits.context(model)
 
     @asynccontextmanager
@@ -98,6 +106,12 @@ class Models:
         if body["model"] == OFFLINE:
             await self._wait_for_fleet()
             yield lambda: None
+            return
+        if body["model"] == LOCAL:
+            async with self._local_server().turn:
+                await self._wait_for_fleet()
+                await self._connect_local()
+                yield lambda: None
             return
         async with self._prompt_cache.admit(body) as on_start:
             # Created here, because it takes time: a call that is marked should be sent at once.
@@ -172,6 +186,23 @@ class Models:
     async def close(self) -> None:
         for client in self._clients.values():
             await client.close()
+        if self._local:
+            await self._local.close()
+
+    def _local_server(self) -> LocalServer:
+        if self._local is None:
+            raise bad_input(
+                "this worker has no local model: set RESEARCH_LOCAL_MODEL to a GGUF file"
+            )
+        return self._local
+
+    async def _connect_local(self) -> None:
+        """Start the local server if need be; one that was started again has another address."""
+        address = await self._local_server().address()
+        client = self._clients.get(LOCAL)
+        if client is None or str(client.base_url).rstrip("/") != address:
+            # Without a word while it reads a long prompt.
+            self._clients[LOCAL] = endpoint_client(address, TURN_SECONDS)
 
     async def _ask_adapted(self, body: JsonObject, on_start: Callable[[], None]) -> JsonObject:
         """Ask as the endpoint can take it, without the features that it refuses."""
@@ -221,7 +252,7 @@ class Models:
         return _check_finished(message.to_dict(mode="json", warnings=False))
 
     def _client(self, model: str) -> anthropic.AsyncAnthropic:
-        key = OFFLINE if model == OFFLINE else "provider"
+        key = model if model in (OFFLINE, LOCAL) else "provider"
         if key not in self._clients:
             self._clients[key] = (
                 offline_client(self._transport, self._idle)
