@@ -78,6 +78,13 @@ def offline_client(
     )
 
 
+def endpoint_client(address: str, idle_seconds: float) -> anthropic.AsyncAnthropic:
+    """The client of a server of ours that needs no key."""
+    return anthropic.AsyncAnthropic(
+        api_key="none-needed", base_url=address, **_common_options(None, idle_seconds)
+    )
+
+
 def _bedrock(**shared: Any) -> Any:
     # This variable says that the account is still on the older runtime.
     older = "ANTHROPIC_BEDROCK_BASE_URL" in os.environ
