@@ -75,12 +75,19 @@ def build_context(
     named = McpSettings.load(Path(settings.mcp), os.environ) if settings.mcp else None
     return ActivityContext(
         store,
-        Models(transport, settings.provider, fleet=fleet),
+        Models(
+            transport,
+            settings.provider,
+            fleet=fleet,
+            context_window=settings.context_window,
+            local_model=settings.local_model,
+        ),
         Path(settings.state_dir) / "indexes",
         McpServers(named, store) if named else None,
         fleet,
         settings.provider,
         settings.corpora,
+        settings.max_tokens,
     )
 
 
@@ -113,6 +120,7 @@ def _for_jobs(client: Client, settings: Settings, context: ActivityContext) -> W
     timing = Timing(
         heartbeat_seconds=settings.pace.heartbeat.total_seconds(),
         storage_wait_seconds=settings.storage_wait,
+        overload_wait_seconds=settings.overload_wait,
     )
     records = Records(context, TASK_QUEUE if shares_queue else None, timing)
     return Worker(
@@ -164,13 +172,15 @@ def _pollers(settings: Settings) -> PollerBehaviorAutoscaling:
 
 
 def _subagents(context: ActivityContext) -> list[Callable[..., Any]]:
-    planning = Planning(context)
+    planning, verifying = Planning(context), Verifying(context)
     return [
         Records(context).open_corpus,
         planning.plan,
         planning.review_plan,
         Researching(context).research,
-        Verifying(context).verify,
+        verifying.judge_claims,
+        verifying.judge_relations,
+        verifying.judge_gaps,
         Writing(context).write,
         Evaluating(context).evaluate,
     ]

@@ -30,6 +30,7 @@ with workflow.unsafe.imports_passed_through():
     from workflows.contracts.result import ReportPage, ResearchResult, ResearchSummary, Status
     from workflows.contracts.state import Blocked, Gap, Pass, Phase, ResearchState, StopReason
     from workflows.rules import steering
+    from workflows.rules.gaps import explain_open
     from workflows.rules.report_pages import report_page
     from workflows.rules.status import describe_status
     from workflows.stages import evaluation, planning, publishing, writing
@@ -105,6 +106,7 @@ class ResearchWorkflow:
     def _record_stop(self, reason: StopReason) -> None:
         state = self._execution.state
         state.stop_reason = reason
+        state.gaps = explain_open(state.gaps, reason)
         last = state.passes[-1].model_copy(update={"stop_reason": reason})
         state.passes = (*state.passes[:-1], last)
 
@@ -179,7 +181,7 @@ class ResearchWorkflow:
     @resume.validator
     def _validate_resume(self, request: Resume) -> None:
         state = self._execution.state
-        if state.blocked is None and not state.paused:
+        if not (state.blocked or state.paused or state.waiting_for):
             raise ValueError("this job is neither blocked nor paused; there is nothing to resume")
 
     @workflow.update

@@ -210,7 +210,7 @@ def _check_models(settings: Settings) -> str:
     from console.cli.roles import describe_roles
 
     client.validation.check_model(None, settings)
-    client.validation.check_role_models(settings)
+    client.validation.check_role_models(settings, {})
     names = dict.fromkeys(row["model"] for row in describe_roles(settings))
     return f"{', '.join(names)}; `roles` shows them by role"
 

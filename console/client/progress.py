@@ -67,7 +67,7 @@ def describe_needs(status: Status) -> str:
         remedy = status.blocked.remedy.rstrip(".").removesuffix(", then resume")
         return f"{why}; {remedy}, then `{COMMAND} resume {status.id}`"
     if status.waiting_for:
-        return f"waiting for the store: {status.waiting_for}"
+        return f"waiting: {status.waiting_for}"
     if status.paused:
         return f"paused: `{COMMAND} resume {status.id}` continues it"
     if status.approve_by is not None:

@@ -89,7 +89,7 @@ class Site:
 
     @property
     def signs(self) -> int:
-        return len(list((self.store / "fleet").glob("*.json")))
+        return len(list((self.store / "fleet" / "members").glob("*.json")))
 
     def env(self, provider: Provider | None, more: Mapping[str, str]) -> dict[str, str]:
         kept = {name: v for name, v in os.environ.items() if not name.startswith(_FOREIGN)}
@@ -104,7 +104,9 @@ class Site:
         }  # fmt: skip
 
     @contextmanager
-    def worker(self, provider: Provider | None = None, **env: str) -> Iterator[subprocess.Popen]:
+    def worker(
+        self, provider: Provider | None = None, **env: str
+    ) -> Iterator[subprocess.Popen[bytes]]:
         """A worker, killed at the end if it still runs."""
         log = self.folder / f"worker-{len(self.logs)}.log"
         with log.open("wb") as output:

@@ -14,8 +14,7 @@ import httpx2
 import pytest
 from temporalio.client import Client, WorkflowHandle
 
-from activities.offline.skills import SKILLS
-from activities.offline.transport import OfflineTransport
+from activities.offline.transport import SKILLS, OfflineTransport
 from console.client.jobs import fetch_report
 from console.devserver.server import run_dev_server
 from console.runtime.connection import connect
@@ -27,7 +26,8 @@ from workflows.contracts.result import ResearchResult, ResearchSummary, Status
 from workflows.coordinator import ResearchWorkflow
 
 Handle = WorkflowHandle[ResearchWorkflow, ResearchSummary]
-Answer = Callable[[JsonObject], JsonObject | httpx2.Response | Exception | None]
+Reply = JsonObject | httpx2.Response | Exception | None
+Answer = Callable[[JsonObject], Reply | Awaitable[Reply]]
 """None leaves the request to the next rule, after whatever was waited for."""
 _ids = itertools.count()
 

@@ -40,6 +40,7 @@ from workflows.config.settings import Settings
 from workflows.config.store_keys import checkpoints_folder
 from workflows.contracts.messages import Resume
 from workflows.contracts.request import TASK_QUEUE
+from workflows.contracts.result import ResearchSummary
 from workflows.contracts.state import ResearchState
 from workflows.coordinator import ResearchWorkflow
 from workflows.rules.restart import fork_state, restart_state
@@ -145,7 +146,9 @@ async def test_a_fork_pays_for_nothing_before_its_checkpoint(office: Office) -> 
     new = wire.requests[bought:]
     assert {wanted(b) for b in new} <= {
         "ResearchAnswer",
-        "VerifierAnswer",
+        "EntailmentAnswer",
+        "RelationsAnswer",
+        "GapRulingsAnswer",
         "DraftAnswer",
         "EvaluationAnswer",
     }
@@ -169,8 +172,8 @@ async def test_a_reset_run_replays_from_the_journal(office: Office) -> None:
                 request_id="reset-once",
             )
         )
-        again = office.client.get_workflow_handle_for(
-            ResearchWorkflow.run, handle.id, run_id=reset.run_id
+        again = office.client.get_workflow_handle(
+            handle.id, run_id=reset.run_id, result_type=ResearchSummary
         )
         second = await fetch_report(again)
     assert len(wire.requests) == bought

@@ -27,6 +27,12 @@ STORAGE = "storage"
 DAMAGED = "damaged"
 """The error type of a stored object that was changed: nothing can be done without it."""
 
+OVERLOAD = ("rate_limited", "overloaded_error")
+"""Error types of a provider that cannot take more requests now: it is waited for, for hours.
+
+Temporal's retries are for other errors, which are few; the workflow waits for this one.
+"""
+
 NEEDS_OPERATOR = ("authentication", "bad_request", "spend_limit", "bad_input", DAMAGED, PAUSED)
 """Error types that a retry cannot repair."""
 
@@ -47,5 +53,5 @@ class ActivityPolicy:
             backoff_coefficient=2.0,
             maximum_interval=timedelta(seconds=20),
             maximum_attempts=self.attempts,
-            non_retryable_error_types=list(NEEDS_OPERATOR),
+            non_retryable_error_types=[*NEEDS_OPERATOR, *OVERLOAD],
         )

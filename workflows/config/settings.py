@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from workflows.config.model_catalog import DEFAULT_CLAUDE
+from workflows.config.model_catalog import DEFAULT_CLAUDE, LOCAL
 from workflows.config.roles import ROLES
 from workflows.contracts.request import OFFLINE, RoleEffort
 
@@ -22,6 +22,8 @@ Provider = Literal["anthropic", "bedrock", "vertex", "foundry"]
 WorkerRole = Literal["all", "alone", "coordinator", "subagents"]
 
 STATE_DIR = ".research"
+MAX_TOKENS = 64_000
+"""Thinking counts, so that a smaller limit cuts answers off; only what is written is paid."""
 _SERVER = ("TEMPORAL_ADDRESS", "TEMPORAL_PROFILE", "TEMPORAL_CONFIG_FILE")
 _CREDENTIALS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_PROFILE")
 _TELEMETRY = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
@@ -79,11 +81,17 @@ class Settings(BaseModel):
     has_credentials: bool = False
     base_url: str | None = Field(default=None, validation_alias="ANTHROPIC_BASE_URL")
     """Any endpoint that speaks the Messages API."""
+    local_model: str | None = Field(default=None, validation_alias="RESEARCH_LOCAL_MODEL")
+    """A GGUF file that the worker serves as the model `local`."""
     provider: Provider = Field(default="anthropic", validation_alias="RESEARCH_PROVIDER")
     models: dict[str, str] = Field(default_factory=dict)
     """RESEARCH_MODEL_<ROLE>: another model for a role than the table's."""
     efforts: dict[str, RoleEffort] = Field(default_factory=dict)
     """RESEARCH_EFFORT_<ROLE>: another effort for a role."""
+    max_tokens: int = Field(default=MAX_TOKENS, ge=256, validation_alias="RESEARCH_MAX_TOKENS")
+    """The output limit of a turn; a smaller limit of the model is learnt from its error."""
+    context_window: int = Field(default=0, ge=0, validation_alias="RESEARCH_CONTEXT_WINDOW")
+    """Tokens, for models that are not in the catalog; 0: learnt from the error, if at all."""
     mcp: str | None = Field(default=None, validation_alias="RESEARCH_MCP")
     """A file that names MCP servers and the roles that may use their tools."""
 
@@ -119,6 +127,10 @@ class Settings(BaseModel):
         default=3600.0, ge=0, validation_alias="RESEARCH_STORAGE_WAIT_SECONDS"
     )
     """How long a store that cannot be used is waited for before a job is parked."""
+    overload_wait: float = Field(
+        default=6 * 3600.0, ge=0, validation_alias="RESEARCH_OVERLOAD_WAIT_SECONDS"
+    )
+    """How long a provider that is overloaded or limits the rate is waited for."""
     sandbox: bool | None = Field(default=None, validation_alias="RESEARCH_SANDBOX")
     """Whether workflows run in the SDK's sandbox; see `uses_sandbox`."""
     deployment: str | None = Field(default=None, validation_alias="RESEARCH_DEPLOYMENT")
@@ -131,6 +143,8 @@ class Settings(BaseModel):
 
     @property
     def default_model(self) -> str:
+        if self.local_model:
+            return LOCAL
         has_model = self.has_credentials or self.base_url or self.provider != "anthropic"
         return DEFAULT_CLAUDE if has_model else OFFLINE
 

@@ -48,13 +48,19 @@ class Facet(Message):
     depends_on: tuple[str, ...] = ()
 
 
+class LeftOut(Facet):
+    """A facet that is not researched, and why."""
+
+    left_out_because: str = ""
+
+
 class Plan(Message):
     """The question split by meaning."""
 
     kind: QuestionKind
     facets: tuple[Facet, ...] = Field(min_length=1)
-    left_out: tuple[Facet, ...] = ()
-    """Facets beyond the cap: not researched, and the report says so."""
+    left_out: tuple[LeftOut, ...] = ()
+    """Facets that are not researched; the report says so."""
     changes: tuple[str, ...] = ()
     """What the review, the rules and operators changed."""
 

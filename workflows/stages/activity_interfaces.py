@@ -15,6 +15,11 @@ from workflows.contracts.activity_io import (
     CorpusOpened,
     EvaluateBrief,
     Evaluated,
+    GapsJudged,
+    JudgeClaimsBrief,
+    Judged,
+    JudgeGapsBrief,
+    JudgeRelationsBrief,
     KeepCheckpoint,
     KeepReport,
     Kept,
@@ -28,8 +33,6 @@ from workflows.contracts.activity_io import (
     ResearchBrief,
     Researched,
     ReviewBrief,
-    Verified,
-    VerifyBrief,
     WriteBrief,
     Written,
 )
@@ -54,7 +57,13 @@ class VerificationActivities(Protocol):
     async def reconcile(self, brief: ReconcileBrief) -> Reconciled: ...
 
     @activity.defn
-    async def verify(self, brief: VerifyBrief) -> Verified: ...
+    async def judge_claims(self, brief: JudgeClaimsBrief) -> Judged: ...
+
+    @activity.defn
+    async def judge_relations(self, brief: JudgeRelationsBrief) -> Judged: ...
+
+    @activity.defn
+    async def judge_gaps(self, brief: JudgeGapsBrief) -> GapsJudged: ...
 
 
 class WritingActivities(Protocol):

@@ -1,15 +1,15 @@
 """Calls activities for a job, and parks the job when the retries of an activity are exhausted.
 
 A parked job does not fail. It says what it waits for and what would repair it; after `resume` it
-makes the same call again. A paused job waits in the same way. Storage that fails is waited for
-before the job is parked.
+makes the same call again. A paused job waits in the same way. A store that fails and a provider
+that is overloaded are waited for before the job is parked.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
@@ -25,8 +25,8 @@ from temporalio.exceptions import (
 
 from workflows.config.policies import (
     DAMAGED,
+    OVERLOAD,
     PAUSED,
-    RATE_LIMITED,
     STORAGE,
     SUBAGENT_QUEUE,
     ActivityPolicy,
@@ -60,12 +60,15 @@ REMEDIES = {
     "spend_limit": "raise the provider's spend limit, then resume",
     "bad_input": "correct the input, then resume or start again",
     STORAGE: "make room in the store or repair its access, then resume",
+    "rate_limited": "raise the provider's limits or wait, then resume",
+    "overloaded_error": "wait until the provider can answer, then resume",
+    "refused": "start again with the question worded differently, or with another --model",
+    "no_plan": "resume to try once more, or start again with another --model",
     DAMAGED: "restore the named object from a backup of the store, then resume",
 }
 DEFAULT_REMEDY = "look at the worker's log, repair the cause, then resume"
 _PAUSE_DELAY = timedelta(seconds=2)
-_SHORTEST_STORAGE_DELAY, _LONGEST_STORAGE_DELAY = 2.0, 30.0
-_LONGEST_RATE_LIMIT = timedelta(hours=24)
+_SHORTEST_DELAY, _LONGEST_STORAGE_DELAY, _LONGEST_OVERLOAD_DELAY = 2.0, 30.0, 600.0
 _LOCAL_ATTEMPTS = 3
 """Few: retries of a local activity keep a workflow task open. Longer waits are timers."""
 
@@ -77,7 +80,9 @@ class Execution:
         self.state = state
         self._on_change = on_change
         self._resumes = 0
+        self._subagents = 0
         self._parked: list[Blocked] = []
+        self._waiting: list[str] = []
 
     @property
     def plan(self) -> Plan:
@@ -109,6 +114,9 @@ class Execution:
             model=request.model,
             question=request.question,
             pinned=request.pinned,
+            audience=request.audience,
+            length=request.length,
+            tone=request.tone,
             today=self.state.started_at[:10],
             corpus=request.corpus,
             models=request.models,
@@ -127,25 +135,41 @@ class Execution:
         brief: Brief,
         policy: ActivityPolicy,
         summary: str,
+        park_on: Callable[[ActivityError], bool] | None = None,
     ) -> Result:
-        """Run an activity on a worker of the policy's queue."""
+        """Run an activity on a worker of the policy's queue.
+
+        Raises ActivityError where `park_on` says that a failure does not concern the whole job.
+        """
 
         async def run() -> Result:
             await workflow.wait_condition(lambda: not self.state.paused)
             workflow.set_current_details(render_details(self.state))
-            return await workflow.execute_activity_method(
-                method,
-                brief,
-                task_queue=self._task_queue(policy),
-                priority=self._priority(),
-                start_to_close_timeout=policy.start_to_close,
-                schedule_to_close_timeout=policy.schedule_to_close,
-                heartbeat_timeout=timedelta(seconds=self.state.timing.heartbeat_seconds),
-                retry_policy=policy.retry_policy,
-                summary=summary[:200],
-            )
+            with self._count_subagent(policy):
+                return await workflow.execute_activity_method(
+                    method,
+                    brief,
+                    task_queue=self._task_queue(policy),
+                    priority=self._priority(),
+                    start_to_close_timeout=policy.start_to_close,
+                    schedule_to_close_timeout=policy.schedule_to_close,
+                    heartbeat_timeout=timedelta(seconds=self.state.timing.heartbeat_seconds),
+                    retry_policy=policy.retry_policy,
+                    summary=summary[:200],
+                )
 
-        return await self._repeat_until_done(method.__name__, run)
+        return await self._repeat_until_done(method.__name__, run, park_on)
+
+    @contextmanager
+    def _count_subagent(self, policy: ActivityPolicy) -> Iterator[None]:
+        """Count the subagents that run at once, of all roles."""
+        self._subagents += policy.queue == "subagents"
+        counters = self.state.counters
+        counters.parallel_max = max(counters.parallel_max, self._subagents)
+        try:
+            yield
+        finally:
+            self._subagents -= policy.queue == "subagents"
 
     async def call_local(
         self,
@@ -168,7 +192,12 @@ class Execution:
 
         return await self._repeat_until_done(method.__name__, run)
 
-    async def _repeat_until_done(self, step: str, run: Callable[[], Awaitable[Result]]) -> Result:
+    async def _repeat_until_done(
+        self,
+        step: str,
+        run: Callable[[], Awaitable[Result]],
+        park_on: Callable[[ActivityError], bool] | None = None,
+    ) -> Result:
         """Make a call until it succeeds; nothing that fails in it fails the job.
 
         A remote activity raises ActivityError when its retries are exhausted, a local one the bare
@@ -181,8 +210,11 @@ class Execution:
             except FailureError as error:
                 if is_cancelled_exception(error):
                     raise
+                if park_on and isinstance(error, ActivityError) and not park_on(error):
+                    raise
                 failing_since = failing_since or workflow.now()
-                await self._handle_failure(step, error, workflow.now() - failing_since)
+                if await self._handle_failure(step, error, workflow.now() - failing_since):
+                    failing_since = None
 
     async def call_mechanical(
         self,
@@ -228,8 +260,8 @@ class Execution:
             fairness_weight=request.weight,
         )
 
-    async def _handle_failure(self, step: str, error: FailureError, failing: timedelta) -> None:
-        """Return when the same call is to be made again: after a wait, or after `resume`."""
+    async def _handle_failure(self, step: str, error: FailureError, failing: timedelta) -> bool:
+        """Return when the same call is to be made again; True where a person said so."""
         cause = (error.cause if isinstance(error, ActivityError) else None) or error
         kind = (cause.type or "") if isinstance(cause, ApplicationError) else ""
         reason = str(getattr(cause, "message", "") or cause)
@@ -239,23 +271,37 @@ class Execution:
                 # state, or read the ones of a pause that is over.
                 await workflow.sleep(_PAUSE_DELAY, summary="wait until the pause is known here")
         elif kind == STORAGE and failing.total_seconds() < self.state.timing.storage_wait_seconds:
-            await self._wait_for_storage(reason, failing)
-        elif kind == RATE_LIMITED and failing < _LONGEST_RATE_LIMIT:
-            # The provider asks for more time than the retries of the activity have.
-            details = cause.details if isinstance(cause, ApplicationError) else ()
-            seconds = float(details[0]) if details else 0.0
-            await workflow.sleep(max(60.0, seconds), summary="wait for the provider's rate limit")
+            await self._wait(reason, failing, _LONGEST_STORAGE_DELAY)
+        elif kind in OVERLOAD and failing.total_seconds() < self.state.timing.overload_wait_seconds:
+            asked = cause.next_retry_delay if isinstance(cause, ApplicationError) else None
+            await self._wait(reason, failing, _LONGEST_OVERLOAD_DELAY, asked or timedelta())
         else:
             await self.park(step, reason, REMEDIES.get(kind, DEFAULT_REMEDY))
+            return True
+        return False
 
-    async def _wait_for_storage(self, reason: str, failing: timedelta) -> None:
-        """Storage comes back without anybody's help more often than not; the status says why."""
-        self.state.waiting_for = reason[:2000]
+    async def _wait(
+        self, reason: str, failing: timedelta, longest: float, asked: timedelta = timedelta()
+    ) -> None:
+        """Most trouble ends without anybody's help; the status says what is waited for.
+
+        The pause is as long again as the trouble has lasted (2, 2, 4, 8, … seconds up to the
+        longest), and at least what the provider asked for. `resume` ends it.
+        """
+        waiting = reason[:2000]
+        self._waiting.append(waiting)
+        self.state.waiting_for = self._waiting[0]
         await self.notify()
-        # As long again as it has failed: 2, 2, 4, 8, … seconds.
-        delay = max(_SHORTEST_STORAGE_DELAY, min(_LONGEST_STORAGE_DELAY, failing.total_seconds()))
-        await workflow.sleep(delay, summary="wait for the store")
-        self.state.waiting_for = ""
+        delay = max(_SHORTEST_DELAY, min(longest, failing.total_seconds()), asked.total_seconds())
+        resumes = self._resumes
+        with suppress(TimeoutError):
+            await workflow.wait_condition(
+                lambda: self._resumes > resumes,
+                timeout=delay,
+                timeout_summary="wait for the store or the provider",
+            )
+        self._waiting.remove(waiting)
+        self.state.waiting_for = self._waiting[0] if self._waiting else ""
 
     # --- parking --------------------------------------------------------------------------------
 

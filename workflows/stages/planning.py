@@ -47,7 +47,7 @@ async def plan(execution: Execution) -> None:
         return
     state.phase = Phase.PLANNING
     brief = PlanBrief(
-        job=execution.describe_job(writing_allowance(state.request.budget, state.spend)),
+        job=execution.describe_job(writing_allowance(state)),
         effort=state.request.effort,
         max_facets=job_limits(state).facets,
         notes=state.plan_notes,
@@ -67,7 +67,7 @@ async def review(execution: Execution) -> None:
         return
     state.phase = Phase.REVIEWING
     brief = ReviewBrief(
-        job=execution.describe_job(writing_allowance(state.request.budget, state.spend)),
+        job=execution.describe_job(writing_allowance(state)),
         plan=execution.plan,
         max_facets=job_limits(state).facets,
     )
