@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from temporalio.client import Client, WorkflowExecutionStatus
 
+from activities.storage.store import Store
 from console.client import jobs, runs
 from console.client.checkpoints import CheckpointStore
 from console.devserver.server import DevServer
@@ -173,10 +174,11 @@ def test_a_job_the_server_does_not_know_is_restarted_from_the_store(configured: 
     failed("known")
     folder = configured.state / "store" / "checkpoints"
     (kept,) = (folder / "known").rglob("*.json")
-    copy = folder / "forgotten" / kept.parent.name / kept.name
-    copy.parent.mkdir(parents=True)
-    state = json.loads(kept.read_text()) | {"id": "forgotten"}
-    copy.write_text(json.dumps(state))
+    store = Store.open(str(configured.state / "store"))
+    path = f"{kept.parent.name}/{kept.name}"
+    state = json.loads(asyncio.run(store.get(f"checkpoints/known/{path}")) or b"")
+    copy = json.dumps(state | {"id": "forgotten"}).encode()
+    asyncio.run(store.put_new(f"checkpoints/forgotten/{path}", copy))
 
     assert call("status", "forgotten")[0] == 2
     assert names("forgotten") == ["planned"]
@@ -286,9 +288,8 @@ def test_a_restarted_run_that_fails_at_once_is_taken_up_where_it_began(
 
 
 def test_a_damaged_checkpoint_is_named_and_the_one_before_it_is_used(configured: Place) -> None:
-    assert call("start", "Does it hold?", "--id", "hurt")[0] == 0
+    failed("hurt")
     place = configured.state / "store" / "checkpoints" / "hurt"
-    assert eventually(lambda: any(place.glob("*/000-planned.json")))
     first = next(place.glob("*/000-planned.json"))
     first.with_name("001-researched.json").write_bytes(first.read_bytes())
     code, said, complained = call("checkpoints", "hurt")
