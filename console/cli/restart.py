@@ -43,6 +43,8 @@ def checkpoints(job_id: JobId, as_json: Json = False) -> ExitCode:
         client.validation.prepare_folders(client.session.read_settings())
     )
     found, faults = asyncio.run(store.load_all(job_id))
+    if faults and not found:
+        raise ConsoleError(faults[0])
     for fault in faults:
         say(fault, sys.stderr)
     if not found:

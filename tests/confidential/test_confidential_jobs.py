@@ -169,7 +169,7 @@ async def test_search_attributes_are_words_for_where_a_job_stands(done: Done) ->
     ours = {name: value for name, value in shown.items() if name.startswith("Research")}
     assert ours == {
         "ResearchPhase": "finished",
-        "ResearchStatus": "running",
+        "ResearchStatus": "completed",
         "ResearchModel": done.settings.default_model,
     }
     assert not any(word in str(shown).lower() for word in SECRETS)
