@@ -163,6 +163,7 @@ class Toolbox:
     def forget(self) -> None:
         """A new conversation starts, in which nothing has been shown yet."""
         self._shown.clear()
+        self.log.forget()
 
     @property
     def candidates(self) -> tuple[WebHit, ...]:
