@@ -51,7 +51,9 @@ class Counted:
             if metric.name == name
             for point in metric.data.data_points
         ]
-        return sum(p.value for p in points if labels.items() <= dict(p.attributes or {}).items())
+        return float(
+            sum(p.value for p in points if labels.items() <= dict(p.attributes or {}).items())
+        )
 
 
 def brief(**more: Any) -> ResearchBrief:
