@@ -117,6 +117,11 @@ class RetrievalLog:
         if (problem := problem[:_LONGEST]) not in self.problems:
             self.problems.append(problem)
 
+    def start_over(self) -> None:
+        """A new attempt starts, which has all its cycles again."""
+        self._document_turns.clear()
+        self._first_hits.clear()
+
     # --- what follows from it -------------------------------------------------------------------
 
     @property

@@ -165,6 +165,11 @@ class Toolbox:
         self._shown.clear()
         self.log.forget()
 
+    def start_over(self) -> None:
+        """A new attempt starts, which may search as much as the one before."""
+        self._shown.clear()
+        self.log.start_over()
+
     @property
     def candidates(self) -> tuple[WebHit, ...]:
         """Web pages that were found and never opened."""

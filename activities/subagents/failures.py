@@ -15,7 +15,6 @@ from workflows.contracts.outcomes import (
     Alternative,
     Failed,
     NoResults,
-    RateLimited,
     Refused,
     SubagentOutcome,
     TimedOut,
@@ -45,19 +44,6 @@ def time_out(brief: ResearchBrief, tools: Toolbox) -> TimedOut:
         reason=f"no answer within {brief.seconds:g} s; {describe_search(tools)}",
         alternatives=_alternatives(brief, tools, _narrower, _shorter_period, _other_terms),
         seconds=brief.seconds,
-        **_seen(tools),
-    )
-
-
-def rate_limit(brief: ResearchBrief, tools: Toolbox, message: str, seconds: float) -> RateLimited:
-    later = Alternative(
-        kind="later", text=f"ask again after {seconds:g} s", wait_seconds=max(0.0, seconds)
-    )
-    return RateLimited(
-        asked=brief.ask,
-        reason=f"{message}; {describe_search(tools)}",
-        alternatives=(later, Alternative(kind="operator", text="run fewer subagents at once")),
-        retry_after_seconds=seconds,
         **_seen(tools),
     )
 

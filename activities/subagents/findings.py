@@ -20,7 +20,7 @@ from activities.evidence.text.stopwords import STOP_WORDS, detect_language
 from activities.evidence.text.terms import term, terms, words
 from activities.storage.store import Store
 from workflows.contracts.activity_io import ResearchBrief
-from workflows.contracts.evidence import Claim, Findings, Quote, Source
+from workflows.contracts.evidence import Claim, DroppedClaim, Findings, Quote, Source
 
 JsonObject = dict[str, Any]
 KNOWN_CLAIMS = 60
@@ -72,7 +72,7 @@ def gather_findings(
     lost_transcript: bool = False,
 ) -> Findings | None:
     """All answers joined to what was found `earlier`; None where no claim has a valid quote."""
-    claims = _gather_claims(brief, answers, quotes, earlier)
+    claims, dropped = _gather_claims(brief, answers, quotes, earlier)
     if not claims:
         return None
     newest = answers[-1] if answers else ResearchAnswer(summary="")
@@ -89,6 +89,7 @@ def gather_findings(
         cycles=(*(earlier.cycles if earlier else ()), *tools.log.cycles(scores)),
         uncertain=(*newest.missing, *tools.log.problems, *lost),
         next_step=newest.next_step,
+        dropped=(*(earlier.dropped if earlier else ()), *dropped),
     )
 
 
@@ -131,17 +132,44 @@ def _gather_claims(
     answers: Sequence[ResearchAnswer],
     quotes: QuoteChecker,
     earlier: Findings | None,
-) -> list[Claim]:
-    """The claims with valid quotes, in order; a claim that is repeated counts once."""
+) -> tuple[list[Claim], list[DroppedClaim]]:
+    """The claims with valid quotes, in order, and those that are dropped; a claim that is repeated
+    counts once."""
     claims = list(earlier.claims) if earlier else []
     known = {_normalize(claim.text) for claim in claims}
+    dropped: dict[str, DroppedClaim] = {}
     for answer in answers:
-        valid = [(claim, found) for claim in answer.claims if (found := quotes.valid_quotes(claim))]
-        for claim, found in valid[: brief.max_claims]:
+        kept = 0
+        for claim in answer.claims:
+            found = quotes.valid_quotes(claim)
+            if not found or kept == brief.max_claims:
+                drop = _drop_over_limit if found else _drop_unquoted
+                dropped.setdefault(_normalize(claim.text), drop(brief, claim))
+                continue
+            kept += 1
             if _normalize(claim.text) not in known:
                 known.add(_normalize(claim.text))
                 claims.append(_claim(brief, len(claims), claim, found))
-    return claims
+    return claims, [claim for text, claim in dropped.items() if text not in known]
+
+
+def _drop_over_limit(brief: ResearchBrief, claim: ClaimAnswer) -> DroppedClaim:
+    return DroppedClaim(
+        facet_id=brief.facet.id,
+        text=claim.text,
+        cause="over_limit",
+        reason=f"a finding has at most {brief.max_claims} claims",
+    )
+
+
+def _drop_unquoted(brief: ResearchBrief, claim: ClaimAnswer) -> DroppedClaim:
+    named = ", ".join(dict.fromkeys(quote.source_id for quote in claim.quotes))
+    return DroppedClaim(
+        facet_id=brief.facet.id,
+        text=claim.text,
+        cause="quote_not_found",
+        reason=f"the quote does not stand in {named}",
+    )
 
 
 def build_hand_over(prompt: JsonObject, answers: Sequence[ResearchAnswer], ask: str) -> JsonObject:

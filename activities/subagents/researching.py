@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from temporalio import activity
-from temporalio.exceptions import ApplicationError
 
 from activities.agent.conversation import Answered, Unanswered
 from activities.agent.loop import Subagent
@@ -22,7 +21,6 @@ from activities.agent.transcripts import Transcript
 from activities.context import ActivityContext
 from activities.evidence.reconcile import reconcile
 from activities.fleet.heartbeat import send_heartbeats
-from activities.llm.errors import RATE_LIMITED
 from activities.subagents import failures
 from activities.subagents.findings import (
     KNOWN_CLAIMS,
@@ -40,14 +38,10 @@ from workflows.contracts.outcomes import (
     FindingsRef,
     Found,
     Partial,
-    RateLimited,
     SubagentOutcome,
     TimedOut,
 )
 from workflows.stages.activity_interfaces import ResearchActivities
-
-# Temporal waits for a rate limit; from this attempt on the coordinator decides.
-RATE_LIMIT_ATTEMPTS = 3
 
 
 @dataclass
@@ -101,13 +95,6 @@ class Researching(ResearchActivities):
                 outcome = await self._part(session, reason) or await self._with_findings(
                     session, failures.time_out(brief, tools)
                 )
-            except ApplicationError as error:
-                if error.type != RATE_LIMITED or activity.info().attempt < RATE_LIMIT_ATTEMPTS:
-                    raise
-                seconds = float(error.details[0])
-                outcome = await self._part(session, error.message) or await self._with_findings(
-                    session, failures.rate_limit(brief, tools, error.message, seconds)
-                )
         return Researched(
             outcome=outcome,
             spend=subagent.spend,
@@ -131,8 +118,15 @@ class Researching(ResearchActivities):
                 return None
             return build_hand_over(prompt, answers, follow_up or prompt["ask"])
 
+        # One attempt: where it leads nowhere, the coordinator asks a narrower question.
         return await session.subagent.converse(
-            ResearchAnswer, prompt, session.tools, session.quotes.complaints, follow_ups, hand_over
+            ResearchAnswer,
+            prompt,
+            session.tools,
+            session.quotes.complaints,
+            follow_ups,
+            hand_over,
+            attempts=1,
         )
 
     async def _prompt(self, brief: ResearchBrief) -> JsonObject:
@@ -166,9 +160,7 @@ class Researching(ResearchActivities):
             return Partial(findings=ref, missing=missing, searched=searched, problems=problems)
         return Found(findings=ref, searched=searched, problems=problems)
 
-    async def _with_findings(
-        self, session: _Session, failure: TimedOut | RateLimited
-    ) -> TimedOut | RateLimited:
+    async def _with_findings(self, session: _Session, failure: TimedOut) -> TimedOut:
         """The failure with what was found before it."""
         found = await self._found(session, session.subagent.answers)
         return failure.model_copy(update={"findings": found})

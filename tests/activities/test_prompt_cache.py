@@ -181,7 +181,7 @@ def _brain(body: JsonObject) -> Turn:
 
 async def _research(models: Models, name: str) -> list[JsonObject]:
     """The usage of each turn of one subagent."""
-    framed = build_template(RESEARCHER, MEDIUM, "medium", [dict(SEARCH)])
+    framed = build_template(RESEARCHER, MEDIUM, "medium", [{**SEARCH}])
     messages = [{"role": "user", "content": [text(f"<brief>{name * 3000}</brief>")]}]
     usages: list[JsonObject] = []
     while True:

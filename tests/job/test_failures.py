@@ -13,6 +13,7 @@ import pytest
 
 from activities.sources.corpus import Corpus
 from activities.subagents import findings, researching
+from console.client.jobs import fetch_report
 from tests.activities.scripted import JsonObject, failure, message, text, use
 from tests.job.conftest import (
     NO_GAPS,
@@ -37,7 +38,7 @@ from workflows.contracts.request import TASK_QUEUE
 from workflows.contracts.result import Coverage, ResearchResult
 from workflows.coordinator import ResearchWorkflow
 from workflows.rules.restart import restart_state
-from workflows.stages import research
+from workflows.stages import execution, research
 
 BOTH = (planned(PASSENGERS, POWER), UNREVIEWED, NO_GAPS)
 POWER_RESEARCH: dict[str, Any] = {"schema": "ResearchAnswer", "when": about("Electricity supply")}
@@ -60,7 +61,7 @@ async def test_a_timed_out_subagent_is_asked_narrower_and_then_named(office: Off
     wire = Wire(*BOTH, Rule(answer=hang, **POWER_RESEARCH))
     async with office.working(wire):
         handle = await office.start(subagent_seconds=0.4, max_passes=0)
-        result = await handle.result()
+        result = await fetch_report(handle)
     power = [b for b in wire.asked("ResearchAnswer") if b["facet"]["title"] == POWER["title"]]
     tried = [b["try_now"]["query"] for b in power if "try_now" in b]
     assert len(power) == 1 + len(tried)
@@ -75,7 +76,7 @@ async def test_a_timed_out_subagent_is_asked_narrower_and_then_named(office: Off
 async def test_an_empty_search_is_named_as_searched_and_absent(office: Office) -> None:
     wire = Wire(planned(PASSENGERS, OPERA), UNREVIEWED, NO_GAPS)
     async with office.working(wire):
-        result = await (await office.start()).result()
+        result = await fetch_report(await office.start())
     assert coverage(result, "opera").status == "absent"
     assert "searched for and is absent" in missing_section(result)
     opera = [b for b in wire.asked("ResearchAnswer") if b["ask"] == OPERA["question"]]
@@ -108,22 +109,86 @@ async def test_a_rate_limit_is_waited_out_and_costs_nothing(office: Office) -> N
     assert result.status == "complete"
 
 
-async def test_a_rate_limit_without_end_becomes_an_outcome_the_report_names(
-    office: Office,
+@pytest.mark.parametrize(("status", "kind"), [(429, "rate_limit_error"), (529, "overloaded_error")])
+async def test_overload_is_waited_out_beyond_all_retries(
+    office: Office, status: int, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    limited = Rule(
-        answer=lambda _: failure(429, "rate_limit_error", retry_after="0"), **POWER_RESEARCH
-    )
-    result = await office.run(*BOTH, limited, max_passes=0)
-    assert coverage(result, "power").status == "failed"
-    assert "asked to wait" in missing_section(result)
+    monkeypatch.setattr(execution, "_SHORTEST_DELAY", 0.05)
+    monkeypatch.setattr(execution, "_LONGEST_OVERLOAD_DELAY", 0.05)
+    busy = Rule(answer=lambda _: failure(status, kind, retry_after="0"), times=15, **POWER_RESEARCH)
+    wire = Wire(*BOTH, busy)
+    async with office.working(wire):
+        result = await fetch_report(await office.start())
+    assert coverage(result, "power").status == "answered"
+    assert result.status == "complete"
+    assert result.telemetry.turns_bought_again == 0
+    asked = [b for b in wire.asked("ResearchAnswer") if b["facet"]["title"] == POWER["title"]]
+    assert len(asked) > 15, "more often than Temporal retries other errors"
+    assert {b["approach"] for b in asked} == {"first"}, "the question is not narrowed for it"
+
+
+async def test_overload_that_outlasts_the_wait_parks_the_job(office: Office) -> None:
+    office.settings = office.settings.model_copy(update={"overload_wait": 0.0})
+    busy = Rule(answer=lambda _: failure(529, "overloaded_error"), times=1, **POWER_RESEARCH)
+    async with office.working(Wire(*BOTH, busy)):
+        handle = await office.start()
+        status = await status_when(handle, lambda s: s.blocked is not None)
+        assert status.blocked
+        assert "no" in status.blocked.reason
+        assert "then resume" in status.blocked.remedy
+        await handle.execute_update(ResearchWorkflow.resume, Resume())
+        assert (await handle.result()).status == "complete"
+
+
+async def test_a_job_that_waits_for_the_provider_says_so(office: Office) -> None:
+    busy = Rule(
+        answer=lambda _: failure(429, "rate_limit_error", retry_after="600"), times=1,
+        **POWER_RESEARCH,
+    )  # fmt: skip
+    async with office.working(Wire(*BOTH, busy)):
+        handle = await office.start()
+        status = await status_when(handle, lambda s: bool(s.waiting_for))
+        assert "asked to wait 600 s" in status.waiting_for
+        assert status.blocked is None
+        await handle.execute_update(ResearchWorkflow.resume, Resume())
+        assert (await handle.result()).status == "complete", "`resume` ends the wait"
+
+
+async def test_a_refused_question_is_told_at_once_with_its_category(office: Office) -> None:
+    details = {"type": "refusal", "category": "cyber", "explanation": "This could be misused."}
+    refusal = message(stop="refusal", stop_details=details)
+    wire = Wire(*BOTH[1:], Rule(answer=lambda _: refusal, schema="PlanDraft", times=1), BOTH[0])
+    async with office.working(wire):
+        handle = await office.start()
+        status = await status_when(handle, lambda s: s.blocked is not None)
+        assert status.blocked
+        assert "This could be misused. (category: cyber)" in status.blocked.reason
+        assert "worded differently" in status.blocked.remedy
+        assert len(wire.asked("PlanDraft")) == 1, "asked once, not ten times"
+        await handle.execute_update(ResearchWorkflow.resume, Resume())
+        assert (await handle.result()).status == "complete"
+    assert len(wire.asked("PlanDraft")) == 2, "`resume` asks again, and does not replay"
+
+
+async def test_a_planner_that_gives_no_plan_is_asked_afresh_and_then_parks(office: Office) -> None:
+    prose = message(text("I would split this into several parts."))
+    wire = Wire(*BOTH[1:], Rule(answer=lambda _: prose, schema="PlanDraft", times=6), BOTH[0])
+    async with office.working(wire):
+        handle = await office.start()
+        status = await status_when(handle, lambda s: s.blocked is not None)
+        assert status.blocked
+        assert "does not follow the schema" in status.blocked.reason
+        assert len(wire.asked("PlanDraft")) == 6, "two attempts with two repairs each"
+        await handle.execute_update(ResearchWorkflow.resume, Resume())
+        assert (await handle.result()).status == "complete"
+    assert len(wire.asked("PlanDraft")) == 7
 
 
 async def test_a_refusal_is_not_asked_again_and_is_named(office: Office) -> None:
     refusal = message(stop="refusal", stop_details={"type": "refusal", "explanation": "unsafe"})
     wire = Wire(*BOTH, Rule(answer=lambda _: refusal, **POWER_RESEARCH))
     async with office.working(wire):
-        result = await (await office.start()).result()
+        result = await fetch_report(await office.start())
     power = [b for b in wire.asked("ResearchAnswer") if b["facet"]["title"] == POWER["title"]]
     assert len(power) == 1
     assert "unsafe" in missing_section(result)
@@ -134,7 +199,7 @@ async def test_a_truncated_answer_is_asked_for_again_and_then_narrower(office: O
     cut = message(text('{"summary": "The line'), stop="max_tokens")
     wire = Wire(*BOTH, Rule(answer=lambda _: cut, times=3, **POWER_RESEARCH))
     async with office.working(wire):
-        result = await (await office.start()).result()
+        result = await fetch_report(await office.start())
     power = [b for b in wire.asked("ResearchAnswer") if b["facet"]["title"] == POWER["title"]]
     assert ["try_now" in b for b in power][:4] == [False, False, False, True]
     assert coverage(result, "power").status == "answered"
@@ -214,7 +279,7 @@ async def test_a_writer_that_cannot_write_leaves_the_claims_as_they_are(office: 
 
 async def test_a_verifier_that_cannot_run_leaves_both_sides_unverified(office: Office) -> None:
     refusal = message(stop="refusal")
-    result = await office.run(*BOTH, Rule("VerifierAnswer", lambda _: refusal))
+    result = await office.run(*BOTH, Rule("RelationsAnswer", lambda _: refusal))
     (contradiction,) = result.contradictions
     assert "could not be checked" in contradiction.explanation
     concerned = {cid for side in contradiction.sides for cid in side.claim_ids}
@@ -234,7 +299,7 @@ async def test_a_bad_key_parks_the_job_until_an_operator_says_go_on(office: Offi
         assert status.blocked is not None
         assert "ANTHROPIC_API_KEY" in status.blocked.remedy
         await handle.execute_update(ResearchWorkflow.resume, Resume())
-        result = await handle.result()
+        result = await fetch_report(handle)
     assert coverage(result, "power").status == "answered"
     assert result.telemetry.turns_bought_again == 0
 
@@ -322,7 +387,7 @@ async def test_a_facet_that_crashes_each_time_fails_alone_and_is_taken_up_by_a_r
     wire = Wire(planned(PASSENGERS, POWER, waiting), UNREVIEWED, NO_GAPS)
     async with office.working(wire):
         handle = await office.start(max_passes=0)
-        result = await handle.result()
+        result = await fetch_report(handle)
         state = await handle.query(ResearchWorkflow.state)
     assert coverage(result, "power").status == "failed"
     assert "a cause of its own" in missing_section(result)
@@ -340,6 +405,6 @@ async def test_a_facet_that_crashes_each_time_fails_alone_and_is_taken_up_by_a_r
             id=f"{state.id}-again",
             task_queue=TASK_QUEUE,
         )
-        result = await handle.result()
+        result = await fetch_report(handle)
     assert coverage(result, "power").status == "answered"
     assert [gap.status for gap in result.gaps if gap.facet_id == "power"] == ["closed"]

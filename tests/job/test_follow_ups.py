@@ -6,6 +6,7 @@ import json
 import shutil
 from pathlib import Path
 
+from console.client.jobs import fetch_report
 from tests.activities.scripted import JsonObject, message, plain, text, use
 from tests.job.conftest import NO_GAPS, POWER, UNREVIEWED, Office, Rule, Wire, planned, wanted
 from workflows.coordinator import ResearchWorkflow
@@ -65,7 +66,7 @@ async def test_a_hole_goes_back_to_the_same_subagent_with_its_transcript(office:
     wire = Wire(planned(POWER), UNREVIEWED, NO_GAPS, researcher())
     async with office.working(wire):
         handle = await office.start()
-        result = await handle.result()
+        result = await fetch_report(handle)
         state = await handle.query(ResearchWorkflow.state)
     first, _, third = [b for b in wire.requests if wanted(b) == "ResearchAnswer"][:3]
     before = plain(first["messages"])
@@ -102,7 +103,7 @@ async def test_a_lost_transcript_is_replaced_by_a_brief_of_its_own(office: Offic
 
     wire = Wire(planned(POWER), UNREVIEWED, NO_GAPS, Rule("ResearchAnswer", forgetful))
     async with office.working(wire):
-        result = await (await office.start()).result()
+        result = await fetch_report(await office.start())
     briefs = wire.asked("ResearchAnswer")
     fresh = [brief for brief in briefs if "found_so_far" in brief]
     assert fresh, "a self-contained brief was sent"
@@ -120,7 +121,7 @@ async def test_a_hole_that_is_not_critical_costs_no_follow_up_and_becomes_a_gap(
 
     wire = Wire(planned(POWER), UNREVIEWED, NO_GAPS, Rule("ResearchAnswer", modest))
     async with office.working(wire):
-        result = await (await office.start(max_passes=0)).result()
+        result = await fetch_report(await office.start(max_passes=0))
     assert result.telemetry.follow_ups == 0
     assert [gap.id for gap in result.gaps] == ["partial-power"]
     assert (result.status, result.coverage[0].status) == ("complete_with_gaps", "partial")
@@ -135,6 +136,6 @@ async def test_exhausted_sources_are_not_asked_on(office: Office) -> None:
 
     wire = Wire(planned(POWER), UNREVIEWED, NO_GAPS, Rule("ResearchAnswer", tired))
     async with office.working(wire):
-        result = await (await office.start()).result()
+        result = await fetch_report(await office.start())
     assert result.telemetry.follow_ups == 0
     assert len([b for b in wire.requests if wanted(b) == "ResearchAnswer"]) == 2

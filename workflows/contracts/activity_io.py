@@ -6,8 +6,6 @@ what is large and returns a reference.
 
 from __future__ import annotations
 
-from typing import Any
-
 from pydantic import Field
 
 from .evidence import Position, Record, Relation
@@ -18,12 +16,15 @@ from .request import RoleEffort, Web
 from .result import ResearchResult
 from .spend import Allowance, Spend
 from .state import (
+    AnswerJudgement,
     CorpusReady,
     DraftRef,
     Gap,
+    GapStatus,
     LedgerRef,
     PreviousRef,
     ResearchState,
+    Timing,
     UnreadableFile,
 )
 
@@ -122,13 +123,14 @@ class Group(Record):
     sides: tuple[Position, ...] = ()
 
 
-class Batch(Record):
-    groups: tuple[Group, ...]
-
-
 class Reconciled(Record):
+    """A ledger, and what in it the judge has not seen yet."""
+
     ledger: LedgerRef
-    batches: tuple[Batch, ...] = ()
+    claim_batches: tuple[tuple[str, ...], ...] = ()
+    """Ids of claims to hold against their quotes."""
+    group_batches: tuple[tuple[Group, ...], ...] = ()
+    """Claims to hold against each other."""
 
 
 class Researched(Record):
@@ -149,18 +151,59 @@ class ReconcileBrief(Record):
     findings: tuple[str, ...] = ()
     ledgers: tuple[str, ...] = ()
     rulings: tuple[str, ...] = ()
+    relate: bool = False
+    """Find the claims that bear on each other."""
 
 
-class VerifyBrief(Record):
+class JudgeClaimsBrief(Record):
     job: Job
     ledger: LedgerRef
-    batch: Batch
+    claim_ids: tuple[str, ...]
     task: str
 
 
-class Verified(Record):
+class JudgeRelationsBrief(Record):
+    job: Job
+    ledger: LedgerRef
+    groups: tuple[Group, ...]
+    task: str
+
+
+class Judged(Record):
     rulings: str
     """The key of the rulings; where the check could not run, all are `unverified`."""
+    spend: Spend
+
+
+class FollowUp(Record):
+    """A gap, and what its follow-up brought."""
+
+    gap: Gap
+    ledger: LedgerRef
+    said: str = ""
+    """The researcher's summary."""
+    missing: tuple[str, ...] = ()
+    """What the researcher says was not found."""
+
+
+class JudgeGapsBrief(Record):
+    job: Job
+    known: LedgerRef | None
+    """The ledger before the follow-ups: what stands in it already closes nothing."""
+    follow_ups: tuple[FollowUp, ...]
+    task: str
+
+
+class GapRuling(Record):
+    gap_id: str
+    status: GapStatus
+    """`open` where the judge gave no answer."""
+    reason: str
+    new_claims: int = 0
+
+
+class GapsJudged(Record):
+    rulings: tuple[GapRuling, ...]
     spend: Spend
 
 
@@ -171,6 +214,8 @@ class FacetReport(Record):
     status: str
     reason: str = ""
     missing: tuple[str, ...] = ()
+    next_step: str = ""
+    """What the researcher would do next."""
     problems: tuple[str, ...] = ()
     """Tools and sources that failed."""
 
@@ -206,6 +251,8 @@ class EvaluateBrief(Record):
 
 class Evaluated(Record):
     gaps: tuple[Gap, ...]
+    """A gap outside all facets has no facet id."""
+    answer: AnswerJudgement | None = None
     spend: Spend
 
 
@@ -231,6 +278,7 @@ class PostControlMessages(Record):
 class ControlMessagesPosted(Record):
     subagent_queue: str | None = None
     """Where the worker that runs the job wants its subagents; None for their own task queue."""
+    timing: Timing = Timing()
 
 
 class CompareBrief(Record):
@@ -238,7 +286,6 @@ class CompareBrief(Record):
     result: ResearchResult
 
 
-class KeepPrevious(Record):
+class KeepReport(Record):
     key: str
-    result: dict[str, Any] = Field(repr=False)
-    """As it was written, perhaps by another version."""
+    result: ResearchResult

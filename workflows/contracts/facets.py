@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from pydantic import Field, PositiveInt
 
-from .evidence import Record
+from .evidence import Message, Record
 
 
 class QuestionKind(StrEnum):
@@ -36,7 +36,7 @@ class Limits(Record):
     """Per facet: a finding is compact."""
 
 
-class Facet(Record):
+class Facet(Message):
     """One sub-domain of the question, with its own question and its boundary."""
 
     id: str = Field(min_length=1, max_length=64)
@@ -54,7 +54,7 @@ class LeftOut(Facet):
     left_out_because: str = ""
 
 
-class Plan(Record):
+class Plan(Message):
     """The question split by meaning."""
 
     kind: QuestionKind

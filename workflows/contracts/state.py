@@ -31,6 +31,17 @@ class Gap(Record):
     status: GapStatus = "open"
     opened_in: int = 0
     closed_in: int | None = None
+    answered_in: int | None = None
+    """The pass that answered it, wholly or in part."""
+    title: str = ""
+    """The title of the facet to add, for a gap outside all facets."""
+    reason: str = ""
+
+
+class AnswerJudgement(Record):
+    """Whether the report answers the question it was written for."""
+
+    status: Literal["answered", "partly", "unanswered"]
     reason: str = ""
 
 
@@ -119,6 +130,17 @@ class PreviousRef(Record):
     key: str
 
 
+class Timing(Record):
+    """What the worker that runs the job has set; the history holds it, so that a replay agrees."""
+
+    heartbeat_seconds: float = 30.0
+    """After how long without a heartbeat an activity starts on another worker."""
+    storage_wait_seconds: float = 3600.0
+    """How long a store that cannot be used is waited for before the job is parked."""
+    overload_wait_seconds: float = 6 * 3600.0
+    """How long a provider that is overloaded or limits the rate is waited for."""
+
+
 class CorpusReady(Record):
     """The documents as they were when the job began."""
 
@@ -135,6 +157,10 @@ class LedgerRef(Record):
     claims: int = 0
     sources: int = 0
     contradictions: int = 0
+    by_facet: dict[str, int] = Field(default_factory=dict)
+    """Claims that a report may use, by facet."""
+    lost: dict[str, int] = Field(default_factory=dict)
+    """Claims whose quotes do not support them, by facet."""
 
 
 class DraftRef(Record):
@@ -218,6 +244,8 @@ class ResearchState(BaseModel):
     judged: int = -1
     """The pass whose draft was judged last."""
     gaps: tuple[Gap, ...] = ()
+    answer: AnswerJudgement | None = None
+    """The evaluator's word on the newest draft."""
     passes: tuple[Pass, ...] = ()
     stop_reason: StopReason | None = None
     spend: Spend = Spend()
@@ -234,6 +262,9 @@ class ResearchState(BaseModel):
     """Callers who joined and want to be told of checkpoints, beside the one in the request."""
     previous: PreviousRef | None = None
     """The result of the previous run, where changes are reported."""
+    waiting_for: str = ""
+    """What the job waits for without anybody's help: the store, or the model's provider."""
+    timing: Timing = Timing()
     subagent_queue: str | None = None
     """The task queue of the subagents, where the job's worker wants another than their own."""
     seconds: float = 0.0

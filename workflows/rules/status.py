@@ -47,6 +47,7 @@ def describe_status(state: ResearchState, approve_by: str | None = None) -> Stat
         budget_tokens=state.request.budget.tokens,
         checkpoints=tuple(c.name for c in state.checkpoints),
         blocked=state.blocked,
+        waiting_for=state.waiting_for,
         paused=state.paused,
         finishing=state.finishing,
         approve_by=approve_by,
@@ -65,6 +66,7 @@ def facet_reports(state: ResearchState) -> tuple[FacetReport, ...]:
             status=outcome.status,
             reason=getattr(outcome, "reason", ""),
             missing=getattr(outcome, "missing", ()),
+            next_step=outcome.findings.next_step if outcome.findings else "",
             problems=outcome.problems,
         )
         for facet in (state.plan.facets if state.plan else ())
@@ -154,6 +156,8 @@ def _describe_wait(state: ResearchState) -> list[str]:
     if state.blocked:
         why = f"{_escape(state.blocked.reason, 300)}; {_escape(state.blocked.remedy, 300)}"
         return [f"**blocked** at {_escape(state.blocked.step, 80)}: {why}"]
+    if state.waiting_for:
+        return [f"**waiting**: {_escape(state.waiting_for, 300)}"]
     if state.paused:
         return ["**paused**: resume it to go on"]
     if state.phase is Phase.APPROVING:

@@ -41,7 +41,11 @@ async def evaluate(execution: Execution, n: int = 0) -> None:
             evaluated = await execution.call(
                 EvaluationActivities.evaluate, brief, EVALUATION, "judge the draft"
             )
-        state.gaps = gap_rules.merge(state.gaps, evaluated.gaps)
+        state.plan, found = gap_rules.widen(
+            execution.plan, evaluated.gaps, job_limits(state).facets
+        )
+        state.gaps = gap_rules.merge(state.gaps, found)
+        state.answer = evaluated.answer
         state.book("evaluator", evaluated.spend)
     state.judged = n
 

@@ -112,10 +112,10 @@ class PlanApproval:
                 timeout_summary="how long the plan waits for an answer",
             )
         except TimeoutError:
-            self._answer = Approve(decision=approval.default)
+            self._answer = None
         finally:
             self.deadline = None
-        answer = self._answer or Approve()
+        answer = self._answer or Approve(decision=approval.default)
         if answer.decision == "reject" and not answer.note:
             raise ApplicationError(
                 "the plan was rejected; restart the job from `planned` to accept it after all",
