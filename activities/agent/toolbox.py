@@ -168,6 +168,7 @@ class Toolbox:
     def forget(self) -> None:
         """A new conversation starts, in which nothing has been shown yet."""
         self._shown.clear()
+        self.log.forget()
 
     def start_over(self) -> None:
         """A new attempt starts, which may search as much as the one before."""

@@ -105,6 +105,8 @@ class ResearchBrief(Record):
     """What this attempt tries, after one that failed."""
     previous: str = ""
     """Why the last attempt was not enough."""
+    retried_after: str = ""
+    """The status of the last attempt; a label of telemetry."""
     follow_ups: tuple[str, ...] = ()
     """Precise questions to the same subagent, after its answer, in their order."""
     cycles: int
