@@ -39,6 +39,7 @@ from activities.mcp.registry import McpServers
 from activities.mcp.server_settings import McpSettings
 from activities.nexus import ResearchHandler
 from activities.records import Records
+from activities.storage.corpora import Limits
 from activities.storage.store import Store
 from activities.subagents.evaluating import Evaluating
 from activities.subagents.planning import Planning
@@ -57,6 +58,7 @@ from workflows.config.policies import STICKY_TIMEOUT, SUBAGENT_QUEUE
 from workflows.config.settings import Settings
 from workflows.contracts.request import TASK_QUEUE
 from workflows.coordinator import ResearchWorkflow
+from workflows.corpus import CorpusWorkflow
 from workflows.refinement import RefinementWorkflow
 
 HEARTBEAT_THROTTLE = timedelta(seconds=1)
@@ -84,6 +86,8 @@ def build_context(
         fleet,
         settings.provider,
         settings.corpora,
+        Limits(settings.corpus_files, settings.corpus_bytes),
+        settings.index_cache_bytes,
     )
 
 
@@ -117,7 +121,7 @@ def _for_jobs(client: Client, settings: Settings, context: ActivityContext) -> W
     return Worker(
         client,
         task_queue=TASK_QUEUE,
-        workflows=[ResearchWorkflow, RefinementWorkflow],
+        workflows=[ResearchWorkflow, RefinementWorkflow, CorpusWorkflow],
         activities=[
             Verifying(context).reconcile,
             records.publish,
@@ -158,9 +162,10 @@ def _for_subagents(client: Client, settings: Settings, context: ActivityContext)
 
 
 def _subagents(context: ActivityContext) -> list[Callable[..., Any]]:
-    planning = Planning(context)
+    planning, records = Planning(context), Records(context)
     return [
-        Records(context).open_corpus,
+        records.open_corpus,
+        records.parse_files,
         planning.plan,
         planning.review_plan,
         Researching(context).research,

@@ -16,7 +16,7 @@ from activities.evidence.report_gate import (
     sections_by_facet,
 )
 from workflows.config.model_catalog import card
-from workflows.contracts.evidence import Cycle, Quote, Relation
+from workflows.contracts.evidence import Claim, Cycle, Quote, Relation
 from workflows.contracts.result import (
     DISAGREE,
     METHOD,
@@ -24,6 +24,7 @@ from workflows.contracts.result import (
     SOURCES,
     SUMMARY,
     ClaimOut,
+    CorpusOut,
     Coverage,
     CoverageStatus,
     PassOut,
@@ -73,7 +74,7 @@ def publish(
         (_source(ledger, sid, numbers, origin) for sid in ledger.sources),
         key=lambda s: (s.n is None, s.n or 0, s.uri),
     )
-    spend, counters = state.spend, state.counters
+    spend, counters, ref = state.spend, state.counters, state.corpus.ref
     return ResearchResult(
         id=state.id,
         question=state.request.question,
@@ -87,6 +88,7 @@ def publish(
                 **claim.model_dump(exclude={"quotes"}),
                 quotes=tuple(_quote(quote, *around.get(quote, ("", ""))) for quote in claim.quotes),
                 origins=origin_count(claim, origin),
+                labels=_labels(ledger, claim),
             )
             for claim in ledger.claims
         ),
@@ -115,6 +117,7 @@ def publish(
             follow_ups=counters.follow_ups,
             by_role=state.spend_by_role,
         ),
+        corpus=CorpusOut(name=ref.name, version=ref.version) if ref else None,
         documents=state.corpus.documents,
         timeline=state.timeline,
         report_markdown="\n\n".join(
@@ -325,6 +328,12 @@ def _source(
         authority=source.authority,
         origin=origin[source_id],
     )
+
+
+def _labels(ledger: Ledger, claim: Claim) -> tuple[str, ...]:
+    """The labels of all sources of a claim."""
+    sources = (ledger.sources.get(quote.source_id) for quote in claim.quotes)
+    return tuple(sorted({label for source in sources if source for label in source.labels}))
 
 
 def _items(lines: Iterable[str]) -> str:

@@ -16,12 +16,12 @@ ABSENT = (FileNotFoundError, NotFoundError)
 """`obstore` raises the built-in error under a name of its own."""
 
 
-def open_store(location: str) -> ObjectStore:
+def open_store(location: str, *, create: bool = True) -> ObjectStore:
     """A folder, created if it is missing, or a URL (s3://, gs://, az://, file://)."""
     if "://" not in location:
-        return LocalStore(Path(location).resolve(), mkdir=True)
+        return LocalStore(Path(location).resolve(), mkdir=create)
     if location.startswith("file://"):
-        return LocalStore.from_url(location, mkdir=True)
+        return LocalStore.from_url(location, mkdir=create)
     return from_url(location)
 
 

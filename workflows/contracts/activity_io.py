@@ -19,6 +19,7 @@ from .result import ResearchResult
 from .spend import Allowance, Spend
 from .state import (
     CorpusReady,
+    CorpusRef,
     DraftRef,
     Gap,
     LedgerRef,
@@ -39,7 +40,7 @@ class Job(Record):
     question: str
     pinned: tuple[str, ...] = ()
     today: str
-    corpus: str | None = None
+    corpus: CorpusRef | None = None
     models: dict[str, str] = Field(default_factory=dict)
     """Another model for a role, by the role's name."""
     efforts: dict[str, RoleEffort] = Field(default_factory=dict)
@@ -51,11 +52,32 @@ class Job(Record):
 
 
 class OpenCorpus(Record):
-    path: str | None
+    corpus: str | None
+    """`NAME`, `NAME@VERSION`, or a folder or address the worker can read."""
+    labels: tuple[str, ...] = ()
+    is_parsed: bool = False
+    """All files have been parsed: what is left is to index them."""
 
 
 class CorpusOpened(Record):
     corpus: CorpusReady
+    parse: tuple[ParseFiles, ...] = ()
+    """What has to be parsed first, where it is too much for one worker."""
+    version: str = ""
+    """`NAME@VERSION`, to be opened afterwards."""
+
+
+class ParseFiles(Record):
+    """A part of the files that a version has and its base has not."""
+
+    version: str
+    base: str = ""
+    start: int
+    end: int
+
+
+class FilesParsed(Record):
+    files: int
 
 
 class PlanBrief(Record):

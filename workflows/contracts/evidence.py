@@ -62,6 +62,8 @@ class Source(Record):
     kind: str = "page"
     sha256: str
     sketch: tuple[int, ...] = ()
+    labels: tuple[str, ...] = ()
+    """Permission labels: who may see the document, may see what is quoted from it."""
 
     @field_validator("date")
     @classmethod

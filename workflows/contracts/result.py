@@ -61,6 +61,9 @@ class Status(Record):
     notes: tuple[str, ...] = ()
     parent: Parent | None = None
     stop_reason: StopReason | None = None
+    files: int = 0
+    """How many files have to be parsed before the job can begin."""
+    files_parsed: int = 0
 
 
 class FacetOut(Record):
@@ -101,6 +104,7 @@ class SourceOut(Record):
     authority: float
     origin: str
     sha256: str
+    labels: tuple[str, ...] = ()
 
 
 class QuoteOut(Quote):
@@ -126,6 +130,8 @@ class ClaimOut(Record):
     uncertain: str = ""
     not_to_overstate: str = ""
     notes: str = ""
+    labels: tuple[str, ...] = ()
+    """The labels of all its sources."""
 
 
 class PassOut(Record):
@@ -153,6 +159,12 @@ class Telemetry(Record):
     by_role: dict[str, Spend] = Field(default_factory=dict)
 
 
+class CorpusOut(Record):
+    name: str
+    version: str
+    """The hash of the list of its files."""
+
+
 class ResearchResult(Record):
     """The report with its ledger: what `report.json` holds."""
 
@@ -177,6 +189,8 @@ class ResearchResult(Record):
     changes: Changes | None = None
     """What changed since the last run of its schedule; None for the first run."""
     telemetry: Telemetry = Telemetry()
+    corpus: CorpusOut | None = None
+    """Which documents were searched; None where there were none."""
     documents: int = 0
     """How many documents of the corpus were searched."""
     timeline: tuple[StepTiming, ...] = ()

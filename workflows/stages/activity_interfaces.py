@@ -15,10 +15,12 @@ from workflows.contracts.activity_io import (
     CorpusOpened,
     EvaluateBrief,
     Evaluated,
+    FilesParsed,
     KeepCheckpoint,
     KeepPrevious,
     Kept,
     OpenCorpus,
+    ParseFiles,
     PlanBrief,
     Planned,
     PostControlMessages,
@@ -70,6 +72,9 @@ class EvaluationActivities(Protocol):
 class RecordActivities(Protocol):
     @activity.defn
     async def open_corpus(self, brief: OpenCorpus) -> CorpusOpened: ...
+
+    @activity.defn
+    async def parse_files(self, brief: ParseFiles) -> FilesParsed: ...
 
     @activity.defn
     async def keep_checkpoint(self, brief: KeepCheckpoint) -> Kept: ...

@@ -91,7 +91,7 @@ class Execution:
             question=request.question,
             pinned=request.pinned,
             today=self.state.started_at[:10],
-            corpus=request.corpus,
+            corpus=self.state.corpus.ref,
             models=request.models,
             efforts=request.efforts,
             web=request.web,
