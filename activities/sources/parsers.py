@@ -94,7 +94,7 @@ class Parsers:
 
 async def _start() -> asyncio.subprocess.Process:
     environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
-    environment["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
+    environment["PYTHONPATH"] = os.pathsep.join(map(os.path.abspath, sys.path))
     return await asyncio.create_subprocess_exec(
         sys.executable, "-P", "-m", "activities.sources.parsers", str(os.getpid()),
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
