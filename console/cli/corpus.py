@@ -140,8 +140,10 @@ def _publish(name: str, source: str, rules: Rules | None, *, as_json: bool) -> E
         for file in ready.unreadable:
             say(f"  could not be read: {file.uri}: {file.reason}", stream)
         if as_json:
-            fields = head.model_dump(mode="json") | ready.model_dump(mode="json", exclude={"ref"})
-            print(json.dumps(fields))
+            found = ready.model_dump(
+                mode="json", include={"documents", "unreadable", "unreadable_count"}
+            )
+            print(json.dumps(head.model_dump(mode="json") | found))
         return ExitCode.REPORT
 
     return client.session.run(

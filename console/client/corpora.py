@@ -83,10 +83,15 @@ async def find(settings: Settings, name: str) -> CorpusHead:
 async def index(
     client: Client, head: CorpusHead, on_progress: OnProgress | None = None
 ) -> CorpusReady:
-    """Have the workers index the newest version; a cancelled wait cancels the work."""
+    """Have the workers index the newest version; a cancelled wait cancels the work.
+
+    All documents are parsed; the index of what a job's labels allow is made from them when a job
+    carries these labels for the first time.
+    """
+    labels = sorted({label for own in head.rules.values() for label in own})
     handle = await client.start_workflow(
         "CorpusWorkflow",
-        OpenCorpus(corpus=f"{head.name}@{head.version}"),
+        OpenCorpus(corpus=f"{head.name}@{head.version}", labels=tuple(labels)),
         id=f"corpus-{validation.check_job_id(head.name)}-{head.version[:12]}",
         task_queue=TASK_QUEUE,
         task_timeout=WORKFLOW_TASK_TIMEOUT,
