@@ -16,8 +16,9 @@ import asyncio
 import hashlib
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from contextlib import aclosing, closing
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TypeVar
@@ -48,7 +49,7 @@ from workflows.contracts.evidence import Record
 from workflows.contracts.state import CorpusReady, CorpusRef, UnreadableFile
 
 _PART_BYTES = 8_000_000
-_CONCURRENT_FILES = 16
+_FILES_AHEAD = 16
 # Starting processes takes a second; with fewer bytes than this, harmless formats are parsed here.
 _WORTH_PROCESSES = 10_000_000
 _BATCH_FILES = 200
@@ -131,28 +132,42 @@ class Corpora:
 
     async def parse(self, files: Sequence[CorpusFile], on_progress: OnProgress) -> None:
         """Parse those files that nobody has parsed before; each result is stored at once."""
+        async with aclosing(self._parse_in_order(files)) as parsed:
+            done = 0
+            async for _ in parsed:
+                done += 1
+                on_progress(done, len(files))
+
+    async def _parse_in_order(
+        self, files: Sequence[CorpusFile]
+    ) -> AsyncGenerator[tuple[CorpusFile, bytes], None]:
+        """What each file gave, as JSON; a few files are parsed ahead of the caller."""
         spread = sum(file.size for file in files) > _WORTH_PROCESSES
-        few = asyncio.Semaphore(_CONCURRENT_FILES)
-        done = 0
-
-        async def parse(number: int, file: CorpusFile) -> None:
-            nonlocal done
-            async with few:
-                # Some libraries go by a file's suffix.
-                copy = place / f"{number}{PurePosixPath(file.path).suffix.lower()}"
-                await self._parse(file, copy, spread or is_confined(file.path))
-            done += 1
-            on_progress(done, len(files))
-
+        waiting = deque(enumerate(files))
+        ahead: deque[tuple[CorpusFile, asyncio.Task[bytes]]] = deque()
         with self._cache.workspace() as place:
-            async with asyncio.TaskGroup() as tasks:
-                for number, file in enumerate(files):
-                    tasks.create_task(parse(number, file))
+            try:
+                while waiting or ahead:
+                    while waiting and len(ahead) < _FILES_AHEAD:
+                        number, file = waiting.popleft()
+                        # Some libraries go by a file's suffix.
+                        copy = place / f"{number}{PurePosixPath(file.path).suffix.lower()}"
+                        parsing = self._parse(file, copy, spread or is_confined(file.path))
+                        ahead.append((file, asyncio.create_task(parsing)))
+                    file, task = ahead.popleft()
+                    yield file, await task
+            finally:
+                for _, task in ahead:
+                    task.cancel()
+                await asyncio.gather(*(task for _, task in ahead), return_exceptions=True)
 
-    async def _parse(self, file: CorpusFile, place: Path, confined: bool) -> None:
+    async def _parse(self, file: CorpusFile, place: Path, confined: bool) -> bytes:
+        if file.problem:
+            return PARSED.dump_json(Parsed(unreadable=(Unreadable(file.path, file.problem),)))
         key = parsed_key(VERSION, file.path, file.sha256)
-        if file.problem or await self._store.get(key) is not None:
-            return
+        parsed = await self._store.get(key)
+        if parsed is not None:
+            return parsed
         original = original_key(file.sha256)
         data = await self._store.get(original)
         if data is None:
@@ -164,6 +179,7 @@ class Corpora:
         else:
             parsed = await self._cache.run(partial(_parse_here, data, place, file.path))
         await self._store.put_new(key, parsed)
+        return parsed
 
     async def make_ready(
         self,
@@ -178,8 +194,6 @@ class Corpora:
             if ready := await self.find(name, version):
                 return ready
             base = await self.find_base(name, labels)
-            changed = await self.find_changed(version, base.version if base else "")
-            await self.parse(changed, on_progress)
             with self._cache.workspace() as place:
                 await self._build(place / "index.sqlite3", key, version, base, on_progress)
             newest = NewestIndex(version=version, index=key)
@@ -233,22 +247,21 @@ class Corpora:
     async def _store_files(
         self, connection: sqlite3.Connection, files: Sequence[CorpusFile], on_progress: OnProgress
     ) -> index.Change:
+        """Parse files and write what they gave, in batches worth a transaction each."""
         change = index.Change()
+        batch: list[tuple[CorpusFile, bytes]] = []
         done = 0
-        for batch in _batches(files):
-            # Copies whose original is gone may never have been parsed by these parsers.
-            await self.parse(batch, lambda *_: None)
-            keys = [None if f.problem else parsed_key(VERSION, f.path, f.sha256) for f in batch]
-            stored = await asyncio.gather(*(self._store.get(key) for key in keys if key))
-            found = dict(zip(filter(None, keys), stored, strict=True))
-            contents = [
-                (f, found[key] if key else None) for f, key in zip(batch, keys, strict=True)
-            ]
-            change += await self._cache.run(
-                partial(_in_transaction, connection, _store_batch, contents), connection
-            )
-            done += len(batch)
-            on_progress(done, len(files))
+        async with aclosing(self._parse_in_order(files)) as parsed:
+            async for content in parsed:
+                batch.append(content)
+                done += 1
+                size = sum(len(data) for _, data in batch)
+                if len(batch) < _BATCH_FILES and size < _BATCH_BYTES and done < len(files):
+                    continue
+                write = partial(_in_transaction, connection, _store_batch, batch)
+                change += await self._cache.run(write, connection)
+                batch = []
+                on_progress(done, len(files))
         return change
 
     async def _upload(self, file: Path) -> tuple[list[str], int]:
@@ -273,20 +286,6 @@ def _parse_here(data: bytes, place: Path, path: str) -> bytes:
     parsed = PARSED.dump_json(parse_file(place, path))
     place.unlink()
     return parsed
-
-
-def _batches(files: Sequence[CorpusFile]) -> Iterator[list[CorpusFile]]:
-    """Files in groups worth a transaction each, and small enough to be cancelled between them."""
-    batch: list[CorpusFile] = []
-    size = 0
-    for file in files:
-        batch.append(file)
-        size += file.size
-        if len(batch) >= _BATCH_FILES or size >= _BATCH_BYTES:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
 
 
 def split_files(files: Sequence[CorpusFile]) -> Iterator[tuple[int, int]]:
@@ -314,15 +313,16 @@ def _in_transaction(
 
 
 def _store_batch(
-    connection: sqlite3.Connection, contents: Sequence[tuple[CorpusFile, bytes | None]]
+    connection: sqlite3.Connection, contents: Sequence[tuple[CorpusFile, bytes]]
 ) -> index.Change:
-    return index.store(connection, [_content(file, data) for file, data in contents])
-
-
-def _content(file: CorpusFile, data: bytes | None) -> index.FileContent:
-    refused = Parsed(unreadable=(Unreadable(file.path, file.problem),))
-    parsed = PARSED.validate_json(data) if data else refused
-    return index.FileContent(file.path, file.labels, parsed.documents, parsed.unreadable)
+    given = [(file, PARSED.validate_json(data)) for file, data in contents]
+    return index.store(
+        connection,
+        [
+            index.FileContent(file.path, file.labels, parsed.documents, parsed.unreadable)
+            for file, parsed in given
+        ],
+    )
 
 
 def _describe(

@@ -27,6 +27,8 @@ from activities.sources.documents import (
 # A chunk's number holds its document's, so finding one from the other needs no join.
 CHUNK_BITS = 20
 _SHORTEST_PART = 2
+# Documents that are cut into chunks before they are written: a cancellation is heard between.
+_INSERTED = 500
 _LAST_CHUNK = (1 << CHUNK_BITS) - 1
 _WORD = re.compile(r"\w+")
 
@@ -180,7 +182,9 @@ def store(connection: sqlite3.Connection, contents: Sequence[FileContent]) -> Ch
             "INSERT INTO unreadable VALUES (?, ?, ?)",
             [(path, each.uri, each.reason) for each in content.unreadable],
         )
-    return change + Change(added=_insert(connection, added))
+    for start in range(0, len(added), _INSERTED):
+        change += Change(added=_insert(connection, added[start : start + _INSERTED]))
+    return change
 
 
 def remove(connection: sqlite3.Connection, paths: Sequence[str]) -> Change:

@@ -144,7 +144,7 @@ class IndexCache:
     ) -> T:
         """Run a function in one of a bounded number of threads.
 
-        When the caller is cancelled, the statement that a connection executes is interrupted; the
+        When the caller is cancelled, every statement of the connection fails from then on; the
         thread has ended before its files are deleted.
         """
         task = asyncio.get_running_loop().run_in_executor(self._threads, function)
@@ -152,7 +152,7 @@ class IndexCache:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
             if connection is not None:
-                connection.interrupt()
+                connection.set_progress_handler(lambda: 1, 1)
             await asyncio.wait({task})
             if not task.cancelled():
                 task.exception()  # the interruption is no news

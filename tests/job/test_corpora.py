@@ -72,10 +72,10 @@ async def test_a_large_corpus_is_parsed_in_parts_with_progress(
     monkeypatch.setattr(corpora_module, "PART_FILES", 5)
     parse, release = Corpora._parse, asyncio.Event()
 
-    async def wait(self: Corpora, file: CorpusFile, place: Path, confined: bool) -> None:
+    async def wait(self: Corpora, file: CorpusFile, place: Path, confined: bool) -> bytes:
         if file.path == "note_9.md":
             await release.wait()
-        await parse(self, file, place, confined)
+        return await parse(self, file, place, confined)
 
     monkeypatch.setattr(Corpora, "_parse", wait)
     async with office.working(Wire(*RULES)):

@@ -71,9 +71,11 @@ def parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     paths: list[str] = []
     parse = Corpora._parse
 
-    async def counted(self: Corpora, file: storage.CorpusFile, place: Path, confined: bool) -> None:
+    async def counted(
+        self: Corpora, file: storage.CorpusFile, place: Path, confined: bool
+    ) -> bytes:
         paths.append(file.path)
-        await parse(self, file, place, confined)
+        return await parse(self, file, place, confined)
 
     monkeypatch.setattr(Corpora, "_parse", counted)
     return paths
@@ -477,10 +479,10 @@ async def test_nobody_waits_for_the_documents_of_another_corpus(
     quick = await upload(store, "quick", {"quick.md": b"# Quick\n\nWords."})
     parse, release = Corpora._parse, asyncio.Event()
 
-    async def wait(self: Corpora, file: storage.CorpusFile, place: Path, confined: bool) -> None:
+    async def wait(self: Corpora, file: storage.CorpusFile, place: Path, confined: bool) -> bytes:
         if file.path == "slow.md":
             await release.wait()
-        await parse(self, file, place, confined)
+        return await parse(self, file, place, confined)
 
     monkeypatch.setattr(Corpora, "_parse", wait)
     waiting = asyncio.ensure_future(worker.corpora.make_ready("slow", slow.version))
