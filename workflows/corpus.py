@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 from temporalio import workflow
 
 with workflow.unsafe.imports_passed_through():
-    from workflows.config.policies import HEARTBEAT_TIMEOUT, SUBAGENT_QUEUE, ActivityPolicy
+    from workflows.config.policies import SUBAGENT_QUEUE, ActivityPolicy
     from workflows.contracts.activity_io import OpenCorpus
-    from workflows.contracts.state import CorpusReady
+    from workflows.contracts.state import CorpusReady, Timing
     from workflows.stages import corpora
 
 
@@ -38,7 +39,7 @@ async def _call(activity: Any, brief: Any, policy: ActivityPolicy, summary: str)
         task_queue=SUBAGENT_QUEUE,
         start_to_close_timeout=policy.start_to_close,
         schedule_to_close_timeout=policy.schedule_to_close,
-        heartbeat_timeout=HEARTBEAT_TIMEOUT,
+        heartbeat_timeout=timedelta(seconds=Timing().heartbeat_seconds),
         retry_policy=policy.retry_policy,
         summary=summary,
     )

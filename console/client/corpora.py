@@ -19,7 +19,6 @@ from console.client import jobs, validation
 from console.client.progress import describe_indexing
 from console.errors import BadInputError, ConsoleError
 from console.runtime.codec import load_keyring
-from workflows.config.policies import WORKFLOW_TASK_TIMEOUT
 from workflows.config.settings import Settings
 from workflows.contracts.activity_io import OpenCorpus
 from workflows.contracts.request import TASK_QUEUE, ResearchRequest
@@ -94,7 +93,6 @@ async def index(
         OpenCorpus(corpus=f"{head.name}@{head.version}", labels=tuple(labels)),
         id=f"corpus-{validation.check_job_id(head.name)}-{head.version[:12]}",
         task_queue=TASK_QUEUE,
-        task_timeout=WORKFLOW_TASK_TIMEOUT,
         result_type=CorpusReady,
         id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
     )

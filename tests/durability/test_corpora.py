@@ -12,7 +12,7 @@ from activities.storage.store import Store
 from tests.durability.jobs import Job, JsonObject, comparable, request
 from tests.durability.site import Site, a_site
 from tests.durability.steps import Step
-from workflows.config.policies import WORKFLOW_TASK_TIMEOUT
+from workflows.config.settings import EMBEDDED
 from workflows.contracts.request import TASK_QUEUE
 from workflows.coordinator import ResearchWorkflow
 
@@ -28,7 +28,7 @@ async def start_job(site: Site, corpus: str) -> Job:
         request(site.corpus, "job-corpora").model_copy(update={"corpus": corpus}),
         id="job-corpora",
         task_queue=TASK_QUEUE,
-        task_timeout=WORKFLOW_TASK_TIMEOUT,
+        task_timeout=EMBEDDED.task,
     )
     return Job("job-corpora", site, handle)
 

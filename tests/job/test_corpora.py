@@ -15,7 +15,7 @@ from activities.sources.corpora import Corpora
 from activities.storage.corpora import CorpusFile, Rules, load_head, publish
 from activities.storage.store import Store
 from console.client import corpora as client_corpora
-from console.client.jobs import Job, StartState
+from console.client.jobs import Job, StartState, fetch_report
 from console.client.progress import read_progress
 from tests.job.conftest import (
     NO_GAPS,
@@ -29,6 +29,7 @@ from tests.job.conftest import (
 )
 from tests.security.test_bombs import nested_forms
 from tests.sources.test_sources_parsers import parsers_of, wait_for
+from workflows.contracts.request import TASK_QUEUE
 from workflows.coordinator import ResearchWorkflow
 
 RULES = (planned(PASSENGERS, POWER), UNREVIEWED, NO_GAPS)
@@ -47,8 +48,8 @@ async def test_a_job_carries_labels_into_its_claims_and_sees_nothing_else(office
     head = await publish(store, "harbour", str(office.corpus), rules=rules)
     async with office.working(Wire(*RULES)):
         office.corpus = Path("harbour")
-        without = await (await office.start()).result()
-        labelled = await (await office.start(labels=("power",))).result()
+        without = await fetch_report(await office.start())
+        labelled = await fetch_report(await office.start(labels=("power",)))
     assert without.corpus is not None
     assert without.corpus.version != head.version
     assert {source.uri.partition("/")[0] for source in without.sources} == {"harbour"}
@@ -90,7 +91,7 @@ async def test_a_large_corpus_is_parsed_in_parts_with_progress(
                     break
                 await asyncio.sleep(0.2)
         release.set()
-        result = await handle.result()
+        result = await fetch_report(handle)
     assert result.documents == 20
     events = [event async for event in handle.fetch_history_events()]
     named = [event.activity_task_scheduled_event_attributes.activity_type.name for event in events]
@@ -125,12 +126,13 @@ async def test_a_restarted_job_keeps_its_version(office: Office) -> None:
         state = await handle.query(ResearchWorkflow.state)
         add_files(folder, 3)
         newer = await publish(store, "harbour", str(folder))
-        again = await office.client.execute_workflow(
+        restarted = await office.client.start_workflow(
             ResearchWorkflow.run,
             args=[state.request, state],
             id=f"{handle.id}-again",
-            task_queue="research",
+            task_queue=TASK_QUEUE,
         )
+        again = await fetch_report(restarted)
     assert again.corpus is not None
     assert again.corpus.version == head.version != newer.version
 
