@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from activities.evidence.draft import CITATION, CODE_BLOCK, Draft, marks, sections_by_facet
 from activities.evidence.ledger import Ledger, origin_count, origins
 from workflows.config.model_catalog import card
-from workflows.contracts.evidence import Cycle, DroppedClaim, Quote, Relation
+from workflows.contracts.evidence import Claim, Cycle, DroppedClaim, Quote, Relation
 from workflows.contracts.facets import Facet
 from workflows.contracts.result import (
     CONCLUSION,
@@ -23,6 +23,7 @@ from workflows.contracts.result import (
     SUMMARY,
     Calculation,
     ClaimOut,
+    CorpusOut,
     Coverage,
     CoverageStatus,
     PassOut,
@@ -76,7 +77,7 @@ def publish(
         (_source(ledger, sid, numbers, origin) for sid in ledger.sources),
         key=lambda s: (s.n is None, s.n or 0, s.uri),
     )
-    spend, counters = state.spend, state.counters
+    spend, counters, ref = state.spend, state.counters, state.corpus.ref
     return ResearchResult(
         id=state.id,
         question=state.request.question,
@@ -90,6 +91,7 @@ def publish(
                 **claim.model_dump(exclude={"quotes"}),
                 quotes=tuple(_quote(quote, *around.get(quote, ("", ""))) for quote in claim.quotes),
                 origins=origin_count(claim, origin),
+                labels=_labels(ledger, claim),
             )
             for claim in ledger.claims
         ),
@@ -124,6 +126,7 @@ def publish(
             follow_ups=counters.follow_ups,
             by_role=state.spend_by_role,
         ),
+        corpus=CorpusOut(name=ref.name, version=ref.version) if ref else None,
         documents=state.corpus.documents,
         timeline=state.timeline,
         report_markdown="\n\n".join(
@@ -455,6 +458,12 @@ def _source(
         origin=origin[source_id],
         marks=source.marks,
     )
+
+
+def _labels(ledger: Ledger, claim: Claim) -> tuple[str, ...]:
+    """The labels of all sources of a claim."""
+    sources = (ledger.sources.get(quote.source_id) for quote in claim.quotes)
+    return tuple(sorted({label for source in sources if source for label in source.labels}))
 
 
 def _items(lines: Iterable[str]) -> str:
