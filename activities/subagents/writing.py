@@ -80,7 +80,7 @@ class Writing(WritingActivities):
             reply = await subagent.converse(
                 DraftAnswer,
                 build_brief(brief, ledger, previous, runs),
-                await self._context.create_toolbox(WRITER, brief.job),
+                await self._context.create_toolbox(WRITER, brief.job, pages=ledger.sources),
                 gate,
             )
             if isinstance(reply, Answered):
@@ -254,7 +254,8 @@ def build_brief(
             for claim in ledger.citable()
         ],
         "sources": [
-            {"n": n} | ledger.sources[sid].model_dump(include={"title", "date", "kind", "uri"})
+            {"n": n, "marks": ledger.sources[sid].marks}
+            | ledger.sources[sid].model_dump(include={"title", "date", "kind", "uri"})
             for sid, n in ledger.numbers.items()
         ],
         "programs": [run.model_dump(include={"about", "expression", "result"}) for run in runs],

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import unquote
 
@@ -24,7 +24,7 @@ from activities.storage.store import Store
 from console.client.job_list import format_time
 from console.errors import ConsoleError
 from console.runtime.codec import load_keyring
-from workflows.config.settings import Settings
+from workflows.config.settings import EMBEDDED, Settings
 from workflows.config.store_keys import checkpoints_folder
 from workflows.contracts.state import ResearchState
 from workflows.rules.gaps import open_gaps
@@ -43,14 +43,21 @@ class StoredCheckpoint:
 
 
 class CheckpointStore:
-    def __init__(self, location: str, keyring: Keyring | None = None) -> None:
+    def __init__(
+        self,
+        location: str,
+        keyring: Keyring | None = None,
+        task_timeout: timedelta = EMBEDDED.task,
+    ) -> None:
+        """`task_timeout` is that of the runs that are started from these checkpoints."""
+        self.task_timeout = task_timeout
         self._location = location
         self._backend = Backend(open_store(location))
         self.store = Store(self._backend, location, keyring)
 
     @classmethod
     def open(cls, settings: Settings) -> CheckpointStore:
-        return cls(settings.store, load_keyring(settings))
+        return cls(settings.store, load_keyring(settings), settings.pace.task)
 
     async def find(self, job_id: str) -> list[StoredCheckpoint]:
         """The checkpoints of all runs of a job, oldest first."""

@@ -21,7 +21,6 @@ from console.client.checkpoints import CheckpointStore, StoredCheckpoint
 from console.client.jobs import CLOSED_FOR_RESTART, OPEN_STATUSES, WORKFLOW, Job, StartState
 from console.client.research_request import default_budget_usd
 from console.errors import BadInputError, ConsoleError
-from workflows.config.policies import WORKFLOW_TASK_TIMEOUT
 from workflows.config.settings import Settings
 from workflows.contracts.request import TASK_QUEUE, ResearchRequest
 from workflows.contracts.state import ResearchState
@@ -48,7 +47,7 @@ async def begin(
     """Start the job, or find the existing one of this id; restart it if it ended badly."""
     description = await jobs.describe(client, job_id)
     if description is None:
-        if not await _start(client, job_id, request):
+        if not await _start(client, checkpoints, job_id, request):
             # Another process started it in the meantime.
             return await begin(client, checkpoints, job_id, request)
         return Job(jobs.get_handle(client, job_id), StartState.NEW), Origin(request)
@@ -80,7 +79,7 @@ async def restart(
     state = origin.state
     if state is not None:
         state = restart_state(state, run_id=origin.run_id, checkpoint=origin.checkpoint)
-    if not await _start(client, job_id, origin.request, state):
+    if not await _start(client, checkpoints, job_id, origin.request, state):
         raise ConsoleError(f"Another process has just started the job {job_id}: `watch` it.")
     return Job(jobs.get_handle(client, job_id), StartState.RESTARTED), origin
 
@@ -124,7 +123,7 @@ async def fork(
         changes=changes,
     )
     reuse = WorkflowIDReusePolicy.REJECT_DUPLICATE
-    if not await _start(client, new_id, state.request, state, reuse):
+    if not await _start(client, checkpoints, new_id, state.request, state, reuse):
         raise BadInputError(f"There is already a job {new_id}: choose another --id.")
     return Job(jobs.get_handle(client, new_id), StartState.NEW), origin, limit
 
@@ -193,6 +192,7 @@ async def _load_origin(checkpoints: CheckpointStore, checkpoint: StoredCheckpoin
 
 async def _start(
     client: Client,
+    checkpoints: CheckpointStore,
     job_id: str,
     request: ResearchRequest,
     state: ResearchState | None = None,
@@ -205,7 +205,7 @@ async def _start(
             args=[request] if state is None else [request, state],
             id=job_id,
             task_queue=TASK_QUEUE,
-            task_timeout=WORKFLOW_TASK_TIMEOUT,
+            task_timeout=checkpoints.task_timeout,
             id_reuse_policy=reuse,
             **describe_request(request),
         )
