@@ -21,8 +21,7 @@ from temporalio.exceptions import ApplicationError
 from activities.agent.messages import tool_error
 from activities.agent.retrieval import DOCUMENTS, WEB, RetrievalLog
 from activities.evidence.quotes import sketch
-from activities.evidence.text.stopwords import detect_language
-from activities.evidence.text.terms import words
+from activities.evidence.text.terms import detect_language, words
 from activities.mcp.definitions import PREFIX as MCP
 from activities.sources.chunks import SECTION_MARK
 from activities.sources.corpus import Corpus
@@ -79,9 +78,9 @@ class Toolbox:
         self._is_guided = is_guided
         self._shown: set[tuple[str, int]] = set()
         self.sources: dict[str, Source] = {}
+        self.log = RetrievalLog()
         self.code_runs: list[CodeRun] = []
         """What was calculated in the provider's sandbox."""
-        self.log = RetrievalLog()
 
     async def run(self, name: str, tool_input: JsonObject, turn: int) -> JsonObject:
         if name.startswith(MCP) and self._servers is not None:

@@ -97,9 +97,9 @@ def publish(
         differences=ledger.differences,
         dropped=ledger.all_dropped(),
         gaps=state.gaps,
+        answer=state.answer,
         rubric=tuple(_renumbered_points(_points(state, ledger), numbers)),
         calculations=tuple(_renumbered_calculations(draft, numbers)) if draft else (),
-        answer=state.answer,
         passes=tuple(
             PassOut(**p.model_dump(), turns=p.spend.turns, usd=p.spend.usd) for p in state.passes
         ),
@@ -307,8 +307,6 @@ def _method(
     ]
     if passes:
         parts.append("Refinement after the first draft:\n\n" + _items(passes))
-    if notes:
-        parts.append(notes)
     if dropped:
         causes = Counter(claim.cause.replace("_", " ") for claim in dropped)
         counted = ", ".join(f"{n} {cause}" for cause, n in sorted(causes.items()))
@@ -319,6 +317,8 @@ def _method(
     steps = [f"{_cell(c.title)}: {_cell(c.next_step)}" for c in coverage if c.next_step]
     if steps:
         parts.append("What the researchers would look into next:\n\n" + _items(steps))
+    if notes:
+        parts.append(notes)
     if state.stop_reason:
         parts.append(f"Research stopped because: {state.stop_reason.value.replace('_', ' ')}.")
     if state.corpus.unreadable:

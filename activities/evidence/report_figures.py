@@ -13,8 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 
-from activities.evidence.quantities.amounts import Quantity, numbers_missing, read
-from activities.evidence.quantities.figures import figures
+from activities.evidence.quantities.amounts import Quantity, figures, numbers_missing, read
 from activities.evidence.quantities.units import is_hard
 from workflows.contracts.result import Calculation
 

@@ -33,8 +33,7 @@ from activities.evidence.ledger import Ledger
 from activities.evidence.quotes import fold
 from activities.evidence.report_figures import check_calculation, unsupported_figures
 from activities.evidence.text.sentences import sentences
-from activities.evidence.text.stopwords import detect_language
-from activities.evidence.text.terms import terms, words
+from activities.evidence.text.terms import detect_language, terms, words
 from workflows.contracts.evidence import Claim
 from workflows.contracts.result import Calculation
 from workflows.contracts.state import Gap

@@ -16,19 +16,18 @@ from activities.agent.schemas import ClaimAnswer, ResearchAnswer
 from activities.agent.toolbox import Toolbox
 from activities.evidence.quotes import StoredText
 from activities.evidence.text.names import names
-from activities.evidence.text.stopwords import STOP_WORDS, detect_language
-from activities.evidence.text.terms import term, terms, words
+from activities.evidence.text.terms import STOP_WORDS, detect_language, term, terms, words
 from activities.storage.store import Store
 from workflows.contracts.activity_io import ResearchBrief
 from workflows.contracts.evidence import Claim, DroppedClaim, Findings, Quote, Source
 
 JsonObject = dict[str, Any]
 KNOWN_CLAIMS = 60
-CODE_RUNS = 20
-"""The newest programs that are kept."""
 _RELEVANT = 0.3
 """Below this relevance a claim does not support an answer."""
 _LISTED = 6
+CODE_RUNS = 20
+"""The newest programs that are kept."""
 
 
 class QuoteChecker:
@@ -93,10 +92,10 @@ def gather_findings(
         cycles=(*(earlier.cycles if earlier else ()), *tools.log.cycles(scores)),
         uncertain=(*newest.missing, *tools.log.problems, *lost),
         next_step=newest.next_step,
+        dropped=(*(earlier.dropped if earlier else ()), *dropped),
         code_runs=tuple(dict.fromkeys((*(earlier.code_runs if earlier else ()), *tools.code_runs)))[
             -CODE_RUNS:
         ],
-        dropped=(*(earlier.dropped if earlier else ()), *dropped),
     )
 
 

@@ -31,8 +31,7 @@ from activities.evidence.draft import (
 from activities.evidence.ledger import Ledger, origin_count, origins
 from activities.evidence.report_gate import Evidence, Judged, faults
 from activities.evidence.report_repair import list_claims, repair
-from activities.evidence.text.stopwords import STOP_WORDS, detect_language
-from activities.evidence.text.terms import words
+from activities.evidence.text.terms import STOP_WORDS, detect_language, words
 from activities.fleet.heartbeat import send_heartbeats
 from activities.subagents.draft_judging import DraftJudge
 from activities.subagents.prompt_parts import describe_contradictions, describe_facets

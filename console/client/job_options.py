@@ -137,7 +137,8 @@ class JobOptions:
         str | None,
         Option(
             metavar="NAME",
-            help="`claude` (a model per role), one model for all roles, or `offline` (no key).",
+            help="`claude` (a model per role), one model for all roles, `offline` (no key) or"
+            " `local`; `ROLE=NAME` for one role, several with commas.",
         ),
     ] = None
 

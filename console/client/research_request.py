@@ -37,11 +37,14 @@ def build_request(options: JobOptions, settings: Settings) -> ResearchRequest:
     model, effort = values["model"], values["effort"]
     usd = values["budget_usd"]
     offline = model == OFFLINE
+    _, role_models = validation.split_models(options.model)
     return ResearchRequest(
         question=values["question"],
         corpus=str(values["corpus"]) if values["corpus"] else None,
         model=model,
-        models={} if offline else validation.check_role_models(settings),
+        models={}
+        if offline and not role_models
+        else validation.check_role_models(settings, role_models),
         efforts={} if offline else settings.efforts,
         web=values["web"],
         code=options.code,
@@ -76,7 +79,7 @@ def _run_checks(options: JobOptions, settings: Settings) -> tuple[dict[str, Any]
             errors[name] = str(error)
 
     check("question", validation.check_question, options.question)
-    check("model", validation.check_model, options.model, settings)
+    check("model", _check_model, options.model, settings)
     check("corpus", _check_corpus, options, settings)
     check("effort", validation.check_effort, options.effort)
     check("budget_usd", validation.check_budget_usd, options.budget_usd)
@@ -94,6 +97,12 @@ def _run_checks(options: JobOptions, settings: Settings) -> tuple[dict[str, Any]
     if not errors:
         check("corpus", _check_sources, options, values)
     return values, errors
+
+
+def _check_model(text: str | None, settings: Settings) -> str:
+    name, roles = validation.split_models(text)
+    validation.check_role_models(settings, roles)
+    return validation.check_model(name, settings)
 
 
 def _check_sources(options: JobOptions, values: dict[str, Any]) -> Path | None:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from console.errors import BadInputError
-from workflows.config.model_catalog import MIXED, MODELS
+from workflows.config.model_catalog import LOCAL, MIXED, MODELS
 from workflows.config.roles import EFFORTS, ROLES
 from workflows.config.settings import Settings
 from workflows.contracts.facets import Effort
@@ -139,7 +139,9 @@ def check_model(name: str | None, settings: Settings) -> str:
     """A known model with a key; any name with a custom endpoint."""
     name = settings.default_model if name is None else name.strip()
     custom = settings.base_url is not None or settings.provider != "anthropic"
-    if name == OFFLINE or (name and custom):
+    if name == LOCAL and not settings.local_model:
+        raise BadInputError("The model `local` needs a file: name it with --local-model FILE.gguf.")
+    if name in (OFFLINE, LOCAL) or (name and custom):
         return name
     if name not in (MIXED, *MODELS):
         raise BadInputError(
@@ -152,6 +154,29 @@ def check_model(name: str | None, settings: Settings) -> str:
             f"There is no key for {name}: set ANTHROPIC_API_KEY, or use --model {OFFLINE}."
         )
     return name
+
+
+def split_models(text: str | None) -> tuple[str | None, dict[str, str]]:
+    """One model for all roles and models of single roles, from `NAME` and `ROLE=NAME` parts."""
+    name: str | None = None
+    roles: dict[str, str] = {}
+    for part in text.split(",") if text is not None else ():
+        role, is_for_role, chosen = (word.strip() for word in part.partition("="))
+        if not is_for_role:
+            name = role
+        elif role not in ROLES:
+            raise BadInputError(
+                f"--model names the unknown role {role!r}: choose one of {', '.join(ROLES)}."
+            )
+        else:
+            roles[role] = chosen
+    return name, roles
+
+
+def check_local_model(file: Path) -> Path:
+    if not file.is_file():
+        raise BadInputError(f"There is no model file {file}: correct --local-model.")
+    return file.resolve()
 
 
 def check_models(request: ResearchRequest, settings: Settings) -> None:
@@ -227,9 +252,10 @@ def check_writable(folder: Path, option: str) -> Path:
     return folder
 
 
-def check_role_models(settings: Settings) -> dict[str, str]:
-    """The models of single roles, each one checked."""
-    return {role: check_model(name, settings) for role, name in settings.models.items()}
+def check_role_models(settings: Settings, chosen: Mapping[str, str]) -> dict[str, str]:
+    """The models of single roles, each one checked; what is chosen goes before the settings."""
+    models = {**settings.models, **chosen}
+    return {role: check_model(name, settings) for role, name in models.items()}
 
 
 def prepare_folders(settings: Settings) -> Settings:

@@ -17,6 +17,8 @@ SMALL = "claude-haiku-5-5"
 MIXED = "claude"
 """Each role has its own model, from the table of roles."""
 DEFAULT_CLAUDE = MIXED
+LOCAL = "local"
+"""A model file of the user's own, served by the worker."""
 
 CACHE_WRITE_5M = 1.25
 CACHE_WRITE_1H = 2.0

@@ -2,8 +2,8 @@
 
 A test pins the tools of each role; the writer only reads. Splitting the question and judging the
 report are rare and steer everything else, so they get the large model; research makes most turns,
-so it gets the medium one; judging one claim beside its quote, or one sentence beside its claims, is
-a small task done for every one of them, so the verifier and the draft's judge get the small one.
+so it gets the medium one; judging one claim beside its quote is a small task done for every claim,
+so the verifier gets the small one.
 """
 
 from __future__ import annotations

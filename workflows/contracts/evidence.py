@@ -236,6 +236,15 @@ class Cycle(Record):
     excluded: tuple[str, ...] = ()
 
 
+class DroppedClaim(Record):
+    """A claim that no report may use, and why."""
+
+    facet_id: str
+    text: str
+    cause: Literal["over_limit", "quote_not_found", "unsupported"]
+    reason: str
+
+
 MAX_CODE, MAX_OUTPUT = 2000, 1000
 """How much of a program and of its output is kept, in characters."""
 
@@ -245,15 +254,6 @@ class CodeRun(Record):
 
     code: str
     output: str
-
-
-class DroppedClaim(Record):
-    """A claim that no report may use, and why."""
-
-    facet_id: str
-    text: str
-    cause: Literal["over_limit", "quote_not_found", "unsupported"]
-    reason: str
 
 
 class Findings(Record):
@@ -266,9 +266,9 @@ class Findings(Record):
     cycles: tuple[Cycle, ...] = ()
     uncertain: tuple[str, ...] = ()
     next_step: str = ""
-    code_runs: tuple[CodeRun, ...] = ()
     dropped: tuple[DroppedClaim, ...] = ()
     """What the subagent claimed beside: over the limit, or with a quote that was not found."""
+    code_runs: tuple[CodeRun, ...] = ()
 
     @model_validator(mode="after")
     def _quotes_name_known_sources(self) -> Findings:

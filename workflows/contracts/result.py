@@ -234,12 +234,12 @@ class ResearchResult(Record):
     dropped: tuple[DroppedClaim, ...] = ()
     """Claims that no report may use: over the limit, without their quote, or unsupported by it."""
     gaps: tuple[Gap, ...] = ()
+    answer: AnswerJudgement | None = None
+    """Whether the report answers the question; None where nobody judged it."""
     rubric: tuple[RubricVerdict, ...] = ()
     """The asker's own points, and whether the report meets each."""
     calculations: tuple[Calculation, ...] = ()
     """What the writer calculated from claims, and what researchers' programs printed."""
-    answer: AnswerJudgement | None = None
-    """Whether the report answers the question; None where nobody judged it."""
     passes: tuple[PassOut, ...] = ()
     unreadable: tuple[UnreadableFile, ...] = ()
     mended: tuple[str, ...] = ()

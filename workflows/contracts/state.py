@@ -254,10 +254,10 @@ class ResearchState(BaseModel):
     judged: int = -1
     """The pass whose draft was judged last."""
     gaps: tuple[Gap, ...] = ()
-    rubric: tuple[RubricVerdict, ...] = ()
-    """The newest draft judged by the asker's own points."""
     answer: AnswerJudgement | None = None
     """The evaluator's word on the newest draft."""
+    rubric: tuple[RubricVerdict, ...] = ()
+    """The newest draft judged by the asker's own points."""
     passes: tuple[Pass, ...] = ()
     stop_reason: StopReason | None = None
     spend: Spend = Spend()

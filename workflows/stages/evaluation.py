@@ -46,8 +46,9 @@ async def evaluate(execution: Execution, n: int = 0) -> None:
             execution.plan, evaluated.gaps, job_limits(state).facets
         )
         state.gaps = gap_rules.merge(state.gaps, found)
+        state.answer = evaluated.answer
         state.gaps = gap_rules.close_met_points(state.gaps, evaluated.rubric, n)
-        state.answer, state.rubric = evaluated.answer, evaluated.rubric
+        state.rubric = evaluated.rubric
         state.book("evaluator", evaluated.spend)
     state.judged = n
 
