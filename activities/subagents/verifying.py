@@ -104,7 +104,9 @@ class Verifying(VerificationActivities):
                         for name, group in groups.items()
                     ],
                 },
-                await self._context.create_toolbox(VERIFIER, brief.job, VERIFY_CYCLES),
+                await self._context.create_toolbox(
+                    VERIFIER, brief.job, VERIFY_CYCLES, pages=ledger.sources
+                ),
                 complain,
             )
             rulings = relations.rule(groups, *_answer_or_reason(reply), ledger)

@@ -16,7 +16,7 @@ from typing import Any
 
 import httpx2
 
-from activities.offline.stream import body, events
+from activities.offline.transport import body, events
 from benchmarks.engines.topology import RESEARCHERS, VERIFIED, TurnLog
 
 JsonObject = dict[str, Any]

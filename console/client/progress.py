@@ -66,6 +66,8 @@ def describe_needs(status: Status) -> str:
         why = f"blocked at {status.blocked.step}: {status.blocked.reason.rstrip('.')}"
         remedy = status.blocked.remedy.rstrip(".").removesuffix(", then resume")
         return f"{why}; {remedy}, then `{COMMAND} resume {status.id}`"
+    if status.waiting_for:
+        return f"waiting: {status.waiting_for}"
     if status.paused:
         return f"paused: `{COMMAND} resume {status.id}` continues it"
     if status.approve_by is not None:

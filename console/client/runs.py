@@ -21,7 +21,6 @@ from console.client.checkpoints import CheckpointStore, StoredCheckpoint
 from console.client.jobs import CLOSED_FOR_RESTART, OPEN_STATUSES, WORKFLOW, Job, StartState
 from console.client.research_request import default_budget_usd
 from console.errors import BadInputError, ConsoleError
-from workflows.config.policies import WORKFLOW_TASK_TIMEOUT
 from workflows.config.settings import Settings
 from workflows.contracts.request import TASK_QUEUE, ResearchRequest
 from workflows.contracts.state import ResearchState
@@ -40,6 +39,8 @@ class Origin:
     state: ResearchState | None = None
     run_id: str = ""
     checkpoint: str = BEGINNING
+    faults: tuple[str, ...] = ()
+    """What is wrong with newer checkpoints, which were passed over."""
 
 
 async def begin(
@@ -48,7 +49,7 @@ async def begin(
     """Start the job, or find the existing one of this id; restart it if it ended badly."""
     description = await jobs.describe(client, job_id)
     if description is None:
-        if not await _start(client, job_id, request):
+        if not await _start(client, checkpoints, job_id, request):
             # Another process started it in the meantime.
             return await begin(client, checkpoints, job_id, request)
         return Job(jobs.get_handle(client, job_id), StartState.NEW), Origin(request)
@@ -80,7 +81,7 @@ async def restart(
     state = origin.state
     if state is not None:
         state = restart_state(state, run_id=origin.run_id, checkpoint=origin.checkpoint)
-    if not await _start(client, job_id, origin.request, state):
+    if not await _start(client, checkpoints, job_id, origin.request, state):
         raise ConsoleError(f"Another process has just started the job {job_id}: `watch` it.")
     return Job(jobs.get_handle(client, job_id), StartState.RESTARTED), origin
 
@@ -124,7 +125,7 @@ async def fork(
         changes=changes,
     )
     reuse = WorkflowIDReusePolicy.REJECT_DUPLICATE
-    if not await _start(client, new_id, state.request, state, reuse):
+    if not await _start(client, checkpoints, new_id, state.request, state, reuse):
         raise BadInputError(f"There is already a job {new_id}: choose another --id.")
     return Job(jobs.get_handle(client, new_id), StartState.NEW), origin, limit
 
@@ -158,10 +159,14 @@ async def find_origin(
         if not named:
             names = ", ".join(dict.fromkeys(item.name for item in known)) or "none yet"
             raise BadInputError(f"The job {job_id} has no checkpoint {name!r}: it has {names}.")
-        return await _load_origin(checkpoints, named[-1])
+        return await _load_origin(checkpoints, named)
     own = [item for item in known if description is None or item.run_id == description.run_id]
+    if not own and description is not None:
+        # A run that was reset has its first checkpoints under the run it was reset from.
+        inherited = await jobs.fetch_checkpoint_keys(client, job_id)
+        own = [item for item in known if item.key in inherited]
     if own:
-        return await _load_origin(checkpoints, own[-1])
+        return await _load_origin(checkpoints, own)
     assert description is not None  # noqa: S101
     request, state = await jobs.fetch_start_input(client, job_id)
     if state is None:
@@ -186,13 +191,18 @@ async def find_runs(client: Client, query: str) -> dict[str, set[str]]:
     return found
 
 
-async def _load_origin(checkpoints: CheckpointStore, checkpoint: StoredCheckpoint) -> Origin:
-    state = await checkpoints.load(checkpoint)
-    return Origin(state.request, state, checkpoint.run_id, checkpoint.name)
+async def _load_origin(
+    checkpoints: CheckpointStore, candidates: Sequence[StoredCheckpoint]
+) -> Origin:
+    newest = await checkpoints.load_newest(candidates)
+    assert newest is not None  # noqa: S101
+    checkpoint, state, faults = newest
+    return Origin(state.request, state, checkpoint.run_id, checkpoint.name, tuple(faults))
 
 
 async def _start(
     client: Client,
+    checkpoints: CheckpointStore,
     job_id: str,
     request: ResearchRequest,
     state: ResearchState | None = None,
@@ -205,7 +215,7 @@ async def _start(
             args=[request] if state is None else [request, state],
             id=job_id,
             task_queue=TASK_QUEUE,
-            task_timeout=WORKFLOW_TASK_TIMEOUT,
+            task_timeout=checkpoints.task_timeout,
             id_reuse_policy=reuse,
             **describe_request(request),
         )

@@ -11,6 +11,7 @@ import pytest
 
 import worker
 from activities.llm.batches import Batches
+from console.client.jobs import fetch_report
 from tests.simulator.brains import Offline
 from tests.simulator.jobs import (
     Office,
@@ -94,7 +95,7 @@ async def test_a_worker_that_takes_over_waits_for_the_batch_that_was_placed(
     async with office.working(wire):
         await wire.asked_about_a_batch()
         clock.flies = True
-        result = await asyncio.wait_for(handle.result(), 90)
+        result = await asyncio.wait_for(fetch_report(handle), 90)
 
     records = wire.simulator.records
     batched = [record for record in records if record.path == "batch"]

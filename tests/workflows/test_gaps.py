@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
 from tests.workflows.test_plan import facet
 from workflows.contracts.activity_io import GapRuling
-from workflows.contracts.facets import Plan, QuestionKind
+from workflows.contracts.facets import LeftOut, Plan, QuestionKind
 from workflows.contracts.outcomes import (
+    Alternative,
     Failed,
     FindingsRef,
     Found,
     NoResults,
+    Partial,
     Refused,
     SubagentOutcome,
     TimedOut,
@@ -22,11 +28,13 @@ from workflows.rules.gaps import (
     from_lost_claims,
     from_research,
     merge,
+    next_gaps,
     stop,
     widen,
 )
 
-WHY = {"asked": "what", "reason": "because of rain", "try_instead": "something else"}
+WAYS = (Alternative(kind="narrower", text="ask for a part", query="a part"),)
+WHY: dict[str, Any] = {"asked": "what", "reason": "because of rain", "alternatives": WAYS}
 REF = FindingsRef(key="k", claims=1, sources=1)
 
 
@@ -49,19 +57,46 @@ def test_a_failed_facet_can_be_commissioned_again_and_a_refused_one_not() -> Non
     assert "because of rain" in failed.text
 
 
-def test_a_failure_that_found_something_is_no_gap() -> None:
+@pytest.mark.parametrize(
+    "outcome",
+    [
+        Failed(**WHY, findings=REF),
+        TimedOut(**WHY, findings=REF, seconds=9),
+        Partial(findings=REF, missing=("the cost, because of rain",)),
+    ],
+)
+def test_an_answer_in_part_opens_a_gap_that_says_what_is_missing(outcome: SubagentOutcome) -> None:
     plan = Plan(kind=QuestionKind.OVERVIEW, facets=(facet("a"), facet("b")))
-    outcomes: dict[str, SubagentOutcome] = {
-        "a": Failed(**WHY, findings=REF),
-        "b": Found(findings=REF),
-    }
-    assert from_research(plan, outcomes) == ()
+    (found,) = from_research(plan, {"a": outcome, "b": Found(findings=REF)})
+    assert (found.facet_id, found.status) == ("a", "open")
+    assert "because of rain" in found.text
+    assert commissionable_gaps([found]) == [found]
+
+
+def test_what_exhausted_sources_lack_is_named_and_not_searched_again() -> None:
+    plan = Plan(kind=QuestionKind.OVERVIEW, facets=(facet("a"),))
+    exhausted = REF.model_copy(update={"exhausted": True})
+    (found,) = from_research(plan, {"a": Partial(findings=exhausted, missing=("a date",))})
+    assert found.status == "partly"
+    assert commissionable_gaps([found]) == []
+
+
+def test_a_pass_takes_what_was_asked_for_first_and_each_facets_missing_part_last() -> None:
+    plan = Plan(kind=QuestionKind.OVERVIEW, facets=(facet("a"), facet("b")))
+    part = Partial(findings=REF, missing=("a date",))
+    partial_a, partial_b = from_research(plan, {"a": part, "b": part})
+    judged = gap("g1")
+    asked = gap("g2", question="And this?").model_copy(update={"kind": "asked", "facet_id": "c"})
+    order = next_gaps([partial_a, partial_b, judged, asked], 9)
+    assert [g.id for g in order] == ["g2", "g1", partial_b.id]
+    assert [g.id for g in next_gaps([partial_a, partial_b, judged, asked], 1)] == ["g2"]
 
 
 def test_a_facet_left_out_is_named_but_not_commissioned() -> None:
-    plan = Plan(kind=QuestionKind.OVERVIEW, facets=(facet("a"),), left_out=(facet("b"),))
+    left = LeftOut(**facet("b").model_dump(), left_out_because="quick effort allows 1 facet")
+    plan = Plan(kind=QuestionKind.OVERVIEW, facets=(facet("a"),), left_out=(left,))
     (left_out,) = from_research(plan, {"a": Found(findings=REF)})
-    assert "left out" in left_out.text
+    assert "left out: quick effort allows 1 facet" in left_out.text
     assert left_out.status == "open"
     assert commissionable_gaps([left_out]) == []
 

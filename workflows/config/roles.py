@@ -34,7 +34,6 @@ class Role:
     """The title of the schema its answer follows."""
     thinking: Thinking = "adaptive"
     tools: tuple[RoleTool, ...] = ()
-    max_tokens: int = 16_000
     max_turns: int = 12
     hits: int = 12
     """Passages a search returns."""
@@ -48,7 +47,7 @@ PLANNER = Role(
     effort="high",
     reason="one or two turns a job, and every later dollar follows the split it makes",
     output="PlanDraft",
-    tools=("search",),
+    tools=("search", "web_search"),
     max_turns=5,
     hits=30,
 )
@@ -103,8 +102,18 @@ WRITER = Role(
     reason="long output from given claims, and a mechanical gate reads every paragraph of it",
     output="DraftAnswer",
     tools=("read",),
-    max_tokens=21_000,
     max_turns=8,
+)
+DRAFT_JUDGE = Role(
+    "draft_judge",
+    model=SMALL,
+    effort="medium",
+    reason=(
+        "reads every sentence of a draft beside the claims it cites: many small comparisons, and"
+        " the reader waits for them"
+    ),
+    output="DraftJudgement",
+    max_turns=4,
 )
 EVALUATOR = Role(
     "evaluator",
@@ -115,7 +124,10 @@ EVALUATOR = Role(
     max_turns=4,
 )
 
-ROLES = {role.name: role for role in (PLANNER, REVIEWER, RESEARCHER, VERIFIER, WRITER, EVALUATOR)}
+ROLES = {
+    role.name: role
+    for role in (PLANNER, REVIEWER, RESEARCHER, VERIFIER, WRITER, DRAFT_JUDGE, EVALUATOR)
+}
 
 
 def model_for(role: Role, request_model: str, overrides: Mapping[str, str]) -> str:

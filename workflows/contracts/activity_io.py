@@ -6,14 +6,12 @@ what is large and returns a reference.
 
 from __future__ import annotations
 
-from typing import Any, Literal
-
 from pydantic import Field
 
 from .evidence import Position, Record, Relation
 from .facets import Effort, Facet, Plan
 from .messages import ControlMessages
-from .outcomes import Retry, SubagentOutcome
+from .outcomes import Alternative, SubagentOutcome
 from .request import RoleEffort, Web
 from .result import ResearchResult
 from .spend import Allowance, Spend
@@ -26,10 +24,10 @@ from .state import (
     LedgerRef,
     PreviousRef,
     ResearchState,
+    RubricVerdict,
+    Timing,
     UnreadableFile,
 )
-
-Approach = Literal["first"] | Retry
 
 
 class Job(Record):
@@ -40,6 +38,9 @@ class Job(Record):
     model: str
     question: str
     pinned: tuple[str, ...] = ()
+    audience: str = ""
+    length: str = ""
+    tone: str = ""
     today: str
     corpus: str | None = None
     models: dict[str, str] = Field(default_factory=dict)
@@ -80,10 +81,12 @@ class ReviewBrief(Record):
 
 
 class Known(Record):
-    """A finding that the coordinator puts into a prompt."""
+    """What the coordinator puts into a prompt: a finding, or that there is none and why."""
 
     facet: str
-    summary: str
+    status: str = "found"
+    summary: str = ""
+    reason: str = ""
 
 
 class ResearchBrief(Record):
@@ -98,7 +101,8 @@ class ResearchBrief(Record):
     known_findings: tuple[str, ...] = ()
     """Keys of findings the job already has; their claims need not be found again."""
     attempt: int = 0
-    approach: Approach = "first"
+    alternative: Alternative | None = None
+    """What this attempt tries, after one that failed."""
     previous: str = ""
     """Why the last attempt was not enough."""
     follow_ups: tuple[str, ...] = ()
@@ -135,6 +139,8 @@ class Researched(Record):
     spend: Spend
     checked: Reconciled | None = None
     """The ledger of its findings; None where there are none."""
+    transcript: str = ""
+    """The id of the transcript, which a follow-up continues."""
 
 
 class ReconcileBrief(Record):
@@ -211,6 +217,8 @@ class FacetReport(Record):
     missing: tuple[str, ...] = ()
     next_step: str = ""
     """What the researcher would do next."""
+    problems: tuple[str, ...] = ()
+    """Tools and sources that failed."""
 
 
 class WriteBrief(Record):
@@ -219,6 +227,8 @@ class WriteBrief(Record):
     ledger: LedgerRef
     reports: tuple[FacetReport, ...]
     gaps: tuple[Gap, ...]
+    findings: tuple[str, ...] = ()
+    """Keys of what the researchers brought: the writer is told what their programs printed."""
     unreadable: tuple[UnreadableFile, ...] = ()
     previous: DraftRef | None = None
     revise: tuple[str, ...] = ()
@@ -229,6 +239,8 @@ class WriteBrief(Record):
 class Written(Record):
     draft: DraftRef
     spend: Spend
+    judge_spend: Spend = Spend()
+    """What the judge of the drafts cost."""
 
 
 class EvaluateBrief(Record):
@@ -238,6 +250,8 @@ class EvaluateBrief(Record):
     draft: DraftRef
     reports: tuple[FacetReport, ...]
     gaps: tuple[Gap, ...]
+    rubric: tuple[str, ...] = ()
+    """The points that the asker wants the report to meet."""
     n: int
     task: str
 
@@ -246,6 +260,7 @@ class Evaluated(Record):
     gaps: tuple[Gap, ...]
     """A gap outside all facets has no facet id."""
     answer: AnswerJudgement | None = None
+    rubric: tuple[RubricVerdict, ...] = ()
     spend: Spend
 
 
@@ -271,6 +286,7 @@ class PostControlMessages(Record):
 class ControlMessagesPosted(Record):
     subagent_queue: str | None = None
     """Where the worker that runs the job wants its subagents; None for their own task queue."""
+    timing: Timing = Timing()
 
 
 class CompareBrief(Record):
@@ -278,7 +294,6 @@ class CompareBrief(Record):
     result: ResearchResult
 
 
-class KeepPrevious(Record):
+class KeepReport(Record):
     key: str
-    result: dict[str, Any] = Field(repr=False)
-    """As it was written, perhaps by another version."""
+    result: ResearchResult

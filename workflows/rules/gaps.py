@@ -14,15 +14,27 @@ from workflows.contracts.facets import Facet, Plan
 from workflows.contracts.outcomes import (
     Failed,
     NoResults,
+    Partial,
     RateLimited,
     Refused,
     SubagentOutcome,
     TimedOut,
 )
-from workflows.contracts.state import LATE, Gap, GapStatus, LedgerRef, Pass, StopReason
+from workflows.contracts.state import (
+    LATE,
+    Gap,
+    GapStatus,
+    LedgerRef,
+    Pass,
+    RubricVerdict,
+    StopReason,
+)
 
 MOST_PURSUED = 8
 """Gaps that one pass follows up; those beyond wait for the next, or are named as not pursued."""
+
+PARTIAL = "partial-"
+"""The ids of gaps that a partial answer opened begin with this."""
 
 
 def open_gaps(gaps: Iterable[Gap]) -> list[Gap]:
@@ -34,6 +46,18 @@ def commissionable_gaps(gaps: Iterable[Gap]) -> list[Gap]:
     named, not researched."""
     wanted = [gap for gap in open_gaps(gaps) if gap.kind not in ("left_out", LATE)]
     return sorted(wanted, key=lambda gap: gap.kind != "asked")[:MOST_PURSUED]
+
+
+def next_gaps(gaps: Iterable[Gap], most: int) -> list[Gap]:
+    """The gaps of the next pass: what an operator asked for, what the evaluation found, the rest.
+
+    What a facet said to be missing waits where the evaluation asks about the same facet.
+    """
+    wanted = commissionable_gaps(gaps)
+    judged = {gap.facet_id for gap in wanted if not gap.id.startswith(PARTIAL)}
+    wanted = [g for g in wanted if not (g.id.startswith(PARTIAL) and g.facet_id in judged)]
+    order = sorted(wanted, key=lambda gap: (gap.kind != "asked", gap.id.startswith(PARTIAL)))
+    return order[:most]
 
 
 def late_gaps(gaps: Iterable[Gap]) -> list[Gap]:
@@ -81,15 +105,33 @@ def merge(known: Iterable[Gap], found: Iterable[Gap]) -> tuple[Gap, ...]:
     return tuple(gaps.values())
 
 
+def rubric_gap_id(number: int) -> str:
+    """The id of the gap that the asker's n-th point leaves, counted from 1."""
+    return f"rubric-{number}"
+
+
+def close_met_points(
+    gaps: Iterable[Gap], rubric: Iterable[RubricVerdict], n: int
+) -> tuple[Gap, ...]:
+    """The gaps without those of points that the draft of pass `n` meets."""
+    met = {rubric_gap_id(i) for i, point in enumerate(rubric, 1) if point.status == "met"}
+    return tuple(
+        gap.model_copy(update={"status": "closed", "closed_in": n})
+        if gap.id in met and gap.status != "closed"
+        else gap
+        for gap in gaps
+    )
+
+
 def from_research(plan: Plan, outcomes: Mapping[str, SubagentOutcome]) -> tuple[Gap, ...]:
-    """The gaps that need no judge: facets that found nothing, failed, or were left out."""
+    """The gaps that need no judge: facets without a whole answer, and those left out."""
     gaps = [gap for f in plan.facets if (gap := _from_outcome(f, outcomes.get(f.id)))]
     gaps += [
         Gap(
             id=f"left-out-{facet.id}",
             kind="left_out",
             facet_id=facet.id,
-            text=f"“{facet.title}” was left out: the effort allows no more facets.",
+            text=f"“{facet.title}” was left out: {facet.left_out_because or 'too many facets'}.",
             question=facet.question[:600],
         )
         for facet in plan.left_out
@@ -227,9 +269,11 @@ def _from_outcome(facet: Facet, outcome: SubagentOutcome | None) -> Gap | None:
                 status="absent",
                 reason=outcome.reason,
             )
-        case (TimedOut() | RateLimited() | Refused() | Failed()) as failure if (
-            failure.findings is None
-        ):
+        case Partial(findings=found, missing=missing):
+            return _partial_gap(facet, found.exhausted, "; ".join(missing))
+        case (TimedOut() | RateLimited() | Refused() | Failed()) as failure if failure.findings:
+            return _partial_gap(facet, False, failure.reason)
+        case (TimedOut() | RateLimited() | Refused() | Failed()) as failure:
             return Gap(
                 id=f"failed-{facet.id}",
                 kind="failed",
@@ -241,6 +285,19 @@ def _from_outcome(facet: Facet, outcome: SubagentOutcome | None) -> Gap | None:
             )
         case _:
             return None
+
+
+def _partial_gap(facet: Facet, exhausted: bool, reason: str) -> Gap:
+    """What a facet that was answered in part still lacks."""
+    return Gap(
+        id=f"{PARTIAL}{facet.id}",
+        kind="thin",
+        facet_id=facet.id,
+        text=f"“{facet.title}” is answered in part: {reason}"[:600],
+        question=f"{facet.question} Still open: {reason}"[:600],
+        status="partly" if exhausted else "open",
+        reason=reason[:600],
+    )
 
 
 def _key(gap: Gap) -> tuple[str, str]:

@@ -21,7 +21,7 @@ from workflows.contracts.activity_io import (
     JudgeGapsBrief,
     JudgeRelationsBrief,
     KeepCheckpoint,
-    KeepPrevious,
+    KeepReport,
     Kept,
     OpenCorpus,
     PlanBrief,
@@ -36,7 +36,7 @@ from workflows.contracts.activity_io import (
     WriteBrief,
     Written,
 )
-from workflows.contracts.result import ResearchResult
+from workflows.contracts.result import ReportRef, ResearchResult
 
 
 class PlanningActivities(Protocol):
@@ -87,7 +87,7 @@ class RecordActivities(Protocol):
     async def post_control_messages(self, brief: PostControlMessages) -> ControlMessagesPosted: ...
 
     @activity.defn
-    async def keep_previous(self, brief: KeepPrevious) -> Kept: ...
+    async def keep_report(self, brief: KeepReport) -> ReportRef: ...
 
     @activity.defn
     async def publish(self, brief: PublishBrief) -> ResearchResult: ...

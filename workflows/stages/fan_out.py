@@ -17,6 +17,7 @@ from temporalio import workflow
 from workflows.contracts.activity_io import FollowUp
 from workflows.contracts.state import Gap, LedgerRef, Phase
 from workflows.rules import gaps as gap_rules
+from workflows.rules.budget import affordable_gaps
 from workflows.stages.checkpoints import save_checkpoint
 from workflows.stages.execution import Execution, group_events
 from workflows.stages.research import Assignment, Research
@@ -61,7 +62,9 @@ class FanOut:
         """Follow up the open gaps; return how many were closed."""
         state = self._execution.state
         state.phase = Phase.REFINING
-        gaps, known = gap_rules.commissionable_gaps(state.gaps), state.ledger
+        known = state.ledger
+        # What the pass cannot pay for stays open.
+        gaps = gap_rules.next_gaps(state.gaps, affordable_gaps(state, len(state.gaps)))
         assignments = [
             Assignment(self._execution.plan.facet(gap.facet_id), gap.question, gap.id)
             for gap in gaps
@@ -186,6 +189,7 @@ class FanOut:
                 or {assignment.task for assignment in wanted()} != tasks
             ),
             timeout=at_most,
+            timeout_summary="how long the last facets are waited for",
         )
 
     def _time_left(self, running: Tasks, patience: float | None) -> timedelta | None:

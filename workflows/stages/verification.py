@@ -171,4 +171,4 @@ class Verification:
 
     def _share(self, batches: int) -> Allowance:
         state = self._execution.state
-        return verification_allowance(state.request.budget, state.spend).divided(max(1, batches))
+        return verification_allowance(state).divided(max(1, batches))
