@@ -19,7 +19,7 @@ from activities.agent.toolbox import Toolbox
 from activities.fleet.limits import Fleet
 from activities.llm.batches import Batches
 from activities.llm.client import Models
-from activities.mcp.registry import McpServers
+from activities.mcp.servers import McpServers
 from activities.sources.corpus import Corpus
 from activities.sources.refresh import IndexReport
 from activities.storage.journal import Journal

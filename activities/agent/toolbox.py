@@ -25,7 +25,7 @@ from activities.agent.schemas import SourceScore
 from activities.evidence.quotes import sketch
 from activities.evidence.text.stopwords import detect_language
 from activities.evidence.text.terms import words
-from activities.mcp.definitions import PREFIX as MCP
+from activities.mcp.tool_format import PREFIX as MCP
 from activities.sources.chunks import SECTION_MARK
 from activities.sources.corpus import Corpus
 from activities.sources.documents import DocumentMeta, Hit, UnknownDocument
@@ -38,7 +38,7 @@ from workflows.config.roles import Role
 from workflows.contracts.evidence import Cycle, Source
 
 if TYPE_CHECKING:
-    from activities.mcp.registry import McpServers
+    from activities.mcp.servers import McpServers
 
 JsonObject = dict[str, Any]
 READ_CHARACTERS = 6000
