@@ -17,7 +17,8 @@ JOBS ?= 3
 BENCH := out/bench
 SUDO := $(shell test $$(id -u) = 0 || echo sudo)
 
-.PHONY: install run browser test test-all test-models test-live soak histories lint format bench bench-quality bench-docs \
+.PHONY: install run browser test test-all test-models test-live test-typescript soak cluster-test histories \
+  lint format bench bench-quality bench-docs \
   bench-engines-install gallery lock clean
 
 run: $(RUNTIME)  ## a research job on the sample documents, into out/
@@ -53,8 +54,16 @@ test-models: $(DEV) .venv-models/.installed  ## jobs through LiteLLM and on llam
 test-live: $(RUNTIME)  ## what works at the endpoint that the environment names; costs some cents
 	$(PY) -m tests.live
 
+test-typescript: $(DEV)  ## a result read by Temporal's TypeScript client; skipped without node
+	@command -v npm >/dev/null || { echo "skipped: npm is missing"; exit 0; }; \
+	  npm install --prefix tests/typescript --no-package-lock --no-audit --no-fund --silent && \
+	  $(PY) -m pytest -n 0 tests/triggers/test_results.py -k typescript
+
 soak: $(DEV)  ## seeded random kills, for as long as one likes: SEED=7 SECONDS=600 JOBS=4
 	$(PY) -m tests.durability.soak --seed $(SEED) --seconds $(SECONDS) --jobs $(JOBS)
+
+cluster-test: $(DEV)  ## a real cluster, killed part by part; needs Go and PostgreSQL, else it is skipped
+	$(PY) -m tests.cluster
 
 histories: $(DEV)  ## record this version's histories, which later versions must replay
 	$(PY) -m tests.histories.record
@@ -71,6 +80,7 @@ format: $(DEV)
 bench: $(DEV)  ## speed, on a quiet machine: the sample, verification, growth, profiles, engines
 	mkdir -p $(BENCH)
 	$(PY) -m benchmarks.sample
+	$(PY) -m benchmarks.economy --json $(BENCH)/economy.json
 	$(PY) -m benchmarks.engines.pipelining
 	$(PY) -m benchmarks.engines.verification --json $(BENCH)/verification.json
 	$(PY) -m benchmarks.growth --json $(BENCH)/growth.json

@@ -132,7 +132,7 @@ def _for_jobs(client: Client, settings: Settings, context: ActivityContext) -> W
             records.publish,
             records.keep_checkpoint,
             records.post_control_messages,
-            records.keep_previous,
+            records.keep_report,
             records.compare,
             *(_subagents(context) if settings.worker_role != "coordinator" else ()),
         ],
@@ -172,13 +172,15 @@ def _pollers(settings: Settings) -> PollerBehaviorAutoscaling:
 
 
 def _subagents(context: ActivityContext) -> list[Callable[..., Any]]:
-    planning = Planning(context)
+    planning, verifying = Planning(context), Verifying(context)
     return [
         Records(context).open_corpus,
         planning.plan,
         planning.review_plan,
         Researching(context).research,
-        Verifying(context).verify,
+        verifying.judge_claims,
+        verifying.judge_relations,
+        verifying.judge_gaps,
         Writing(context).write,
         Evaluating(context).evaluate,
     ]

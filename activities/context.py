@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -96,7 +96,7 @@ class ActivityContext:
             finishes=finishes,
         )
         # Only the verifier can wait for a batch: the job waits for all others.
-        batched = job.economy and role is VERIFIER and template.model != OFFLINE
+        batched = job.economy and role.name == VERIFIER.name and template.model != OFFLINE
         batches = Batches(self.models) if batched else None
         telemetry = TurnTelemetry(role.name, template.model, job.id, self._provider, facet)
         telemetry.start()
@@ -111,7 +111,8 @@ class ActivityContext:
         # nothing.
         chosen = job.model_dump_json(include={"corpus", "web", "code"}) + effort
         digest = hashlib.sha256(chosen.encode()).hexdigest()[:12]
-        key = f"{templates_folder(job.journal)}/{role.name}-{safe(model)}-{digest}.json"
+        name = f"{role.prompt or role.name}-{safe(model)}-{digest}"
+        key = f"{templates_folder(job.journal)}/{name}.json"
         if key not in self._templates:
             stored = await self.store.get(key)
             if stored is None:
@@ -122,13 +123,29 @@ class ActivityContext:
             self._templates[key] = RequestTemplate.model_validate_json(stored)
         return self._templates[key]
 
-    async def create_toolbox(self, role: Role, job: Job, cycles: int = 0) -> Toolbox:
-        corpus = await self.corpus(job.corpus)
+    async def create_toolbox(
+        self,
+        role: Role,
+        job: Job,
+        cycles: int = 0,
+        pages: Mapping[str, Source] | None = None,
+        is_guided: bool = False,
+    ) -> Toolbox:
+        """`pages` are stored web pages that the role may read; `is_guided` as in `Toolbox`."""
         window = self.models.context_window(model_for(role, job.model, job.models))
         if 0 < window < _WIDE_WINDOW:
             # One search must not fill the window.
             role = replace(role, hits=max(_FEWEST_HITS, role.hits * window // _WIDE_WINDOW))
-        return Toolbox(role, corpus, self.store, cycles, self._sources, servers=self._servers)
+        return Toolbox(
+            role,
+            await self.corpus(job.corpus),
+            self.store,
+            cycles,
+            self._sources,
+            servers=self._servers,
+            pages=pages,
+            is_guided=is_guided,
+        )
 
     async def corpus(self, path: str | None) -> Corpus | None:
         """The corpus of a folder, indexed by this worker if it has not been yet."""

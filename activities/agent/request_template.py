@@ -19,23 +19,18 @@ from typing import Any
 from activities.agent.schemas import (
     Answer,
     DraftAnswer,
+    DraftJudgement,
+    EntailmentAnswer,
     EvaluationAnswer,
+    GapRulingsAnswer,
     PlanDraft,
     PlanReview,
+    RelationsAnswer,
     ResearchAnswer,
-    VerifierAnswer,
 )
 from activities.llm.lazy_sdk import anthropic
 from workflows.config.model_catalog import card
-from workflows.config.roles import (
-    EVALUATOR,
-    PLANNER,
-    RESEARCHER,
-    REVIEWER,
-    VERIFIER,
-    WRITER,
-    Role,
-)
+from workflows.config.roles import Role
 from workflows.config.settings import MAX_TOKENS
 from workflows.contracts.evidence import Record
 from workflows.contracts.request import RoleEffort
@@ -43,13 +38,20 @@ from workflows.contracts.request import RoleEffort
 JsonObject = dict[str, Any]
 
 ANSWERS: dict[str, type[Answer]] = {
-    PLANNER.name: PlanDraft,
-    REVIEWER.name: PlanReview,
-    RESEARCHER.name: ResearchAnswer,
-    VERIFIER.name: VerifierAnswer,
-    WRITER.name: DraftAnswer,
-    EVALUATOR.name: EvaluationAnswer,
+    answer.__name__: answer
+    for answer in (
+        PlanDraft,
+        PlanReview,
+        ResearchAnswer,
+        EntailmentAnswer,
+        RelationsAnswer,
+        GapRulingsAnswer,
+        DraftAnswer,
+        DraftJudgement,
+        EvaluationAnswer,
+    )
 }
+"""The answers by their schema's title, which a role names as its output."""
 
 _MARK = {"type": "ephemeral"}
 _MARKED_ENDS = 2
@@ -109,13 +111,13 @@ def build_template(
 @cache
 def prompt(role: Role) -> str:
     prompts = resources.files("activities.subagents") / "prompts"
-    return (prompts / f"{role.name}.md").read_text("utf-8")
+    return (prompts / f"{role.prompt or role.name}.md").read_text("utf-8")
 
 
 @cache
 def schema(role: Role) -> JsonObject:
     """The answer's schema; the offline engine recognizes its task by the title."""
-    found: JsonObject = anthropic.transform_schema(ANSWERS[role.name].model_json_schema())
+    found: JsonObject = anthropic.transform_schema(ANSWERS[role.output].model_json_schema())
     return found
 
 

@@ -67,8 +67,7 @@ def offline_client(
 ) -> anthropic.AsyncAnthropic:
     """The offline engine behind the same client."""
     from activities.offline.families import disable
-    from activities.offline.skills import SKILLS
-    from activities.offline.transport import OfflineTransport
+    from activities.offline.transport import SKILLS, OfflineTransport
 
     # A benchmark measures the engine without one of its families of rules.
     disable(os.environ.get("RESEARCH_OFFLINE_WITHOUT", "").split())

@@ -7,18 +7,27 @@ its source is dropped.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from statistics import median
 from typing import Any
 
 from activities.agent.schemas import ClaimAnswer, ResearchAnswer
 from activities.agent.toolbox import Toolbox
 from activities.evidence.quotes import StoredText
+from activities.evidence.text.names import names
+from activities.evidence.text.terms import STOP_WORDS, detect_language, term, terms, words
 from activities.storage.store import Store
 from workflows.contracts.activity_io import ResearchBrief
-from workflows.contracts.evidence import Claim, Findings, Quote, Source
+from workflows.contracts.evidence import Claim, DroppedClaim, Findings, Quote, Source
 
 JsonObject = dict[str, Any]
 KNOWN_CLAIMS = 60
+_RELEVANT = 0.3
+"""Below this relevance a claim does not support an answer."""
+_LISTED = 6
+CODE_RUNS = 20
+"""The newest programs that are kept."""
 
 
 class QuoteChecker:
@@ -39,20 +48,22 @@ class QuoteChecker:
             f"this quote does not stand in {quote.source_id}, copy it exactly: {quote.text[:200]}"
             for claim in answer.claims
             for quote in claim.quotes
-            if not self._is_valid(quote.source_id, quote.text)
+            if self._find(quote.source_id, quote.text) is None
         ]
 
     def valid_quotes(self, claim: ClaimAnswer) -> tuple[Quote, ...]:
+        """The quotes that stand in their sources, as the sources write them."""
+        found = (self._find(quote.source_id, quote.text) for quote in claim.quotes)
         return tuple(
-            Quote(source_id=self._tools.resolve(q.source_id), text=q.text)
-            for q in claim.quotes
-            if self._is_valid(q.source_id, q.text)
+            Quote(source_id=quote.source_id, text=quote.text)
+            for quote in found
+            if quote is not None
         )
 
-    def _is_valid(self, source_id: str, text: str) -> bool:
+    def _find(self, source_id: str, text: str) -> Quote | None:
         source = self._tools.sources.get(self._tools.resolve(source_id))
         stored = self._texts.get(source.sha256) if source else None
-        return stored is not None and stored.find(Quote(source_id=source_id, text=text)) is not None
+        return stored.find(Quote(source_id=source.id, text=text)) if source and stored else None
 
 
 def gather_findings(
@@ -64,13 +75,13 @@ def gather_findings(
     lost_transcript: bool = False,
 ) -> Findings | None:
     """All answers joined to what was found `earlier`; None where no claim has a valid quote."""
-    claims = _gather_claims(brief, answers, quotes, earlier)
+    claims, dropped = _gather_claims(brief, answers, quotes, earlier)
     if not claims:
         return None
     newest = answers[-1] if answers else ResearchAnswer(summary="")
     before = (earlier,) if earlier else ()
     sources = {s.id: s for found in before for s in found.sources} | tools.sources
-    scores = ((tools.resolve(s.source_id), s.score, s.reason) for s in newest.scores)
+    scores = [s.model_copy(update={"source_id": tools.resolve(s.source_id)}) for s in newest.scores]
     summaries = dict.fromkeys(found.summary for found in (*before, *answers))
     lost = ("the subagent's transcript was lost; a new one was started",) if lost_transcript else ()
     return Findings(
@@ -78,10 +89,43 @@ def gather_findings(
         summary=" ".join(filter(None, summaries))[:1200],
         claims=tuple(claims),
         sources=_cited_sources(claims, sources),
-        cycles=(*(earlier.cycles if earlier else ()), *tools.cycles(scores)),
-        uncertain=(*newest.missing, *tools.problems, *lost),
+        cycles=(*(earlier.cycles if earlier else ()), *tools.log.cycles(scores)),
+        uncertain=(*newest.missing, *tools.log.problems, *lost),
         next_step=newest.next_step,
+        dropped=(*(earlier.dropped if earlier else ()), *dropped),
+        code_runs=tuple(dict.fromkeys((*(earlier.code_runs if earlier else ()), *tools.code_runs)))[
+            -CODE_RUNS:
+        ],
     )
+
+
+def measure_answer(brief: ResearchBrief, claims: Sequence[Claim]) -> JsonObject:
+    """The coordinator's own view of an answer: does it speak of the ask, and how well supported?
+
+    Where ask and claims are in different languages their words cannot be compared.
+    """
+    told = " ".join(f"{claim.text} {quote.text}" for claim in claims for quote in claim.quotes)
+    language = detect_language(brief.ask)
+    relevant = [claim.confidence for claim in claims if claim.relevance >= _RELEVANT]
+    measured: JsonObject = {"support": median(relevant) if relevant else 0.0}
+    asked = {term(word, language): word for word in _content_words(brief.ask, language)}
+    if asked and language == detect_language(told):
+        held = set(terms(told, language))
+        missing = [word for stem, word in asked.items() if stem not in held]
+        measured |= {
+            "coverage": round(1 - len(missing) / len(asked), 3),
+            "uncovered": tuple(missing[:_LISTED]),
+        }
+    known = set(terms(f"{brief.ask} {brief.facet.question} {brief.job.question}"))
+    counted = Counter(name.text for claim in claims for name in names(claim.text))
+    elsewhere = [
+        name for name, count in counted.most_common() if count > 1 and not set(terms(name)) & known
+    ]
+    return measured | {"leads": tuple(elsewhere[:_LISTED])}
+
+
+def _content_words(text: str, language: str) -> list[str]:
+    return [word for word in words(text) if word not in STOP_WORDS[language] and len(word) > 2]
 
 
 def _cited_sources(claims: Iterable[Claim], sources: Mapping[str, Source]) -> tuple[Source, ...]:
@@ -94,17 +138,44 @@ def _gather_claims(
     answers: Sequence[ResearchAnswer],
     quotes: QuoteChecker,
     earlier: Findings | None,
-) -> list[Claim]:
-    """The claims with valid quotes, in order; a claim that is repeated counts once."""
+) -> tuple[list[Claim], list[DroppedClaim]]:
+    """The claims with valid quotes, in order, and those that are dropped; a claim that is repeated
+    counts once."""
     claims = list(earlier.claims) if earlier else []
     known = {_normalize(claim.text) for claim in claims}
+    dropped: dict[str, DroppedClaim] = {}
     for answer in answers:
-        valid = [(claim, found) for claim in answer.claims if (found := quotes.valid_quotes(claim))]
-        for claim, found in valid[: brief.max_claims]:
+        kept = 0
+        for claim in answer.claims:
+            found = quotes.valid_quotes(claim)
+            if not found or kept == brief.max_claims:
+                drop = _drop_over_limit if found else _drop_unquoted
+                dropped.setdefault(_normalize(claim.text), drop(brief, claim))
+                continue
+            kept += 1
             if _normalize(claim.text) not in known:
                 known.add(_normalize(claim.text))
                 claims.append(_claim(brief, len(claims), claim, found))
-    return claims
+    return claims, [claim for text, claim in dropped.items() if text not in known]
+
+
+def _drop_over_limit(brief: ResearchBrief, claim: ClaimAnswer) -> DroppedClaim:
+    return DroppedClaim(
+        facet_id=brief.facet.id,
+        text=claim.text,
+        cause="over_limit",
+        reason=f"a finding has at most {brief.max_claims} claims",
+    )
+
+
+def _drop_unquoted(brief: ResearchBrief, claim: ClaimAnswer) -> DroppedClaim:
+    named = ", ".join(dict.fromkeys(quote.source_id for quote in claim.quotes))
+    return DroppedClaim(
+        facet_id=brief.facet.id,
+        text=claim.text,
+        cause="quote_not_found",
+        reason=f"the quote does not stand in {named}",
+    )
 
 
 def build_hand_over(prompt: JsonObject, answers: Sequence[ResearchAnswer], ask: str) -> JsonObject:

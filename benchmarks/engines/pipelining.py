@@ -46,7 +46,7 @@ async def timed(home: Path, facets: Mapping[str, float], jobs: int) -> list[floa
                 return facets[brief["facet"]["title"].lower()] / topology.RESEARCH_TURNS
             case "PlanDraft":
                 return PLAN
-            case "VerifierAnswer":
+            case "EntailmentAnswer" | "RelationsAnswer":
                 return VERIFY
             case "DraftAnswer":
                 return WRITE

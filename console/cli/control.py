@@ -15,11 +15,11 @@ from console.errors import COMMAND, BadInputError, ConsoleError, ExitCode
 
 if TYPE_CHECKING:
     from console.client.session import Session
-    from workflows.contracts.evidence import Record
+    from workflows.contracts.evidence import Message
     from workflows.contracts.facets import Facet, Plan
     from workflows.contracts.messages import Change
 
-    Model = TypeVar("Model", bound=Record)
+    Model = TypeVar("Model", bound=Message)
 
 app = typer.Typer()
 
@@ -207,7 +207,7 @@ def _read_plan(path: Path) -> Plan:
     return plan
 
 
-def _send(job_id: str, update: str, message: Record, done: str, *, as_json: bool) -> ExitCode:
+def _send(job_id: str, update: str, message: Message, done: str, *, as_json: bool) -> ExitCode:
     client.validation.check_job_id(job_id)
 
     async def action(session: Session) -> ExitCode:

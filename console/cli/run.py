@@ -249,6 +249,8 @@ def _prepare(options: JobOptions, job_id: str | None) -> tuple[Settings, Researc
 async def _begin(session: Session, job_id: str, request: ResearchRequest, stream: TextIO) -> Job:
     checkpoints = client.checkpoints.CheckpointStore.open(session.settings)
     job, origin = await client.runs.begin(session.client, checkpoints, job_id, request)
+    for fault in origin.faults:
+        say(fault, stream)
     say(_describe_start(job, session, origin), stream)
     if job.found in ("running", "restarted") and origin.request != request:
         say(

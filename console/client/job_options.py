@@ -18,6 +18,7 @@ from typer import Argument, Option
 _SOURCES = "Sources"
 _LIMITS = "Limits"
 _APPROVAL = "Approval"
+_REPORT = "Report"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +78,7 @@ class JobOptions:
         float | None,
         Option(
             metavar="X",
-            help="A hard limit in dollars; by default $2, $10 or $40, by effort.",
+            help="A hard limit in dollars; by default $1, $4 or $20, by effort.",
             rich_help_panel=_LIMITS,
         ),
     ] = None
@@ -114,6 +115,24 @@ class JobOptions:
             rich_help_panel=_APPROVAL,
         ),
     ] = None
+    rubric: Annotated[
+        Path | None,
+        Option(
+            metavar="FILE",
+            help="Points the report must meet, one a line or as a Markdown list.",
+            rich_help_panel=_REPORT,
+        ),
+    ] = None
+    audience: Annotated[
+        str, Option(metavar="TEXT", help="For whom it is written.", rich_help_panel=_REPORT)
+    ] = ""
+    length: Annotated[
+        str,
+        Option(metavar="TEXT", help="How long: `one page`, `600 words`.", rich_help_panel=_REPORT),
+    ] = ""
+    tone: Annotated[
+        str, Option(metavar="TEXT", help="In which tone: `plain`.", rich_help_panel=_REPORT)
+    ] = ""
     model: Annotated[
         str | None,
         Option(

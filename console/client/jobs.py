@@ -13,6 +13,13 @@ from enum import StrEnum
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
+from temporalio.api.common.v1 import WorkflowExecution as WorkflowExecutionId
+from temporalio.api.enums.v1 import TaskQueueType, WorkflowTaskFailedCause
+from temporalio.api.taskqueue.v1 import TaskQueue
+from temporalio.api.workflowservice.v1 import (
+    DescribeTaskQueueRequest,
+    GetWorkflowExecutionHistoryReverseRequest,
+)
 from temporalio.client import (
     Client,
     WorkflowExecution,
@@ -25,14 +32,15 @@ from temporalio.client import (
     WorkflowUpdateFailedError,
 )
 from temporalio.common import SearchAttributeKey
-from temporalio.exceptions import FailureError
+from temporalio.exceptions import ApplicationError, FailureError
 from temporalio.service import RPCError, RPCStatusCode
 
 from console.errors import BadInputError, ConsoleError
-from workflows.contracts.evidence import Record
+from console.runtime.external_storage import store_of
+from workflows.contracts.evidence import Message
 from workflows.contracts.messages import Change, SetBudget, Steer
 from workflows.contracts.request import TASK_QUEUE, ResearchRequest
-from workflows.contracts.result import ResearchResult, Status
+from workflows.contracts.result import ReportPage, ResearchResult, ResearchSummary, Status
 from workflows.contracts.spend import Budget
 from workflows.contracts.state import Gap, ResearchState
 
@@ -53,7 +61,7 @@ _PERMANENT = (
 )
 
 Answer = TypeVar("Answer")
-Handle = WorkflowHandle[Any, ResearchResult]
+Handle = WorkflowHandle[Any, ResearchSummary]
 
 
 class JobNotFoundError(BadInputError):
@@ -121,7 +129,7 @@ async def describe(client: Client, job_id: str) -> WorkflowExecutionDescription 
 
 
 def get_handle(client: Client, job_id: str) -> Handle:
-    return client.get_workflow_handle(job_id, result_type=ResearchResult)
+    return client.get_workflow_handle(job_id, result_type=ResearchSummary)
 
 
 async def fetch_start_input(
@@ -141,6 +149,55 @@ async def fetch_start_input(
             ) from error
         return values[0], values[1] if len(values) > 1 else None
     raise ConsoleError(f"The history of {job_id} is empty: start the job again.")
+
+
+async def fetch_checkpoint_keys(client: Client, job_id: str) -> set[str]:
+    """The keys of the checkpoints that the last run's history knows; no worker has to answer."""
+    keys: set[str] = set()
+    async for event in client.get_workflow_handle(job_id).fetch_history_events():
+        details = event.marker_recorded_event_attributes.details
+        for payload in details["result"].payloads if "result" in details else ():
+            [value] = await client.data_converter.decode([payload])
+            if isinstance(value, dict):
+                keys.add(str(value.get("key")))
+    return keys
+
+
+async def explain_silence(
+    client: Client, job_id: str, description: WorkflowExecutionDescription, start_worker: str
+) -> str:
+    """Why no worker answers for a job, and what to do; `start_worker` is how to start one."""
+    if description.raw_description.pending_workflow_task.attempt > 1:
+        failure = await _last_task_failure(client, job_id)
+        if failure is not None:
+            cause, message = failure
+            if cause == WorkflowTaskFailedCause.WORKFLOW_TASK_FAILED_CAUSE_NON_DETERMINISTIC_ERROR:
+                return (
+                    "The worker runs other code than the job began with (nondeterminism): start a"
+                    f" worker of that version, or `restart {job_id}` continues from the last"
+                    " checkpoint with this one."
+                )
+            return f"Its workflow task fails again and again ({message}): see the worker's log."
+    if await has_worker(client):
+        return "Its worker does not answer now: it is busy, or see the worker's log."
+    return f"No worker runs it: {start_worker}."
+
+
+async def _last_task_failure(client: Client, job_id: str) -> tuple[int, str] | None:
+    """The cause and the message of the workflow task that failed last."""
+    page = await client.workflow_service.get_workflow_execution_history_reverse(
+        GetWorkflowExecutionHistoryReverseRequest(
+            namespace=client.namespace,
+            execution=WorkflowExecutionId(workflow_id=job_id),
+            maximum_page_size=20,
+        )
+    )
+    for event in page.history.events:
+        if event.HasField("workflow_task_failed_event_attributes"):
+            failed = event.workflow_task_failed_event_attributes
+            error = await client.data_converter.decode_failure(failed.failure)
+            return failed.cause, root_cause(error)[:300]
+    return None
 
 
 async def query_status(job: Job, seconds: float = 3.0) -> Status | None:
@@ -173,7 +230,7 @@ async def wait_for_result(job: Job) -> ResearchResult:
     outage = 0.0
     while True:
         try:
-            return await job.handle.result()
+            return await fetch_report(job.handle)
         except WorkflowFailureError as error:
             if await _was_restarted(job, error):
                 continue
@@ -204,12 +261,30 @@ async def _was_restarted(job: Job, error: WorkflowFailureError) -> bool:
 async def fetch_outcome(job: Job) -> ResearchResult | str:
     """The result of a closed job, or the reason why there is none."""
     try:
-        return await job.handle.result()
+        return await fetch_report(job.handle)
     except WorkflowFailureError as error:
         return root_cause(error)
 
 
-async def send_update(job: Job, update: str, message: Record) -> str:
+async def fetch_report(handle: Handle) -> ResearchResult:
+    """The full report of a job, when it has completed: from the store, else from a worker."""
+    summary = await handle.result()
+    try:
+        return await store_of(handle._client).load(summary.report.key, ResearchResult)
+    except ApplicationError as missing:
+        pages: list[str] = []
+        try:
+            while len(pages) < summary.report.pages:
+                page = await handle.query("report_page", len(pages), result_type=ReportPage)
+                pages.append(page.text)
+        except (RPCError, WorkflowQueryFailedError):
+            raise ConsoleError(
+                f"The report of {handle.id} cannot be read: {missing.message}."
+            ) from missing
+        return ResearchResult.model_validate_json("".join(pages))
+
+
+async def send_update(job: Job, update: str, message: Message) -> str:
     """The workflow's answer to an update. Raises `UpdateRejectedError`."""
     while True:
         try:
@@ -262,10 +337,6 @@ async def cancel(job: Job) -> bool:
 
 async def has_worker(client: Client) -> bool:
     """True if a worker polls the task queue, or did so within the length of a poll."""
-    from temporalio.api.enums.v1 import TaskQueueType
-    from temporalio.api.taskqueue.v1 import TaskQueue
-    from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest
-
     description = await client.workflow_service.describe_task_queue(
         DescribeTaskQueueRequest(
             namespace=client.namespace,

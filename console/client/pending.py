@@ -20,14 +20,16 @@ STEPS = {
     "review_plan": "reviewing the plan",
     "research": "researching",
     "reconcile": "checking claims against their sources",
-    "verify": "verifying conflicts",
+    "judge_claims": "judging claims beside their quotes",
+    "judge_relations": "judging how claims relate",
+    "judge_gaps": "judging what was found for the gaps",
     "write": "writing the report",
     "evaluate": "evaluating the draft",
     "publish": "publishing the report",
     "compare": "comparing with the last run",
 }
 PASS_STEPS = STEPS | {"research": "following up", "write": "revising the report"}
-FACET_ACTIVITIES = ("research", "verify")
+FACET_ACTIVITIES = ("research",)
 _STARTING = {"researching": "starting on", "following up": "starting to follow up on"}
 _UNKNOWN = {"researching": "researching a facet", "following up": "following up on a gap"}
 

@@ -21,10 +21,11 @@ from workflows.contracts.spend import Budget
 
 MAX_FACETS = 60
 MAX_PASSES = 20
-DEFAULT_BUDGET_USD = {Effort.QUICK: 2.0, Effort.STANDARD: 10.0, Effort.DEEP: 40.0}
+DEFAULT_BUDGET_USD = {Effort.QUICK: 1.0, Effort.STANDARD: 4.0, Effort.DEEP: 20.0}
 """The budget of a job that was given none, by effort."""
 
 _DAY = 24 * 3600.0
+_WISHES = ("audience", "length", "tone")
 _DURATION = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
 
 
@@ -56,6 +57,8 @@ def build_request(options: JobOptions, settings: Settings) -> ResearchRequest:
             tokens=values["budget_tokens"],
         ),
         approval=values["approve_within"],
+        rubric=values["rubric"],
+        **{wish: values[wish] for wish in _WISHES},
     )
 
 
@@ -85,6 +88,9 @@ def _run_checks(options: JobOptions, settings: Settings) -> tuple[dict[str, Any]
     check("max_passes", validation.check_range, "--max-passes", passes, 0, MAX_PASSES)
     check("max_facets", validation.check_range, "--max-facets", facets, 1, MAX_FACETS)
     check("approve_within", _build_approval, options)
+    check("rubric", validation.check_rubric, options.rubric)
+    for wish in _WISHES:
+        check(wish, validation.check_wish, f"--{wish}", getattr(options, wish))
     if not errors:
         # These options can be valid one by one and invalid together.
         check("web", _build_web, options, values["model"], settings)

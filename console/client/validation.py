@@ -29,6 +29,10 @@ MAX_QUESTION_CHARACTERS = 40_000
 # The database, the store and the indexes of a small job take a few megabytes.
 MIN_FREE_BYTES = 50_000_000
 
+MAX_POINTS = 40
+MAX_POINT_CHARACTERS = 500
+MAX_WISH_CHARACTERS = 300
+_LIST_ITEM = re.compile(r"\s*(?:[-*+\u2022]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
 _JOB_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,199}")
 _DOMAIN = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)+(/[^\s]*)?")
 
@@ -56,6 +60,58 @@ def check_question(text: str) -> str:
                 " background material into the folder given with --corpus."
             )
     return text
+
+
+def check_wish(option: str, text: str) -> str:
+    text = " ".join(text.split())
+    if len(text) > MAX_WISH_CHARACTERS:
+        raise BadInputError(
+            f"{option} has {len(text):,} characters, the maximum is {MAX_WISH_CHARACTERS}: shorten"
+            " it, and put what the report must say into a file for --rubric."
+        )
+    return text
+
+
+def check_rubric(path: Path | None) -> tuple[str, ...]:
+    """The points in a file: the items of its lists, or its lines where it has no list."""
+    if path is None:
+        return ()
+    file = path.expanduser()
+    try:
+        text = file.read_text("utf-8")
+    except FileNotFoundError:
+        raise BadInputError(f"There is no file {file}: correct --rubric.") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInputError(
+            f"The file {file} cannot be read as text ({type(error).__name__}): give --rubric a text"
+            " or Markdown file in UTF-8."
+        ) from None
+    points = _read_points(text)
+    if not points:
+        raise BadInputError(
+            f"The file {file} names no point: write one a line, or as a Markdown list."
+        )
+    longest = max(len(point) for point in points)
+    if len(points) > MAX_POINTS or longest > MAX_POINT_CHARACTERS:
+        raise BadInputError(
+            f"The file {file} has {len(points)} points, the longest of {longest} characters: write"
+            f" at most {MAX_POINTS} points of {MAX_POINT_CHARACTERS} characters."
+        )
+    return points
+
+
+def _read_points(text: str) -> tuple[str, ...]:
+    lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
+    points: list[str] = []
+    has_list = any(_LIST_ITEM.match(line) for line in lines)
+    for line in lines:
+        item = _LIST_ITEM.match(line)
+        if item or not has_list:
+            points.append(line[item.end() :].strip() if item else line.strip())
+        elif points and line[:1].isspace():
+            # The item goes on in the next line; what stands before the list is an introduction.
+            points[-1] += f" {line.strip()}"
+    return tuple(point for point in points if point)
 
 
 def check_corpus(path: Path | None) -> Path | None:

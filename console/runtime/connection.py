@@ -91,7 +91,7 @@ def data_converter(settings: Settings) -> DataConverter:
         failure_converter_class=(
             DefaultFailureConverterWithEncodedAttributes if keys else DefaultFailureConverter
         ),
-        external_storage=external_storage(settings.store),
+        external_storage=external_storage(settings.store, keys),
     )
 
 

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from google.protobuf import json_format
 from temporalio.api.common.v1 import Payload
 from temporalio.api.sdk.v1.external_storage_pb2 import ExternalStorageReference
+from temporalio.client import Client
 from temporalio.converter import (
     ExternalStorage,
     StorageDriver,
@@ -22,15 +23,25 @@ from temporalio.converter import (
     StorageDriverStoreContext,
 )
 
-from activities.storage.backends import Backend, open_store
+from activities.storage.backends import open_backend
+from activities.storage.encryption import Keyring
+from activities.storage.store import PAYLOADS_FOLDER, Store
 
 THRESHOLD = 64 * 1024
 DRIVER = "research-store"
 
 
-def external_storage(store: str) -> ExternalStorage:
-    """Payloads of 64 KB and more go to `store`: a folder, or a URL (s3://, gs://, az://, file://)."""
-    return ExternalStorage(drivers=[StoreDriver(store)], payload_size_threshold=THRESHOLD)
+def external_storage(location: str, keyring: Keyring | None = None) -> ExternalStorage:
+    """Payloads of 64 KB and more go to a folder, or a URL (s3://, gs://, az://, file://)."""
+    driver = StoreDriver(location, keyring)
+    return ExternalStorage(drivers=[driver], payload_size_threshold=THRESHOLD)
+
+
+def store_of(client: Client) -> Store:
+    """The store that a client of `connect` reads large payloads from; reports are there too."""
+    storage = client.data_converter.external_storage
+    drivers = storage.drivers if storage else ()
+    return next(driver.objects for driver in drivers if isinstance(driver, StoreDriver))
 
 
 def read_claim(payload: Payload) -> StorageDriverClaim | None:
@@ -46,9 +57,10 @@ def read_claim(payload: Payload) -> StorageDriverClaim | None:
 class StoreDriver(StorageDriver):
     """Stores payloads in an object store by hash, and verifies the hash when it reads them."""
 
-    def __init__(self, location: str) -> None:
+    def __init__(self, location: str, keyring: Keyring | None = None) -> None:
         self._location = location
-        self._backend = Backend(open_store(location))
+        self._backend = open_backend(location)
+        self.objects = Store(self._backend, location, keyring)
 
     def name(self) -> str:
         return DRIVER
@@ -87,4 +99,4 @@ class StoreDriver(StorageDriver):
 
 
 def _key(digest: str) -> str:
-    return f"payloads/{digest[:2]}/{digest}"
+    return f"{PAYLOADS_FOLDER}/{digest[:2]}/{digest}"

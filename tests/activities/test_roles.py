@@ -21,8 +21,10 @@ from tests.simulator.simulator import Simulator
 from tests.simulator.transport import SimulatorTransport
 from workflows.config.model_catalog import LARGE, MEDIUM, MIXED, MODELS, SMALL
 from workflows.config.roles import (
+    CLAIM_VERIFIER,
     EFFORTS,
     EVALUATOR,
+    GAP_VERIFIER,
     PLANNER,
     RESEARCHER,
     ROLES,
@@ -44,19 +46,20 @@ def test_the_table_is_pinned() -> None:
         name: (r.model, r.effort, r.thinking, r.tools, r.max_turns, r.hits)
         for name, r in ROLES.items()
     } == {
-        "planner": (LARGE, "high", "adaptive", ("search",), 5, 30),
+        "planner": (LARGE, "high", "adaptive", ("search", "web_search"), 5, 30),
         "reviewer": (MEDIUM, "high", "adaptive", (), 4, 12),
         "researcher": (MEDIUM, "medium", "adaptive", SEARCHING, 14, 18),
-        "verifier": (MEDIUM, "high", "adaptive", SEARCHING, 8, 12),
+        "verifier": (SMALL, "high", "adaptive", SEARCHING, 8, 12),
         "writer": (MEDIUM, "medium", "adaptive", ("read",), 8, 12),
+        "draft_judge": (SMALL, "medium", "adaptive", (), 4, 12),
         "evaluator": (LARGE, "high", "adaptive", (), 4, 12),
     }
 
 
 def test_every_role_says_why_and_what_it_answers_with() -> None:
-    for role in ROLES.values():
+    for role in (*ROLES.values(), CLAIM_VERIFIER, GAP_VERIFIER):
         assert len(role.reason.split()) > 8
-        assert role.output == ANSWERS[role.name].__name__ == schema(role)["title"]
+        assert role.output == ANSWERS[role.output].__name__ == schema(role)["title"]
         assert role.thinking in MODELS[role.model].thinking
 
 
@@ -76,7 +79,14 @@ def test_an_effort_is_the_roles_own_or_its_override() -> None:
         effort_for(PLANNER, {"planner": "enormous"})
 
 
-@pytest.mark.parametrize("role", ROLES.values(), ids=lambda role: role.name)
+def test_the_verifier_of_claims_and_gaps_has_no_tools() -> None:
+    assert (CLAIM_VERIFIER.name, GAP_VERIFIER.name) == ("verifier", "verifier")
+    assert CLAIM_VERIFIER.tools == GAP_VERIFIER.tools == ()
+
+
+@pytest.mark.parametrize(
+    "role", [*ROLES.values(), CLAIM_VERIFIER, GAP_VERIFIER], ids=lambda role: role.output
+)
 def test_every_role_has_a_prompt_that_fits_in_a_head(role: Role) -> None:
     words = prompt(role)
     assert 15 < len(words.splitlines()) <= 95

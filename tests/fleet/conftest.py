@@ -19,15 +19,16 @@ import httpx2
 import pytest
 from temporalio.client import Client, WorkflowHandle
 
+from console.client.jobs import fetch_report
 from console.devserver import ports, server
 from console.runtime.connection import connect
 from workflows.config.settings import EMBEDDED, Settings
 from workflows.contracts.request import TASK_QUEUE, ResearchRequest
-from workflows.contracts.result import ResearchResult
+from workflows.contracts.result import ResearchResult, ResearchSummary
 from workflows.coordinator import ResearchWorkflow
 
 JsonObject = dict[str, Any]
-Handle = WorkflowHandle[ResearchWorkflow, ResearchResult]
+Handle = WorkflowHandle[ResearchWorkflow, ResearchSummary]
 
 ROOT = Path(__file__).resolve().parents[2]
 QUESTION = "How many passengers did the harbour line carry in 2024?"
@@ -88,7 +89,7 @@ class Site:
 
     @property
     def signs(self) -> int:
-        return len(list((self.store / "fleet").glob("*.json")))
+        return len(list((self.store / "fleet" / "members").glob("*.json")))
 
     def env(self, provider: Provider | None, more: Mapping[str, str]) -> dict[str, str]:
         kept = {name: v for name, v in os.environ.items() if not name.startswith(_FOREIGN)}
@@ -98,6 +99,7 @@ class Site:
             "TEMPORAL_CONFIG_FILE": os.devnull,
             "RESEARCH_HOME": str(self.folder / f"home-{len(self.logs)}"),
             "RESEARCH_STORE": str(self.store),
+            "RESEARCH_HEARTBEAT_SECONDS": "3",
             **more,
         }  # fmt: skip
 
@@ -135,7 +137,7 @@ class Site:
         """All of them; what the workers said, where they do not come."""
         try:
             async with asyncio.timeout(seconds):
-                return list(await asyncio.gather(*(job.result() for job in jobs)))
+                return list(await asyncio.gather(*(fetch_report(job) for job in jobs)))
         except TimeoutError:
             said = [log.read_text("utf-8", "replace")[-1500:] for log in self.logs]
             raise AssertionError("\n".join(["jobs do not finish", *said])) from None

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from console.client.jobs import fetch_report
 from tests.job.conftest import NO_GAPS, PASSENGERS, UNREVIEWED, Office, Wire, planned, status_when
 from workflows.contracts.messages import Approve, Resume
 from workflows.coordinator import ResearchWorkflow
@@ -45,4 +46,4 @@ async def test_a_store_that_fails_a_checkpoint_does_not_fail_the_job(
         bring_back(store)
         if not wait:
             await handle.execute_update(ResearchWorkflow.resume, Resume())
-        assert (await handle.result()).status == "complete"
+        assert (await fetch_report(handle)).status == "complete"

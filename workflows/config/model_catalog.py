@@ -50,6 +50,8 @@ class ModelCard(Record):
     max_output: int = 0
     thinking: tuple[str, ...] = ()
     """The thinking modes that the model supports."""
+    composes: bool = True
+    """Whether it writes sentences of its own; False where it only quotes."""
     statement: str = ""
     """What the report says about how it was written."""
 
@@ -97,6 +99,7 @@ MODELS: dict[str, ModelCard] = {
     for card in (
         ModelCard(
             name=OFFLINE,
+            composes=False,
             statement=(
                 "No language model was used: an offline engine extracted these sentences from the "
                 "sources and put them in order."

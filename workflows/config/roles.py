@@ -2,16 +2,17 @@
 
 A test pins the tools of each role; the writer only reads. Splitting the question and judging the
 report are rare and steer everything else, so they get the large model; research makes most turns,
-so it gets the medium one.
+so it gets the medium one; judging one claim beside its quote is a small task done for every claim,
+so the verifier gets the small one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-from workflows.config.model_catalog import LARGE, MEDIUM, MIXED
+from workflows.config.model_catalog import LARGE, MEDIUM, MIXED, SMALL
 from workflows.contracts.request import RoleEffort
 
 Thinking = Literal["adaptive", "between_tools", "disabled"]
@@ -36,6 +37,8 @@ class Role:
     max_turns: int = 12
     hits: int = 12
     """Passages a search returns."""
+    prompt: str = ""
+    """The file of its prompt, where that is not named for the role."""
 
 
 PLANNER = Role(
@@ -44,7 +47,7 @@ PLANNER = Role(
     effort="high",
     reason="one or two turns a job, and every later dollar follows the split it makes",
     output="PlanDraft",
-    tools=("search",),
+    tools=("search", "web_search"),
     max_turns=5,
     hits=30,
 )
@@ -71,13 +74,27 @@ RESEARCHER = Role(
 )
 VERIFIER = Role(
     "verifier",
-    model=MEDIUM,
+    model=SMALL,
     effort="high",
-    reason="small groups of claims with their context, where care counts more than breadth",
-    output="VerifierAnswer",
+    reason="reads every claim of a job beside its quote: many small tasks with all they need",
+    output="RelationsAnswer",
     tools=("search", "read", "web_search", "web_fetch", "code"),
     max_turns=8,
 )
+CLAIM_VERIFIER = replace(
+    VERIFIER,
+    output="EntailmentAnswer",
+    prompt="verifier_claims",
+    effort="low",
+    thinking="disabled",
+    tools=(),
+    max_turns=3,
+)
+"""The verifier on single claims: everything it needs is in the brief."""
+GAP_VERIFIER = replace(
+    CLAIM_VERIFIER, output="GapRulingsAnswer", prompt="verifier_gaps", effort="medium"
+)
+"""The verifier on gaps after their follow-ups."""
 WRITER = Role(
     "writer",
     model=MEDIUM,
@@ -86,6 +103,17 @@ WRITER = Role(
     output="DraftAnswer",
     tools=("read",),
     max_turns=8,
+)
+DRAFT_JUDGE = Role(
+    "draft_judge",
+    model=SMALL,
+    effort="medium",
+    reason=(
+        "reads every sentence of a draft beside the claims it cites: many small comparisons, and"
+        " the reader waits for them"
+    ),
+    output="DraftJudgement",
+    max_turns=4,
 )
 EVALUATOR = Role(
     "evaluator",
@@ -96,7 +124,10 @@ EVALUATOR = Role(
     max_turns=4,
 )
 
-ROLES = {role.name: role for role in (PLANNER, REVIEWER, RESEARCHER, VERIFIER, WRITER, EVALUATOR)}
+ROLES = {
+    role.name: role
+    for role in (PLANNER, REVIEWER, RESEARCHER, VERIFIER, WRITER, DRAFT_JUDGE, EVALUATOR)
+}
 
 
 def model_for(role: Role, request_model: str, overrides: Mapping[str, str]) -> str:

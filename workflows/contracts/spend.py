@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field, PositiveFloat, PositiveInt
 
-from .evidence import Record
+from .evidence import Message, Record
 
 
 class Spend(Record):
@@ -49,13 +49,20 @@ class Allowance(Record):
             tokens=None if self.tokens is None else self.tokens // among,
         )
 
+    def less(self, spend: Spend) -> Allowance:
+        """What is left of it after this."""
+        return Allowance(
+            usd=None if self.usd is None else max(0.0, self.usd - spend.usd),
+            tokens=None if self.tokens is None else max(0, self.tokens - spend.tokens),
+        )
+
     def spent_by(self, spend: Spend) -> bool:
         over_usd = self.usd is not None and spend.usd >= self.usd
         over_tokens = self.tokens is not None and spend.tokens >= self.tokens
         return over_usd or over_tokens
 
 
-class Budget(Record):
+class Budget(Message):
     """The hard limits of a job."""
 
     usd: PositiveFloat | None = Field(default=None, allow_inf_nan=False)

@@ -66,6 +66,8 @@ def facet_reports(state: ResearchState) -> tuple[FacetReport, ...]:
             status=outcome.status,
             reason=getattr(outcome, "reason", ""),
             missing=getattr(outcome, "missing", ()),
+            next_step=outcome.findings.next_step if outcome.findings else "",
+            problems=outcome.problems,
         )
         for facet in (state.plan.facets if state.plan else ())
         if (outcome := state.outcomes.get(facet.id))
@@ -82,6 +84,8 @@ def _facets(state: ResearchState) -> list[FacetStatus]:
             claims=found.claims if (found := _findings(state, facet.id)) else 0,
             sources=found.sources if found else 0,
             turns=spend.turns if (spend := state.spend_by_facet.get(facet.id)) else 0,
+            follow_ups=taken.follow_ups if (taken := state.acceptances.get(facet.id)) else (),
+            transcript=taken.transcript if taken else "",
         )
         for facet in facets
     ]

@@ -80,6 +80,7 @@ class Execution:
         self.state = state
         self._on_change = on_change
         self._resumes = 0
+        self._subagents = 0
         self._parked: list[Blocked] = []
         self._waiting: list[str] = []
 
@@ -113,6 +114,9 @@ class Execution:
             model=request.model,
             question=request.question,
             pinned=request.pinned,
+            audience=request.audience,
+            length=request.length,
+            tone=request.tone,
             today=self.state.started_at[:10],
             corpus=request.corpus,
             models=request.models,
@@ -131,25 +135,41 @@ class Execution:
         brief: Brief,
         policy: ActivityPolicy,
         summary: str,
+        park_on: Callable[[ActivityError], bool] | None = None,
     ) -> Result:
-        """Run an activity on a worker of the policy's queue."""
+        """Run an activity on a worker of the policy's queue.
+
+        Raises ActivityError where `park_on` says that a failure does not concern the whole job.
+        """
 
         async def run() -> Result:
             await workflow.wait_condition(lambda: not self.state.paused)
             workflow.set_current_details(render_details(self.state))
-            return await workflow.execute_activity_method(
-                method,
-                brief,
-                task_queue=self._task_queue(policy),
-                priority=self._priority(),
-                start_to_close_timeout=policy.start_to_close,
-                schedule_to_close_timeout=policy.schedule_to_close,
-                heartbeat_timeout=timedelta(seconds=self.state.timing.heartbeat_seconds),
-                retry_policy=policy.retry_policy,
-                summary=summary[:200],
-            )
+            with self._count_subagent(policy):
+                return await workflow.execute_activity_method(
+                    method,
+                    brief,
+                    task_queue=self._task_queue(policy),
+                    priority=self._priority(),
+                    start_to_close_timeout=policy.start_to_close,
+                    schedule_to_close_timeout=policy.schedule_to_close,
+                    heartbeat_timeout=timedelta(seconds=self.state.timing.heartbeat_seconds),
+                    retry_policy=policy.retry_policy,
+                    summary=summary[:200],
+                )
 
-        return await self._repeat_until_done(method.__name__, run)
+        return await self._repeat_until_done(method.__name__, run, park_on)
+
+    @contextmanager
+    def _count_subagent(self, policy: ActivityPolicy) -> Iterator[None]:
+        """Count the subagents that run at once, of all roles."""
+        self._subagents += policy.queue == "subagents"
+        counters = self.state.counters
+        counters.parallel_max = max(counters.parallel_max, self._subagents)
+        try:
+            yield
+        finally:
+            self._subagents -= policy.queue == "subagents"
 
     async def call_local(
         self,
@@ -172,7 +192,12 @@ class Execution:
 
         return await self._repeat_until_done(method.__name__, run)
 
-    async def _repeat_until_done(self, step: str, run: Callable[[], Awaitable[Result]]) -> Result:
+    async def _repeat_until_done(
+        self,
+        step: str,
+        run: Callable[[], Awaitable[Result]],
+        park_on: Callable[[ActivityError], bool] | None = None,
+    ) -> Result:
         """Make a call until it succeeds; nothing that fails in it fails the job.
 
         A remote activity raises ActivityError when its retries are exhausted, a local one the bare
@@ -184,6 +209,8 @@ class Execution:
                 return await run()
             except FailureError as error:
                 if is_cancelled_exception(error):
+                    raise
+                if park_on and isinstance(error, ActivityError) and not park_on(error):
                     raise
                 failing_since = failing_since or workflow.now()
                 if await self._handle_failure(step, error, workflow.now() - failing_since):
