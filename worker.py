@@ -35,8 +35,8 @@ from activities.fleet.limits import Fleet, FleetLimits
 from activities.fleet.slot_supplier import FleetSlotSupplier
 from activities.llm.client import Models
 from activities.llm.errors import redact
-from activities.mcp.registry import McpServers
 from activities.mcp.server_settings import McpSettings
+from activities.mcp.servers import McpServers
 from activities.nexus import ResearchHandler
 from activities.records import Records
 from activities.storage.corpora import Limits

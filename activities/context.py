@@ -17,7 +17,7 @@ from activities.agent.toolbox import Toolbox
 from activities.fleet.limits import Fleet
 from activities.llm.batches import Batches
 from activities.llm.client import Models
-from activities.mcp.registry import McpServers
+from activities.mcp.servers import McpServers
 from activities.sources.corpora import Corpora
 from activities.sources.index_cache import CACHE_BYTES, IndexCache
 from activities.storage.corpora import (

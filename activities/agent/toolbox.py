@@ -22,7 +22,7 @@ from activities.agent.messages import tool_error
 from activities.agent.retrieval import DOCUMENTS, WEB, RetrievalLog
 from activities.evidence.quotes import sketch
 from activities.evidence.text.terms import detect_language, words
-from activities.mcp.definitions import PREFIX as MCP
+from activities.mcp.tool_format import PREFIX as MCP
 from activities.sources.chunks import SECTION_MARK
 from activities.sources.corpus import Corpus
 from activities.sources.documents import DocumentMeta, Hit, UnknownDocument
@@ -35,7 +35,7 @@ from workflows.config.roles import Role
 from workflows.contracts.evidence import MAX_CODE, MAX_OUTPUT, CodeRun, Source
 
 if TYPE_CHECKING:
-    from activities.mcp.registry import McpServers
+    from activities.mcp.servers import McpServers
 
 JsonObject = dict[str, Any]
 READ_CHARACTERS = 6000
