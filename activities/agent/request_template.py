@@ -29,7 +29,7 @@ from activities.agent.schemas import (
     ResearchAnswer,
 )
 from activities.llm.lazy_sdk import anthropic
-from activities.mcp.definitions import PREFIX as MCP
+from activities.mcp.tool_format import PREFIX as MCP
 from workflows.config.model_catalog import card
 from workflows.config.roles import Role
 from workflows.config.settings import MAX_TOKENS

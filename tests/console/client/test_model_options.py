@@ -37,11 +37,11 @@ def test_an_unknown_role_is_bad_input() -> None:
 def test_a_local_model_takes_all_roles_unless_others_are_named(tmp_path: Path) -> None:
     settings = Settings.read({"RESEARCH_LOCAL_MODEL": "m.gguf", "ANTHROPIC_API_KEY": "k"})
     (tmp_path / "a.md").write_text("words")
-    alone = build_request(JobOptions(question="What?", corpus=tmp_path), settings)
+    alone = build_request(JobOptions(question="What?", corpus=str(tmp_path)), settings)
     assert (alone.model, alone.models) == (LOCAL, {})
     assert alone.web is None
     mixed = JobOptions(
-        question="What?", corpus=tmp_path, model=f"claude,researcher=local,writer={MEDIUM}"
+        question="What?", corpus=str(tmp_path), model=f"claude,researcher=local,writer={MEDIUM}"
     )
     request = build_request(mixed, settings)
     assert (request.model, request.models) == (MIXED, {"researcher": LOCAL, "writer": MEDIUM})
