@@ -37,6 +37,7 @@ _BOLD_LINE = re.compile(r"\s*\*\*[^*\n]+\*\*:?\s*")
 _SEPARATOR = re.compile(r"\s*\|?\s*:?-{2,}:?\s*(?:\|\s*:?-*:?\s*)*")
 _RULE = re.compile(r"\s*(?:[-*_]\s*){3,}")
 _LEAD = re.compile(r"\*\*[^*\n]{1,80}\*\*[.:]?")
+_BOLD = re.compile(r"\*\*[^*\n]+\*\*")
 
 Kind = Literal["title", "heading", "remark", "row", "prose"]
 
@@ -251,7 +252,11 @@ def _prose(where: str, block: str, offset: int) -> Iterator[Sentence]:
     cites = cited(block)
     # Without its citations, so that none of them begins a sentence.
     plain = CITATION.sub(lambda found: " " * len(found[0]), block[head:])
-    starts = [start for start, _ in split_sentences(plain)] or [0]
+    # A question mark in bold words, such as a title, ends no sentence.
+    bold = [span.span() for span in _BOLD.finditer(plain)]
+    starts = [
+        start for start, _ in split_sentences(plain) if not any(a < start < b for a, b in bold)
+    ] or [0]
     starts = [start for n, start in enumerate(starts) if not n or not _is_lead(plain, starts, n)]
     for first, last in zip(starts, [*starts[1:], len(plain)], strict=True):
         begin = head + (0 if first == starts[0] else first)

@@ -74,19 +74,14 @@ def judge_answer(answer: EvaluationAnswer) -> AnswerJudgement | None:
 
     None where it judged nothing.
     """
+    if answer.answered:
+        return AnswerJudgement(status=answer.answered, reason=answer.answered_reason)
     depths = {judgement.depth for judgement in answer.judgements}
-    if answer.answered:
-        reasons = [answer.answered_reason]
-    else:
-        reasons = [judgement.reason for judgement in answer.judgements]
-    reason = " ".join(dict.fromkeys(filter(None, reasons)))[:1000]
-    if answer.answered:
-        return AnswerJudgement(status=answer.answered, reason=reason)
     if not depths:
         return None
-    if depths == {"absent"}:
-        return AnswerJudgement(status="unanswered", reason=reason)
-    return AnswerJudgement(status="partly" if "adequate" not in depths else "answered")
+    if "adequate" in depths:
+        return AnswerJudgement(status="answered")
+    return AnswerJudgement(status="unanswered" if depths == {"absent"} else "partly")
 
 
 def find_gaps(brief: EvaluateBrief, answer: EvaluationAnswer) -> tuple[Gap, ...]:

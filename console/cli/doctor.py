@@ -216,4 +216,4 @@ def _check_models(settings: Settings) -> str:
 
 
 def _check_corpus(folder: str) -> str:
-    return f"{client.validation.check_corpus(Path(folder))}, readable"
+    return f"{client.validation.check_folder(Path(folder))}, readable"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -240,14 +242,22 @@ async def warn_without_worker(session: Session, stream: TextIO) -> None:
 
 def _prepare(options: JobOptions, job_id: str | None) -> tuple[Settings, ResearchRequest, str]:
     """Validate everything before anything is started."""
+    from activities.storage.corpora import is_source, split_version
+
     settings = client.session.read_settings()
     request = client.research_request.build_request(options, settings)
     job_id = client.validation.check_job_id(job_id) if job_id is not None else new_job_id()
-    return client.validation.prepare_folders(settings), request, job_id
+    settings = client.validation.prepare_folders(settings)
+    if request.corpus and not is_source(request.corpus):
+        asyncio.run(client.corpora.find(settings, split_version(request.corpus)[0]))
+    return settings, request, job_id
 
 
 async def _begin(session: Session, job_id: str, request: ResearchRequest, stream: TextIO) -> Job:
     checkpoints = client.checkpoints.CheckpointStore.open(session.settings)
+    request = await client.corpora.publish_for(
+        request, session.settings, partial(say, stream=stream)
+    )
     job, origin = await client.runs.begin(session.client, checkpoints, job_id, request)
     for fault in origin.faults:
         say(fault, stream)

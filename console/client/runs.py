@@ -66,22 +66,41 @@ async def begin(
 
 
 async def restart(
-    client: Client, checkpoints: CheckpointStore, job_id: str, name: str | None = None
+    client: Client,
+    checkpoints: CheckpointStore,
+    job_id: str,
+    name: str | None = None,
+    facet: str | None = None,
 ) -> tuple[Job, Origin]:
-    """Start a new run of the job from its last checkpoint or a named one."""
+    """Start a new run of the job from its last checkpoint or a named one.
+
+    With `facet`, that facet is researched once more, also where the job is complete.
+    """
     description = await jobs.describe(client, job_id)
-    _check_not_complete(job_id, description)
+    if facet is None:
+        _check_not_complete(job_id, description)
     # Before the open run is closed: an unknown checkpoint name must change nothing.
     origin = await find_origin(client, checkpoints, job_id, description, name)
     if description is not None and description.status in OPEN_STATUSES:
         await _close(client, job_id)
         description = await jobs.describe(client, job_id)
-        _check_not_complete(job_id, description)
+        if facet is None:
+            _check_not_complete(job_id, description)
         origin = await find_origin(client, checkpoints, job_id, description, name)
     state = origin.state
     if state is not None:
-        state = restart_state(state, run_id=origin.run_id, checkpoint=origin.checkpoint)
-    if not await _start(client, checkpoints, job_id, origin.request, state):
+        try:
+            state = restart_state(
+                state, run_id=origin.run_id, checkpoint=origin.checkpoint, facet=facet
+            )
+        except ValueError as error:
+            raise BadInputError(f"--facet {facet}: {error}.") from None
+    reuse = (
+        WorkflowIDReusePolicy.ALLOW_DUPLICATE_FAILED_ONLY
+        if facet is None
+        else WorkflowIDReusePolicy.ALLOW_DUPLICATE
+    )
+    if not await _start(client, checkpoints, job_id, origin.request, state, reuse):
         raise ConsoleError(f"Another process has just started the job {job_id}: `watch` it.")
     return Job(jobs.get_handle(client, job_id), StartState.RESTARTED), origin
 

@@ -13,6 +13,8 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from activities.storage.corpora import check_name, split_version
+from activities.storage.document_sources import SUFFIXES, CorpusError
 from console.errors import BadInputError
 from workflows.config.model_catalog import LOCAL, MIXED, MODELS
 from workflows.config.roles import EFFORTS, ROLES
@@ -20,11 +22,6 @@ from workflows.config.settings import Settings
 from workflows.contracts.facets import Effort
 from workflows.contracts.request import MAX_QUESTION_WORDS, OFFLINE, ResearchRequest
 
-READABLE = frozenset(
-    {".csv", ".docm", ".docx", ".eml", ".htm", ".html", ".json", ".jsonl", ".log", ".markdown"}
-    | {".md", ".mdown", ".mkd", ".ndjson", ".pdf", ".pptm", ".pptx", ".rest", ".rst", ".tab"}
-    | {".mbox", ".text", ".tsv", ".txt", ".xhtml", ".xlsm", ".xlsx"}
-)
 MAX_QUESTION_CHARACTERS = 40_000
 # The database, the store and the indexes of a small job take a few megabytes.
 MIN_FREE_BYTES = 50_000_000
@@ -114,10 +111,23 @@ def _read_points(text: str) -> tuple[str, ...]:
     return tuple(point for point in points if point)
 
 
-def check_corpus(path: Path | None) -> Path | None:
-    """The folder as an absolute path: a worker may have another working directory."""
-    if path is None:
-        return None
+def check_corpus(corpus: str | None) -> str | None:
+    """An absolute folder, an address, or the name of a corpus with or without a version."""
+    if corpus is None or "://" in corpus:
+        return corpus
+    if not corpus.strip():
+        raise BadInputError("--corpus is empty: give it a folder or the name of a corpus.")
+    if "/" in corpus or Path(corpus).exists():
+        return str(check_folder(Path(corpus)))
+    try:
+        check_name(split_version(corpus)[0])
+    except CorpusError as error:
+        raise BadInputError(f"There is no folder {corpus!r}, and {error}.") from None
+    return corpus
+
+
+def check_folder(path: Path) -> Path:
+    """A folder with documents, as an absolute path."""
     folder = path.expanduser().resolve()
     if not folder.exists():
         raise BadInputError(f"There is no folder {folder}: correct --corpus.")
@@ -127,7 +137,7 @@ def check_corpus(path: Path | None) -> Path | None:
         )
     if not os.access(folder, os.R_OK | os.X_OK):
         raise BadInputError(f"The folder {folder} cannot be read: change its permissions.")
-    if not any(file.suffix.lower() in READABLE for file in _files(folder)):
+    if not any(file.suffix.lower() in SUFFIXES for file in _files(folder)):
         raise BadInputError(
             f"The folder {folder} holds no document that can be read: put Markdown, text, HTML,"
             " PDF, Word, PowerPoint, Excel, CSV or JSON Lines files into it."

@@ -72,7 +72,16 @@ class Settings(BaseModel):
     store: str = Field(validation_alias="RESEARCH_STORE")
     """A folder or a URL (s3://, gs://, az://, file://) for what must survive."""
     corpora: tuple[str, ...] = Field(default=(), validation_alias="RESEARCH_CORPORA")
-    """The only folders a worker reads documents from, separated by `:`; any unless set."""
+    """The only folders a worker takes documents from, separated by `:`; any unless set."""
+    corpus_files: int = Field(default=200_000, ge=1, validation_alias="RESEARCH_CORPUS_FILES")
+    """How many files one corpus may hold."""
+    corpus_bytes: int = Field(
+        default=20_000_000_000, ge=1, validation_alias="RESEARCH_CORPUS_BYTES"
+    )
+    index_cache_bytes: int = Field(
+        default=5_000_000_000, ge=0, validation_alias="RESEARCH_INDEX_CACHE_BYTES"
+    )
+    """How much room fetched indexes take on a worker's disk."""
     keys: str | None = Field(default=None, validation_alias="RESEARCH_KEYS")
     """A file with encryption keys; with it, payloads and the store are encrypted."""
 

@@ -118,7 +118,7 @@ class Execution:
             length=request.length,
             tone=request.tone,
             today=self.state.started_at[:10],
-            corpus=request.corpus,
+            corpus=self.state.corpus.ref,
             models=request.models,
             efforts=request.efforts,
             web=request.web,

@@ -11,7 +11,7 @@ from temporalio.testing import ActivityEnvironment
 
 from activities.agent.schemas import DraftAnswer
 from activities.context import ActivityContext
-from activities.evidence.draft import Draft, all_sentences
+from activities.evidence.draft import Draft, all_sentences, sentences_of
 from activities.evidence.report_repair import NOTHING_FOUND
 from activities.llm.client import Models
 from activities.storage.store import Store
@@ -255,3 +255,12 @@ async def test_headings_of_a_writer_stay_below_those_of_the_report(tmp_path: Pat
 )
 def test_the_writer_is_told_the_askers_language(question: str, language: str) -> None:
     assert describe_language(question) == language
+
+
+def test_a_question_in_bold_words_ends_no_sentence() -> None:
+    markdown = (
+        "**Who crosses? Counts › Result:** The route carried 455,000 people. It was full [1]."
+    )
+    first, second = sentences_of("a", markdown)
+    assert first.text.startswith("**Who crosses?")
+    assert second.text == "It was full [1]."
