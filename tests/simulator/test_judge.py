@@ -29,7 +29,9 @@ DOCUMENTS = {
     "price.md": f"# Installation prices\n\nDate: 2024-09-01\n\n{PRICE} Prices exclude grants.",
     "survey.md": f"# Survey of the trade body\n\nDate: 2024-06-01\n\n{SURVEY} It ran online.",
     "panel.md": f"# Panel of homes: heat pumps\n\n{PANEL} The panel covers all regions.",
-    **{f"works{n}.md": f"# Paper {n}\n\nDate: 2025-01-01\n\n{INSTALLERS[n]}" for n in range(3)},
+    "works1.md": f"# Yearbook\n\nDate: 2025-01-02\n\n{INSTALLERS[0]} Apprentices are left out.",
+    "works2.md": f"# Trade register\n\nDate: 2025-03-09\n\n{INSTALLERS[1]} Firms report in March.",
+    "works3.md": f"# Newspaper\n\nDate: 2025-05-30\n\n{INSTALLERS[2]} The mayor was pleased.",
     "other.md": f"# Weather stations\n\nDate: 2023-01-01\n\n{OTHER} One is on a roof.",
 }  # fmt: skip
 
