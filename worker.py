@@ -35,8 +35,8 @@ from activities.fleet.limits import Fleet, FleetLimits
 from activities.fleet.slot_supplier import FleetSlotSupplier
 from activities.llm.client import Models
 from activities.llm.errors import redact
-from activities.mcp.registry import McpServers
 from activities.mcp.server_settings import McpSettings
+from activities.mcp.servers import McpServers
 from activities.nexus import ResearchHandler
 from activities.records import Records
 from activities.storage.corpora import Limits
@@ -77,7 +77,13 @@ def build_context(
     named = McpSettings.load(Path(settings.mcp), os.environ) if settings.mcp else None
     return ActivityContext(
         store,
-        Models(transport, settings.provider, fleet=fleet, context_window=settings.context_window),
+        Models(
+            transport,
+            settings.provider,
+            fleet=fleet,
+            context_window=settings.context_window,
+            local_model=settings.local_model,
+        ),
         Path(settings.state_dir) / "indexes",
         McpServers(named, store) if named else None,
         fleet,

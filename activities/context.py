@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from cachetools import LRUCache
@@ -16,7 +17,7 @@ from activities.agent.toolbox import Toolbox
 from activities.fleet.limits import Fleet
 from activities.llm.batches import Batches
 from activities.llm.client import Models
-from activities.mcp.registry import McpServers
+from activities.mcp.servers import McpServers
 from activities.sources.corpora import Corpora
 from activities.sources.index_cache import CACHE_BYTES, IndexCache
 from activities.storage.corpora import (
@@ -41,6 +42,9 @@ from workflows.contracts.request import OFFLINE
 from workflows.contracts.spend import Allowance
 
 _CACHED_TEMPLATES = 200
+_WIDE_WINDOW = 64_000
+"""Tokens; with a smaller context window a search returns fewer passages."""
+_FEWEST_HITS = 3
 _CACHED_SOURCES = 20_000
 
 
@@ -141,6 +145,10 @@ class ActivityContext:
         is_guided: bool = False,
     ) -> Toolbox:
         """`pages` are stored web pages that the role may read; `is_guided` as in `Toolbox`."""
+        window = self.models.context_window(model_for(role, job.model, job.models))
+        if 0 < window < _WIDE_WINDOW:
+            # One search must not fill the window.
+            role = replace(role, hits=max(_FEWEST_HITS, role.hits * window // _WIDE_WINDOW))
         return Toolbox(
             role,
             await self.indexes.open(job.corpus) if job.corpus else None,

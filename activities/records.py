@@ -13,9 +13,9 @@ from temporalio.exceptions import ApplicationError
 
 from activities.context import ActivityContext
 from activities.evidence.compare import compare, told
+from activities.evidence.draft import Draft
 from activities.evidence.ledger import Ledger
 from activities.evidence.publish import publish
-from activities.evidence.report_gate import Draft
 from activities.fleet.heartbeat import send_heartbeats, show_progress
 from activities.sources.corpora import split_files
 from activities.storage.corpora import find_changes, load_listing

@@ -21,22 +21,21 @@ from temporalio.exceptions import ApplicationError
 from activities.agent.messages import tool_error
 from activities.agent.retrieval import DOCUMENTS, WEB, RetrievalLog
 from activities.evidence.quotes import sketch
-from activities.evidence.text.stopwords import detect_language
-from activities.evidence.text.terms import words
-from activities.mcp.definitions import PREFIX as MCP
+from activities.evidence.text.terms import detect_language, words
+from activities.mcp.tool_format import PREFIX as MCP
 from activities.sources.chunks import SECTION_MARK
 from activities.sources.corpus import Corpus
 from activities.sources.documents import DocumentMeta, Hit, UnknownDocument
 from activities.sources.formats.lines import units
 from activities.sources.snapshots import Snapshots, Unquotable
-from activities.sources.web import Breakdown, Fetch, Search, ServerTools
+from activities.sources.web import Breakdown, Fetch, Ran, Search, ServerTools
 from activities.sources.web import Hit as WebHit
 from activities.storage.store import Store
 from workflows.config.roles import Role
-from workflows.contracts.evidence import Source
+from workflows.contracts.evidence import MAX_CODE, MAX_OUTPUT, CodeRun, Source
 
 if TYPE_CHECKING:
-    from activities.mcp.registry import McpServers
+    from activities.mcp.servers import McpServers
 
 JsonObject = dict[str, Any]
 READ_CHARACTERS = 6000
@@ -80,6 +79,8 @@ class Toolbox:
         self._shown: set[tuple[str, int]] = set()
         self.sources: dict[str, Source] = {}
         self.log = RetrievalLog()
+        self.code_runs: list[CodeRun] = []
+        """What was calculated in the provider's sandbox."""
 
     async def run(self, name: str, tool_input: JsonObject, turn: int) -> JsonObject:
         if name.startswith(MCP) and self._servers is not None:
@@ -155,6 +156,10 @@ class Toolbox:
                         self.sources[source.id] = source
                 case Fetch():
                     log.add_opened(WEB, failed=True)
+                case Ran():
+                    run = CodeRun(code=event.code[:MAX_CODE], output=event.output[:MAX_OUTPUT])
+                    if run not in self.code_runs:
+                        self.code_runs.append(run)
                 case Breakdown():
                     pass
             if event.trouble:
@@ -163,6 +168,7 @@ class Toolbox:
     def forget(self) -> None:
         """A new conversation starts, in which nothing has been shown yet."""
         self._shown.clear()
+        self.log.forget()
 
     def start_over(self) -> None:
         """A new attempt starts, which may search as much as the one before."""

@@ -56,9 +56,10 @@ class _Bucket:
     """The objects below an address, through `obstore`."""
 
     def __init__(self, location: str) -> None:
-        from activities.storage.backends import open_store
+        from obstore.store import LocalStore, from_url
 
-        self._objects = open_store(location, create=False)
+        is_local = location.startswith("file://")
+        self._objects = LocalStore.from_url(location) if is_local else from_url(location)
 
     async def scan(self) -> tuple[list[ScannedFile], int]:
         listed = [item async for batch in self._objects.list() for item in batch]

@@ -42,7 +42,9 @@ def checkpoints(job_id: JobId, as_json: Json = False) -> ExitCode:
     store = client.checkpoints.CheckpointStore.open(
         client.validation.prepare_folders(client.session.read_settings())
     )
-    found = asyncio.run(store.load_all(job_id))
+    found, faults = asyncio.run(store.load_all(job_id))
+    for fault in faults:
+        say(fault, sys.stderr)
     if not found:
         raise BadInputError(
             f"The store has no checkpoint of a job {job_id}: `list` shows the jobs, and"
@@ -70,6 +72,7 @@ def checkpoints(job_id: JobId, as_json: Json = False) -> ExitCode:
     rich_help_panel=RECOVER,
     epilog=examples(
         "restart x1 --from researched",
+        "restart x1 --facet insurance",
         "restart --query 'ResearchStatus=\"blocked\"'",
     ),
 )
@@ -82,6 +85,12 @@ def restart(
         typer.Option("--query", metavar="Q", help="All jobs that this visibility query finds."),
     ] = None,
     name: From = None,
+    facet: Annotated[
+        str | None,
+        typer.Option(
+            "--facet", metavar="ID", help="Research this facet again, also of a complete job."
+        ),
+    ] = None,
     out: OutIfWanted = None,
     wait: Wait = False,
     as_json: Json = False,
@@ -92,6 +101,8 @@ def restart(
     """
     if (job_id is None) == (query is None):
         raise BadInputError("Which job? Give its ID, or --query for several.")
+    if facet is not None and job_id is None:
+        raise BadInputError("--facet names a facet of one job: give its ID instead of --query.")
     settings, folder, wait = _prepare(out, wait)
     stream = message_stream(as_json)
 
@@ -99,7 +110,7 @@ def restart(
         store = client.checkpoints.CheckpointStore.open(settings)
         if job_id is not None:
             client.validation.check_job_id(job_id)
-            job = await _restart(session, store, job_id, name, stream)
+            job = await _restart(session, store, job_id, name, stream, facet)
             return await _follow(job, session, folder if wait else None, as_json)
         assert query is not None  # noqa: S101
         started, failed = await _restart_all(session, store, query, name, stream)
@@ -181,8 +192,11 @@ async def _restart(
     job_id: str,
     name: str | None,
     stream: TextIO,
+    facet: str | None = None,
 ) -> Job:
-    job, origin = await client.runs.restart(session.client, store, job_id, name)
+    job, origin = await client.runs.restart(session.client, store, job_id, name, facet)
+    for fault in origin.faults:
+        say(fault, stream)
     spent = f" (${origin.state.spend.usd:.2f} spent before)" if origin.state else ""
     text = f"Job {job_id} restarts from {origin.checkpoint}{spent}."
     say(f"{text} {temporal_ui_link(session, job_id)}".rstrip(), stream)

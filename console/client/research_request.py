@@ -26,6 +26,7 @@ DEFAULT_BUDGET_USD = {Effort.QUICK: 1.0, Effort.STANDARD: 4.0, Effort.DEEP: 20.0
 """The budget of a job that was given none, by effort."""
 
 _DAY = 24 * 3600.0
+_WISHES = ("audience", "length", "tone")
 _DURATION = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
 
 
@@ -37,12 +38,15 @@ def build_request(options: JobOptions, settings: Settings) -> ResearchRequest:
     model, effort = values["model"], values["effort"]
     usd = values["budget_usd"]
     offline = model == OFFLINE
+    _, role_models = validation.split_models(options.model)
     return ResearchRequest(
         question=values["question"],
         corpus=values["corpus"],
         labels=values["labels"],
         model=model,
-        models={} if offline else validation.check_role_models(settings),
+        models={}
+        if offline and not role_models
+        else validation.check_role_models(settings, role_models),
         efforts={} if offline else settings.efforts,
         web=values["web"],
         code=options.code,
@@ -55,6 +59,8 @@ def build_request(options: JobOptions, settings: Settings) -> ResearchRequest:
             tokens=values["budget_tokens"],
         ),
         approval=values["approve_within"],
+        rubric=values["rubric"],
+        **{wish: values[wish] for wish in _WISHES},
     )
 
 
@@ -75,7 +81,7 @@ def _run_checks(options: JobOptions, settings: Settings) -> tuple[dict[str, Any]
             errors[name] = str(error)
 
     check("question", validation.check_question, options.question)
-    check("model", validation.check_model, options.model, settings)
+    check("model", _check_model, options.model, settings)
     check("corpus", _check_corpus, options, settings)
     check("labels", _check_labels, options.labels or [])
     check("effort", validation.check_effort, options.effort)
@@ -85,12 +91,21 @@ def _run_checks(options: JobOptions, settings: Settings) -> tuple[dict[str, Any]
     check("max_passes", validation.check_range, "--max-passes", passes, 0, MAX_PASSES)
     check("max_facets", validation.check_range, "--max-facets", facets, 1, MAX_FACETS)
     check("approve_within", _build_approval, options)
+    check("rubric", validation.check_rubric, options.rubric)
+    for wish in _WISHES:
+        check(wish, validation.check_wish, f"--{wish}", getattr(options, wish))
     if not errors:
         # These options can be valid one by one and invalid together.
         check("web", _build_web, options, values["model"], settings)
     if not errors:
         check("corpus", _check_sources, options, values)
     return values, errors
+
+
+def _check_model(text: str | None, settings: Settings) -> str:
+    name, roles = validation.split_models(text)
+    validation.check_role_models(settings, roles)
+    return validation.check_model(name, settings)
 
 
 def _check_sources(options: JobOptions, values: dict[str, Any]) -> str | None:

@@ -39,6 +39,8 @@ class Origin:
     state: ResearchState | None = None
     run_id: str = ""
     checkpoint: str = BEGINNING
+    faults: tuple[str, ...] = ()
+    """What is wrong with newer checkpoints, which were passed over."""
 
 
 async def begin(
@@ -64,22 +66,41 @@ async def begin(
 
 
 async def restart(
-    client: Client, checkpoints: CheckpointStore, job_id: str, name: str | None = None
+    client: Client,
+    checkpoints: CheckpointStore,
+    job_id: str,
+    name: str | None = None,
+    facet: str | None = None,
 ) -> tuple[Job, Origin]:
-    """Start a new run of the job from its last checkpoint or a named one."""
+    """Start a new run of the job from its last checkpoint or a named one.
+
+    With `facet`, that facet is researched once more, also where the job is complete.
+    """
     description = await jobs.describe(client, job_id)
-    _check_not_complete(job_id, description)
+    if facet is None:
+        _check_not_complete(job_id, description)
     # Before the open run is closed: an unknown checkpoint name must change nothing.
     origin = await find_origin(client, checkpoints, job_id, description, name)
     if description is not None and description.status in OPEN_STATUSES:
         await _close(client, job_id)
         description = await jobs.describe(client, job_id)
-        _check_not_complete(job_id, description)
+        if facet is None:
+            _check_not_complete(job_id, description)
         origin = await find_origin(client, checkpoints, job_id, description, name)
     state = origin.state
     if state is not None:
-        state = restart_state(state, run_id=origin.run_id, checkpoint=origin.checkpoint)
-    if not await _start(client, checkpoints, job_id, origin.request, state):
+        try:
+            state = restart_state(
+                state, run_id=origin.run_id, checkpoint=origin.checkpoint, facet=facet
+            )
+        except ValueError as error:
+            raise BadInputError(f"--facet {facet}: {error}.") from None
+    reuse = (
+        WorkflowIDReusePolicy.ALLOW_DUPLICATE_FAILED_ONLY
+        if facet is None
+        else WorkflowIDReusePolicy.ALLOW_DUPLICATE
+    )
+    if not await _start(client, checkpoints, job_id, origin.request, state, reuse):
         raise ConsoleError(f"Another process has just started the job {job_id}: `watch` it.")
     return Job(jobs.get_handle(client, job_id), StartState.RESTARTED), origin
 
@@ -157,10 +178,14 @@ async def find_origin(
         if not named:
             names = ", ".join(dict.fromkeys(item.name for item in known)) or "none yet"
             raise BadInputError(f"The job {job_id} has no checkpoint {name!r}: it has {names}.")
-        return await _load_origin(checkpoints, named[-1])
+        return await _load_origin(checkpoints, named)
     own = [item for item in known if description is None or item.run_id == description.run_id]
+    if not own and description is not None:
+        # A run that was reset has its first checkpoints under the run it was reset from.
+        inherited = await jobs.fetch_checkpoint_keys(client, job_id)
+        own = [item for item in known if item.key in inherited]
     if own:
-        return await _load_origin(checkpoints, own[-1])
+        return await _load_origin(checkpoints, own)
     assert description is not None  # noqa: S101
     request, state = await jobs.fetch_start_input(client, job_id)
     if state is None:
@@ -185,9 +210,13 @@ async def find_runs(client: Client, query: str) -> dict[str, set[str]]:
     return found
 
 
-async def _load_origin(checkpoints: CheckpointStore, checkpoint: StoredCheckpoint) -> Origin:
-    state = await checkpoints.load(checkpoint)
-    return Origin(state.request, state, checkpoint.run_id, checkpoint.name)
+async def _load_origin(
+    checkpoints: CheckpointStore, candidates: Sequence[StoredCheckpoint]
+) -> Origin:
+    newest = await checkpoints.load_newest(candidates)
+    assert newest is not None  # noqa: S101
+    checkpoint, state, faults = newest
+    return Origin(state.request, state, checkpoint.run_id, checkpoint.name, tuple(faults))
 
 
 async def _start(

@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
+from statistics import median
 
 import httpx2
 import pytest
@@ -16,8 +17,7 @@ from temporalio.testing import ActivityEnvironment
 from activities.agent.conversation import Answered
 from activities.context import ActivityContext
 from activities.llm.client import Models
-from activities.offline.skills import SKILLS
-from activities.offline.transport import OfflineTransport
+from activities.offline.transport import SKILLS, OfflineTransport
 from activities.storage.store import Store
 from activities.subagents.researching import Researching
 from tests.activities.scripted import (
@@ -178,7 +178,9 @@ async def test_an_outcome_says_enough_to_decide_on(office: Office) -> None:
     assert isinstance(outcome, Found | Partial)
     found = await office.store.load(outcome.findings.key, Findings)
     confidences = [claim.confidence for claim in found.claims]
-    assert min(confidences) <= outcome.findings.support <= max(confidences)
+    assert outcome.findings.support == median(confidences)
+    assert outcome.findings.coverage > 0.5, "its claims speak of what was asked"
+    assert outcome.searched
     assert outcome.findings.claims == len(found.claims)
 
 

@@ -11,8 +11,8 @@ import pytest
 
 from activities.agent.tool_definitions import READ, SEARCH, SURVEY, build_tool_set
 from activities.agent.toolbox import Toolbox
-from activities.mcp.registry import McpServers
 from activities.mcp.server_settings import McpSettings
+from activities.mcp.servers import McpServers
 from activities.sources.corpus import Corpus
 from activities.storage.store import Store
 from tests.activities.test_web import FERRY, WORDS, call, hits, page, said

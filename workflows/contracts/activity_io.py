@@ -25,6 +25,7 @@ from .state import (
     LedgerRef,
     PreviousRef,
     ResearchState,
+    RubricVerdict,
     Timing,
     UnreadableFile,
 )
@@ -39,6 +40,8 @@ class Job(Record):
     question: str
     pinned: tuple[str, ...] = ()
     audience: str = ""
+    length: str = ""
+    tone: str = ""
     today: str
     corpus: CorpusRef | None = None
     models: dict[str, str] = Field(default_factory=dict)
@@ -124,6 +127,8 @@ class ResearchBrief(Record):
     """What this attempt tries, after one that failed."""
     previous: str = ""
     """Why the last attempt was not enough."""
+    retried_after: str = ""
+    """The status of the last attempt; a label of telemetry."""
     follow_ups: tuple[str, ...] = ()
     """Precise questions to the same subagent, after its answer, in their order."""
     cycles: int
@@ -246,6 +251,8 @@ class WriteBrief(Record):
     ledger: LedgerRef
     reports: tuple[FacetReport, ...]
     gaps: tuple[Gap, ...]
+    findings: tuple[str, ...] = ()
+    """Keys of what the researchers brought: the writer is told what their programs printed."""
     unreadable: tuple[UnreadableFile, ...] = ()
     previous: DraftRef | None = None
     revise: tuple[str, ...] = ()
@@ -256,6 +263,8 @@ class WriteBrief(Record):
 class Written(Record):
     draft: DraftRef
     spend: Spend
+    judge_spend: Spend = Spend()
+    """What the judge of the drafts cost."""
 
 
 class EvaluateBrief(Record):
@@ -265,6 +274,8 @@ class EvaluateBrief(Record):
     draft: DraftRef
     reports: tuple[FacetReport, ...]
     gaps: tuple[Gap, ...]
+    rubric: tuple[str, ...] = ()
+    """The points that the asker wants the report to meet."""
     n: int
     task: str
 
@@ -273,6 +284,7 @@ class Evaluated(Record):
     gaps: tuple[Gap, ...]
     """A gap outside all facets has no facet id."""
     answer: AnswerJudgement | None = None
+    rubric: tuple[RubricVerdict, ...] = ()
     spend: Spend
 
 

@@ -34,7 +34,7 @@ from activities.storage.corpora import MAX_FILE_BYTES
 from activities.storage.document_sources import SUFFIXES
 
 # Raised whenever the same file may give another text, so that indexes are built anew.
-VERSION = 4
+VERSION = 5
 
 _OFFICE = frozenset({".docx", ".docm", ".pptx", ".pptm", ".xlsx", ".xlsm"})
 
