@@ -17,6 +17,7 @@ from activities.sources.corpora import Corpora, Manifest
 from activities.sources.corpus import Corpus
 from activities.sources.index_cache import IndexCache, IndexRecord
 from activities.storage import corpora as storage
+from activities.storage import document_sources
 from activities.storage.corpora import CorpusHead, Limits, Rules, publish, upload
 from activities.storage.document_sources import CorpusError
 from activities.storage.encryption import Keyring
@@ -88,6 +89,10 @@ def settle(folder: Path) -> None:
         os.utime(path, ns=(then, then))
 
 
+async def refuse_to_read(_: object, file: document_sources.ScannedFile) -> bytes:
+    pytest.fail(f"{file.path} was read")
+
+
 def empty(folder: Path) -> None:
     for path in folder.iterdir():
         path.unlink()
@@ -112,7 +117,7 @@ async def test_an_unchanged_folder_is_neither_read_nor_indexed_again(
     assert (first.documents, first.unreadable_count) == (3, 1)
     assert first.unreadable[0].uri == "broken.pdf"
     parsed.clear()
-    monkeypatch.setattr(Path, "read_bytes", lambda path: pytest.fail(f"{path} was read"))
+    monkeypatch.setattr(document_sources._Folder, "read", refuse_to_read)
     assert await worker.refresh(folder) == first
     assert parsed == []
 
@@ -254,7 +259,7 @@ async def test_limits_are_told_before_anything_is_read(
 ) -> None:
     for number in range(3):
         (folder / f"{number}.txt").write_text(f"Text number {number}.")
-    monkeypatch.setattr(Path, "read_bytes", lambda path: pytest.fail(f"{path} was read"))
+    monkeypatch.setattr(document_sources._Folder, "read", refuse_to_read)
     with pytest.raises(CorpusError, match=r"3 files .* limit is 2: .*RESEARCH_CORPUS_FILES"):
         await publish(store, "c", str(folder), limits=Limits(files=2))
     with pytest.raises(CorpusError, match=r"bytes .* RESEARCH_CORPUS_BYTES"):
