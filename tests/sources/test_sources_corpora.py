@@ -342,6 +342,19 @@ async def test_a_changed_part_of_a_published_index_is_not_used(
     await elsewhere.close()
 
 
+async def test_a_damaged_parsed_text_is_parsed_again(
+    folder: Path, worker: Worker, tmp_path: Path
+) -> None:
+    (folder / "a.txt").write_text("The ferry sails.")
+    head = await publish(worker.store, "c", str(folder))
+    files = await worker.corpora.find_changed(head.version, "")
+    await worker.corpora.parse(files, lambda *_: None)
+    [parsed] = (tmp_path / "store" / "parsed").iterdir()
+    parsed.write_bytes(parsed.read_bytes().replace(b"ferry", b"merry"))
+    corpus = await worker.open(await worker.corpora.make_ready("c", head.version))
+    assert (len(corpus.search("ferry")), corpus.search("merry")) == (1, [])
+
+
 async def test_with_keys_nothing_of_a_document_is_readable_in_the_store(
     folder: Path, tmp_path: Path
 ) -> None:
