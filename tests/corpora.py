@@ -30,17 +30,24 @@ class FolderCorpus(Corpus):
 
     async def _refresh(self) -> CorpusReady:
         store = Store.open(str(self._place / "store"))
+        ready = await publish_index(store, self._folder, self._place / "indexes")
         cache = IndexCache(store, self._place / "indexes")
-        corpora = Corpora(store, cache)
-        try:
-            head = await publish(store, "test", str(self._folder))
-            ready = await corpora.make_ready("test", head.version)
-            assert ready.ref is not None
-            super().__init__(await cache.fetch(ready.ref.index))
-            return ready
-        finally:
-            await corpora.close()
-            cache.close()
+        assert ready.ref is not None
+        super().__init__(await cache.fetch(ready.ref.index))
+        cache.close()
+        return ready
+
+
+async def publish_index(store: Store, folder: Path, indexes: Path) -> CorpusReady:
+    """A folder in the store, indexed for jobs without labels."""
+    cache = IndexCache(store, indexes)
+    corpora = Corpora(store, cache)
+    try:
+        head = await publish(store, "test", str(folder))
+        return await corpora.make_ready("test", head.version)
+    finally:
+        await corpora.close()
+        cache.close()
 
 
 def index_folder(folder: Path, place: Path) -> FolderCorpus:

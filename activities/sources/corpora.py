@@ -165,7 +165,7 @@ class Corpora:
         if file.problem:
             return PARSED.dump_json(Parsed(unreadable=(Unreadable(file.path, file.problem),)))
         key = parsed_key(VERSION, file.path, file.sha256)
-        parsed = await self._store.get(key)
+        parsed = await self._store.get(key, is_replaceable=True)
         if parsed is not None:
             return parsed
         original = original_key(file.sha256)

@@ -47,7 +47,10 @@ DAMAGED_FOLDER = "damaged"
 PAYLOADS_FOLDER = "payloads"
 """Payloads of Temporal's, written by the driver of external storage under their hashes."""
 _CHECKSUM = b"sha256 "
-_NAMED_BY_HASH = ("texts", "findings", "ledgers", "rulings", "drafts")
+_NAMED_BY_HASH = (
+    "texts", "findings", "ledgers", "rulings", "drafts",
+    "originals", "listings", "manifests", "index-parts",
+)  # fmt: skip
 CACHE_BYTES = 32_000_000
 """Of objects that were read or written; in memory they are a few times larger."""
 # How many leading parts of a key stay readable: the kind, and the job where it comes next.

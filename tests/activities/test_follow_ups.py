@@ -33,6 +33,7 @@ from tests.activities.scripted import (
     use,
     words,
 )
+from tests.corpora import in_a_thread, publish_index
 from workflows.config.store_keys import control_key
 from workflows.contracts.activity_io import Job, Known, ResearchBrief, Researched
 from workflows.contracts.evidence import Findings
@@ -116,6 +117,8 @@ class Office:
         self.folder = folder
         self.wire = Listening()
         self.store = Store.open(str(folder / "store"))
+        indexed = publish_index(self.store, folder / "corpus", folder / "indexes")
+        self.corpus = in_a_thread(indexed).ref
         self.connect(self.wire)
 
     def connect(self, wire: httpx2.AsyncBaseTransport) -> None:
@@ -128,7 +131,7 @@ class Office:
             question="How many passengers did the harbour line carry?",
         )  # fmt: skip
         job = Job(id="job", journal="job", model="offline", question="What of the harbour line?",
-                  today="2026-01-01", corpus=str(self.folder / "corpus"))  # fmt: skip
+                  today="2026-01-01", corpus=self.corpus)  # fmt: skip
         brief = ResearchBrief(job=job, facet=facet, ask=facet.question, task="f", cycles=2,
                               max_claims=8, allowance=Allowance(), seconds=120)  # fmt: skip
         return brief.model_copy(update=more)

@@ -17,6 +17,7 @@ from activities.sources.corpora import Corpora, Manifest
 from activities.sources.corpus import Corpus
 from activities.sources.index_cache import IndexCache, IndexRecord
 from activities.storage import corpora as storage
+from activities.storage import document_sources
 from activities.storage.corpora import CorpusHead, Limits, Rules, publish, upload
 from activities.storage.document_sources import CorpusError
 from activities.storage.encryption import Keyring
@@ -88,6 +89,10 @@ def settle(folder: Path) -> None:
         os.utime(path, ns=(then, then))
 
 
+async def refuse_to_read(_: object, file: document_sources.ScannedFile) -> bytes:
+    pytest.fail(f"{file.path} was read")
+
+
 def empty(folder: Path) -> None:
     for path in folder.iterdir():
         path.unlink()
@@ -112,7 +117,7 @@ async def test_an_unchanged_folder_is_neither_read_nor_indexed_again(
     assert (first.documents, first.unreadable_count) == (3, 1)
     assert first.unreadable[0].uri == "broken.pdf"
     parsed.clear()
-    monkeypatch.setattr(Path, "read_bytes", lambda path: pytest.fail(f"{path} was read"))
+    monkeypatch.setattr(document_sources._Folder, "read", refuse_to_read)
     assert await worker.refresh(folder) == first
     assert parsed == []
 
@@ -254,7 +259,7 @@ async def test_limits_are_told_before_anything_is_read(
 ) -> None:
     for number in range(3):
         (folder / f"{number}.txt").write_text(f"Text number {number}.")
-    monkeypatch.setattr(Path, "read_bytes", lambda path: pytest.fail(f"{path} was read"))
+    monkeypatch.setattr(document_sources._Folder, "read", refuse_to_read)
     with pytest.raises(CorpusError, match=r"3 files .* limit is 2: .*RESEARCH_CORPUS_FILES"):
         await publish(store, "c", str(folder), limits=Limits(files=2))
     with pytest.raises(CorpusError, match=r"bytes .* RESEARCH_CORPUS_BYTES"):
@@ -335,6 +340,19 @@ async def test_a_changed_part_of_a_published_index_is_not_used(
     with pytest.raises(Exception, match="index-parts"):
         await elsewhere.open(ready)
     await elsewhere.close()
+
+
+async def test_a_damaged_parsed_text_is_parsed_again(
+    folder: Path, worker: Worker, tmp_path: Path
+) -> None:
+    (folder / "a.txt").write_text("The ferry sails.")
+    head = await publish(worker.store, "c", str(folder))
+    files = await worker.corpora.find_changed(head.version, "")
+    await worker.corpora.parse(files, lambda *_: None)
+    [parsed] = (tmp_path / "store" / "parsed").iterdir()
+    parsed.write_bytes(parsed.read_bytes().replace(b"ferry", b"merry"))
+    corpus = await worker.open(await worker.corpora.make_ready("c", head.version))
+    assert (len(corpus.search("ferry")), corpus.search("merry")) == (1, [])
 
 
 async def test_with_keys_nothing_of_a_document_is_readable_in_the_store(
