@@ -35,10 +35,11 @@ from activities.fleet.limits import Fleet, FleetLimits
 from activities.fleet.slot_supplier import FleetSlotSupplier
 from activities.llm.client import Models
 from activities.llm.errors import redact
-from activities.mcp.registry import McpServers
 from activities.mcp.server_settings import McpSettings
+from activities.mcp.servers import McpServers
 from activities.nexus import ResearchHandler
 from activities.records import Records
+from activities.storage.corpora import Limits
 from activities.storage.store import Store
 from activities.subagents.evaluating import Evaluating
 from activities.subagents.planning import Planning
@@ -58,6 +59,7 @@ from workflows.config.settings import Settings
 from workflows.contracts.request import TASK_QUEUE
 from workflows.contracts.state import Timing
 from workflows.coordinator import ResearchWorkflow
+from workflows.corpus import CorpusWorkflow
 from workflows.refinement import RefinementWorkflow
 
 DRAIN = timedelta(seconds=30)
@@ -75,13 +77,21 @@ def build_context(
     named = McpSettings.load(Path(settings.mcp), os.environ) if settings.mcp else None
     return ActivityContext(
         store,
-        Models(transport, settings.provider, fleet=fleet, context_window=settings.context_window),
+        Models(
+            transport,
+            settings.provider,
+            fleet=fleet,
+            context_window=settings.context_window,
+            local_model=settings.local_model,
+        ),
         Path(settings.state_dir) / "indexes",
         McpServers(named, store) if named else None,
         fleet,
         settings.provider,
         settings.corpora,
         settings.max_tokens,
+        Limits(settings.corpus_files, settings.corpus_bytes),
+        settings.index_cache_bytes,
     )
 
 
@@ -120,7 +130,7 @@ def _for_jobs(client: Client, settings: Settings, context: ActivityContext) -> W
     return Worker(
         client,
         task_queue=TASK_QUEUE,
-        workflows=[ResearchWorkflow, RefinementWorkflow],
+        workflows=[ResearchWorkflow, RefinementWorkflow, CorpusWorkflow],
         activities=[
             Verifying(context).reconcile,
             records.publish,
@@ -166,9 +176,11 @@ def _pollers(settings: Settings) -> PollerBehaviorAutoscaling:
 
 
 def _subagents(context: ActivityContext) -> list[Callable[..., Any]]:
-    planning, verifying = Planning(context), Verifying(context)
+    planning, records = Planning(context), Records(context)
+    verifying = Verifying(context)
     return [
-        Records(context).open_corpus,
+        records.open_corpus,
+        records.parse_files,
         planning.plan,
         planning.review_plan,
         Researching(context).research,

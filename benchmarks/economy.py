@@ -28,8 +28,7 @@ from typing import Any
 
 import httpx2
 
-from activities.offline.skills import SKILLS
-from activities.offline.transport import OfflineTransport
+from activities.offline.transport import SKILLS, OfflineTransport
 from console.client.jobs import fetch_report
 from console.client.research_request import default_budget_usd
 from console.devserver.server import run_dev_server

@@ -19,6 +19,7 @@ from typing import Any, Literal
 from activities.agent.schemas import (
     Answer,
     DraftAnswer,
+    DraftJudgement,
     EntailmentAnswer,
     EvaluationAnswer,
     GapRulingsAnswer,
@@ -28,7 +29,7 @@ from activities.agent.schemas import (
     ResearchAnswer,
 )
 from activities.llm.lazy_sdk import anthropic
-from activities.mcp.definitions import PREFIX as MCP
+from activities.mcp.tool_format import PREFIX as MCP
 from workflows.config.model_catalog import card
 from workflows.config.roles import Role
 from workflows.config.settings import MAX_TOKENS
@@ -47,6 +48,7 @@ ANSWERS: dict[str, type[Answer]] = {
         RelationsAnswer,
         GapRulingsAnswer,
         DraftAnswer,
+        DraftJudgement,
         EvaluationAnswer,
     )
 }

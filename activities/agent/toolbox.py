@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, MutableMapping, Sequence
 from fnmatch import fnmatch
 from typing import TYPE_CHECKING, Any
 
@@ -21,22 +21,21 @@ from temporalio.exceptions import ApplicationError
 from activities.agent.messages import tool_error
 from activities.agent.retrieval import DOCUMENTS, WEB, RetrievalLog
 from activities.evidence.quotes import sketch
-from activities.evidence.text.stopwords import detect_language
-from activities.evidence.text.terms import words
-from activities.mcp.definitions import PREFIX as MCP
+from activities.evidence.text.terms import detect_language, words
+from activities.mcp.tool_format import PREFIX as MCP
 from activities.sources.chunks import SECTION_MARK
 from activities.sources.corpus import Corpus
 from activities.sources.documents import DocumentMeta, Hit, UnknownDocument
 from activities.sources.formats.lines import units
 from activities.sources.snapshots import Snapshots, Unquotable
-from activities.sources.web import Breakdown, Fetch, Search, ServerTools
+from activities.sources.web import Breakdown, Fetch, Ran, Search, ServerTools
 from activities.sources.web import Hit as WebHit
 from activities.storage.store import Store
 from workflows.config.roles import Role
-from workflows.contracts.evidence import Source
+from workflows.contracts.evidence import MAX_CODE, MAX_OUTPUT, CodeRun, Source
 
 if TYPE_CHECKING:
-    from activities.mcp.registry import McpServers
+    from activities.mcp.servers import McpServers
 
 JsonObject = dict[str, Any]
 READ_CHARACTERS = 6000
@@ -56,7 +55,7 @@ class Toolbox:
         corpus: Corpus | None,
         store: Store,
         cycles: int,
-        kept: dict[str, Source] | None = None,
+        kept: MutableMapping[str, Source] | None = None,
         *,
         servers: McpServers | None = None,
         pages: Mapping[str, Source] | None = None,
@@ -80,6 +79,8 @@ class Toolbox:
         self._shown: set[tuple[str, int]] = set()
         self.sources: dict[str, Source] = {}
         self.log = RetrievalLog()
+        self.code_runs: list[CodeRun] = []
+        """What was calculated in the provider's sandbox."""
 
     async def run(self, name: str, tool_input: JsonObject, turn: int) -> JsonObject:
         if name.startswith(MCP) and self._servers is not None:
@@ -155,6 +156,10 @@ class Toolbox:
                         self.sources[source.id] = source
                 case Fetch():
                     log.add_opened(WEB, failed=True)
+                case Ran():
+                    run = CodeRun(code=event.code[:MAX_CODE], output=event.output[:MAX_OUTPUT])
+                    if run not in self.code_runs:
+                        self.code_runs.append(run)
                 case Breakdown():
                     pass
             if event.trouble:
@@ -230,12 +235,14 @@ class Toolbox:
         }
 
     async def _keep(self, corpus: Corpus, meta: DocumentMeta) -> Source:
-        known = self.sources.get(meta.id) or self._kept.get(meta.id)
+        # The labels of a document can change, and its text be the same.
+        key = " ".join((meta.id, *meta.labels))
+        known = self.sources.get(meta.id) or self._kept.get(key)
         if known:
             return known
         document = await asyncio.to_thread(corpus.document, meta.id)
         await self._store.keep_text(document.sha256, document.text)
-        self._kept[meta.id] = Source(
+        self._kept[key] = source = Source(
             id=meta.id,
             uri=meta.uri,
             title=meta.title,
@@ -243,8 +250,9 @@ class Toolbox:
             kind=meta.kind,
             sha256=meta.sha256,
             sketch=await asyncio.to_thread(sketch, document.text),
+            labels=meta.labels,
         )
-        return self._kept[meta.id]
+        return source
 
     def _page(self, source_id: str) -> Source | None:
         """A stored page or tool result by its id, however it is spelt."""

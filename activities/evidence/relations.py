@@ -18,8 +18,7 @@ from activities.evidence.conflicts.finder import Candidate
 from activities.evidence.ledger import Ledger, SettledGroups, origins
 from activities.evidence.quantities.amounts import read
 from activities.evidence.text.names import names
-from activities.evidence.text.stopwords import detect_language
-from activities.evidence.text.terms import terms
+from activities.evidence.text.terms import detect_language, terms
 from workflows.contracts.activity_io import Group
 from workflows.contracts.evidence import (
     Claim,
@@ -33,11 +32,11 @@ from workflows.contracts.evidence import (
     Verdict,
 )
 
-BATCH = 32
+BATCH = 36
 """Claims that one call of the judge reads, in their groups."""
-NEIGHBOURS = 5
+NEIGHBOURS = 3
 """Claims that each claim is put beside."""
-LARGEST = 16
+LARGEST = 12
 """Claims in a group."""
 _CROWD = 60
 """A feature that more claims share than this tells nothing, and is not followed."""

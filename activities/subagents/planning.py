@@ -8,8 +8,7 @@ from temporalio.exceptions import ApplicationError
 from activities.agent.conversation import Answered, Unanswered
 from activities.agent.schemas import PlanChange, PlanDraft, PlanReview
 from activities.context import ActivityContext
-from activities.evidence.text.stopwords import detect_language
-from activities.evidence.text.terms import terms, words
+from activities.evidence.text.terms import detect_language, terms, words
 from activities.fleet.heartbeat import send_heartbeats
 from activities.subagents.prompt_parts import describe_asker
 from workflows.config.roles import PLANNER, REVIEWER

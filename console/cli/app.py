@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from console.cli import control, doctor, inspect, restart, roles, run, schedule
+from console.cli import control, corpus, doctor, inspect, restart, roles, run, schedule
 from console.cli.options import OPERATE, examples
 from console.errors import COMMAND, PROGRAM, ConsoleError, ExitCode, exit_process
 
@@ -99,6 +99,7 @@ app.command(
     epilog=examples("serve", "serve --host 0.0.0.0 --port 8484"),
 )(serve)
 app.add_typer(schedule.app, name="schedule", rich_help_panel=OPERATE)
+app.add_typer(corpus.app, name="corpus", rich_help_panel=OPERATE)
 app.add_typer(doctor.app)
 
 

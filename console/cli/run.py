@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -17,6 +20,7 @@ from console.cli.options import (
     FailOnGaps,
     JobId,
     Json,
+    LocalModel,
     NewId,
     Out,
     examples,
@@ -51,12 +55,17 @@ def run(
     out: Out = Path("out"),
     fail_on_gaps: FailOnGaps = False,
     as_json: Json = False,
+    local_model: LocalModel = None,
 ) -> ExitCode:
     """Research a question and write report.md, report.html and report.json.
 
     Exit codes: 0 a report was written, 1 failed or blocked, 2 bad input,
     3 gaps are left (with --fail-on-gaps), 4 nothing was found.
     """
+    if local_model is not None:
+        # The worker of this command reads it from there.
+        file = client.validation.check_local_model(local_model)
+        os.environ["RESEARCH_LOCAL_MODEL"] = str(file)
     settings, request, job_id = _prepare(options, job_id)
     out = client.validation.check_writable(out, "--out")
     stream = message_stream(as_json)
@@ -233,15 +242,25 @@ async def warn_without_worker(session: Session, stream: TextIO) -> None:
 
 def _prepare(options: JobOptions, job_id: str | None) -> tuple[Settings, ResearchRequest, str]:
     """Validate everything before anything is started."""
+    from activities.storage.corpora import is_source, split_version
+
     settings = client.session.read_settings()
     request = client.research_request.build_request(options, settings)
     job_id = client.validation.check_job_id(job_id) if job_id is not None else new_job_id()
-    return client.validation.prepare_folders(settings), request, job_id
+    settings = client.validation.prepare_folders(settings)
+    if request.corpus and not is_source(request.corpus):
+        asyncio.run(client.corpora.find(settings, split_version(request.corpus)[0]))
+    return settings, request, job_id
 
 
 async def _begin(session: Session, job_id: str, request: ResearchRequest, stream: TextIO) -> Job:
     checkpoints = client.checkpoints.CheckpointStore.open(session.settings)
+    request = await client.corpora.publish_for(
+        request, session.settings, partial(say, stream=stream)
+    )
     job, origin = await client.runs.begin(session.client, checkpoints, job_id, request)
+    for fault in origin.faults:
+        say(fault, stream)
     say(_describe_start(job, session, origin), stream)
     if job.found in ("running", "restarted") and origin.request != request:
         say(
@@ -288,6 +307,8 @@ def _describe_model(options: JobOptions, request: ResearchRequest, settings: Set
             "No API key found: using the offline model, which extracts from documents and uses no"
             " network. Set ANTHROPIC_API_KEY for Claude."
         )
+    if settings.local_model:
+        return f"Model: {settings.local_model}, on this machine; --model chooses another."
     why = "ANTHROPIC_BASE_URL" if settings.base_url else "RESEARCH_PROVIDER"
     why = "an API key" if settings.has_credentials else why
     return f"Model: {name}, because {why} is set; --model chooses another."

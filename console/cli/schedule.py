@@ -92,6 +92,7 @@ def create(
     spec = _build_spec(every, cron, zone)
 
     async def action(session: Session) -> ExitCode:
+        nonlocal request
         from temporalio.client import (
             Schedule,
             ScheduleActionStartWorkflow,
@@ -100,6 +101,11 @@ def create(
             SchedulePolicy,
         )
 
+        request = await client.corpora.publish_for(request, settings)
+        if request.corpus is not None:
+            # Every run reads the newest version at its time.
+            corpus = request.corpus.partition("@")[0]
+            request = request.model_copy(update={"corpus": corpus})
         schedule = Schedule(
             action=ScheduleActionStartWorkflow(
                 client.jobs.WORKFLOW,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from console.client import checkpoints as checkpoints
+    from console.client import corpora as corpora
     from console.client import facets as facets
     from console.client import job_list as job_list
     from console.client import jobs as jobs

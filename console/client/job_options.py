@@ -18,14 +18,28 @@ from typer import Argument, Option
 _SOURCES = "Sources"
 _LIMITS = "Limits"
 _APPROVAL = "Approval"
+_REPORT = "Report"
 
 
 @dataclass(frozen=True, kw_only=True)
 class JobOptions:
     question: Annotated[str, Argument(help="The question, in quotes.", show_default=False)]
     corpus: Annotated[
-        Path | None,
-        Option(metavar="DIR", help="A folder of documents to read.", rich_help_panel=_SOURCES),
+        str | None,
+        Option(
+            metavar="DIR|NAME",
+            help="A folder of documents to read, or a corpus that was added.",
+            rich_help_panel=_SOURCES,
+        ),
+    ] = None
+    labels: Annotated[
+        list[str] | None,
+        Option(
+            "--label",
+            metavar="L",
+            help="Also read documents with this permission label; repeatable.",
+            rich_help_panel=_SOURCES,
+        ),
     ] = None
     web: Annotated[
         bool | None,
@@ -114,11 +128,30 @@ class JobOptions:
             rich_help_panel=_APPROVAL,
         ),
     ] = None
+    rubric: Annotated[
+        Path | None,
+        Option(
+            metavar="FILE",
+            help="Points the report must meet, one a line or as a Markdown list.",
+            rich_help_panel=_REPORT,
+        ),
+    ] = None
+    audience: Annotated[
+        str, Option(metavar="TEXT", help="For whom it is written.", rich_help_panel=_REPORT)
+    ] = ""
+    length: Annotated[
+        str,
+        Option(metavar="TEXT", help="How long: `one page`, `600 words`.", rich_help_panel=_REPORT),
+    ] = ""
+    tone: Annotated[
+        str, Option(metavar="TEXT", help="In which tone: `plain`.", rich_help_panel=_REPORT)
+    ] = ""
     model: Annotated[
         str | None,
         Option(
             metavar="NAME",
-            help="`claude` (a model per role), one model for all roles, or `offline` (no key).",
+            help="`claude` (a model per role), one model for all roles, `offline` (no key) or"
+            " `local`; `ROLE=NAME` for one role, several with commas.",
         ),
     ] = None
 

@@ -13,6 +13,13 @@ from enum import StrEnum
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
+from temporalio.api.common.v1 import WorkflowExecution as WorkflowExecutionId
+from temporalio.api.enums.v1 import TaskQueueType, WorkflowTaskFailedCause
+from temporalio.api.taskqueue.v1 import TaskQueue
+from temporalio.api.workflowservice.v1 import (
+    DescribeTaskQueueRequest,
+    GetWorkflowExecutionHistoryReverseRequest,
+)
 from temporalio.client import (
     Client,
     WorkflowExecution,
@@ -142,6 +149,55 @@ async def fetch_start_input(
             ) from error
         return values[0], values[1] if len(values) > 1 else None
     raise ConsoleError(f"The history of {job_id} is empty: start the job again.")
+
+
+async def fetch_checkpoint_keys(client: Client, job_id: str) -> set[str]:
+    """The keys of the checkpoints that the last run's history knows; no worker has to answer."""
+    keys: set[str] = set()
+    async for event in client.get_workflow_handle(job_id).fetch_history_events():
+        details = event.marker_recorded_event_attributes.details
+        for payload in details["result"].payloads if "result" in details else ():
+            [value] = await client.data_converter.decode([payload])
+            if isinstance(value, dict):
+                keys.add(str(value.get("key")))
+    return keys
+
+
+async def explain_silence(
+    client: Client, job_id: str, description: WorkflowExecutionDescription, start_worker: str
+) -> str:
+    """Why no worker answers for a job, and what to do; `start_worker` is how to start one."""
+    if description.raw_description.pending_workflow_task.attempt > 1:
+        failure = await _last_task_failure(client, job_id)
+        if failure is not None:
+            cause, message = failure
+            if cause == WorkflowTaskFailedCause.WORKFLOW_TASK_FAILED_CAUSE_NON_DETERMINISTIC_ERROR:
+                return (
+                    "The worker runs other code than the job began with (nondeterminism): start a"
+                    f" worker of that version, or `restart {job_id}` continues from the last"
+                    " checkpoint with this one."
+                )
+            return f"Its workflow task fails again and again ({message}): see the worker's log."
+    if await has_worker(client):
+        return "Its worker does not answer now: it is busy, or see the worker's log."
+    return f"No worker runs it: {start_worker}."
+
+
+async def _last_task_failure(client: Client, job_id: str) -> tuple[int, str] | None:
+    """The cause and the message of the workflow task that failed last."""
+    page = await client.workflow_service.get_workflow_execution_history_reverse(
+        GetWorkflowExecutionHistoryReverseRequest(
+            namespace=client.namespace,
+            execution=WorkflowExecutionId(workflow_id=job_id),
+            maximum_page_size=20,
+        )
+    )
+    for event in page.history.events:
+        if event.HasField("workflow_task_failed_event_attributes"):
+            failed = event.workflow_task_failed_event_attributes
+            error = await client.data_converter.decode_failure(failed.failure)
+            return failed.cause, root_cause(error)[:300]
+    return None
 
 
 async def query_status(job: Job, seconds: float = 3.0) -> Status | None:
@@ -281,10 +337,6 @@ async def cancel(job: Job) -> bool:
 
 async def has_worker(client: Client) -> bool:
     """True if a worker polls the task queue, or did so within the length of a poll."""
-    from temporalio.api.enums.v1 import TaskQueueType
-    from temporalio.api.taskqueue.v1 import TaskQueue
-    from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest
-
     description = await client.workflow_service.describe_task_queue(
         DescribeTaskQueueRequest(
             namespace=client.namespace,

@@ -12,10 +12,11 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from workflows.contracts.result import FacetStatus
+    from workflows.contracts.result import FacetStatus, Status
 
 STEPS = {
     "open_corpus": "reading the documents",
+    "parse_files": "parsing the documents",
     "plan": "planning the facets",
     "review_plan": "reviewing the plan",
     "research": "researching",
@@ -53,6 +54,9 @@ class PendingStep:
     attempt: int = 1
     turns: int = 0
     sources: int = 0
+    files: int = 0
+    """How many files are parsed by this step."""
+    files_parsed: int = 0
     last_failure: str = ""
     retry_at: datetime | None = None
     """The time of the next attempt, if it waits for one."""
@@ -83,6 +87,22 @@ def assign_facets(pending: list[PendingStep], busy: Sequence[FacetStatus]) -> li
         titles = tuple(facet.title for facet in left)
         merged = replace(first, step=f"{verb} {join_titles(titles)}", verb=verb, titles=titles)
     return [*others, replace(merged, started=bool(started), count=len(nameless))]
+
+
+def merge_parsing(pending: list[PendingStep], status: Status) -> list[PendingStep]:
+    """Steps that parse files, with how far they are; those of several workers are one step."""
+    named = [_count_files(step, step.files_parsed, step.files) for step in pending]
+    parts = [step for step in pending if step.step == STEPS["parse_files"]]
+    if not parts:
+        return named
+    others = [step for step in named if not step.step.startswith(STEPS["parse_files"])]
+    first = replace(min(parts, key=lambda step: step.since), count=len(parts))
+    done = status.files_parsed + sum(step.files_parsed for step in parts)
+    return [*others, _count_files(first, done, status.files)]
+
+
+def _count_files(step: PendingStep, done: int, total: int) -> PendingStep:
+    return replace(step, step=f"{step.step}: {done:,} of {total:,} files") if total else step
 
 
 def name_facet(pending: PendingStep, step: str, facet: FacetStatus) -> PendingStep:

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from temporalio.api.enums.v1 import PendingActivityState
+from temporalio.client import WorkflowHandle, WorkflowQueryFailedError
 from temporalio.service import RPCError
 
 from console.client import jobs
@@ -22,11 +23,12 @@ from console.client.pending import (
     STEPS,
     PendingStep,
     assign_facets,
+    merge_parsing,
     name_facet,
 )
 from console.errors import COMMAND
 from workflows.contracts.result import Status
-from workflows.contracts.state import Gap, Phase
+from workflows.contracts.state import CorpusReady, Gap, Phase
 
 if TYPE_CHECKING:
     from google.protobuf.timestamp_pb2 import Timestamp
@@ -77,6 +79,22 @@ def describe_needs(status: Status) -> str:
             f" `{COMMAND} plan {status.id}` shows it, `{COMMAND} approve {status.id}` approves it"
         )
     return "finishing with what was found" if status.finishing else ""
+
+
+async def describe_indexing(handle: WorkflowHandle[Any, CorpusReady]) -> str:
+    """How far the workers are with a corpus; empty if they do not say."""
+    try:
+        description = await handle.describe()
+        ready = await handle.query(
+            "progress", result_type=CorpusReady, rpc_timeout=timedelta(seconds=3)
+        )
+    except (RPCError, WorkflowQueryFailedError):
+        return ""
+    status = _minimal_status(handle.id, description).model_copy(
+        update={"files": ready.files, "files_parsed": ready.files_parsed}
+    )
+    pending = await _describe_pending(description, status, STEPS, set())
+    return "; ".join(step.last_failure or step.step for step in pending)
 
 
 class ProgressPoller:
@@ -169,6 +187,7 @@ async def _describe_pending(
         await _describe_activity(info, converter, status, steps)
         for info in description.raw_description.pending_activities
     ]
+    pending = merge_parsing(pending, status)
     return assign_facets(pending, [facet for facet in status.facets if facet.id in busy])
 
 
@@ -196,6 +215,8 @@ async def _describe_activity(
         attempt=info.attempt,
         turns=int(heartbeat.get("turns", 0)),
         sources=int(heartbeat.get("sources", 0)),
+        files=int(heartbeat.get("files", 0)),
+        files_parsed=int(heartbeat.get("files_parsed", 0)),
         last_failure=failure,
         retry_at=_to_datetime(info.next_attempt_schedule_time) if retrying else None,
     )

@@ -10,13 +10,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
+from activities.storage.corpora import is_source
 from console.client import validation
 from console.client.job_options import JobOptions
 from console.errors import BadInputError
 from workflows.config.model_catalog import MIXED, MODELS, card
 from workflows.config.settings import Settings
 from workflows.contracts.facets import Effort
-from workflows.contracts.request import OFFLINE, Approval, ResearchRequest, Web
+from workflows.contracts.request import LABEL, OFFLINE, Approval, ResearchRequest, Web
 from workflows.contracts.spend import Budget
 
 MAX_FACETS = 60
@@ -25,6 +26,7 @@ DEFAULT_BUDGET_USD = {Effort.QUICK: 1.0, Effort.STANDARD: 4.0, Effort.DEEP: 20.0
 """The budget of a job that was given none, by effort."""
 
 _DAY = 24 * 3600.0
+_WISHES = ("audience", "length", "tone")
 _DURATION = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
 
 
@@ -36,11 +38,15 @@ def build_request(options: JobOptions, settings: Settings) -> ResearchRequest:
     model, effort = values["model"], values["effort"]
     usd = values["budget_usd"]
     offline = model == OFFLINE
+    _, role_models = validation.split_models(options.model)
     return ResearchRequest(
         question=values["question"],
-        corpus=str(values["corpus"]) if values["corpus"] else None,
+        corpus=values["corpus"],
+        labels=values["labels"],
         model=model,
-        models={} if offline else validation.check_role_models(settings),
+        models={}
+        if offline and not role_models
+        else validation.check_role_models(settings, role_models),
         efforts={} if offline else settings.efforts,
         web=values["web"],
         code=options.code,
@@ -53,6 +59,8 @@ def build_request(options: JobOptions, settings: Settings) -> ResearchRequest:
             tokens=values["budget_tokens"],
         ),
         approval=values["approve_within"],
+        rubric=values["rubric"],
+        **{wish: values[wish] for wish in _WISHES},
     )
 
 
@@ -73,8 +81,9 @@ def _run_checks(options: JobOptions, settings: Settings) -> tuple[dict[str, Any]
             errors[name] = str(error)
 
     check("question", validation.check_question, options.question)
-    check("model", validation.check_model, options.model, settings)
+    check("model", _check_model, options.model, settings)
     check("corpus", _check_corpus, options, settings)
+    check("labels", _check_labels, options.labels or [])
     check("effort", validation.check_effort, options.effort)
     check("budget_usd", validation.check_budget_usd, options.budget_usd)
     check("budget_tokens", validation.check_tokens, options.budget_tokens)
@@ -82,6 +91,9 @@ def _run_checks(options: JobOptions, settings: Settings) -> tuple[dict[str, Any]
     check("max_passes", validation.check_range, "--max-passes", passes, 0, MAX_PASSES)
     check("max_facets", validation.check_range, "--max-facets", facets, 1, MAX_FACETS)
     check("approve_within", _build_approval, options)
+    check("rubric", validation.check_rubric, options.rubric)
+    for wish in _WISHES:
+        check(wish, validation.check_wish, f"--{wish}", getattr(options, wish))
     if not errors:
         # These options can be valid one by one and invalid together.
         check("web", _build_web, options, values["model"], settings)
@@ -90,7 +102,13 @@ def _run_checks(options: JobOptions, settings: Settings) -> tuple[dict[str, Any]
     return values, errors
 
 
-def _check_sources(options: JobOptions, values: dict[str, Any]) -> Path | None:
+def _check_model(text: str | None, settings: Settings) -> str:
+    name, roles = validation.split_models(text)
+    validation.check_role_models(settings, roles)
+    return validation.check_model(name, settings)
+
+
+def _check_sources(options: JobOptions, values: dict[str, Any]) -> str | None:
     """The corpus, if there is anything to read with the model."""
     offline = values["model"] == OFFLINE
     if values["corpus"] is None and values["web"] is None:
@@ -99,8 +117,8 @@ def _check_sources(options: JobOptions, values: dict[str, Any]) -> Path | None:
     if offline and (options.code or options.economy):
         option = "--code" if options.code else "--economy"
         raise BadInputError(f"{option} needs a Claude model: choose one with --model, or omit it.")
-    folder: Path | None = values["corpus"]
-    return folder
+    corpus: str | None = values["corpus"]
+    return corpus
 
 
 def default_budget_usd(model: str, effort: Effort) -> float | None:
@@ -133,16 +151,25 @@ def parse_duration(text: str, option: str, max_days: int) -> float:
     return total
 
 
-def _check_corpus(options: JobOptions, settings: Settings) -> Path | None:
-    folder = validation.check_corpus(options.corpus)
+def _check_corpus(options: JobOptions, settings: Settings) -> str | None:
+    corpus = validation.check_corpus(options.corpus)
     allowed = [Path(place).resolve() for place in settings.corpora]
-    if folder and allowed and not any(folder.is_relative_to(place) for place in allowed):
-        names = ", ".join(str(place) for place in allowed)
-        raise BadInputError(
-            f"Workers may not read the folder {folder}: choose one within {names}, or change"
-            " RESEARCH_CORPORA."
-        )
-    return folder
+    if corpus and is_source(corpus) and allowed:
+        folder = Path(corpus.removeprefix("file://"))
+        if not any(folder.is_relative_to(place) for place in allowed):
+            names = ", ".join(str(place) for place in allowed)
+            raise BadInputError(
+                f"The folder {folder} may not be read: choose one within {names}, or change"
+                " RESEARCH_CORPORA."
+            )
+    return corpus
+
+
+def _check_labels(labels: list[str]) -> tuple[str, ...]:
+    for label in labels:
+        if not re.fullmatch(LABEL, label):
+            raise BadInputError(f"--label {label!r} is not a label: use letters and digits.")
+    return tuple(labels)
 
 
 def _build_web(options: JobOptions, model: str, settings: Settings) -> Web | None:

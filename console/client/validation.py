@@ -13,22 +13,23 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from activities.storage.corpora import check_name, split_version
+from activities.storage.document_sources import SUFFIXES, CorpusError
 from console.errors import BadInputError
-from workflows.config.model_catalog import MIXED, MODELS
+from workflows.config.model_catalog import LOCAL, MIXED, MODELS
 from workflows.config.roles import EFFORTS, ROLES
 from workflows.config.settings import Settings
 from workflows.contracts.facets import Effort
 from workflows.contracts.request import MAX_QUESTION_WORDS, OFFLINE, ResearchRequest
 
-READABLE = frozenset(
-    {".csv", ".docm", ".docx", ".eml", ".htm", ".html", ".json", ".jsonl", ".log", ".markdown"}
-    | {".md", ".mdown", ".mkd", ".ndjson", ".pdf", ".pptm", ".pptx", ".rest", ".rst", ".tab"}
-    | {".mbox", ".text", ".tsv", ".txt", ".xhtml", ".xlsm", ".xlsx"}
-)
 MAX_QUESTION_CHARACTERS = 40_000
 # The database, the store and the indexes of a small job take a few megabytes.
 MIN_FREE_BYTES = 50_000_000
 
+MAX_POINTS = 40
+MAX_POINT_CHARACTERS = 500
+MAX_WISH_CHARACTERS = 300
+_LIST_ITEM = re.compile(r"\s*(?:[-*+\u2022]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
 _JOB_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,199}")
 _DOMAIN = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)+(/[^\s]*)?")
 
@@ -58,10 +59,75 @@ def check_question(text: str) -> str:
     return text
 
 
-def check_corpus(path: Path | None) -> Path | None:
-    """The folder as an absolute path: a worker may have another working directory."""
+def check_wish(option: str, text: str) -> str:
+    text = " ".join(text.split())
+    if len(text) > MAX_WISH_CHARACTERS:
+        raise BadInputError(
+            f"{option} has {len(text):,} characters, the maximum is {MAX_WISH_CHARACTERS}: shorten"
+            " it, and put what the report must say into a file for --rubric."
+        )
+    return text
+
+
+def check_rubric(path: Path | None) -> tuple[str, ...]:
+    """The points in a file: the items of its lists, or its lines where it has no list."""
     if path is None:
-        return None
+        return ()
+    file = path.expanduser()
+    try:
+        text = file.read_text("utf-8")
+    except FileNotFoundError:
+        raise BadInputError(f"There is no file {file}: correct --rubric.") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInputError(
+            f"The file {file} cannot be read as text ({type(error).__name__}): give --rubric a text"
+            " or Markdown file in UTF-8."
+        ) from None
+    points = _read_points(text)
+    if not points:
+        raise BadInputError(
+            f"The file {file} names no point: write one a line, or as a Markdown list."
+        )
+    longest = max(len(point) for point in points)
+    if len(points) > MAX_POINTS or longest > MAX_POINT_CHARACTERS:
+        raise BadInputError(
+            f"The file {file} has {len(points)} points, the longest of {longest} characters: write"
+            f" at most {MAX_POINTS} points of {MAX_POINT_CHARACTERS} characters."
+        )
+    return points
+
+
+def _read_points(text: str) -> tuple[str, ...]:
+    lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
+    points: list[str] = []
+    has_list = any(_LIST_ITEM.match(line) for line in lines)
+    for line in lines:
+        item = _LIST_ITEM.match(line)
+        if item or not has_list:
+            points.append(line[item.end() :].strip() if item else line.strip())
+        elif points and line[:1].isspace():
+            # The item goes on in the next line; what stands before the list is an introduction.
+            points[-1] += f" {line.strip()}"
+    return tuple(point for point in points if point)
+
+
+def check_corpus(corpus: str | None) -> str | None:
+    """An absolute folder, an address, or the name of a corpus with or without a version."""
+    if corpus is None or "://" in corpus:
+        return corpus
+    if not corpus.strip():
+        raise BadInputError("--corpus is empty: give it a folder or the name of a corpus.")
+    if "/" in corpus or Path(corpus).exists():
+        return str(check_folder(Path(corpus)))
+    try:
+        check_name(split_version(corpus)[0])
+    except CorpusError as error:
+        raise BadInputError(f"There is no folder {corpus!r}, and {error}.") from None
+    return corpus
+
+
+def check_folder(path: Path) -> Path:
+    """A folder with documents, as an absolute path."""
     folder = path.expanduser().resolve()
     if not folder.exists():
         raise BadInputError(f"There is no folder {folder}: correct --corpus.")
@@ -71,7 +137,7 @@ def check_corpus(path: Path | None) -> Path | None:
         )
     if not os.access(folder, os.R_OK | os.X_OK):
         raise BadInputError(f"The folder {folder} cannot be read: change its permissions.")
-    if not any(file.suffix.lower() in READABLE for file in _files(folder)):
+    if not any(file.suffix.lower() in SUFFIXES for file in _files(folder)):
         raise BadInputError(
             f"The folder {folder} holds no document that can be read: put Markdown, text, HTML,"
             " PDF, Word, PowerPoint, Excel, CSV or JSON Lines files into it."
@@ -83,7 +149,9 @@ def check_model(name: str | None, settings: Settings) -> str:
     """A known model with a key; any name with a custom endpoint."""
     name = settings.default_model if name is None else name.strip()
     custom = settings.base_url is not None or settings.provider != "anthropic"
-    if name == OFFLINE or (name and custom):
+    if name == LOCAL and not settings.local_model:
+        raise BadInputError("The model `local` needs a file: name it with --local-model FILE.gguf.")
+    if name in (OFFLINE, LOCAL) or (name and custom):
         return name
     if name not in (MIXED, *MODELS):
         raise BadInputError(
@@ -96,6 +164,29 @@ def check_model(name: str | None, settings: Settings) -> str:
             f"There is no key for {name}: set ANTHROPIC_API_KEY, or use --model {OFFLINE}."
         )
     return name
+
+
+def split_models(text: str | None) -> tuple[str | None, dict[str, str]]:
+    """One model for all roles and models of single roles, from `NAME` and `ROLE=NAME` parts."""
+    name: str | None = None
+    roles: dict[str, str] = {}
+    for part in text.split(",") if text is not None else ():
+        role, is_for_role, chosen = (word.strip() for word in part.partition("="))
+        if not is_for_role:
+            name = role
+        elif role not in ROLES:
+            raise BadInputError(
+                f"--model names the unknown role {role!r}: choose one of {', '.join(ROLES)}."
+            )
+        else:
+            roles[role] = chosen
+    return name, roles
+
+
+def check_local_model(file: Path) -> Path:
+    if not file.is_file():
+        raise BadInputError(f"There is no model file {file}: correct --local-model.")
+    return file.resolve()
 
 
 def check_models(request: ResearchRequest, settings: Settings) -> None:
@@ -171,9 +262,10 @@ def check_writable(folder: Path, option: str) -> Path:
     return folder
 
 
-def check_role_models(settings: Settings) -> dict[str, str]:
-    """The models of single roles, each one checked."""
-    return {role: check_model(name, settings) for role, name in settings.models.items()}
+def check_role_models(settings: Settings, chosen: Mapping[str, str]) -> dict[str, str]:
+    """The models of single roles, each one checked; what is chosen goes before the settings."""
+    models = {**settings.models, **chosen}
+    return {role: check_model(name, settings) for role, name in models.items()}
 
 
 def prepare_folders(settings: Settings) -> Settings:

@@ -23,9 +23,9 @@ from temporalio.converter import (
     StorageDriverStoreContext,
 )
 
-from activities.storage.backends import Backend, open_store
+from activities.storage.backends import open_backend
 from activities.storage.encryption import Keyring
-from activities.storage.store import Store
+from activities.storage.store import PAYLOADS_FOLDER, Store
 
 THRESHOLD = 64 * 1024
 DRIVER = "research-store"
@@ -59,7 +59,7 @@ class StoreDriver(StorageDriver):
 
     def __init__(self, location: str, keyring: Keyring | None = None) -> None:
         self._location = location
-        self._backend = Backend(open_store(location))
+        self._backend = open_backend(location)
         self.objects = Store(self._backend, location, keyring)
 
     def name(self) -> str:
@@ -99,4 +99,4 @@ class StoreDriver(StorageDriver):
 
 
 def _key(digest: str) -> str:
-    return f"payloads/{digest[:2]}/{digest}"
+    return f"{PAYLOADS_FOLDER}/{digest[:2]}/{digest}"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from console.client import jobs, runs
+from console.client import corpora, jobs, runs
 from console.client.job_list import WAITING_STATES, JobRecord, list_last_runs, read_blocked
 from console.client.job_options import new_job_id
 from console.client.jobs import Job, StartState
@@ -90,6 +90,11 @@ class HomePage:
             return await self._render(request, form, status=400, notice=notice)
         research = await asyncio.to_thread(build_request, options, state.settings)
         job_id = form["id"].strip() or new_job_id()
+        try:
+            research = await corpora.publish_for(research, state.settings)
+        except BadInputError as error:
+            form.errors["corpus"] = name_fields(str(error))
+            return await self._render(request, form, status=400)
         try:
             job, _ = await runs.begin(state.client, state.checkpoints, job_id, research)
         except BadInputError as error:

@@ -112,6 +112,10 @@ async def test_a_run_reports_what_changed_since_the_last_also_where_results_lie_
     assert any("431,000" in " ".join(c.sides) for c in changes.new_contradictions)
     assert [s.uri for s in changes.new_sources] == ["harbour/news.md"]
     assert [s.uri for s in changes.changed_sources] == ["harbour/annual_report.md"]
+    assert changes.new_documents == ("harbour/news.md",)
+    assert changes.changed_documents == ("harbour/annual_report.md",)
+    assert changes.gone_documents == ()
+    assert "**New documents**\n\n- `harbour/news.md`" in last.report_markdown
     assert f"## What changed since {same.started_at[:10]}" in last.report_markdown
 
 

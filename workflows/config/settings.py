@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from workflows.config.model_catalog import DEFAULT_CLAUDE
+from workflows.config.model_catalog import DEFAULT_CLAUDE, LOCAL
 from workflows.config.roles import ROLES
 from workflows.contracts.request import OFFLINE, RoleEffort
 
@@ -72,7 +72,16 @@ class Settings(BaseModel):
     store: str = Field(validation_alias="RESEARCH_STORE")
     """A folder or a URL (s3://, gs://, az://, file://) for what must survive."""
     corpora: tuple[str, ...] = Field(default=(), validation_alias="RESEARCH_CORPORA")
-    """The only folders a worker reads documents from, separated by `:`; any unless set."""
+    """The only folders a worker takes documents from, separated by `:`; any unless set."""
+    corpus_files: int = Field(default=200_000, ge=1, validation_alias="RESEARCH_CORPUS_FILES")
+    """How many files one corpus may hold."""
+    corpus_bytes: int = Field(
+        default=20_000_000_000, ge=1, validation_alias="RESEARCH_CORPUS_BYTES"
+    )
+    index_cache_bytes: int = Field(
+        default=5_000_000_000, ge=0, validation_alias="RESEARCH_INDEX_CACHE_BYTES"
+    )
+    """How much room fetched indexes take on a worker's disk."""
     keys: str | None = Field(default=None, validation_alias="RESEARCH_KEYS")
     """A file with encryption keys; with it, payloads and the store are encrypted."""
 
@@ -81,6 +90,8 @@ class Settings(BaseModel):
     has_credentials: bool = False
     base_url: str | None = Field(default=None, validation_alias="ANTHROPIC_BASE_URL")
     """Any endpoint that speaks the Messages API."""
+    local_model: str | None = Field(default=None, validation_alias="RESEARCH_LOCAL_MODEL")
+    """A GGUF file that the worker serves as the model `local`."""
     provider: Provider = Field(default="anthropic", validation_alias="RESEARCH_PROVIDER")
     models: dict[str, str] = Field(default_factory=dict)
     """RESEARCH_MODEL_<ROLE>: another model for a role than the table's."""
@@ -141,6 +152,8 @@ class Settings(BaseModel):
 
     @property
     def default_model(self) -> str:
+        if self.local_model:
+            return LOCAL
         has_model = self.has_credentials or self.base_url or self.provider != "anthropic"
         return DEFAULT_CLAUDE if has_model else OFFLINE
 

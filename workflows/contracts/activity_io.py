@@ -18,12 +18,14 @@ from .spend import Allowance, Spend
 from .state import (
     AnswerJudgement,
     CorpusReady,
+    CorpusRef,
     DraftRef,
     Gap,
     GapStatus,
     LedgerRef,
     PreviousRef,
     ResearchState,
+    RubricVerdict,
     Timing,
     UnreadableFile,
 )
@@ -38,8 +40,10 @@ class Job(Record):
     question: str
     pinned: tuple[str, ...] = ()
     audience: str = ""
+    length: str = ""
+    tone: str = ""
     today: str
-    corpus: str | None = None
+    corpus: CorpusRef | None = None
     models: dict[str, str] = Field(default_factory=dict)
     """Another model for a role, by the role's name."""
     efforts: dict[str, RoleEffort] = Field(default_factory=dict)
@@ -51,11 +55,32 @@ class Job(Record):
 
 
 class OpenCorpus(Record):
-    path: str | None
+    corpus: str | None
+    """`NAME`, `NAME@VERSION`, or a folder or address the worker can read."""
+    labels: tuple[str, ...] = ()
+    is_parsed: bool = False
+    """All files have been parsed: what is left is to index them."""
 
 
 class CorpusOpened(Record):
     corpus: CorpusReady
+    parse: tuple[ParseFiles, ...] = ()
+    """What has to be parsed first, where it is too much for one worker."""
+    version: str = ""
+    """`NAME@VERSION`, to be opened afterwards."""
+
+
+class ParseFiles(Record):
+    """A part of the files that a version has and its base has not."""
+
+    version: str
+    base: str = ""
+    start: int
+    end: int
+
+
+class FilesParsed(Record):
+    files: int
 
 
 class PlanBrief(Record):
@@ -226,6 +251,8 @@ class WriteBrief(Record):
     ledger: LedgerRef
     reports: tuple[FacetReport, ...]
     gaps: tuple[Gap, ...]
+    findings: tuple[str, ...] = ()
+    """Keys of what the researchers brought: the writer is told what their programs printed."""
     unreadable: tuple[UnreadableFile, ...] = ()
     previous: DraftRef | None = None
     revise: tuple[str, ...] = ()
@@ -236,6 +263,8 @@ class WriteBrief(Record):
 class Written(Record):
     draft: DraftRef
     spend: Spend
+    judge_spend: Spend = Spend()
+    """What the judge of the drafts cost."""
 
 
 class EvaluateBrief(Record):
@@ -245,6 +274,8 @@ class EvaluateBrief(Record):
     draft: DraftRef
     reports: tuple[FacetReport, ...]
     gaps: tuple[Gap, ...]
+    rubric: tuple[str, ...] = ()
+    """The points that the asker wants the report to meet."""
     n: int
     task: str
 
@@ -253,6 +284,7 @@ class Evaluated(Record):
     gaps: tuple[Gap, ...]
     """A gap outside all facets has no facet id."""
     answer: AnswerJudgement | None = None
+    rubric: tuple[RubricVerdict, ...] = ()
     spend: Spend
 
 

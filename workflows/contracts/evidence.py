@@ -72,6 +72,8 @@ class Source(Record):
     kind: str = "page"
     sha256: str
     sketch: tuple[int, ...] = ()
+    labels: tuple[str, ...] = ()
+    """Permission labels: who may see the document, may see what is quoted from it."""
     weakness: str = ""
     """Why the verifier calls it a weak source; empty where it does not."""
 
@@ -245,6 +247,17 @@ class DroppedClaim(Record):
     reason: str
 
 
+MAX_CODE, MAX_OUTPUT = 2000, 1000
+"""How much of a program and of its output is kept, in characters."""
+
+
+class CodeRun(Record):
+    """A program that a subagent ran in the provider's sandbox, and what it printed."""
+
+    code: str
+    output: str
+
+
 class Findings(Record):
     """What one research subagent found: at least one claim, and how."""
 
@@ -257,6 +270,7 @@ class Findings(Record):
     next_step: str = ""
     dropped: tuple[DroppedClaim, ...] = ()
     """What the subagent claimed beside: over the limit, or with a quote that was not found."""
+    code_runs: tuple[CodeRun, ...] = ()
 
     @model_validator(mode="after")
     def _quotes_name_known_sources(self) -> Findings:

@@ -21,6 +21,9 @@ MAX_QUESTION_WORDS = 2000
 DEFAULT_PARALLEL = 5
 
 Note = Annotated[str, StringConstraints(min_length=1, max_length=2000)]
+RubricPoint = Annotated[str, StringConstraints(min_length=1, max_length=500)]
+LABEL = r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$"
+Label = Annotated[str, StringConstraints(pattern=LABEL)]
 RoleEffort = Literal["low", "medium", "high", "xhigh", "max"]
 
 
@@ -54,7 +57,9 @@ class ResearchRequest(Message):
 
     question: str = Field(min_length=1, max_length=40_000)
     corpus: str | None = None
-    """A folder of documents the workers can read."""
+    """A corpus of the store, `NAME` or `NAME@VERSION`, or a folder that a worker can read."""
+    labels: tuple[Label, ...] = ()
+    """The job sees documents without labels, and those all of whose labels are among these."""
     model: str = OFFLINE
     """One model for all roles, or `claude`: the role table's model for each role."""
     models: dict[str, str] = Field(default_factory=dict)
@@ -82,7 +87,12 @@ class ResearchRequest(Message):
     pinned: tuple[Note, ...] = ()
     """Facts that every subagent is given with the question."""
     audience: str = Field(default="", max_length=300)
-    """For whom the report is written, and how: readers, length, tone."""
+    """For whom the report is written."""
+    length: str = Field(default="", max_length=300)
+    """How long it should be, in the asker's words."""
+    tone: str = Field(default="", max_length=300)
+    rubric: tuple[RubricPoint, ...] = Field(default=(), max_length=40)
+    """Points that the report must meet, in the asker's words."""
     approval: Approval | None = None
     """Set where a person approves the plan."""
     tenant: str = Field(default="", max_length=64)

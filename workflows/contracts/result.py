@@ -29,6 +29,7 @@ from .state import (
     Gap,
     Parent,
     Phase,
+    RubricVerdict,
     StepTiming,
     StopReason,
     UnreadableFile,
@@ -38,8 +39,10 @@ CoverageStatus = Literal["answered", "contested", "partial", "absent", "failed",
 ResultStatus = Literal["complete", "complete_with_gaps", "nothing_found"]
 
 SUMMARY = "Summary"
+CONCLUSION = "What this adds up to"
 DISAGREE = "Where the sources disagree"
 MISSING = "What is missing"
+POINTS = "The points you asked for"
 METHOD = "How this was researched"
 SOURCES = "Sources"
 """The headings of the sections that belong to no facet."""
@@ -87,6 +90,9 @@ class Status(Record):
     notes: tuple[str, ...] = ()
     parent: Parent | None = None
     stop_reason: StopReason | None = None
+    files: int = 0
+    """How many files have to be parsed before the job can begin."""
+    files_parsed: int = 0
 
 
 class FacetOut(Record):
@@ -139,6 +145,7 @@ class SourceOut(Record):
     authority: float
     origin: str
     sha256: str
+    labels: tuple[str, ...] = ()
     marks: tuple[str, ...] = ()
     """What a reader should know before relying on it: undated, or weak and why."""
 
@@ -166,10 +173,25 @@ class ClaimOut(Record):
     uncertain: str = ""
     not_to_overstate: str = ""
     notes: str = ""
+    labels: tuple[str, ...] = ()
+    """The labels of all its sources."""
     entailment: Entailment | None = None
     """The judge's verdict beside the quotes; None where the judge has not ruled."""
     stated: str = ""
     """What the researcher claimed, where it was overstated."""
+
+
+class Calculation(Record):
+    """A figure that was calculated, by the writer from claims or by a researcher's program."""
+
+    result: str
+    """As the report writes it; what the program printed."""
+    expression: str
+    """Arithmetic that code has repeated, or the program."""
+    by: Literal["writer", "program"] = "writer"
+    about: str = ""
+    cite: tuple[int, ...] = ()
+    """The [n] of the sources its figures come from."""
 
 
 class PassOut(Record):
@@ -201,6 +223,12 @@ class Telemetry(Record):
     by_role: dict[str, Spend] = Field(default_factory=dict)
 
 
+class CorpusOut(Record):
+    name: str
+    version: str
+    """The hash of the list of its files."""
+
+
 class ResearchResult(Record):
     """The report with its ledger: what `report.json` holds."""
 
@@ -220,15 +248,23 @@ class ResearchResult(Record):
     gaps: tuple[Gap, ...] = ()
     answer: AnswerJudgement | None = None
     """Whether the report answers the question; None where nobody judged it."""
+    rubric: tuple[RubricVerdict, ...] = ()
+    """The asker's own points, and whether the report meets each."""
+    calculations: tuple[Calculation, ...] = ()
+    """What the writer calculated from claims, and what researchers' programs printed."""
     passes: tuple[PassOut, ...] = ()
     unreadable: tuple[UnreadableFile, ...] = ()
     mended: tuple[str, ...] = ()
+    unjudged: str = ""
+    """Why no judge has read the report's sentences beside their claims; empty where one has."""
     stop_reason: StopReason | None = None
     parent: Parent | None = None
     started_at: str = ""
     changes: Changes | None = None
     """What changed since the last run of its schedule; None for the first run."""
     telemetry: Telemetry = Telemetry()
+    corpus: CorpusOut | None = None
+    """Which documents were searched; None where there were none."""
     documents: int = 0
     """How many documents of the corpus were searched."""
     timeline: tuple[StepTiming, ...] = ()

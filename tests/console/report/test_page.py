@@ -19,7 +19,7 @@ from console.report.quote_links import QuoteLinks
 from console.report.timeline import Axis
 from console.text import duration, usd
 from tests.console.results import ferry, finished
-from workflows.contracts.result import ResearchResult
+from workflows.contracts.result import Calculation, ResearchResult
 from workflows.contracts.state import StepTiming
 
 HOSTILE = (
@@ -328,3 +328,17 @@ def test_a_report_that_cannot_be_written_names_the_remedy(tmp_path: Path) -> Non
     with pytest.raises(ConsoleError, match="`result job --out DIR` writes it to another folder"):
         write_report(finished("word"), tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["report.md"]
+
+
+def test_a_calculation_is_shown_with_its_sources_and_a_program_with_what_it_printed() -> None:
+    result = ferry().model_copy(
+        update={
+            "calculations": (
+                Calculation(result="44,500", expression="412000 - 367500", about="gap", cite=(1,)),
+                Calculation(result="0.8", expression="print(4 / 5)", by="program"),
+            )
+        }
+    )
+    page = render_page(result)
+    assert 'gap: 412000 - 367500 = 44,500 <a class="cite" href="#source-1">[1]</a>' in page
+    assert "<pre>print(4 / 5)</pre>printed<pre>0.8</pre>" in page

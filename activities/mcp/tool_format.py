@@ -1,7 +1,10 @@
-"""What an MCP tool returned, in the toolbox's form: stored, split into sentences, fenced as data.
+"""MCP tools in the Messages API's form: their definitions, and what they return.
 
-The text is kept under its hash before a model sees it, so a quote is checked letter for letter
-against what the server really said. What cannot be quoted is left out, and the result says so.
+The API refuses a whole request for one bad definition, so a definition is checked before it is
+shown to a model: one bad definition must not cost a subagent its other tools. What a tool returned
+is kept under its hash before a model sees it, split into sentences and fenced as data, so a quote
+is checked letter for letter against what the server really said. What cannot be quoted is left out,
+and the result says so.
 """
 
 from __future__ import annotations
@@ -9,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -21,12 +25,65 @@ from activities.storage.store import Store
 from workflows.contracts.evidence import Source
 
 if TYPE_CHECKING:
+    from mcp import ClientSession, Tool
     from mcp.types import CallToolResult
 
 JsonObject = dict[str, Any]
+PREFIX = "mcp__"
+LONGEST_NAME = 64
+LARGEST_DEFINITION = 20_000
+"""Characters of a definition, which is sent with every turn of a conversation."""
+_FOREIGN = re.compile(r"[^a-zA-Z0-9_-]")
+_PROPERTY = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
+_COMBINERS = ("oneOf", "anyOf", "allOf")
 _ID_DIGITS = 10
 _LONGEST_ERROR = 2000
 _LONGEST_TITLE = 120
+
+
+def tool_name(server: str, tool: str) -> str:
+    """The tool's name for the model; a name that had to be changed has a hash to stay unique."""
+    exact = f"{PREFIX}{server}__{tool}"
+    bent = _FOREIGN.sub("_", exact)
+    if bent == exact and len(exact) <= LONGEST_NAME:
+        return exact
+    mark = hashlib.sha256(exact.encode("utf-8", "replace")).hexdigest()[:8]
+    return f"{bent[: LONGEST_NAME - 9]}_{mark}"
+
+
+def definition(server: str, tool: Tool, session: ClientSession) -> JsonObject | str:
+    """The definition, or what is wrong with it."""
+    from anthropic.lib.tools.mcp import async_mcp_tool
+
+    try:
+        # The helper converts the definition. Its call() is not used: it raises for the whole result
+        # where one block of it is of a kind the API does not know, and it has no time limit.
+        converted: JsonObject = {**async_mcp_tool(tool, session).to_dict()}
+        converted["name"] = tool_name(server, tool.name)
+        converted["description"] = tool.description or f"{tool.name}, a tool of {server}"
+        size = len(json.dumps(converted, ensure_ascii=False).encode())
+        wrong = _wrong(converted["input_schema"]) if size <= LARGEST_DEFINITION else None
+    except Exception as odd:  # any definition may be malformed; it costs this tool only
+        return f"its definition cannot be sent ({type(odd).__name__})"
+    if size > LARGEST_DEFINITION:
+        return f"its definition is {size} bytes long; {LARGEST_DEFINITION} are allowed"
+    return wrong or converted
+
+
+def _wrong(schema: JsonObject) -> str | None:
+    from jsonschema import Draft202012Validator, SchemaError
+
+    if schema.get("type") != "object":
+        return f"its input schema is of type {str(schema.get('type'))[:40]!r}, not an object"
+    if combined := [word for word in _COMBINERS if word in schema]:
+        return f"its input schema has {combined[0]} at its top, which models are not given"
+    try:
+        Draft202012Validator.check_schema(schema)
+    except SchemaError as broken:
+        return f"its input schema is no JSON schema: {broken.message[:200]}"
+    if odd := [name for name in schema.get("properties", {}) if not _PROPERTY.fullmatch(name)]:
+        return f"its input schema has a field with the name {odd[0][:40]!r}"
+    return None
 
 
 async def result(
