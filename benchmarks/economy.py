@@ -5,8 +5,8 @@ of fixed pages. The script: five facets with clearly different questions. A rese
 answer to any message of ours is one paused response with 4 searches (8 results of 2,400 characters)
 and 4 fetches (pages of about 7,000 tokens), as far as the tools' `max_uses` allows; its second
 answers with 8 claims quoted from the newest four pages, names two things as missing, and does not
-call its sources exhausted. The evaluator finds three facets thin in passes 0 and 1. The offline
-engine answers what is left: writing, and judging claims.
+call its sources exhausted. The evaluator finds three facets thin in passes 0 and 1. No sentence of
+a draft is objected to. The offline engine answers what is left: writing, and judging claims.
 
 Tokens are characters / 4. A response with server tools is one pass per call: each pass reads what
 was sent before it from the cache and writes its result once. Thinking adds output tokens by role.
@@ -200,11 +200,18 @@ def research(body: JsonObject) -> list[JsonObject]:
     return report_findings(body)
 
 
+def accept_draft(body: JsonObject) -> list[JsonObject]:
+    asked = brief_of(body)
+    verdicts = [{"id": own["id"], "verdict": "entailed"} for own in asked["sentences"]]
+    return said({"verdicts": verdicts, "named_gaps": [gap["id"] for gap in asked["unnamed_gaps"]]})
+
+
 SCRIPT = {
     "PlanDraft": plan,
     "PlanReview": lambda _: said({"changes": []}),
     "ResearchAnswer": research,
     "EvaluationAnswer": evaluate,
+    "DraftJudgement": accept_draft,
 }
 
 
@@ -266,6 +273,10 @@ class ScriptedApi(httpx2.AsyncBaseTransport):
         request = httpx2.Request("POST", "http://offline.invalid/v1/messages", json=plain)
         response = await self._offline.handle_async_request(request)
         content: list[JsonObject] = json.loads(await response.aread())["content"]
+        if title == "DraftAnswer" and content[-1]["type"] == "text":
+            # A model also says what the facets add up to; the engine cannot, and is not asked to.
+            draft = json.loads(content[-1]["text"])
+            return said({**draft, "conclusion": draft["summary"]})
         return content
 
     def _account(self, title: str, body: JsonObject, content: list[JsonObject]) -> Call:

@@ -25,7 +25,7 @@ from activities.subagents.rubric import Rubric
 from workflows.config.roles import EVALUATOR
 from workflows.contracts.activity_io import EvaluateBrief, Evaluated
 from workflows.contracts.state import AnswerJudgement, Gap
-from workflows.rules.gaps import late_gaps
+from workflows.rules.gaps import PARTIAL, late_gaps
 from workflows.stages.activity_interfaces import EvaluationActivities
 
 JsonObject = dict[str, Any]
@@ -151,6 +151,7 @@ def build_brief(brief: EvaluateBrief, ledger: Ledger, draft: Draft) -> JsonObjec
         "gaps": [
             gap.model_dump(include={"facet_id", "kind", "question", "status", "reason"})
             for gap in brief.gaps
+            if not gap.id.startswith(PARTIAL)
         ],
         "rubric": [{"point": n, "text": text} for n, text in enumerate(brief.rubric, 1)],
         "pass": brief.n,

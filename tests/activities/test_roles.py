@@ -38,7 +38,9 @@ from workflows.config.roles import (
 from workflows.config.settings import MAX_TOKENS
 from workflows.contracts.activity_io import Job
 from workflows.contracts.request import OFFLINE, Web
+from workflows.contracts.state import CorpusRef
 
+DOCUMENTS = CorpusRef(name="d", version="1", index="indexes/1.json")
 SEARCHING = ("search", "read", "web_search", "web_fetch", "code")
 TOOL = {"name": "search", "description": "d", "input_schema": {"type": "object"}}
 
@@ -113,10 +115,10 @@ def test_a_web_researcher_is_told_of_no_scores_aims_and_cycles_and_of_its_limits
 
 
 def test_a_prompt_has_a_part_for_each_tool_the_role_has_in_the_job() -> None:
-    documents = system_prompt(RESEARCHER, corpus="/d")
+    documents = system_prompt(RESEARCHER, corpus=DOCUMENTS)
     assert "`aim`" in documents
     assert "web_search" not in documents
-    everything = system_prompt(RESEARCHER, corpus="/d", web=Web(), code=True, economy=True)
+    everything = system_prompt(RESEARCHER, corpus=DOCUMENTS, web=Web(), code=True, economy=True)
     for word in ("`aim`", "web_fetch", "Code is for", "mcp__"):
         assert word in everything
     assert "{{" not in everything + documents
@@ -125,8 +127,8 @@ def test_a_prompt_has_a_part_for_each_tool_the_role_has_in_the_job() -> None:
 def test_the_planner_looks_where_the_sources_are() -> None:
     assert "Search the web" in system_prompt(PLANNER, web=Web())
     assert "the documents are about" not in system_prompt(PLANNER, web=Web())
-    assert "the documents are about" in system_prompt(PLANNER, corpus="/d")
-    assert "Search the web" not in system_prompt(PLANNER, corpus="/d")
+    assert "the documents are about" in system_prompt(PLANNER, corpus=DOCUMENTS)
+    assert "Search the web" not in system_prompt(PLANNER, corpus=DOCUMENTS)
 
 
 # Frames
