@@ -47,12 +47,10 @@ from activities.subagents.verifying import Verifying
 from activities.subagents.writing import Writing
 from activities.telemetry import CountingInterceptor, record_jobs
 from console.errors import exit_process
-from console.runtime.codec import load_keyring
-from console.runtime.connection import connect
-from console.runtime.health import serve_health
-from console.runtime.job_counts import count_jobs
+from console.runtime.connection import FRESH_SERVER_SECONDS, connect, register
+from console.runtime.data_converter import load_keyring
+from console.runtime.health import count_jobs, serve_health
 from console.runtime.logs import set_up_logging
-from console.runtime.search_attributes import FRESH_SERVER_SECONDS, register
 from workflows.config.policies import STICKY_TIMEOUT, SUBAGENT_QUEUE
 from workflows.config.settings import Settings
 from workflows.contracts.request import TASK_QUEUE

@@ -12,9 +12,20 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from console.cli import control, doctor, inspect, restart, roles, run, schedule
+from console.cli import control, doctor, inspect, restart, run, schedule
 from console.cli.options import OPERATE, examples
 from console.errors import COMMAND, PROGRAM, ConsoleError, ExitCode, exit_process
+
+_HELP = f"""Research a question: planned, verified, cited, and explicit about its gaps.
+
+Two commands to begin with:
+
+  {COMMAND} run "What does it cost, and who pays?" --corpus DIR
+  {COMMAND} serve
+
+The first writes the report into out/. The second does the same in a browser.
+Each command shows examples with --help.
+"""
 
 
 class CommandGroup(TyperGroup):
@@ -29,17 +40,6 @@ class CommandGroup(TyperGroup):
         except KeyboardInterrupt:
             raise typer.Exit(ExitCode.INTERRUPTED) from None
 
-
-_HELP = f"""Research a question: planned, verified, cited, and explicit about its gaps.
-
-Two commands to begin with:
-
-  {COMMAND} run "What does it cost, and who pays?" --corpus DIR
-  {COMMAND} serve
-
-The first writes the report into out/. The second does the same in a browser.
-Each command shows examples with --help.
-"""
 
 app = typer.Typer(
     cls=CommandGroup,
@@ -92,7 +92,7 @@ def serve(
     return web.serve(host, port, token)
 
 
-for module in (run, inspect, roles, control, restart):
+for module in (run, inspect, control, restart):
     app.add_typer(module.app)
 app.command(
     rich_help_panel=OPERATE,

@@ -161,7 +161,7 @@ def cancel(job_id: JobId, as_json: Json = False) -> ExitCode:
 def parse_facet(text: str) -> Facet:
     """A facet from `Title: question`."""
     title, question = _split_pair(text, "--add-facet", "Title: question")
-    return _build(client.facets.build_facet, "--add-facet", title=title, question=question)
+    return _build(client.jobs.build_facet, "--add-facet", title=title, question=question)
 
 
 def _split_pair(text: str, option: str, form: str) -> tuple[str, str]:

@@ -17,9 +17,9 @@ import typer
 
 from console import client
 from console.cli.options import INSPECT, FailOnGaps, JobId, Json, Out, examples
-from console.cli.output import NO_BREAK, message_stream, say
 from console.cli.run import finish_job
 from console.errors import COMMAND, ConsoleError, ExitCode
+from console.formatting import NO_BREAK, message_stream, say
 
 if TYPE_CHECKING:
     from temporalio.client import WorkflowExecutionDescription
@@ -103,8 +103,8 @@ def plan(job_id: JobId, as_json: Json = False) -> ExitCode:
 @app.command(rich_help_panel=INSPECT, epilog=examples("gaps x1 --json"))
 def gaps(job_id: JobId, as_json: Json = False) -> ExitCode:
     """Show what the report lacks so far, and how each gap ended."""
-    from console.live.format import gap_line
-    from console.text import plain
+    from console.formatting import plain
+    from console.live.status_text import gap_line
 
     async def action(session: Session) -> ExitCode:
         state = await _read_state(job_id, session)
@@ -273,7 +273,7 @@ def _next_commands(state: str, job_id: str) -> list[str]:
 
 
 def _print_notes(status: Status) -> None:
-    from console.text import plain
+    from console.formatting import plain
 
     if status.parent is not None:
         how = "restarted" if status.parent.how == "restart" else "forked"
@@ -305,7 +305,7 @@ def _print_plan(plan: Plan) -> None:
 
 def _format_rows(rows: list[dict[str, Any]], width: int) -> Iterator[str]:
     """Aligned columns; the question takes the rest of the line."""
-    from console.text import age, cut, plain
+    from console.formatting import age, cut, plain
 
     if not rows:
         yield f"No jobs: `{COMMAND} run QUESTION --corpus DIR` starts one."

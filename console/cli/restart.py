@@ -16,7 +16,6 @@ import typer
 
 from console import client
 from console.cli.options import RECOVER, From, JobId, Json, OutIfWanted, Wait, examples
-from console.cli.output import message_stream, say
 from console.cli.run import (
     finish_job,
     follow_job,
@@ -26,6 +25,7 @@ from console.cli.run import (
 )
 from console.client.job_options import new_job_id
 from console.errors import COMMAND, BadInputError, ConsoleError, ExitCode
+from console.formatting import message_stream, say
 
 if TYPE_CHECKING:
     from console.client.jobs import Job

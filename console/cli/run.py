@@ -22,9 +22,9 @@ from console.cli.options import (
     examples,
     with_job_options,
 )
-from console.cli.output import message_stream, say
 from console.client.job_options import JobOptions, new_job_id
 from console.errors import COMMAND, BadInputError, ConsoleError, ExitCode
+from console.formatting import message_stream, say
 
 if TYPE_CHECKING:
     from console.client.jobs import Job
@@ -174,11 +174,11 @@ async def follow_job(
     job: Job, session: Session, stream: TextIO, *, unblock: bool = False
 ) -> ResearchResult:
     """Show the job until its result. Raises `ConsoleError` if it is blocked."""
-    from console.live.view import open_view
+    from console.live.view import follow, open_view
     from workflows.contracts.result import ResearchResult
 
     with open_view(stream) as view:
-        ended = await client.watch.follow(job, view, session.worker, unblock=unblock)
+        ended = await follow(job, view, session.worker, unblock=unblock)
     if isinstance(ended, ResearchResult):
         return ended
     assert ended.blocked is not None  # noqa: S101
@@ -198,7 +198,7 @@ def finish_job(
 ) -> ExitCode:
     """Write the report's files, print where they are, and return the exit code."""
     from console.live.view import summarize
-    from console.report.files import write_report
+    from console.report.page import write_report
 
     files = write_report(result, out)
     unclosed = [gap for gap in result.gaps if gap.status != "closed"]

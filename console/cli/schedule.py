@@ -16,9 +16,9 @@ import typer
 
 from console import client
 from console.cli.options import Json, examples, with_job_options
-from console.cli.output import message_stream
 from console.client.job_options import JobOptions
 from console.errors import COMMAND, BadInputError, ConsoleError, ExitCode
+from console.formatting import message_stream
 
 if TYPE_CHECKING:
     from temporalio.client import (

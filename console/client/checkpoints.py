@@ -23,7 +23,7 @@ from activities.storage.encryption import Keyring
 from activities.storage.store import Store
 from console.client.job_list import format_time
 from console.errors import ConsoleError
-from console.runtime.codec import load_keyring
+from console.runtime.data_converter import load_keyring
 from workflows.config.settings import Settings
 from workflows.config.store_keys import checkpoints_folder
 from workflows.contracts.state import ResearchState

@@ -6,7 +6,8 @@ A job's id is its workflow id.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import re
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
@@ -30,6 +31,7 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from console.errors import BadInputError, ConsoleError
 from workflows.contracts.evidence import Record
+from workflows.contracts.facets import Facet
 from workflows.contracts.messages import Change, SetBudget, Steer
 from workflows.contracts.request import TASK_QUEUE, ResearchRequest
 from workflows.contracts.result import ResearchResult, Status
@@ -301,3 +303,17 @@ def _describe_end(job_id: str, status: WorkflowExecutionStatus | None) -> str:
         )
     how = status.name.lower().replace("_", " ").replace("canceled", "cancelled") if status else ""
     return f"The job {job_id} has already ended ({how}): `restart {job_id}` restarts it."
+
+
+def build_facet(title: str, question: str, boundary: str = "", taken: Container[str] = ()) -> Facet:
+    """A facet whose id is made from its title and not `taken`. Raises pydantic's error."""
+    slug = re.sub(r"[\W_]+", "-", title.lower()).strip("-")[:58] or "facet"
+    candidates = (slug, *(f"{slug}-{n}" for n in range(2, 99)))
+    return Facet(
+        id=next(name for name in candidates if name not in taken),
+        title=title,
+        question=question,
+        boundary=boundary or "what the other facets cover",
+        prefer="authoritative sources",
+        reason="added by an operator",
+    )

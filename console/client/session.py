@@ -128,8 +128,7 @@ def read_settings() -> Settings:
 
 async def _connect(settings: Settings, server: DevServer | None) -> Client:
     # Imported late: the server and the worker start while this import runs.
-    from console.runtime.connection import connect
-    from console.runtime.search_attributes import FRESH_SERVER_SECONDS, find_missing
+    from console.runtime.connection import FRESH_SERVER_SECONDS, connect, find_missing
 
     if server is None:
         return await connect(settings, patience=1.0)

@@ -18,10 +18,9 @@ from console.client.research_request import DEFAULT_BUDGET_USD, build_request, d
 from console.errors import BadInputError, ConsoleError
 from console.web import forms
 from console.web.auth import Credentials
-from console.web.events import stream_parts
 from console.web.forms import FormValues, name_fields
 from console.web.job_snapshot import fetch_outcome, fetch_request, load_last_state
-from console.web.rendering import Templates
+from console.web.rendering import Templates, stream_parts
 from console.web.state import AppState, Notice
 from workflows.config.model_catalog import MIXED, MODELS
 from workflows.contracts.facets import Effort

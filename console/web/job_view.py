@@ -9,11 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from console.client.pending import STEPS, PendingStep, group_by_facet
-from console.client.progress import Progress
-from console.live.format import current_work
+from console.client.progress import STEPS, PendingStep, Progress, group_by_facet
+from console.formatting import sentence
+from console.live.status_text import current_work
 from console.report.contents import STOP_REASONS
-from console.text import sentence
 from console.web.job_snapshot import CheckpointRow, JobSnapshot
 from console.web.rendering import format_time, parse_time
 from workflows.contracts.evidence import Contradiction

@@ -19,10 +19,9 @@ from console.client.jobs import JobNotFoundError
 from console.errors import BadInputError, ConsoleError
 from console.web.actions import UPDATES, Actions
 from console.web.auth import AuthMiddleware, Credentials
-from console.web.downloads import MEDIA_TYPES, ReportDownloads
 from console.web.forms import name_fields
 from console.web.home import HomePage
-from console.web.job_page import JobPage
+from console.web.job_page import MEDIA_TYPES, JobPage, ReportDownloads
 from console.web.rendering import HERE, Templates
 from console.web.state import AppState
 

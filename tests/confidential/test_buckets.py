@@ -15,7 +15,7 @@ import pytest
 from obstore.exceptions import BaseError
 from obstore.store import AzureStore, GCSStore, S3Store, from_url
 
-import console.runtime.external_storage
+import console.runtime.data_converter
 from activities.storage.backends import open_store
 from activities.storage.store import Store
 from console.client.checkpoints import CheckpointStore
@@ -131,7 +131,7 @@ async def test_a_job_keeps_everything_in_the_bucket_and_sealed(
             "RESEARCH_KEYS": str(keys),
         }
     )
-    monkeypatch.setattr(console.runtime.external_storage, "THRESHOLD", 4000)
+    monkeypatch.setattr(console.runtime.data_converter, "THRESHOLD", 4000)
     with run_dev_server(tmp_path / "server") as temporal:
         client = await connect(settings, temporal.address)
         job_id, result, _ = await work(Office(client, settings, corpus(tmp_path / "documents")))

@@ -19,7 +19,8 @@ from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 from temporalio.worker import Worker
 
-from console.runtime.connection import connect, data_converter
+from console.runtime.connection import connect
+from console.runtime.data_converter import data_converter
 from tests.activities.scripted import JsonObject
 from tests.job.conftest import Office, Rule, about, office, temporal
 from workflows.config.settings import Settings

@@ -8,8 +8,7 @@ import pytest
 from temporalio.client import Client, WorkflowExecutionStatus, WorkflowFailureError
 
 from console.client.jobs import root_cause
-from console.runtime import external_storage
-from console.runtime.connection import data_converter
+from console.runtime.data_converter import data_converter
 from deploy.examples.nexus_caller import Inquiry
 from tests.job.conftest import NO_GAPS, PASSENGERS, QUESTION, UNREVIEWED, Office, Wire, planned
 from tests.triggers.conftest import Held, reconnected, team, unique
@@ -64,7 +63,7 @@ async def test_when_the_caller_is_cancelled_so_is_the_research(
 async def test_a_result_too_large_for_a_payload_crosses_over_as_well(
     office: Office, elsewhere: Client, temporal: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(external_storage, "THRESHOLD", 1024)
+    monkeypatch.setattr("console.runtime.data_converter.THRESHOLD", 1024)
     office = await reconnected(office, temporal, office.settings)
     elsewhere = await Client.connect(
         temporal, namespace=elsewhere.namespace, data_converter=data_converter(office.settings)

@@ -12,12 +12,11 @@ from pathlib import Path
 import pytest
 
 from console.errors import ConsoleError
-from console.report.files import write_report
-from console.report.markdown import MarkdownRenderer
-from console.report.page import render_page
+from console.formatting import duration, usd
+from console.report.chapters import MarkdownRenderer
+from console.report.contents import Axis
+from console.report.page import render_page, write_report
 from console.report.quote_links import QuoteLinks
-from console.report.timeline import Axis
-from console.text import duration, usd
 from tests.console.results import ferry, finished
 from workflows.contracts.result import ResearchResult
 from workflows.contracts.state import StepTiming
