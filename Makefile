@@ -47,8 +47,7 @@ histories: $(DEV)  ## record this version's histories, which later versions must
 lint: $(DEV)
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
-	$(VENV)/bin/mypy -p workflows -p activities -p console -p benchmarks
-	$(VENV)/bin/mypy worker.py starter.py
+	$(VENV)/bin/mypy workflows activities console benchmarks tests worker.py starter.py
 
 format: $(DEV)
 	$(VENV)/bin/ruff check --fix .

@@ -54,7 +54,7 @@ def definition(server: str, tool: Tool, session: ClientSession) -> JsonObject | 
 
 
 def _wrong(schema: JsonObject) -> str | None:
-    from jsonschema import Draft202012Validator, SchemaError  # type: ignore[import-untyped]
+    from jsonschema import Draft202012Validator, SchemaError
 
     if schema.get("type") != "object":
         return f"its input schema is of type {str(schema.get('type'))[:40]!r}, not an object"

@@ -13,7 +13,17 @@ from temporalio.exceptions import ApplicationError
 from activities.agent.conversation import Answered, Unanswered
 from activities.agent.schemas import PlanReview
 from activities.llm.errors import retry_after
-from tests.activities.scripted import GOOD, Scripted, Setting, failure, message, plain, text, use
+from tests.activities.scripted import (
+    GOOD,
+    JsonObject,
+    Scripted,
+    Setting,
+    failure,
+    message,
+    plain,
+    text,
+    use,
+)
 from workflows.contracts.spend import Allowance
 
 
@@ -62,7 +72,7 @@ async def test_an_answer_cut_off_before_its_first_word_leaves_no_empty_message(
 
 
 async def test_a_remark_before_a_web_search_is_not_part_of_the_answer(tmp_path: Path) -> None:
-    searched = [
+    searched: list[JsonObject] = [
         {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {"query": "a"}},
         {"type": "web_search_tool_result", "tool_use_id": "s1", "content": []},
     ]

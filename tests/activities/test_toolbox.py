@@ -106,7 +106,7 @@ def test_definitions_are_as_the_sdk_and_the_provider_know_them() -> None:
     tools = build_tool_set(RESEARCHER, job(corpus="/d", web=Web(), code=True), [LOOKUP])
     for profile in MODELS.values():
         check_tools({"tools": tools}, profile)
-    kinds = {
+    kinds: dict[str, Any] = {
         "web_search": anthropic.types.WebSearchTool20260318Param,
         "web_fetch": anthropic.types.WebFetchTool20260318Param,
         "code_execution": anthropic.types.CodeExecutionTool20260521Param,

@@ -22,7 +22,7 @@ from playwright.sync_api import (
 
 from .serving import PHONE, chromium
 
-DESKTOP = {"width": 1280, "height": 900}
+DESKTOP: ViewportSize = {"width": 1280, "height": 900}
 
 
 @pytest.fixture(scope="module")

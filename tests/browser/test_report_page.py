@@ -13,7 +13,8 @@ from playwright.sync_api import Browser, Page
 from console.report.page import render_page
 from tests.console.results import ferry, finished, large
 
-from .conftest import DESKTOP, PHONE, Visit, at_a_desk, on_a_phone
+from .conftest import DESKTOP, Visit, at_a_desk, on_a_phone
+from .serving import PHONE
 
 HOSTILE = (
     "</script><script>window.ran = 1</script><!--<script> <img src=x onerror='window.ran = 1'>"

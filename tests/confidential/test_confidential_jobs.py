@@ -35,7 +35,6 @@ from tests.console.conftest import call
 from tests.job.conftest import UNREVIEWED, Office, Wire, planned
 from workflows.config.settings import Settings
 from workflows.contracts.result import ResearchResult
-from workflows.coordinator import ResearchWorkflow
 
 MARKER = ".history.events.marker_recorded_event_attributes.details.payloads"
 
@@ -246,8 +245,8 @@ async def test_a_worker_without_the_key_says_so_and_one_with_a_new_key_too_goes_
     use_key(keys, add_key(keys))
     rotated = Office(await connect(settings, done.address), settings, folder)
     async with rotated.working(wire):
-        result = await rotated.client.get_workflow_handle_for(
-            ResearchWorkflow.run, handle.id
+        result = await rotated.client.get_workflow_handle(
+            handle.id, result_type=ResearchResult
         ).result()
     assert result.status == "complete"
 

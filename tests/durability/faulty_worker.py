@@ -65,7 +65,7 @@ def slow_store() -> None:
         behind: Any = Slow(objects)
         opened(self, behind, *args, **more)
 
-    Store.__init__ = open_slowly  # type: ignore[method-assign]
+    Store.__init__ = open_slowly  # type: ignore[method-assign, assignment]
 
 
 def forgetful() -> None:
@@ -86,7 +86,7 @@ def miscounting() -> None:
         def __init__(self, fingerprint: str, message: JsonObject, *_: Any, **__: Any) -> None:
             super().__init__(fingerprint, message)
 
-    journals.Turn = Uncounted  # type: ignore[misc, assignment]
+    journals.Turn = Uncounted  # type: ignore[misc]
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from benchmarks.engines.dbos import Dbos, DbosPostgres
 from benchmarks.engines.foreign import Foreign
 from benchmarks.engines.langgraph import LangGraph
 from benchmarks.engines.plain_temporal import PlainTemporal
+from benchmarks.engines.processes import ROOT
 from benchmarks.growth import curves, library
 from benchmarks.growth.curves import Curve
 from benchmarks.growth.library import Shape
@@ -189,7 +190,7 @@ def test_functions_are_put_down_to_whoever_wrote_them() -> None:
     site = "/x/lib/python3.11/site-packages"
     assert load.group(f"{site}/pydantic/main.py", "f") == "pydantic"
     assert load.group(f"{site}/httpx2/_client.py", "f") == "anthropic client"
-    assert load.group(str(load.ROOT / "workflows" / "ledger.py"), "f") == "our code"
+    assert load.group(str(ROOT / "workflows" / "ledger.py"), "f") == "our code"
     assert load.group("", "<method 'execute' of 'sqlite3.Connection' objects>") == "SQLite"
     assert load.group(asyncio_file(), "f") == "asyncio"
 

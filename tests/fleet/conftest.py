@@ -103,7 +103,9 @@ class Site:
         }  # fmt: skip
 
     @contextmanager
-    def worker(self, provider: Provider | None = None, **env: str) -> Iterator[subprocess.Popen]:
+    def worker(
+        self, provider: Provider | None = None, **env: str
+    ) -> Iterator[subprocess.Popen[bytes]]:
         """A worker, killed at the end if it still runs."""
         log = self.folder / f"worker-{len(self.logs)}.log"
         with log.open("wb") as output:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 from temporalio.api.enums.v1 import EventType
@@ -58,9 +59,7 @@ async def queued(jobs: list[Handle]) -> None:
                 await asyncio.sleep(0.05)
 
 
-async def goes_soon(
-    site: Site, count: int, many: dict[str, object], one: dict[str, object]
-) -> None:
+async def goes_soon(site: Site, count: int, many: dict[str, Any], one: dict[str, Any]) -> None:
     """A single job that comes after many is delayed by no more than one job's length."""
     with provider(0.4) as endpoint, site.worker(RESEARCH_WORKER_ROLE="coordinator"):
         others = [await site.start(**many) for _ in range(count)]

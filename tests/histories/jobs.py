@@ -70,7 +70,7 @@ class Hold:
             self.reached.set()
             await self.open.wait()
 
-        self.rule = Rule(schema, hold, times=1, when=lambda body: words in str(body["messages"][0]))  # type: ignore[arg-type]
+        self.rule = Rule(schema, hold, times=1, when=lambda body: words in str(body["messages"][0]))
 
     async def wait(self) -> None:
         await asyncio.wait_for(self.reached.wait(), PATIENCE)

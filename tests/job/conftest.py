@@ -27,7 +27,8 @@ from workflows.contracts.result import ResearchResult, Status
 from workflows.coordinator import ResearchWorkflow
 
 Handle = WorkflowHandle[ResearchWorkflow, ResearchResult]
-Answer = Callable[[JsonObject], JsonObject | httpx2.Response | Exception | None]
+Reply = JsonObject | httpx2.Response | Exception | None
+Answer = Callable[[JsonObject], Reply | Awaitable[Reply]]
 """None leaves the request to the next rule, after whatever was waited for."""
 _ids = itertools.count()
 

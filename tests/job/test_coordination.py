@@ -95,8 +95,12 @@ async def test_plan_gaps_and_state_can_be_read_at_any_moment(office: Office) -> 
         await release.wait()
         return message(text(json.dumps({"summary": "", "claims": []})))
 
-    wire = Wire(planned(PASSENGERS, POWER), UNREVIEWED, NO_GAPS,
-                Rule("ResearchAnswer", wait, about("Electricity supply"), times=1))  # type: ignore[arg-type]  # fmt: skip
+    wire = Wire(
+        planned(PASSENGERS, POWER),
+        UNREVIEWED,
+        NO_GAPS,
+        Rule("ResearchAnswer", wait, about("Electricity supply"), times=1),
+    )
     async with office.working(wire):
         handle = await office.start()
         status = await status_when(handle, lambda s: any(f.status == "found" for f in s.facets))
@@ -124,8 +128,13 @@ async def test_verification_starts_when_a_facet_returns_and_not_when_the_slowest
     def verify(_: JsonObject) -> None:
         verifying.set()
 
-    wire = Wire(planned(PASSENGERS, POWER), UNREVIEWED, NO_GAPS, Rule("VerifierAnswer", verify),
-                Rule("ResearchAnswer", slow, about("Electricity supply"), times=1))  # type: ignore[arg-type]  # fmt: skip
+    wire = Wire(
+        planned(PASSENGERS, POWER),
+        UNREVIEWED,
+        NO_GAPS,
+        Rule("VerifierAnswer", verify),
+        Rule("ResearchAnswer", slow, about("Electricity supply"), times=1),
+    )
     async with office.working(wire):
         handle = await office.start()
         await handle.result()
@@ -149,7 +158,7 @@ async def test_no_more_subagents_run_at_once_than_allowed(office: Office) -> Non
         return message(text(json.dumps({"summary": "", "claims": [], "exhausted": True})))
 
     facets = [facet(f"f{i}", f"Topic {i}", f"What of subject{i} matter{i}?") for i in range(9)]
-    wire = Wire(planned(*facets), UNREVIEWED, Rule("ResearchAnswer", counted))  # type: ignore[arg-type]
+    wire = Wire(planned(*facets), UNREVIEWED, Rule("ResearchAnswer", counted))
     async with office.working(wire):
         result = await (await office.start(parallel=3)).result()
     assert offline.requests == []

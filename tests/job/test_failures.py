@@ -28,7 +28,7 @@ from workflows.contracts.result import Coverage, ResearchResult
 from workflows.coordinator import ResearchWorkflow
 
 BOTH = (planned(PASSENGERS, POWER), UNREVIEWED, NO_GAPS)
-POWER_RESEARCH = {"schema": "ResearchAnswer", "when": about("Electricity supply")}
+POWER_RESEARCH: dict[str, Any] = {"schema": "ResearchAnswer", "when": about("Electricity supply")}
 
 
 def coverage(result: ResearchResult, facet_id: str) -> Coverage:
@@ -45,7 +45,7 @@ async def hang(_: JsonObject) -> JsonObject:
 
 
 async def test_a_timed_out_subagent_is_asked_narrower_and_then_named(office: Office) -> None:
-    wire = Wire(*BOTH, Rule(answer=hang, **POWER_RESEARCH))  # type: ignore[arg-type]
+    wire = Wire(*BOTH, Rule(answer=hang, **POWER_RESEARCH))
     async with office.working(wire):
         handle = await office.start(subagent_seconds=0.4, max_passes=0)
         result = await handle.result()

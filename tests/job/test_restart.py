@@ -169,8 +169,8 @@ async def test_a_reset_run_replays_from_the_journal(office: Office) -> None:
                 request_id="reset-once",
             )
         )
-        again = office.client.get_workflow_handle_for(
-            ResearchWorkflow.run, handle.id, run_id=reset.run_id
+        again = office.client.get_workflow_handle(
+            handle.id, run_id=reset.run_id, result_type=ResearchResult
         )
         second = await again.result()
     assert len(wire.requests) == bought

@@ -66,7 +66,7 @@ class Gate:
             self.reached.set()
             await self.open.wait()
 
-        return Rule(schema, hold, times=1, **more)  # type: ignore[arg-type]
+        return Rule(schema, hold, times=1, **more)
 
 
 def refused(error: WorkflowUpdateFailedError) -> str:

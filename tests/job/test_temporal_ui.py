@@ -82,7 +82,7 @@ async def test_who_works_on_what_is_seen_while_it_works(office: Office) -> None:
     # The second turn of one subagent is held: by then it has searched.
     held = Rule(
         "ResearchAnswer",
-        wait,  # type: ignore[arg-type]
+        wait,
         lambda body: about("Passengers")(body) and len(body["messages"]) > 1,
     )
     async with office.working(Wire(planned(PASSENGERS), UNREVIEWED, held, NO_GAPS)):

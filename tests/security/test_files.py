@@ -40,7 +40,7 @@ def made(folder: Path, kind: str) -> Path:
         show.save(str(path))
     else:
         book = openpyxl.Workbook()
-        book.active["A1"] = "MARK"
+        book.create_sheet(index=0)["A1"] = "MARK"
         book.save(path)
     return path
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient
+from anthropic.types.message_create_params import MessageCreateParamsNonStreaming
 
 from tests.simulator.simulator import Simulator
 from tests.simulator.transport import SimulatorTransport
@@ -51,6 +52,10 @@ def asking(*messages: JsonObject, **more: Any) -> JsonObject:
         "messages": list(messages) or [user("What is known?")],
         **more,
     }
+
+
+def asking_in_batch(*messages: JsonObject) -> MessageCreateParamsNonStreaming:
+    return cast(MessageCreateParamsNonStreaming, asking(*messages))
 
 
 def schema_format(schema: JsonObject) -> JsonObject:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import anthropic
 import pytest
+from anthropic.types.messages.batch_create_params import Request
 
-from tests.simulator.asking import HAIKU, OPUS, asking, client_of, user
+from tests.simulator.asking import HAIKU, OPUS, asking_in_batch, client_of, user
 from tests.simulator.simulator import Settings, Simulator
 from tests.simulator.test_cache import Clock
 
@@ -16,8 +17,8 @@ async def test_a_batch_is_answered_after_its_delay() -> None:
     batches = client_of(simulator).messages.batches
     batch = await batches.create(
         requests=[
-            {"custom_id": "good", "params": asking(user("tea"))},
-            {"custom_id": "bad", "params": asking(user(""))},
+            Request(custom_id="good", params=asking_in_batch(user("tea"))),
+            Request(custom_id="bad", params=asking_in_batch(user(""))),
         ]
     )
     assert batch.processing_status == "in_progress"
@@ -44,7 +45,7 @@ async def test_a_batch_is_answered_after_its_delay() -> None:
 async def test_a_cancelled_batch_answers_nothing() -> None:
     simulator = Simulator(settings=Settings(batch_delay=60))
     batches = client_of(simulator).messages.batches
-    batch = await batches.create(requests=[{"custom_id": "a", "params": asking()}])
+    batch = await batches.create(requests=[Request(custom_id="a", params=asking_in_batch())])
     assert (await batches.cancel(batch.id)).processing_status == "canceling"
     results = [line.result.type async for line in await batches.results(batch.id)]
     assert results == ["canceled"]
@@ -52,9 +53,9 @@ async def test_a_cancelled_batch_answers_nothing() -> None:
 
 @pytest.mark.parametrize("ids", [[], ["a", "a"], ["not an id"]])
 async def test_a_batch_that_makes_no_sense_is_refused(ids: list[str]) -> None:
-    requests = [{"custom_id": each, "params": asking()} for each in ids]
+    requests = [Request(custom_id=each, params=asking_in_batch()) for each in ids]
     with pytest.raises(anthropic.BadRequestError):
-        await client_of(Simulator()).messages.batches.create(requests=requests)  # type: ignore[arg-type]
+        await client_of(Simulator()).messages.batches.create(requests=requests)
 
 
 async def test_models_say_what_they_can() -> None:

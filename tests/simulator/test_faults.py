@@ -83,7 +83,7 @@ async def test_a_stream_that_ends_early_says_nothing_of_it() -> None:
 
 
 async def read(client: anthropic.AsyncAnthropic, stream: bool) -> None:
-    answer = await client.messages.create(**asking(), stream=stream)
+    answer: Any = await client.messages.create(**asking(), stream=stream)
     if stream:
         async for _ in answer:
             pass

@@ -14,8 +14,9 @@ import anthropic
 import httpx2
 import pytest
 import pytest_asyncio
+from anthropic.types.messages.batch_create_params import Request
 
-from tests.simulator.asking import asking, user
+from tests.simulator.asking import asking, asking_in_batch, user
 
 ROOT = Path(__file__).parents[2]
 SHORT = httpx2.Timeout(60, read=0.5)
@@ -84,7 +85,7 @@ async def test_the_sdk_talks_to_it_in_every_way(fresh: Running) -> None:
             streamed = await stream.get_final_message()
         raw = [event.type async for event in await client.messages.create(**body, stream=True)]
         batch = await client.messages.batches.create(
-            requests=[{"custom_id": "a", "params": asking()}]
+            requests=[Request(custom_id="a", params=asking_in_batch())]
         )
         lines = [line async for line in await client.messages.batches.results(batch.id)]
     assert whole.content[-1].text.startswith("You said: Grüße")  # type: ignore[union-attr]

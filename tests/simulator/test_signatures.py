@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from typing import Any
 
 import anthropic
 import pytest
@@ -31,7 +32,7 @@ async def conversation(simulator: Simulator) -> JsonObject:
     body = asking(system=SYSTEM, tools=[SEARCH])
     first = await client.messages.create(**body)
     assert [block.type for block in first.content] == ["thinking", "tool_use"]
-    content = first.to_dict(mode="json")["content"]
+    content: Any = first.to_dict(mode="json")["content"]
     body["messages"] += [
         {"role": "assistant", "content": content},
         user(result(content[-1]["id"])),
@@ -127,11 +128,11 @@ async def test_a_paused_turn_goes_on_and_stays_valid(merged: bool) -> None:
     body = asking()
     paused = await client.messages.create(**body)
     assert paused.stop_reason == "pause_turn"
-    so_far = paused.to_dict(mode="json")["content"]
+    so_far: Any = paused.to_dict(mode="json")["content"]
     body["messages"].append({"role": "assistant", "content": so_far})
     ended = await client.messages.create(**body)
     assert ended.stop_reason == "end_turn"
-    rest = ended.to_dict(mode="json")["content"]
+    rest: Any = ended.to_dict(mode="json")["content"]
     if merged:
         body["messages"][-1] = {"role": "assistant", "content": so_far + rest}
     else:

@@ -26,7 +26,9 @@ async def ask(**more: Any) -> tuple[JsonObject, JsonObject, list[str]]:
     whole = await client.messages.create(**body)
     async with client.messages.stream(**body) as stream:
         streamed = await stream.get_final_message()
-    raw = [event.type async for event in await client.messages.create(**body, stream=True)]
+    raw: list[str] = [
+        event.type async for event in await client.messages.create(**body, stream=True)
+    ]
     assert [record.answered for record in simulator.messages] == [True, True, True]
     assert len({record.fingerprint for record in simulator.messages}) == 1
     return whole.to_dict(mode="json"), streamed.to_dict(mode="json"), raw

@@ -234,13 +234,18 @@ def test_what_the_api_takes_is_taken(name: str) -> None:
     check(ACCEPTED[name])
 
 
+def body_of(error: anthropic.APIError) -> JsonObject:
+    assert isinstance(error.body, dict)
+    return error.body
+
+
 async def test_the_sdk_raises_its_own_errors_with_the_request_id() -> None:
     client = client_of(Simulator())
     with pytest.raises(anthropic.NotFoundError) as unknown:
         await client.messages.create(**asking(model="claude-none"))
     assert unknown.value.type == "not_found_error"
     assert unknown.value.request_id
-    assert unknown.value.request_id == unknown.value.body["request_id"]
+    assert unknown.value.request_id == body_of(unknown.value)["request_id"]
     with pytest.raises(anthropic.BadRequestError):
         await client.messages.create(**asking(user("")))
 
@@ -268,7 +273,7 @@ async def test_a_request_over_the_size_limit_is_too_large() -> None:
     client = client_of(Simulator(settings=Settings(max_bytes=1000)))
     with pytest.raises(anthropic.ContentTooLargeError) as large:
         await client.messages.create(**asking(user("word " * 300)))
-    assert large.value.body["error"]["type"] == "request_too_large"
+    assert body_of(large.value)["error"]["type"] == "request_too_large"
 
 
 async def test_a_body_that_is_no_json_is_refused() -> None:

@@ -28,7 +28,8 @@ async def blocks(steps: list[Any] | None = None, **tools: JsonObject) -> list[Js
         {**WEB_FETCH, **tools.get("fetch", {})},
     ]
     message = await client_of(simulator).messages.create(**asking(QUESTION, tools=offered))
-    return [b for b in message.to_dict(mode="json")["content"] if b["type"].endswith("result")]
+    answer: JsonObject = message.to_dict(mode="json")
+    return [b for b in answer["content"] if b["type"].endswith("result")]
 
 
 async def test_a_search_and_a_fetch_stand_before_the_answer() -> None:

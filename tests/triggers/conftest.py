@@ -7,11 +7,11 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
 import pytest
+from google.protobuf.duration_pb2 import Duration
 from temporalio.api.nexus.v1 import EndpointSpec, EndpointTarget
 from temporalio.api.operatorservice.v1 import CreateNexusEndpointRequest
 from temporalio.api.workflowservice.v1 import RegisterNamespaceRequest
@@ -46,7 +46,7 @@ class Held:
             self.asked.set()
             await self.released.wait()
 
-        return Rule("ResearchAnswer", wait, about(self.title), times=1)  # type: ignore[arg-type]
+        return Rule("ResearchAnswer", wait, about(self.title), times=1)
 
 
 def unique(name: str) -> str:
@@ -86,7 +86,7 @@ async def elsewhere(temporal: str, office: Office) -> Client:
     await _tolerated(
         here.workflow_service.register_namespace(
             RegisterNamespaceRequest(
-                namespace=ELSEWHERE, workflow_execution_retention_period=timedelta(days=1)
+                namespace=ELSEWHERE, workflow_execution_retention_period=Duration(seconds=86_400)
             )
         )
     )

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from tests.workflows.test_plan import facet
 from workflows.contracts.facets import Plan, QuestionKind
-from workflows.contracts.outcomes import Failed, FindingsRef, Found, NoResults, Refused, TimedOut
+from workflows.contracts.outcomes import (
+    Failed,
+    FindingsRef,
+    Found,
+    NoResults,
+    Refused,
+    SubagentOutcome,
+    TimedOut,
+)
 from workflows.contracts.state import Gap, GapStatus, Pass, StopReason
 from workflows.rules.gaps import after_follow_up, commissionable_gaps, from_research, merge, stop
 
@@ -33,7 +41,10 @@ def test_a_failed_facet_can_be_commissioned_again_and_a_refused_one_not() -> Non
 
 def test_a_failure_that_found_something_is_no_gap() -> None:
     plan = Plan(kind=QuestionKind.OVERVIEW, facets=(facet("a"), facet("b")))
-    outcomes = {"a": Failed(**WHY, findings=REF), "b": Found(findings=REF)}
+    outcomes: dict[str, SubagentOutcome] = {
+        "a": Failed(**WHY, findings=REF),
+        "b": Found(findings=REF),
+    }
     assert from_research(plan, outcomes) == ()
 
 

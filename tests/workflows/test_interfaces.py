@@ -22,7 +22,7 @@ INTERFACES = [
 
 
 @pytest.mark.parametrize("interface", INTERFACES, ids=lambda interface: interface.__name__)
-def test_every_activity_is_implemented_under_its_name(interface: type) -> None:
+def test_every_activity_is_implemented_under_its_name(interface: type[object]) -> None:
     (implementation,) = interface.__subclasses__()
     assert implementation.__name__ in vars(worker), "the worker registers it"
     for name, method in vars(interface).items():

@@ -48,7 +48,7 @@ def job(*names: str, **more: object) -> ResearchState:
         phase=Phase.RESEARCHING,
         plan=plan,
         **more,
-    )  # type: ignore[arg-type]
+    )
 
 
 def ids(state: ResearchState) -> list[str]:

@@ -196,4 +196,6 @@ def test_changes_are_plain_json_for_other_clients() -> None:
         {"changes": [{"kind": "set_budget", "budget": {"usd": 3}},
                      {"kind": "add_facet", "facet": _facet("a")}]}
     )  # fmt: skip
-    assert [type(change) for change in order.changes] == [SetBudget, AddFacet]
+    budget, facet = order.changes
+    assert isinstance(budget, SetBudget)
+    assert isinstance(facet, AddFacet)

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import pypdfium2 as pdfium  # type: ignore[import-untyped]
-import pypdfium2.raw as raw  # type: ignore[import-untyped]
+import pypdfium2 as pdfium
+import pypdfium2.raw as raw
 
 from activities.sources.formats.encoding import normalise
 from activities.sources.formats.pdf.hyphenation import HYPHEN
