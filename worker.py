@@ -53,7 +53,6 @@ from console.runtime.health import count_jobs, serve_health
 from console.runtime.logs import set_up_logging
 from workflows.config.policies import STICKY_TIMEOUT, SUBAGENT_QUEUE
 from workflows.config.settings import Settings
-from workflows.contracts.request import TASK_QUEUE
 from workflows.coordinator import ResearchWorkflow
 from workflows.refinement import RefinementWorkflow
 
@@ -94,7 +93,7 @@ async def build_worker(
         await stack.enter_async_context(detect_freezes())
         # Without subagents a worker still runs the workflows: it answers queries and updates.
         subagents = settings.worker_role != "coordinator" and settings.parallel_subagents > 0
-        if subagents:
+        if subagents and not _shares_queue(settings, context):
             if context.fleet:
                 await stack.enter_async_context(context.fleet.join())
             await stack.enter_async_context(_for_subagents(client, settings, context))
@@ -109,12 +108,11 @@ async def build_worker(
 
 
 def _for_jobs(client: Client, settings: Settings, context: ActivityContext) -> Worker:
-    # The limits of a fleet need the subagents on a task queue of their own.
-    shares_queue = settings.worker_role == "alone" and context.fleet is None
-    records = Records(context, TASK_QUEUE if shares_queue else None)
+    shares_queue = _shares_queue(settings, context)
+    records = Records(context, _subagent_queue(settings, context))
     return Worker(
         client,
-        task_queue=TASK_QUEUE,
+        task_queue=settings.task_queue,
         workflows=[ResearchWorkflow, RefinementWorkflow],
         activities=[
             Verifying(context).reconcile,
@@ -144,7 +142,7 @@ def _for_jobs(client: Client, settings: Settings, context: ActivityContext) -> W
 def _for_subagents(client: Client, settings: Settings, context: ActivityContext) -> Worker:
     return Worker(
         client,
-        task_queue=SUBAGENT_QUEUE,
+        task_queue=_subagent_queue(settings, context) or SUBAGENT_QUEUE,
         activities=_subagents(context),
         tuner=_tuner(settings, context),
         interceptors=[CountingInterceptor()],
@@ -153,6 +151,19 @@ def _for_subagents(client: Client, settings: Settings, context: ActivityContext)
         graceful_shutdown_timeout=DRAIN,
         deployment_config=_deployment(settings),
     )
+
+
+def _shares_queue(settings: Settings, context: ActivityContext) -> bool:
+    """Whether subagents are on their job's queue; the limits of a fleet need another one."""
+    return settings.worker_role == "alone" and context.fleet is None
+
+
+def _subagent_queue(settings: Settings, context: ActivityContext) -> str | None:
+    """Where the jobs of this worker send their subagents; None for the queue of all workers."""
+    if settings.worker_role != "alone":
+        return None
+    suffix = "" if _shares_queue(settings, context) else "-subagents"
+    return settings.task_queue + suffix
 
 
 def _subagents(context: ActivityContext) -> list[Callable[..., Any]]:

@@ -54,6 +54,12 @@ class Records(RecordActivities):
     @activity.defn
     async def open_corpus(self, brief: OpenCorpus) -> CorpusOpened:
         """Index the folder; files that cannot be read are listed."""
+        if brief.store_id and brief.store_id != await self._store.identify():
+            raise ApplicationError(
+                "the worker's store is not the one the job was started with",
+                type="wrong_store",
+                non_retryable=True,
+            )
         if brief.path is None:
             return CorpusOpened(corpus=CorpusReady())
         if not await asyncio.to_thread(Path(brief.path).is_dir):

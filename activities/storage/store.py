@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import secrets
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -31,6 +32,7 @@ from activities.storage.encryption import (
     Keyring,
     decrypt_if_encrypted,
 )
+from workflows.config.store_keys import STORE_ID
 
 T = TypeVar("T", bound=BaseModel)
 V = TypeVar("V")
@@ -86,6 +88,11 @@ class Store:
         if kept is None:
             raise ObjectNotFound(key)
         return kept
+
+    async def identify(self) -> str:
+        """The id of this store, created at its first use: a job runs only where its store is."""
+        known = await self.get(STORE_ID)
+        return (known or await self.settle(STORE_ID, secrets.token_hex(8).encode())).decode()
 
     async def replace(self, key: str, data: bytes) -> None:
         with self._report_errors():

@@ -31,6 +31,16 @@ Each command shows examples with --help.
 class CommandGroup(TyperGroup):
     """Exits with the code a command returns, or prints a `ConsoleError` as one line."""
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        for text in args:
+            if not text.isprintable() and any("\udc80" <= c <= "\udcff" for c in text):
+                shown = text[:60].encode("utf-8", "backslashreplace").decode()
+                raise typer.BadParameter(
+                    f"{shown!r} is not UTF-8: convert it, or rename the file, and set LANG to a"
+                    " UTF-8 locale."
+                )
+        return super().parse_args(ctx, args)
+
     def invoke(self, ctx: Any) -> Any:
         try:
             raise typer.Exit(super().invoke(ctx) or ExitCode.REPORT)

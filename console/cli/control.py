@@ -189,6 +189,7 @@ def _read_plan(path: Path) -> Plan:
     from workflows.contracts.facets import Plan
     from workflows.rules.plan import faults
 
+    path = client.validation.resolve_path(path, "--plan")
     try:
         plan = Plan.model_validate_json(path.read_bytes())
     except OSError as error:

@@ -182,7 +182,7 @@ def _check_models(settings: Settings) -> str:
 
 
 def _check_corpus(folder: str) -> str:
-    return f"{client.validation.check_corpus(Path(folder))}, readable"
+    return f"{client.validation.check_corpus(folder)}, readable"
 
 
 @app.command(rich_help_panel=INSPECT, epilog=examples("roles", "roles --json"))

@@ -205,7 +205,7 @@ async def _read_progress(
         progress = await client.progress.read_progress(job)
         if progress.answered:
             return progress, ""
-    last = await client.checkpoints.CheckpointStore.open(session.settings).load_last(job.id)
+    last = await client.checkpoints.CheckpointStore(session.settings).load_last(job.id)
     if last is None:
         return None, ""
     checkpoint, state = last
@@ -234,7 +234,7 @@ async def _read_state(job_id: str, session: Session) -> ResearchState | None:
     job, _ = await client.jobs.find(session.client, job_id)
     if _may_answer(job, session) and (state := await client.jobs.query_state(job)):
         return state
-    last = await client.checkpoints.CheckpointStore.open(session.settings).load_last(job.id)
+    last = await client.checkpoints.CheckpointStore(session.settings).load_last(job.id)
     return last[1] if last else None
 
 

@@ -68,7 +68,7 @@ def run(
         return finish_job(result, out, stream, fail_on_gaps=fail_on_gaps, as_json=as_json)
 
     interrupted = interruption_message(settings, job_id, out)
-    return client.session.run(action, settings=settings, with_worker=True, on_interrupt=interrupted)
+    return client.session.run(action, settings=settings, job_id=job_id, on_interrupt=interrupted)
 
 
 @app.command(
@@ -109,10 +109,11 @@ def watch(job_id: JobId, as_json: Json = False) -> ExitCode:
     from console.live.view import summarize
 
     stream = message_stream(as_json)
+    client.validation.check_job_id(job_id)
     settings = client.validation.prepare_folders(client.session.read_settings())
 
     async def action(session: Session) -> ExitCode:
-        job, _ = await client.jobs.find(session.client, client.validation.check_job_id(job_id))
+        job, _ = await client.jobs.find(session.client, job_id)
         await warn_without_worker(session, stream)
         result = await follow_job(job, session, stream)
         say(summarize(result), stream)
@@ -124,7 +125,7 @@ def watch(job_id: JobId, as_json: Json = False) -> ExitCode:
         return code
 
     interrupted = interruption_message(settings, job_id)
-    return client.session.run(action, settings=settings, with_worker=True, on_interrupt=interrupted)
+    return client.session.run(action, settings=settings, job_id=job_id, on_interrupt=interrupted)
 
 
 @app.command(rich_help_panel=CONTROL, epilog=examples("resume x1"))
@@ -133,12 +134,14 @@ def resume(job_id: JobId, out: Out = Path("out"), as_json: Json = False) -> Exit
     from workflows.contracts.messages import Resume
 
     stream = message_stream(as_json)
+    client.validation.check_job_id(job_id)
     settings = client.validation.prepare_folders(client.session.read_settings())
     if not settings.has_server:
         out = client.validation.check_writable(out, "--out")
 
     async def action(session: Session) -> ExitCode:
-        job = await client.jobs.find_running(session.client, client.validation.check_job_id(job_id))
+        job = await client.jobs.find_running(session.client, job_id)
+        await list_stopped_jobs(session, job_id, stream)
         if session.server is not None:
             result = await follow_job(job, session, stream, unblock=True)
             return finish_job(result, out, stream, as_json=as_json)
@@ -150,7 +153,7 @@ def resume(job_id: JobId, out: Out = Path("out"), as_json: Json = False) -> Exit
         return ExitCode.REPORT
 
     interrupted = interruption_message(settings, job_id, out)
-    return client.session.run(action, settings=settings, with_worker=True, on_interrupt=interrupted)
+    return client.session.run(action, settings=settings, job_id=job_id, on_interrupt=interrupted)
 
 
 def interruption_message(
@@ -178,7 +181,7 @@ async def follow_job(
     from workflows.contracts.result import ResearchResult
 
     with open_view(stream) as view:
-        ended = await follow(job, view, session.worker, unblock=unblock)
+        ended = await follow(job, view, session.workers.get(job.id), unblock=unblock)
     if isinstance(ended, ResearchResult):
         return ended
     assert ended.blocked is not None  # noqa: S101
@@ -220,10 +223,20 @@ def temporal_ui_link(session: Session, job_id: str) -> str:
     return f"Temporal UI: {session.server.web}/namespaces/default/workflows/{job_id}"
 
 
+async def list_stopped_jobs(session: Session, job_id: str, stream: TextIO) -> None:
+    """Name the unfinished jobs of the embedded server that this command does not continue."""
+    if session.server is None:
+        return
+    stopped = await client.job_list.list_stopped(session.client, job_id)
+    if stopped:
+        jobs = f"{len(stopped)} unfinished job{'s stay' if len(stopped) > 1 else ' stays'} stopped"
+        say(f"{jobs}: {', '.join(stopped)}; `{COMMAND} resume ID` continues one.", stream)
+
+
 async def warn_without_worker(session: Session, stream: TextIO) -> None:
     from workflows.contracts.request import TASK_QUEUE
 
-    if session.worker is None and not await client.jobs.has_worker(session.client):
+    if session.server is None and not await client.jobs.has_worker(session.client):
         say(
             f"No worker polls the task queue {TASK_QUEUE!r} yet: start one with `python worker.py`"
             " and the same TEMPORAL_* settings.",
@@ -236,14 +249,17 @@ def _prepare(options: JobOptions, job_id: str | None) -> tuple[Settings, Researc
     settings = client.session.read_settings()
     request = client.research_request.build_request(options, settings)
     job_id = client.validation.check_job_id(job_id) if job_id is not None else new_job_id()
+    client.session.check_job_files(settings)
     return client.validation.prepare_folders(settings), request, job_id
 
 
 async def _begin(session: Session, job_id: str, request: ResearchRequest, stream: TextIO) -> Job:
-    checkpoints = client.checkpoints.CheckpointStore.open(session.settings)
+    await list_stopped_jobs(session, job_id, stream)
+    checkpoints = client.checkpoints.CheckpointStore(session.settings)
     job, origin = await client.runs.begin(session.client, checkpoints, job_id, request)
     say(_describe_start(job, session, origin), stream)
-    if job.found in ("running", "restarted") and origin.request != request:
+    asked = request.model_copy(update={"store_id": origin.request.store_id})
+    if job.found in ("running", "restarted") and origin.request != asked:
         say(
             f"It keeps the settings it was started with; `{COMMAND} fork {job_id} --set key=value`"
             " starts another job with other settings.",

@@ -90,9 +90,11 @@ def create(
     request = client.research_request.build_request(options, settings).model_copy(
         update={"report_changes": True}
     )
+    client.session.check_job_files(settings)
     spec = _build_spec(every, cron, zone)
 
     async def action(session: Session) -> ExitCode:
+        store_id = await client.checkpoints.CheckpointStore(settings).identify()
         from temporalio.client import (
             Schedule,
             ScheduleActionStartWorkflow,
@@ -104,7 +106,7 @@ def create(
         schedule = Schedule(
             action=ScheduleActionStartWorkflow(
                 client.jobs.WORKFLOW,
-                request,
+                request.model_copy(update={"store_id": store_id}),
                 id=name,
                 task_queue=TASK_QUEUE,
                 task_timeout=WORKFLOW_TASK_TIMEOUT,

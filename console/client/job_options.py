@@ -10,7 +10,6 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Annotated
 
 from typer import Argument, Option
@@ -24,7 +23,7 @@ _APPROVAL = "Approval"
 class JobOptions:
     question: Annotated[str, Argument(help="The question, in quotes.", show_default=False)]
     corpus: Annotated[
-        Path | None,
+        str | None,
         Option(metavar="DIR", help="A folder of documents to read.", rich_help_panel=_SOURCES),
     ] = None
     web: Annotated[

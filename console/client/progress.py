@@ -53,6 +53,8 @@ _STARTING = {"researching": "starting on", "following up": "starting to follow u
 _UNKNOWN = {"researching": "researching a facet", "following up": "following up on a gap"}
 
 SECONDS_PER_CALL = 0.5
+_TIMES_OF_START = ("last_started_time", "scheduled_time")
+_TIMES_OF_RETRY = ("last_started_time", "last_attempt_complete_time", "last_heartbeat_time")
 _PHASES_WITH_GAPS = (Phase.WRITING, Phase.EVALUATING, Phase.REFINING, Phase.FINISHED)
 
 
@@ -282,20 +284,21 @@ async def _describe_activity(
     facet = next((f for f in status.facets if f.id == heartbeat.get("facet")), None)
     started = info.state == PendingActivityState.PENDING_ACTIVITY_STATE_STARTED
     retrying = not started and info.attempt > 1
+    # While it waits for a retry, `scheduled_time` is the time of that retry.
+    times = _TIMES_OF_RETRY if retrying else _TIMES_OF_START if started else ("scheduled_time",)
     failure = ""
     if info.HasField("last_failure"):
         failure = jobs.root_cause(await converter.decode_failure(info.last_failure))
     pending = PendingStep(
         step=step,
-        # While it waits for a retry, `scheduled_time` is the time of that retry.
-        since=_to_datetime(info.last_started_time if started or retrying else info.scheduled_time),
+        since=_read_time(info, *times) or datetime.now(UTC),
         facet_id=facet.id if facet else None,
         started=started,
         attempt=info.attempt,
         turns=int(heartbeat.get("turns", 0)),
         sources=int(heartbeat.get("sources", 0)),
         last_failure=failure,
-        retry_at=_to_datetime(info.next_attempt_schedule_time) if retrying else None,
+        retry_at=_read_time(info, "next_attempt_schedule_time") if retrying else None,
     )
     return name_facet(pending, step, facet) if facet and name in FACET_ACTIVITIES else pending
 
@@ -318,5 +321,7 @@ def _minimal_status(job_id: str, description: WorkflowExecutionDescription) -> S
     )
 
 
-def _to_datetime(stamp: Timestamp) -> datetime:
-    return stamp.ToDatetime(UTC)
+def _read_time(info: PendingActivityInfo, *names: str) -> datetime | None:
+    """The first of these times that the server has set: an unset one would read as 1970."""
+    stamps: list[Timestamp] = [getattr(info, name) for name in names]
+    return next((stamp.ToDatetime(UTC) for stamp in stamps if stamp.seconds > 0), None)

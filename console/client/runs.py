@@ -20,10 +20,10 @@ from console.client import jobs, validation
 from console.client.checkpoints import CheckpointStore, StoredCheckpoint
 from console.client.jobs import CLOSED_FOR_RESTART, OPEN_STATUSES, WORKFLOW, Job, StartState
 from console.client.research_request import default_budget_usd
+from console.client.session import find_task_queue
 from console.errors import BadInputError, ConsoleError
 from workflows.config.policies import WORKFLOW_TASK_TIMEOUT
-from workflows.config.settings import Settings
-from workflows.contracts.request import TASK_QUEUE, ResearchRequest
+from workflows.contracts.request import ResearchRequest
 from workflows.contracts.state import ResearchState
 from workflows.rules.restart import SETTABLE, change_request, fork_state, restart_state
 from workflows.rules.status import describe_request
@@ -48,7 +48,8 @@ async def begin(
     """Start the job, or find the existing one of this id; restart it if it ended badly."""
     description = await jobs.describe(client, job_id)
     if description is None:
-        if not await _start(client, job_id, request):
+        request = request.model_copy(update={"store_id": await checkpoints.identify()})
+        if not await _start(client, checkpoints, job_id, request):
             # Another process started it in the meantime.
             return await begin(client, checkpoints, job_id, request)
         return Job(jobs.get_handle(client, job_id), StartState.NEW), Origin(request)
@@ -80,7 +81,7 @@ async def restart(
     state = origin.state
     if state is not None:
         state = restart_state(state, run_id=origin.run_id, checkpoint=origin.checkpoint)
-    if not await _start(client, job_id, origin.request, state):
+    if not await _start(client, checkpoints, job_id, origin.request, state):
         raise ConsoleError(f"Another process has just started the job {job_id}: `watch` it.")
     return Job(jobs.get_handle(client, job_id), StartState.RESTARTED), origin
 
@@ -88,7 +89,6 @@ async def restart(
 async def fork(
     client: Client,
     checkpoints: CheckpointStore,
-    settings: Settings,
     job_id: str,
     *,
     name: str | None,
@@ -110,7 +110,7 @@ async def fork(
         request = change_request(origin.request, changes)
     except ValueError as error:
         raise BadInputError(f"--set {error}.") from None
-    validation.check_models(request, settings)
+    validation.check_models(request, checkpoints.settings)
     limit = None
     if request.budget.usd is None and "budget_usd" not in changes:
         limit = default_budget_usd(request.model, request.effort)
@@ -124,7 +124,7 @@ async def fork(
         changes=changes,
     )
     reuse = WorkflowIDReusePolicy.REJECT_DUPLICATE
-    if not await _start(client, new_id, state.request, state, reuse):
+    if not await _start(client, checkpoints, new_id, state.request, state, reuse):
         raise BadInputError(f"There is already a job {new_id}: choose another --id.")
     return Job(jobs.get_handle(client, new_id), StartState.NEW), origin, limit
 
@@ -193,6 +193,7 @@ async def _load_origin(checkpoints: CheckpointStore, checkpoint: StoredCheckpoin
 
 async def _start(
     client: Client,
+    checkpoints: CheckpointStore,
     job_id: str,
     request: ResearchRequest,
     state: ResearchState | None = None,
@@ -204,7 +205,7 @@ async def _start(
             WORKFLOW,
             args=[request] if state is None else [request, state],
             id=job_id,
-            task_queue=TASK_QUEUE,
+            task_queue=find_task_queue(checkpoints.settings, job_id),
             task_timeout=WORKFLOW_TASK_TIMEOUT,
             id_reuse_policy=reuse,
             **describe_request(request),

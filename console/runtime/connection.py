@@ -19,7 +19,7 @@ from temporalio.envconfig import ClientConfig, ClientConnectConfig
 from temporalio.service import GrpcCompression, RPCError, RPCStatusCode
 
 from console.devserver.server import SEARCH_ATTRIBUTES
-from console.errors import ConsoleError
+from console.errors import BadInputError, ConsoleError
 from console.runtime.data_converter import data_converter
 from workflows.config.settings import Settings
 
@@ -71,7 +71,7 @@ def _load_profile() -> ClientConnectConfig:
     try:
         return ClientConfig.load_client_connect_config()
     except RuntimeError as error:
-        raise ConsoleError(
+        raise BadInputError(
             f"Temporal's settings cannot be read: correct TEMPORAL_CONFIG_FILE or TEMPORAL_PROFILE"
             f" ({_first_line(error)})."
         ) from error

@@ -94,6 +94,8 @@ class HomePage:
         except BadInputError as error:
             form.errors["id"] = name_fields(str(error))
             return await self._render(request, form, status=400)
+        if job.found is not StartState.FINISHED:
+            state.start_worker(job.id)
         text = _START_NOTICES.get(
             job.found, f"Started. {describe_budget(research, by_default=False)}"
         )

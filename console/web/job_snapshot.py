@@ -41,6 +41,8 @@ class JobSnapshot:
     request: ResearchRequest
     blocked: Blocked | None = None
     progress: Progress | None = None
+    is_stopped: bool = False
+    """Whether it is unfinished on the embedded server and no command works on it."""
     state: ResearchState | None = None
     as_of: str = ""
     """The checkpoint the state comes from, if no worker answered."""
@@ -94,8 +96,14 @@ async def _load_open(app: AppState, known: JobSnapshot) -> JobSnapshot:
         description=known.description,
         state_name=known.state_name,
         request=state.request if state else known.request,
-        blocked=(state.blocked if state and not as_of else None) or known.blocked,
+        # The job itself knows first that it goes on; its record follows.
+        blocked=state.blocked if state and not as_of else known.blocked,
         progress=progress,
+        is_stopped=(
+            not progress.answered
+            and app.session.server is not None
+            and known.job.id not in app.session.workers
+        ),
         state=state,
         as_of=as_of,
         contradictions=await _load_contradictions(app, state),

@@ -166,6 +166,8 @@ def _describe(snapshot: JobSnapshot) -> tuple[str, str, str]:
         if "resume" not in remedy:
             remedy = f"{remedy.rstrip('.')}, then resume it."
         return f"Blocked {where}: {snapshot.blocked.reason.rstrip('.')}.", remedy, "bad"
+    if snapshot.is_stopped:
+        return "Stopped: no worker runs it.", "“Resume” continues it.", "warn"
     if progress is None or not progress.answered:
         remedy = "Start a worker with `python worker.py` and the same TEMPORAL_* settings."
         return "No worker answers: none is running, or all are busy.", remedy, "warn"
@@ -268,7 +270,7 @@ def _possible_actions(snapshot: JobSnapshot) -> Iterator[str]:
 def _actions_of_open_job(snapshot: JobSnapshot) -> Iterator[str]:
     state = snapshot.state
     paused = bool(snapshot.progress and snapshot.progress.status.paused)
-    waits = paused or snapshot.blocked is not None
+    waits = paused or snapshot.blocked is not None or snapshot.is_stopped
     if waits:
         yield "resume"
     if state is None or snapshot.as_of:

@@ -79,6 +79,7 @@ def build_app(state: AppState, token: str, port: int, *, loopback: bool) -> ASGI
             Route(f"{path}/fork", actions.fork, methods=["POST"]),
             Route(f"{path}/approve", actions.approve, methods=["POST"]),
             Route(f"{path}/steer", actions.steer, methods=["POST"]),
+            Route(f"{path}/resume", actions.resume, methods=["POST"]),
             Route(f"{path}/cancel", actions.cancel, methods=["POST"]),
             *(Route(f"{path}/{name}", actions.send_update, methods=["POST"]) for name in UPDATES),
             Route("/static/palette.css", palette),

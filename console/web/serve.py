@@ -62,7 +62,6 @@ def serve(host: str = "127.0.0.1", port: int = PORT, token: str | None = None) -
         return sessions.run(
             action,
             settings=settings,
-            with_worker=True,
             on_interrupt=lambda: _closing_message(settings),
         )
 
@@ -99,8 +98,8 @@ def _closing_message(settings: Settings) -> str:
     if settings.has_server:
         return "\nThe console is closed; jobs continue on their server."
     return (
-        "\nThe console is closed; completed work is kept. Unfinished jobs continue when"
-        f" `{COMMAND} serve` or `{COMMAND} resume ID` runs here again."
+        f"\nThe console is closed; completed work is kept. `{COMMAND} resume ID` continues an"
+        " unfinished job, or “Resume” in the console."
     )
 
 
@@ -138,7 +137,7 @@ def _build_server(app: ASGIApp) -> Server:
 
 
 async def _serve(server: Server, listener: socket.socket, state: AppState) -> None:
-    watching = asyncio.ensure_future(_supervise_worker(state))
+    watching = asyncio.ensure_future(_supervise_workers(state))
     try:
         await server.serve(sockets=[listener])
     finally:
@@ -146,15 +145,23 @@ async def _serve(server: Server, listener: socket.socket, state: AppState) -> No
         await asyncio.gather(watching, return_exceptions=True)
 
 
-async def _supervise_worker(state: AppState) -> None:
-    """Replace a dead worker; if that is impossible, show the error here and on every page."""
-    worker = state.session.worker
-    while worker is not None:
+async def _supervise_workers(state: AppState) -> None:
+    """Replace dead workers, and stop those whose job has ended.
+
+    If a worker cannot be replaced, the error is shown here and on every page.
+    """
+    from console.client.jobs import is_open
+
+    workers = state.session.workers
+    while True:
         await asyncio.sleep(_CHECK_SECONDS)
-        try:
-            if note := worker.replace_if_dead():
-                print(note, flush=True)
-        except ConsoleError as error:
-            print(f"Error: {error}", file=sys.stderr, flush=True)
-            state.worker_error = str(error)
-            return
+        for job_id, worker in list(workers.items()):
+            try:
+                if note := worker.replace_if_dead():
+                    print(note, flush=True)
+                if not await is_open(state.client, job_id):
+                    await state.session.stop_worker(job_id)
+            except ConsoleError as error:
+                print(f"Error: {error}", file=sys.stderr, flush=True)
+                workers.pop(job_id, None)
+                state.worker_errors[job_id] = str(error)

@@ -23,7 +23,6 @@ from console.devserver import ports
 from console.devserver.server import run_dev_server
 from console.runtime.connection import connect
 from console.runtime.keys_file import create_file
-from tests.confidential.conftest import ring_of
 from tests.confidential.jobs import QUESTION, SECRETS, corpus, work
 from tests.job.conftest import Office
 from workflows.config.settings import Settings
@@ -148,7 +147,7 @@ async def test_a_job_keeps_everything_in_the_bucket_and_sealed(
     everything = b"".join(key.encode() + data for key, data in kept.items()).lower()
     assert [word for word in SECRETS if word.encode() in everything] == []
 
-    checkpoints = CheckpointStore(bucket, ring_of(keys))
+    checkpoints = CheckpointStore(Settings(store=bucket, keys=str(keys)))
     state = await checkpoints.load((await checkpoints.find(job_id))[-1])
     assert state.request.question == QUESTION
 

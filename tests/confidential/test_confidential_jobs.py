@@ -195,7 +195,7 @@ async def test_whoever_lacks_the_key_is_told_which(done: Done) -> None:
         with pytest.raises(ConsoleError, match=f"the key '{key_id}': {remedy}"):
             await job.result()
         ring = ring_of(other) if other else None
-        kept = CheckpointStore(done.settings.store, ring)
+        kept = CheckpointStore(done.settings.model_copy(update={"keys": keys}))
         last = (await kept.find(done.job_id))[-1]
         with pytest.raises(ConsoleError, match=f"the key '{key_id}': {remedy}"):
             await kept.load(last)
@@ -204,7 +204,7 @@ async def test_whoever_lacks_the_key_is_told_which(done: Done) -> None:
 
 
 async def test_checkpoints_are_read_with_the_key(done: Done) -> None:
-    kept = CheckpointStore.open(done.settings)
+    kept = CheckpointStore(done.settings)
     state = await kept.load((await kept.find(done.job_id))[-1])
     assert state.request.question == QUESTION
 

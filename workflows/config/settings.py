@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from workflows.config.model_catalog import DEFAULT_CLAUDE
 from workflows.config.roles import ROLES
-from workflows.contracts.request import OFFLINE, RoleEffort
+from workflows.contracts.request import OFFLINE, TASK_QUEUE, RoleEffort
 
 Provider = Literal["anthropic", "bedrock", "vertex", "foundry"]
 WorkerRole = Literal["all", "alone", "coordinator", "subagents"]
@@ -66,6 +66,8 @@ class Settings(BaseModel):
         default=None, gt=0, validation_alias="RESEARCH_FLEET_TURNS_PER_MINUTE"
     )
     """How many model calls all workers together make."""
+    task_queue: str = Field(default=TASK_QUEUE, validation_alias="RESEARCH_TASK_QUEUE")
+    """The queue a worker takes jobs from. Commands set it for the worker of their own job."""
     sandbox: bool | None = Field(default=None, validation_alias="RESEARCH_SANDBOX")
     """Whether workflows run in the SDK's sandbox; see `uses_sandbox`."""
     deployment: str | None = Field(default=None, validation_alias="RESEARCH_DEPLOYMENT")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from urllib.parse import quote
 
+STORE_ID = "store-id"
 _LONGEST = 160
 """Characters of one segment: a file name may have 255 bytes, and suffixes are added."""
 

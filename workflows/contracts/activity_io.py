@@ -52,6 +52,8 @@ class Job(Record):
 
 class OpenCorpus(Record):
     path: str | None
+    store_id: str = ""
+    """The job's store; empty where the client did not say."""
 
 
 class CorpusOpened(Record):

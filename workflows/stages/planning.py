@@ -31,7 +31,7 @@ async def open_corpus(execution: Execution) -> None:
     with execution.measure("open"):
         opened = await execution.call(
             RecordActivities.open_corpus,
-            OpenCorpus(path=state.request.corpus),
+            OpenCorpus(path=state.request.corpus, store_id=state.request.store_id),
             INDEXING,
             "index the documents",
         )

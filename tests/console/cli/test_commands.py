@@ -164,7 +164,7 @@ def test_a_configured_server_is_used_and_its_missing_worker_noticed(
     _, server = served
     monkeypatch.setenv("TEMPORAL_ADDRESS", server.address)
     monkeypatch.setattr("console.client.jobs.TASK_QUEUE", "elsewhere")
-    monkeypatch.setattr("console.client.runs.TASK_QUEUE", "elsewhere")
+    monkeypatch.setattr("console.client.runs.find_task_queue", lambda *_: "elsewhere")
     code, said, _ = call("start", "away", *GOOD, "--id", "away")
     assert code == 0
     assert "No worker polls the task queue" in said

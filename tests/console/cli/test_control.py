@@ -160,7 +160,7 @@ def test_a_facet_is_made_of_a_title_and_a_question() -> None:
 def test_a_configured_server_without_a_worker_is_not_waited_for_forever(
     configured: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("console.client.runs.TASK_QUEUE", "deserted")
+    monkeypatch.setattr("console.client.runs.find_task_queue", lambda *_: "deserted")
     monkeypatch.setattr("console.client.session._ANSWER_SECONDS", 0.5)
     started("alone")
     for command in (("pause",), ("finish",), ("steer", "--budget-usd", "3"), ("cancel",)):

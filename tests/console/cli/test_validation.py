@@ -159,7 +159,7 @@ def test_a_list_of_an_unknown_status_is_refused(place: Path) -> None:
 def test_good_input_becomes_a_request_with_an_absolute_folder(place: Path) -> None:
     options = JobOptions(
         question=" why? ok ",
-        corpus=Path("docs"),
+        corpus="docs",
         effort="Deep",
         max_passes=0,
         max_facets=3,
@@ -204,18 +204,16 @@ def test_the_web_is_bounded_or_off(place: Path) -> None:
     with pytest.raises(BadInputError, match="--corpus DIR, or search the web with --web"):
         build_request(JobOptions(question="q", web=False), Settings.read(KEY))
     offline = build_request(
-        JobOptions(question="q", corpus=Path("docs"), model=OFFLINE), Settings.read(KEY)
+        JobOptions(question="q", corpus="docs", model=OFFLINE), Settings.read(KEY)
     )
     assert (offline.web, offline.budget) == (None, Budget())
 
 
 def test_the_web_is_left_off_where_the_model_or_the_cloud_has_none(place: Path) -> None:
     own = Settings.read({"ANTHROPIC_BASE_URL": "http://localhost:1"})
-    assert (
-        build_request(JobOptions(question="q", corpus=Path("docs"), model="mine"), own).web is None
-    )
+    assert build_request(JobOptions(question="q", corpus="docs", model="mine"), own).web is None
     cloud = Settings.read({"RESEARCH_PROVIDER": "bedrock"})
-    assert build_request(JobOptions(question="q", corpus=Path("docs")), cloud).web is None
+    assert build_request(JobOptions(question="q", corpus="docs"), cloud).web is None
     assert build_request(JobOptions(question="q", web=True), cloud).web == Web()
 
 
@@ -224,7 +222,7 @@ def test_the_web_is_left_off_where_the_model_or_the_cloud_has_none(place: Path) 
 )
 def test_a_time_is_read(place: Path, text: str, seconds: float) -> None:
     def approval(**more: Any) -> Approval | None:
-        options = JobOptions(question="q", corpus=Path("docs"), **more)
+        options = JobOptions(question="q", corpus="docs", **more)
         return build_request(options, Settings.read({})).approval
 
     assert approval(approve=True, approve_within=text) == Approval(seconds=seconds)
@@ -273,4 +271,4 @@ def test_hidden_folders_are_no_documents(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     (tmp_path / ".git" / "notes.md").write_text("x")
     with pytest.raises(BadInputError):
-        validation.check_corpus(tmp_path)
+        validation.check_corpus(str(tmp_path))
