@@ -123,7 +123,8 @@ def build_environment(settings: Settings, address: str, env: Mapping[str, str]) 
     kept = {
         name: value
         for name, value in env.items()
-        if not name.startswith("TEMPORAL_") and name != "RESEARCH_HEALTH"
+        if not name.startswith("TEMPORAL_")
+        and name not in ("RESEARCH_HEALTH", "RESEARCH_CONSOLE_TOKEN")
     }
     return kept | {
         "TEMPORAL_ADDRESS": address,

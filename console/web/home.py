@@ -84,6 +84,12 @@ class HomePage:
     async def start_job(self, request: Request) -> Response:
         state, form = self._state, await forms.read_form(request, self._credentials)
         options = await asyncio.to_thread(forms.parse_job, form, state.settings)
+        if form["corpus"].strip() and not state.is_local and not state.settings.corpora:
+            form.errors["corpus"] = (
+                "This console can be reached from other machines and reads no folder it was not"
+                " told of: set RESEARCH_CORPORA where it is started."
+            )
+            options = None
         if options is None:
             notice = Notice("Nothing was started: see the messages beside the fields.", "bad")
             return await self._render(request, form, status=400, notice=notice)

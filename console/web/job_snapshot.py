@@ -65,6 +65,7 @@ async def load_snapshot(app: AppState, job_id: str) -> JobSnapshot:
     if job.found is StartState.RUNNING:
         blocked = await read_blocked(description)
         return await _load_open(app, JobSnapshot(job, description, state_name, request, blocked))
+    app.worker_errors.pop(job_id, None)
     checkpoints, last = await _load_checkpoints(app, job_id, closed_run=description.run_id)
     outcome = await fetch_outcome(app, job, description.run_id)
     result = outcome if isinstance(outcome, ResearchResult) else None
@@ -84,6 +85,9 @@ async def load_snapshot(app: AppState, job_id: str) -> JobSnapshot:
 
 async def _load_open(app: AppState, known: JobSnapshot) -> JobSnapshot:
     progress = await read_progress(known.job)
+    if progress.answered:
+        # The job goes on, here or elsewhere.
+        app.worker_errors.pop(known.job.id, None)
     # A second query would wait for its timeout as well.
     state = await jobs.query_state(known.job) if progress.answered else None
     names = tuple(checkpoint.name for checkpoint in state.checkpoints) if state else ()

@@ -17,7 +17,8 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, StreamingResponse
+from starlette.responses import HTMLResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from console.errors import ConsoleError
 from console.formatting import age, capitalize, clock, count, cut, duration, sentence, tone, usd
@@ -29,6 +30,8 @@ HERE = Path(__file__).parent
 _LABELS = {"awaiting_approval": "waits for approval", "completed": "finished"}
 
 MEDIA_TYPE = "text/event-stream"
+MAX_STREAMS = 24
+"""Open pages that follow a job; each one polls the server."""
 RETRY_MILLISECONDS = 2000
 _POLLS_PER_COMMENT = 10
 _CLOCK = re.compile(r'(<span class="clock"[^>]*>)[^<]*')
@@ -105,10 +108,27 @@ def part_version(html: str) -> str:
     return hashlib.sha256(_CLOCK.sub(r"\1", html).encode()).hexdigest()[:16]
 
 
-def stream_parts(state: AppState, parts: AsyncIterator[dict[str, str]]) -> StreamingResponse:
+def stream_parts(state: AppState, parts: AsyncIterator[dict[str, str]]) -> Response:
+    if state.open_streams >= MAX_STREAMS:
+        return PlainTextResponse("Too many pages are open: close some.", status_code=429)
+    state.open_streams += 1
     # A proxy must not buffer the stream.
     headers = {"X-Accel-Buffering": "no"}
-    return StreamingResponse(_messages(state, parts), headers=headers, media_type=MEDIA_TYPE)
+    return EventStream(state, _messages(state, parts), headers=headers, media_type=MEDIA_TYPE)
+
+
+class EventStream(StreamingResponse):
+    """Counts itself as closed however it ends, also when its client has gone."""
+
+    def __init__(self, state: AppState, content: AsyncIterator[str], **options: Any) -> None:
+        super().__init__(content, **options)
+        self._state = state
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._state.open_streams -= 1
 
 
 async def _messages(state: AppState, parts: AsyncIterator[dict[str, str]]) -> AsyncIterator[str]:

@@ -51,6 +51,9 @@ class AppState:
         """The checkpoints of a job, with its last state."""
         self.worker_errors: dict[str, str] = {}
         """Why the worker process of a job does not run, by job id."""
+        self.open_streams = 0
+        self.is_local = True
+        """Whether only this machine can reach the console."""
         self.is_closing: Callable[[], bool] = lambda: False
         self._notices: LRUCache[str, Notice] = LRUCache(200)
 

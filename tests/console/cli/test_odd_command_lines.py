@@ -78,7 +78,8 @@ CASES = [
     case(BYTES),
     case("list", "--status", BYTES),
     case("serve", "--host", BYTES),
-    case("serve", "--token", BYTES * 20),
+    case("serve", "--token-file", "missing"),
+    case("serve", "--token-file", "loop/a"),
     case("schedule", "show", BYTES, TEMPORAL_ADDRESS="127.0.0.1:1"),
     # Paths.
     case("run", "Why?", "--corpus", "loop/a"),

@@ -30,7 +30,9 @@ class Console:
 
     def __init__(self, place: Place) -> None:
         self.place = place
-        self.process = place.popen("serve", "--port", "0", "--token", TOKEN)
+        file = place.folder / "token"
+        file.write_text(f"{TOKEN}\n")
+        self.process = place.popen("serve", "--port", "0", "--token-file", str(file))
         self.said: list[str] = []
         assert self.process.stdout is not None
         while not self.said or "Ctrl-C" not in self.said[-1]:
