@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from console.cli import control, doctor, inspect, restart, run, schedule
-from console.cli.options import OPERATE, examples
+from console.cli.options import OPERATE, HelpGroup, examples
 from console.errors import COMMAND, PROGRAM, ConsoleError, ExitCode, exit_process
 
 _HELP = f"""Research a question: planned, verified, cited, and explicit about its gaps.
@@ -29,7 +28,7 @@ Each command shows examples with --help.
 """
 
 
-class CommandGroup(TyperGroup):
+class CommandGroup(HelpGroup):
     """Exits with the code a command returns, or prints a `ConsoleError` as one line."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

@@ -94,7 +94,7 @@ def plan(job_id: JobId, as_json: Json = False) -> ExitCode:
         if as_json:
             print(state.plan.model_dump_json(indent=2))
         else:
-            _print_plan(state.plan)
+            print_plan(state.plan)
         return ExitCode.REPORT
 
     return _run(job_id, action)
@@ -284,7 +284,7 @@ def _print_notes(status: Status) -> None:
         say(plain(note), first="  note: ", then="    ")
 
 
-def _print_plan(plan: Plan) -> None:
+def print_plan(plan: Plan) -> None:
     print(f"{plan.kind.value}, {len(plan.facets)} facets")
     for facet in plan.facets:
         print(f"\n{facet.id}: {facet.title}")

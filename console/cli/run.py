@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, TextIO
 import typer
 
 from console import client
+from console.cli.control import ask_approval
 from console.cli.options import (
     ASK,
     CONTROL,
@@ -180,8 +182,11 @@ async def follow_job(
     from console.live.view import follow, open_view
     from workflows.contracts.result import ResearchResult
 
+    asks = ask_approval if sys.stdin.isatty() and stream.isatty() else None
     with open_view(stream) as view:
-        ended = await follow(job, view, session.workers.get(job.id), unblock=unblock)
+        ended = await follow(
+            job, view, session.workers.get(job.id), unblock=unblock, ask_approval=asks
+        )
     if isinstance(ended, ResearchResult):
         return ended
     assert ended.blocked is not None  # noqa: S101

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from console import client
-from console.cli.options import Json, examples, with_job_options
+from console.cli.options import HelpGroup, Json, examples, with_job_options
 from console.client.job_options import JobOptions
 from console.errors import COMMAND, BadInputError, ConsoleError, ExitCode
 from console.formatting import message_stream
@@ -41,6 +41,7 @@ Name = Annotated[
 ]
 
 app = typer.Typer(
+    cls=HelpGroup,
     help="Repeat research on a schedule; each report lists what changed since the last run.",
     no_args_is_help=True,
 )

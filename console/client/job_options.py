@@ -21,7 +21,9 @@ _APPROVAL = "Approval"
 
 @dataclass(frozen=True, kw_only=True)
 class JobOptions:
-    question: Annotated[str, Argument(help="The question, in quotes.", show_default=False)]
+    question: Annotated[
+        str, Argument(metavar="QUESTION", help="The question, in quotes.", show_default=False)
+    ]
     corpus: Annotated[
         str | None,
         Option(metavar="DIR", help="A folder of documents to read.", rich_help_panel=_SOURCES),

@@ -69,6 +69,13 @@ class TableView:
             left = [gap for gap in self._last.gaps if gap.status != "closed"]
             self._console.print(render(self._last, self._console.width, left[:_FINAL_GAPS]))
 
+    def pause(self) -> None:
+        """Stop redrawing, so that a person can be asked something."""
+        self._live.stop()
+
+    def resume(self) -> None:
+        self._live.start()
+
     def say(self, text: str) -> None:
         self._console.print(escape(text))
 

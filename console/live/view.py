@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import io
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Protocol, TextIO
 
 from rich.console import Console
@@ -77,6 +77,12 @@ class LinesView:
     def __exit__(self, *_: object) -> None:
         return None
 
+    def pause(self) -> None:
+        """Nothing is redrawn, so there is nothing to stop."""
+
+    def resume(self) -> None:
+        """The next change is printed as ever."""
+
     def say(self, text: str) -> None:
         self._printed_at = self._monotonic()
         print(text, file=self._stream, flush=True)
@@ -137,17 +143,28 @@ class ProgressSink(Protocol):
 
     def say(self, text: str) -> None: ...
 
+    def pause(self) -> None: ...
+
+    def resume(self) -> None: ...
+
 
 async def follow(
-    job: Job, view: ProgressSink, worker: ReplaceableWorker | None = None, *, unblock: bool = False
+    job: Job,
+    view: ProgressSink,
+    worker: ReplaceableWorker | None = None,
+    *,
+    unblock: bool = False,
+    ask_approval: Callable[[Job], Awaitable[None]] | None = None,
 ) -> ResearchResult | Status:
     """Show the job until it ends; its result, or its status if it is blocked.
 
-    With `unblock`, a job that is already blocked or paused is resumed once.
+    With `unblock`, a job that is already blocked or paused is resumed once. `ask_approval` is
+    called when the plan waits for approval, and cancelled if somebody else decides first.
     """
     poller = ProgressPoller(job)
     ending = asyncio.ensure_future(jobs.wait_for_result(job))
     polling = asyncio.ensure_future(_poll(poller))
+    approval = _ApprovalPrompt(job, view, ask_approval)
     resumed, old_block = False, None
     try:
         while True:
@@ -156,6 +173,7 @@ async def follow(
                 {ending, polling}, timeout=_TICK_SECONDS, return_when="FIRST_COMPLETED"
             )
             if ending.done():
+                await approval.close()
                 result = ending.result()
                 if last := await _poll(poller, seconds=1.0):
                     view.show(last)
@@ -170,6 +188,7 @@ async def follow(
                 continue
             view.show(progress)
             status = progress.status
+            await approval.update(status)
             if unblock and not resumed and (status.blocked or status.paused):
                 # The status may show the same block for a moment after the update.
                 resumed, old_block = True, status.blocked
@@ -180,9 +199,42 @@ async def follow(
             elif status.blocked is not None and status.blocked != old_block:
                 return status
     finally:
+        await approval.close()
         for task in (ending, polling):
             task.cancel()
         await asyncio.gather(ending, polling, return_exceptions=True)
+
+
+class _ApprovalPrompt:
+    """Asks once for each plan that waits for approval, with the view paused meanwhile."""
+
+    def __init__(
+        self, job: Job, view: ProgressSink, ask: Callable[[Job], Awaitable[None]] | None
+    ) -> None:
+        self._job, self._view, self._ask = job, view, ask
+        self._asking: asyncio.Future[None] | None = None
+        self._asked_until: str | None = None
+
+    async def update(self, status: Status) -> None:
+        if self._asking is not None:
+            if self._asking.done() or status.approve_by is None:
+                await self.close()
+        elif self._ask and status.approve_by not in (None, self._asked_until):
+            self._asked_until = status.approve_by
+            self._view.pause()
+            self._asking = asyncio.ensure_future(self._ask(self._job))
+
+    async def close(self) -> None:
+        """End the question, and raise its error if it has one."""
+        asking, self._asking = self._asking, None
+        if asking is None:
+            return
+        asking.cancel()
+        try:
+            with contextlib.suppress(asyncio.CancelledError):
+                await asking
+        finally:
+            self._view.resume()
 
 
 async def _poll(

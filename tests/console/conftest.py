@@ -21,7 +21,7 @@ from workflows.contracts.request import TASK_QUEUE
 ROOT = Path(__file__).resolve().parents[2]
 STAND_IN = ROOT / "tests" / "console" / "stand_in_worker.py"
 # The starter with a worker that needs no activities.
-_STARTER = """
+STARTER = """
 import sys
 from pathlib import Path
 import console.devserver.worker_process
@@ -90,7 +90,7 @@ class Place:
 
     def popen(self, *arguments: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
-            [sys.executable, "-c", _STARTER, str(self.worker), *arguments],
+            [sys.executable, "-c", STARTER, str(self.worker), *arguments],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

@@ -226,3 +226,10 @@ def test_a_server_that_does_not_answer_is_named(
     code, _, complained = call("list")
     assert code == 1
     assert "No Temporal server answers at 127.0.0.1:1" in complained
+
+
+def test_help_names_no_type_for_flags() -> None:
+    for command in ([], ["run"], ["serve"], ["schedule"], ["schedule", "create"], ["approve"]):
+        said = call(*command, "--help")[1]
+        assert "--help" in said
+        assert "<bool>" not in said, command

@@ -7,7 +7,7 @@ import json
 from datetime import UTC, datetime
 
 import pytest
-from temporalio.api.common.v1 import ActivityType
+from temporalio.api.common.v1 import ActivityType, Payloads
 from temporalio.api.workflow.v1 import PendingActivityInfo
 from temporalio.contrib.pydantic import pydantic_data_converter
 
@@ -104,3 +104,15 @@ async def test_an_activity_whose_times_the_server_has_not_set_did_not_begin_in_1
     assert abs((datetime.now(UTC) - step.since).total_seconds()) < 3600
     assert step.retry_at is None
     assert pending_line(step).startswith("researching (0:0")
+
+
+async def test_indexing_shows_how_many_files_are_read() -> None:
+    beat = await pydantic_data_converter.encode([{"files_parsed": 1200, "files": 5400}])
+    reading = PendingActivityInfo(
+        activity_type=ActivityType(name="open_corpus"),
+        attempt=1,
+        heartbeat_details=Payloads(payloads=beat),
+    )
+    status = Status(id="x", phase=Phase.STARTING, question="", model="offline")
+    step = await _describe_activity(reading, pydantic_data_converter, status, STEPS)
+    assert step.step == "reading the documents, 1,200 of 5,400 files"
