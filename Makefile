@@ -17,7 +17,7 @@ JOBS ?= 3
 BENCH := out/bench
 SUDO := $(shell test $$(id -u) = 0 || echo sudo)
 
-.PHONY: install run browser test test-all soak histories lint format bench bench-quality bench-docs \
+.PHONY: install run browser test test-all test-typescript soak cluster-test histories lint format bench bench-quality bench-docs \
   bench-engines-install gallery lock clean
 
 run: $(RUNTIME)  ## a research job on the sample documents, into out/
@@ -38,8 +38,16 @@ gallery: $(DEV)  ## the pictures in docs/gallery, taken anew of real jobs on the
 test-all: test  ## everything: also a kill at every step, a hundred jobs at once, one huge job
 	$(PY) -m pytest -m slow -s
 
+test-typescript: $(DEV)  ## a result read by Temporal's TypeScript client; skipped without node
+	@command -v npm >/dev/null || { echo "skipped: npm is missing"; exit 0; }; \
+	  npm install --prefix tests/typescript --no-package-lock --no-audit --no-fund --silent && \
+	  $(PY) -m pytest -n 0 tests/triggers/test_results.py -k typescript
+
 soak: $(DEV)  ## seeded random kills, for as long as one likes: SEED=7 SECONDS=600 JOBS=4
 	$(PY) -m tests.durability.soak --seed $(SEED) --seconds $(SECONDS) --jobs $(JOBS)
+
+cluster-test: $(DEV)  ## a real cluster, killed part by part; needs Go and PostgreSQL, else it is skipped
+	$(PY) -m tests.cluster
 
 histories: $(DEV)  ## record this version's histories, which later versions must replay
 	$(PY) -m tests.histories.record
@@ -56,6 +64,7 @@ format: $(DEV)
 bench: $(DEV)  ## speed, on a quiet machine: the sample, verification, growth, profiles, engines
 	mkdir -p $(BENCH)
 	$(PY) -m benchmarks.sample
+	$(PY) -m benchmarks.economy --json $(BENCH)/economy.json
 	$(PY) -m benchmarks.engines.pipelining
 	$(PY) -m benchmarks.engines.verification --json $(BENCH)/verification.json
 	$(PY) -m benchmarks.growth --json $(BENCH)/growth.json

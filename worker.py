@@ -51,15 +51,12 @@ from console.runtime.connection import FRESH_SERVER_SECONDS, connect, register
 from console.runtime.data_converter import load_keyring
 from console.runtime.health import count_jobs, serve_health
 from console.runtime.logs import set_up_logging
-from workflows.config.policies import STICKY_TIMEOUT, SUBAGENT_QUEUE
+from workflows.config.policies import SUBAGENT_QUEUE
 from workflows.config.settings import Settings
+from workflows.contracts.state import Timing
 from workflows.coordinator import ResearchWorkflow
 from workflows.refinement import RefinementWorkflow
 
-HEARTBEAT_THROTTLE = timedelta(seconds=1)
-"""Heartbeats go to the server at most this often."""
-POLLERS = PollerBehaviorAutoscaling(minimum=1, initial=2, maximum=20)
-"""Few open polls: a task that a frozen worker has polled is delayed until its timeout."""
 DRAIN = timedelta(seconds=30)
 """How long turns in flight may take to finish after SIGTERM."""
 
@@ -75,12 +72,13 @@ def build_context(
     named = McpSettings.load(Path(settings.mcp), os.environ) if settings.mcp else None
     return ActivityContext(
         store,
-        Models(transport, settings.provider, fleet=fleet),
+        Models(transport, settings.provider, fleet=fleet, context_window=settings.context_window),
         Path(settings.state_dir) / "indexes",
         McpServers(named, store) if named else None,
         fleet,
         settings.provider,
         settings.corpora,
+        settings.max_tokens,
     )
 
 
@@ -109,7 +107,12 @@ async def build_worker(
 
 def _for_jobs(client: Client, settings: Settings, context: ActivityContext) -> Worker:
     shares_queue = _shares_queue(settings, context)
-    records = Records(context, _subagent_queue(settings, context))
+    timing = Timing(
+        heartbeat_seconds=settings.pace.heartbeat.total_seconds(),
+        storage_wait_seconds=settings.storage_wait,
+        overload_wait_seconds=settings.overload_wait,
+    )
+    records = Records(context, _subagent_queue(settings, context), timing)
     return Worker(
         client,
         task_queue=settings.task_queue,
@@ -119,7 +122,7 @@ def _for_jobs(client: Client, settings: Settings, context: ActivityContext) -> W
             records.publish,
             records.keep_checkpoint,
             records.post_control_messages,
-            records.keep_previous,
+            records.keep_report,
             records.compare,
             *(_subagents(context) if settings.worker_role != "coordinator" else ()),
         ],
@@ -127,13 +130,13 @@ def _for_jobs(client: Client, settings: Settings, context: ActivityContext) -> W
         workflow_runner=SandboxedWorkflowRunner()
         if settings.uses_sandbox
         else UnsandboxedWorkflowRunner(),
-        nexus_service_handlers=[ResearchHandler()],
+        nexus_service_handlers=[ResearchHandler(settings.pace.task)],
         no_remote_activities=settings.parallel_subagents == 0,
         interceptors=[CountingInterceptor()],
-        workflow_task_poller_behavior=POLLERS,
-        activity_task_poller_behavior=POLLERS,
-        max_heartbeat_throttle_interval=HEARTBEAT_THROTTLE,
-        sticky_queue_schedule_to_start_timeout=STICKY_TIMEOUT,
+        workflow_task_poller_behavior=_pollers(settings),
+        activity_task_poller_behavior=_pollers(settings),
+        max_heartbeat_throttle_interval=settings.pace.heartbeat_throttle,
+        sticky_queue_schedule_to_start_timeout=settings.pace.sticky,
         graceful_shutdown_timeout=DRAIN,
         deployment_config=_deployment(settings),
     )
@@ -146,8 +149,8 @@ def _for_subagents(client: Client, settings: Settings, context: ActivityContext)
         activities=_subagents(context),
         tuner=_tuner(settings, context),
         interceptors=[CountingInterceptor()],
-        activity_task_poller_behavior=POLLERS,
-        max_heartbeat_throttle_interval=HEARTBEAT_THROTTLE,
+        activity_task_poller_behavior=_pollers(settings),
+        max_heartbeat_throttle_interval=settings.pace.heartbeat_throttle,
         graceful_shutdown_timeout=DRAIN,
         deployment_config=_deployment(settings),
     )
@@ -166,14 +169,21 @@ def _subagent_queue(settings: Settings, context: ActivityContext) -> str | None:
     return settings.task_queue + suffix
 
 
+def _pollers(settings: Settings) -> PollerBehaviorAutoscaling:
+    most = settings.pace.max_pollers
+    return PollerBehaviorAutoscaling(minimum=1, initial=min(2, most), maximum=most)
+
+
 def _subagents(context: ActivityContext) -> list[Callable[..., Any]]:
-    planning = Planning(context)
+    planning, verifying = Planning(context), Verifying(context)
     return [
         Records(context).open_corpus,
         planning.plan,
         planning.review_plan,
         Researching(context).research,
-        Verifying(context).verify,
+        verifying.judge_claims,
+        verifying.judge_relations,
+        verifying.judge_gaps,
         Writing(context).write,
         Evaluating(context).evaluate,
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from cachetools import LRUCache
@@ -24,9 +24,8 @@ from activities.sources.refresh import IndexReport
 from activities.storage.journal import Journal
 from activities.storage.store import Store
 from activities.telemetry import TurnTelemetry
-from workflows.config.model_catalog import card
 from workflows.config.roles import VERIFIER, Role, effort_for, model_for
-from workflows.config.settings import Provider
+from workflows.config.settings import MAX_TOKENS, Provider
 from workflows.config.store_keys import safe, templates_folder
 from workflows.contracts.activity_io import Job
 from workflows.contracts.evidence import Source
@@ -46,6 +45,7 @@ class ActivityContext:
         fleet: Fleet | None = None,
         provider: Provider = "anthropic",
         corpora: Sequence[str] = (),
+        max_tokens: int = MAX_TOKENS,
     ) -> None:
         """`provider` is a label of telemetry.
 
@@ -56,6 +56,7 @@ class ActivityContext:
         self.models = models
         self.fleet = fleet
         self._provider = provider
+        self._max_tokens = max_tokens
         self._indexes = indexes
         self._allowed = [Path(folder).resolve() for folder in corpora]
         self._servers = servers
@@ -88,11 +89,10 @@ class ActivityContext:
             task,
             allowance or job.allowance,
             seconds,
-            window=card(template.model).context,
             finishes=finishes,
         )
         # Only the verifier can wait for a batch: the job waits for all others.
-        batched = job.economy and role is VERIFIER and template.model != OFFLINE
+        batched = job.economy and role.name == VERIFIER.name and template.model != OFFLINE
         batches = Batches(self.models) if batched else None
         telemetry = TurnTelemetry(role.name, template.model, job.id, self._provider, facet)
         telemetry.start()
@@ -107,20 +107,37 @@ class ActivityContext:
         # nothing.
         chosen = job.model_dump_json(include={"corpus", "web", "code"}) + effort
         digest = hashlib.sha256(chosen.encode()).hexdigest()[:12]
-        key = f"{templates_folder(job.journal)}/{role.name}-{safe(model)}-{digest}.json"
+        name = f"{role.prompt or role.name}-{safe(model)}-{digest}"
+        key = f"{templates_folder(job.journal)}/{name}.json"
         if key not in self._templates:
             stored = await self.store.get(key)
             if stored is None:
                 mcp_tools = await self._servers.tools(role.name) if self._servers else ()
                 tools = build_tool_set(role, job, mcp_tools)
-                template = build_template(role, model, effort, tools)
+                template = build_template(role, model, effort, tools, self._max_tokens)
                 stored = await self.store.settle(key, template.model_dump_json().encode())
             self._templates[key] = RequestTemplate.model_validate_json(stored)
         return self._templates[key]
 
-    async def create_toolbox(self, role: Role, job: Job, cycles: int = 0) -> Toolbox:
-        corpus = await self.corpus(job.corpus)
-        return Toolbox(role, corpus, self.store, cycles, self._sources, servers=self._servers)
+    async def create_toolbox(
+        self,
+        role: Role,
+        job: Job,
+        cycles: int = 0,
+        pages: Mapping[str, Source] | None = None,
+        is_guided: bool = False,
+    ) -> Toolbox:
+        """`pages` are stored web pages that the role may read; `is_guided` as in `Toolbox`."""
+        return Toolbox(
+            role,
+            await self.corpus(job.corpus),
+            self.store,
+            cycles,
+            self._sources,
+            servers=self._servers,
+            pages=pages,
+            is_guided=is_guided,
+        )
 
     async def corpus(self, path: str | None) -> Corpus | None:
         """The corpus of a folder, indexed by this worker if it has not been yet."""

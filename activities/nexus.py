@@ -16,16 +16,16 @@ from temporalio.client import WorkflowHandle, WorkflowQueryFailedError
 from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.service import RPCError, RPCStatusCode
 
-from workflows.config.policies import WORKFLOW_TASK_TIMEOUT
 from workflows.contracts.nexus import (
     PREFIX,
     CancelRequested,
+    GetReport,
     ResearchId,
     ResearchService,
     StartResearch,
 )
 from workflows.contracts.request import TASK_QUEUE
-from workflows.contracts.result import ResearchResult, Status
+from workflows.contracts.result import ReportPage, ResearchSummary, Status
 from workflows.coordinator import ResearchWorkflow
 
 # The server gives a synchronous operation ten seconds.
@@ -34,10 +34,13 @@ _SOON = timedelta(seconds=8)
 
 @service_handler(service=ResearchService)
 class ResearchHandler:
+    def __init__(self, task_timeout: timedelta) -> None:
+        self._task_timeout = task_timeout
+
     @nexus.workflow_run_operation
     async def start(
         self, ctx: nexus.WorkflowRunOperationContext, asked: StartResearch
-    ) -> nexus.WorkflowHandle[ResearchResult]:
+    ) -> nexus.WorkflowHandle[ResearchSummary]:
         if asked.request.notify is not None:
             raise HandlerError(
                 "signals do not cross namespaces: leave `notify` out and ask for `status`",
@@ -50,7 +53,7 @@ class ResearchHandler:
                 args=[asked.request],
                 id=PREFIX + (asked.id or ctx.request_id),
                 task_queue=TASK_QUEUE,
-                task_timeout=WORKFLOW_TASK_TIMEOUT,
+                task_timeout=self._task_timeout,
             )
         except WorkflowAlreadyStartedError as error:
             raise HandlerError(
@@ -66,6 +69,20 @@ class ResearchHandler:
             raise _fault(error, research) from error
 
     @sync_operation
+    async def report(self, ctx: StartOperationContext, wanted: GetReport) -> ReportPage:
+        research = ResearchId(id=wanted.id)
+        try:
+            return await _job(research).query(
+                ResearchWorkflow.report_page, wanted.page, rpc_timeout=_SOON
+            )
+        except WorkflowQueryFailedError as error:
+            raise HandlerError(
+                error.message, type=HandlerErrorType.BAD_REQUEST, retryable_override=False
+            ) from error
+        except RPCError as error:
+            raise _fault(error, research) from error
+
+    @sync_operation
     async def cancel(self, ctx: StartOperationContext, research: ResearchId) -> CancelRequested:
         try:
             await _job(research).cancel(rpc_timeout=_SOON)
@@ -74,7 +91,7 @@ class ResearchHandler:
         return CancelRequested(id=research.id)
 
 
-def _job(research: ResearchId) -> WorkflowHandle[ResearchWorkflow, ResearchResult]:
+def _job(research: ResearchId) -> WorkflowHandle[ResearchWorkflow, ResearchSummary]:
     return nexus.client().get_workflow_handle_for(ResearchWorkflow.run, PREFIX + research.id)
 
 

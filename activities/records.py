@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import json
+import hashlib
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,22 +18,23 @@ from activities.evidence.ledger import Ledger
 from activities.evidence.publish import publish
 from activities.evidence.report_gate import Draft
 from activities.fleet.heartbeat import send_heartbeats
-from activities.storage.store import ObjectNotFound, Store
+from activities.storage.store import Store
 from workflows.config.store_keys import control_key
 from workflows.contracts.activity_io import (
     CompareBrief,
     ControlMessagesPosted,
     CorpusOpened,
     KeepCheckpoint,
-    KeepPrevious,
+    KeepReport,
     Kept,
     OpenCorpus,
     PostControlMessages,
     PublishBrief,
 )
 from workflows.contracts.evidence import Cycle, Findings, Quote
-from workflows.contracts.result import ResearchResult
-from workflows.contracts.state import CorpusReady, UnreadableFile
+from workflows.contracts.result import ReportRef, ResearchResult
+from workflows.contracts.state import CorpusReady, Timing, UnreadableFile
+from workflows.rules.report_pages import split_pages
 from workflows.stages.activity_interfaces import RecordActivities
 
 REACH = 220
@@ -45,11 +46,17 @@ _SPACE = re.compile(r"\s+")
 
 
 class Records(RecordActivities):
-    def __init__(self, context: ActivityContext, subagent_queue: str | None = None) -> None:
+    def __init__(
+        self,
+        context: ActivityContext,
+        subagent_queue: str | None = None,
+        timing: Timing | None = None,
+    ) -> None:
         """`subagent_queue` is where the jobs of this worker send their subagents."""
         self._context = context
         self._store = context.store
         self._subagent_queue = subagent_queue
+        self._timing = timing or Timing()
 
     @activity.defn
     async def open_corpus(self, brief: OpenCorpus) -> CorpusOpened:
@@ -91,13 +98,7 @@ class Records(RecordActivities):
         """Store what running subagents look up before each model call."""
         messages = brief.messages.model_dump_json().encode()
         await self._store.replace(control_key(brief.job_id), messages)
-        return ControlMessagesPosted(subagent_queue=self._subagent_queue)
-
-    @activity.defn
-    async def keep_previous(self, brief: KeepPrevious) -> Kept:
-        """Store the result of a schedule's last run, as it was written."""
-        await self._store.put_new(brief.key, json.dumps(brief.result).encode())
-        return Kept(key=brief.key)
+        return ControlMessagesPosted(subagent_queue=self._subagent_queue, timing=self._timing)
 
     @activity.defn
     async def publish(self, brief: PublishBrief) -> ResearchResult:
@@ -119,16 +120,29 @@ class Records(RecordActivities):
         """Add to the result what changed since the schedule's last run."""
         async with send_heartbeats():
             kept = await self._store.get(brief.previous.key)
-            if kept is None:
-                raise ObjectNotFound(brief.previous.key)
             try:
-                before = ResearchResult.model_validate_json(kept)
+                before = ResearchResult.model_validate_json(kept or b"")
             except ValidationError:
-                activity.logger.warning("the last run's result cannot be read: nothing is compared")
+                activity.logger.warning(
+                    "the last run's report %s is gone or of another version: nothing is compared",
+                    brief.previous.key,
+                )
                 return told(brief.result, None)
             # Thousands of claims take a while, and heartbeats must go on meanwhile.
             changes = await asyncio.to_thread(compare, before, brief.result)
             return told(brief.result, changes)
+
+    @activity.defn
+    async def keep_report(self, brief: KeepReport) -> ReportRef:
+        """Store the full report, which the small result of the workflow refers to."""
+        data = brief.result.model_dump_json().encode()
+        await self._store.put_new(brief.key, data)
+        return ReportRef(
+            key=brief.key,
+            sha256=hashlib.sha256(data).hexdigest(),
+            bytes=len(data),
+            pages=len(split_pages(brief.result)),
+        )
 
 
 async def _quote_contexts(store: Store, ledger: Ledger) -> Mapping[Quote, tuple[str, str]]:

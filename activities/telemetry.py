@@ -75,7 +75,9 @@ _ROLES = {
     "plan": PLANNER.name,
     "review_plan": REVIEWER.name,
     "research": RESEARCHER.name,
-    "verify": VERIFIER.name,
+    "judge_claims": VERIFIER.name,
+    "judge_relations": VERIFIER.name,
+    "judge_gaps": VERIFIER.name,
     "write": WRITER.name,
     "evaluate": EVALUATOR.name,
 }

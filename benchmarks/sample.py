@@ -16,6 +16,7 @@ from typing import Any
 from temporalio.api.enums.v1 import EventType
 from temporalio.client import WorkflowHandle
 
+from console.client.jobs import fetch_report
 from console.devserver.server import run_dev_server
 from console.runtime.connection import connect
 from worker import build_context, build_worker
@@ -39,7 +40,7 @@ async def main() -> None:
                 id="sample",
                 task_queue=TASK_QUEUE,
             )
-            result = await handle.result()
+            result = await fetch_report(handle)
         whole, busy = await spans(handle)
         for done in result.passes[1:]:
             busy += (await spans(client.get_workflow_handle(f"sample/pass-{done.n}")))[1]

@@ -112,7 +112,7 @@ def test_the_offline_engine_has_no_way_to_the_world() -> None:
 
 def test_every_role_has_exactly_the_tools_it_was_given() -> None:
     assert {name: role.tools for name, role in ROLES.items()} == {
-        "planner": ("search",),
+        "planner": ("search", "web_search"),
         "reviewer": (),
         "researcher": ("search", "read", "web_search", "web_fetch", "code"),
         "verifier": ("search", "read", "web_search", "web_fetch", "code"),

@@ -15,6 +15,7 @@ import pytest
 import typer.main
 
 from console.cli.app import app
+from console.client.jobs import fetch_report
 from console.client.runs import parse_changes
 from console.devserver.server import find_binary
 from tests.job.conftest import (
@@ -154,4 +155,4 @@ async def test_a_corpus_no_worker_sees_blocks_the_job_until_it_is_there(office: 
         assert "a path that all workers can read" in status.blocked.reason
         await asyncio.to_thread(documents, missing)
         await job.execute_update(ResearchWorkflow.resume, Resume())
-        assert (await job.result()).claims
+        assert (await fetch_report(job)).claims

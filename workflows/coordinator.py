@@ -27,9 +27,11 @@ with workflow.unsafe.imports_passed_through():
         Steer,
     )
     from workflows.contracts.request import ResearchRequest
-    from workflows.contracts.result import ResearchResult, Status
+    from workflows.contracts.result import ReportPage, ResearchResult, ResearchSummary, Status
     from workflows.contracts.state import Blocked, Gap, Pass, Phase, ResearchState, StopReason
     from workflows.rules import steering
+    from workflows.rules.gaps import explain_open
+    from workflows.rules.report_pages import report_page
     from workflows.rules.status import describe_status
     from workflows.stages import evaluation, planning, publishing, writing
     from workflows.stages.checkpoints import save_checkpoint
@@ -42,7 +44,9 @@ with workflow.unsafe.imports_passed_through():
 @workflow.defn(name="ResearchWorkflow")
 class ResearchWorkflow:
     @workflow.init
-    def __init__(self, request: ResearchRequest, state: ResearchState | None = None) -> None:
+    def __init__(
+        self, request: ResearchRequest | None = None, state: ResearchState | None = None
+    ) -> None:
         state, self._invalid = (state, "") if state else _initial_state(request)
         self._started, self._earlier_seconds = workflow.now(), state.seconds
         self._visibility = Visibility()
@@ -51,18 +55,19 @@ class ResearchWorkflow:
         self._fan_out = FanOut(self._execution)
         self._passes = RefinementPasses(self._execution)
         self._callers = 0
+        self._report: ResearchResult | None = None
 
     @workflow.run
     async def run(
-        self, request: ResearchRequest, state: ResearchState | None = None
-    ) -> ResearchResult:
+        self, request: ResearchRequest | None = None, state: ResearchState | None = None
+    ) -> ResearchSummary:
         if self._invalid:
             raise ApplicationError(self._invalid, type="bad_input", non_retryable=True)
         job = self._execution
         await self._show()
         # Replaces the control messages that an earlier run of this id may have left.
         await job.post_control_messages()
-        await publishing.keep_previous_result(job)
+        publishing.find_previous_report(job)
         await planning.open_corpus(job)
         while not job.state.approved:
             await planning.plan(job)
@@ -77,10 +82,10 @@ class ResearchWorkflow:
             await self._continue_as_new_if_suggested()
             await self._passes.run_next()
         self._record_stop(reason)
-        result = await publishing.publish(job, self._elapsed())
+        self._report, summary = await publishing.publish(job, self._elapsed())
         await self._show()
         await workflow.wait_condition(workflow.all_handlers_finished)
-        return result
+        return summary
 
     async def _continue_as_new_if_suggested(self) -> None:
         if workflow.info().is_continue_as_new_suggested():
@@ -98,6 +103,7 @@ class ResearchWorkflow:
     def _record_stop(self, reason: StopReason) -> None:
         state = self._execution.state
         state.stop_reason = reason
+        state.gaps = explain_open(state.gaps, reason)
         last = state.passes[-1].model_copy(update={"stop_reason": reason})
         state.passes = (*state.passes[:-1], last)
 
@@ -124,6 +130,13 @@ class ResearchWorkflow:
     @workflow.query
     def state(self) -> ResearchState:
         return self._execution.state
+
+    @workflow.query
+    def report_page(self, page: int = 0) -> ReportPage:
+        """A part of the full report's JSON, for callers that cannot read the store."""
+        if self._report is None:
+            raise ApplicationError("there is no report yet: ask when the job has completed")
+        return report_page(self._report, page)
 
     # --- signals and updates --------------------------------------------------------------------
 
@@ -165,7 +178,7 @@ class ResearchWorkflow:
     @resume.validator
     def _validate_resume(self, request: Resume) -> None:
         state = self._execution.state
-        if state.blocked is None and not state.paused:
+        if not (state.blocked or state.paused or state.waiting_for):
             raise ValueError("this job is neither blocked nor paused; there is nothing to resume")
 
     @workflow.update
@@ -230,24 +243,25 @@ class ResearchWorkflow:
         await self._show()
 
 
-def _initial_state(request: ResearchRequest) -> tuple[ResearchState, str]:
+def _initial_state(request: object) -> tuple[ResearchState, str]:
     """The state a job begins with, and what is wrong with a request that cannot be used.
 
-    The request may still be plain JSON here; the state validates it. An exception would fail the
-    workflow task and leave the caller waiting, so the run ends with the message instead.
+    The request may be anything here: the SDK leaves plain JSON as it is where fewer arguments are
+    sent than declared. An exception would fail the workflow task and leave the caller waiting, so
+    the run ends with the message instead.
     """
-    info, invalid = workflow.info(), ""
+    info = workflow.info()
     job, now = info.workflow_id, workflow.now().isoformat()
     try:
-        state = ResearchState(id=job, journal=job, request=request, started_at=now)
+        known, invalid = ResearchRequest.model_validate(request), ""
     except ValidationError as error:
-        faults = [(".".join(map(str, f["loc"][1:])), f["msg"]) for f in error.errors()[:5]]
+        known = ResearchRequest.model_construct(question="")
+        faults = [(".".join(map(str, f["loc"])), f["msg"]) for f in error.errors()[:5]]
+        if not isinstance(request, dict):
+            faults = [("request", "it is an object that has a `question`")]
         invalid = "the request cannot be used, correct it and start again: " + "; ".join(
             f"{field}: {why}" for field, why in faults
         )
-        empty = ResearchRequest.model_construct(question="")
-        state = ResearchState(id=job, journal=job, request=empty, started_at=now)
-    if state.request.report_changes:
-        # A scheduled job asks anew each time: journaled answers would hide what changed.
-        state.journal = f"{job}/{info.first_execution_run_id}"
-    return state, invalid
+    # A scheduled job asks anew each time: journaled answers would hide what changed.
+    journal = f"{job}/{info.first_execution_run_id}" if known.report_changes else job
+    return ResearchState(id=job, journal=journal, request=known, started_at=now), invalid

@@ -42,7 +42,7 @@ class RefinementWorkflow:
 
         with group_events("pass", n, f"pass {n}"):
             closed = len(late) + await self._fan_out.research_gaps(n)
-            touched = {gap.facet_id for gap in state.gaps if gap.closed_in == n}
+            touched = {gap.facet_id for gap in state.gaps if gap.answered_in == n}
             await writing.write(self._execution, revise=sorted(touched), n=n)
             await evaluation.evaluate(self._execution, n)
 

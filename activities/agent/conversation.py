@@ -19,6 +19,7 @@ Ending = Literal[
 ENDINGS: dict[FinalAnswerReason, Ending] = {
     "money": "out_of_budget", "finish": "finished", "time": "no_answer", "context": "context_full",
 }  # fmt: skip
+_ACCIDENTS: tuple[Ending, ...] = ("cut_off", "malformed", "context_full", "no_answer")
 
 
 @dataclass(frozen=True)
@@ -47,22 +48,22 @@ class Stop:
 
     why: Ending
     detail: str
+    closes_attempt: bool = True
+    """False where no call was made: then the journal holds nothing that a retry would replay."""
+
+    @property
+    def is_worth_another_attempt(self) -> bool:
+        """Whether a fresh conversation may succeed, without anything else having changed."""
+        return self.closes_attempt and self.why in _ACCIDENTS
 
     @classmethod
-    def for_final_answer(cls, reason: FinalAnswerReason) -> Stop:
+    def before_call(cls, reason: FinalAnswerReason) -> Stop:
+        return cls(ENDINGS[reason], say.FINAL_ANSWER_REASONS[reason], closes_attempt=False)
+
+    @classmethod
+    def late(cls, reason: FinalAnswerReason) -> Stop:
+        """The final answer was requested and did not come."""
         return cls(ENDINGS[reason], say.FINAL_ANSWER_REASONS[reason])
-
-    @classmethod
-    def for_stop_reason(cls, message: JsonObject) -> Stop:
-        match message["stop_reason"]:
-            case "refusal":
-                return cls("refused", say.refusal(message))
-            case "model_context_window_exceeded":
-                return cls.for_final_answer("context")
-            case "max_tokens":
-                return cls("cut_off", "the answer was cut off at its limit")
-            case other:
-                return cls("no_answer", f"the model stopped for {other!r}")
 
 
 class Conversation:
@@ -76,21 +77,38 @@ class Conversation:
         """Why the final answer was requested, once it was."""
         self.size = 0
         """In tokens."""
+        self.container: str | None = None
+        """Where the provider runs code for this conversation."""
+
+    def copy(self) -> Conversation:
+        other = Conversation(self.messages[0])
+        other.messages, other.notes = list(self.messages), set(self.notes)
+        other.final_answer, other.size = self.final_answer, self.size
+        other.container = self.container
+        return other
 
     @property
     def has_started(self) -> bool:
         return len(self.messages) > 1
 
     @property
+    def may_be_cut_short(self) -> bool:
+        """Whether the final answer can be requested: there is something to answer from."""
+        return self.has_started and self.final_answer is None
+
+    @property
     def ends_with_user(self) -> bool:
         """False after a paused turn of the model, which is sent back as it is."""
         return bool(self.messages[-1]["role"] == "user")
 
-    def add_assistant(self, message: JsonObject) -> None:
-        """Append the model's message; one that was cut off before its first word is empty."""
-        if message["content"]:
-            self.messages.append({"role": "assistant", "content": message["content"]})
-        self.size = say.size(message)
+    def add_assistant(self, message: JsonObject) -> bool:
+        """Append the model's message; False where it holds nothing that can be sent back."""
+        content = say.sendable(message["content"])
+        if content:
+            self.messages.append({"role": "assistant", "content": content})
+        self.size = max(self.size, say.size(message))
+        self.container = (message.get("container") or {}).get("id") or self.container
+        return bool(content)
 
     def add_user(self, message: JsonObject) -> None:
         """Append our message; it joins the last one where the model said nothing in between."""

@@ -44,19 +44,14 @@ class Interrupts:
         task: str,
         allowance: Allowance | None = None,
         seconds: float | None = None,
-        window: int = 0,
         finishes: bool = False,
     ) -> None:
-        """`window` is the model's context window in tokens, 0 where it is not known.
-
-        `finishes`: whether the subagent ends when the job is told to finish.
-        """
+        """`finishes`: whether the subagent ends when the job is told to finish."""
         self._store = store
         self._key = control_key(job)
         self._task = task
         self._allowance = allowance or Allowance()
         self._seconds = seconds
-        self._window = window
         self._finishes = finishes
         self._clock = asyncio.get_running_loop().time
         self._started = self._clock()
@@ -98,12 +93,12 @@ class Interrupts:
         return Interrupt(texts=tuple(texts), notes=notes, final_answer=final_answer)
 
     def final_answer_reason(
-        self, controls: ControlMessages, spend: Spend, size: int = 0
+        self, controls: ControlMessages, spend: Spend, size: int = 0, window: int = 0
     ) -> FinalAnswerReason | None:
         """Why the final answer is due, the hardest reason first.
 
-        `spend` includes what the next turn is expected to cost; `size` is the conversation's, in
-        tokens.
+        `spend` includes what the next turn is expected to cost. `size` is the conversation's and
+        `window` the model's, in tokens; the window is 0 where it is not known.
         """
         if self._allowance.spent_by(spend):
             return "money"
@@ -111,7 +106,7 @@ class Interrupts:
             return "finish"
         if self._is_late():
             return "time"
-        if self._window and size > self._window * WINDOW_LIMIT:
+        if window and size > window * WINDOW_LIMIT:
             return "context"
         return None
 

@@ -8,11 +8,13 @@ The model's stop reason drives the loop:
     max_tokens                      the answer was cut off: asked for again, shorter
     refusal                         an outcome
     model_context_window_exceeded   an outcome
+    any other                       the answer, if it can be used
     none                            the stream broke off: Temporal retries the activity
 
 `turns.py` decides whether a turn comes from the journal or from the model. After an answer the
-conversation can go on with a follow-up; one that nears the context window is
-handed over to a new one.
+conversation can go on with a follow-up; one that nears the context window is handed over to a new
+one. Turns that lead to no usable answer close the attempt in the journal: the next one goes back to
+the question and says what went wrong, so that no retry replays what failed.
 """
 
 from __future__ import annotations
@@ -43,9 +45,13 @@ A = TypeVar("A", bound=Answer)
 Gate = Callable[[A], Awaitable[list[str]]]
 HandOver = Callable[[Sequence[A], str | None], JsonObject | None]
 
+ATTEMPTS = 2
+"""At one answer, in one call of the activity."""
 MAX_REPAIRS = 2
 MAX_PAUSES = 8
 MAX_HAND_OVERS = 3
+MAX_TOOL_CALLS = 24
+"""In one turn. Every call is answered, those above the limit with an error."""
 LATE_TURNS = 2
 """Turns after the final-answer request; none where the money is spent."""
 
@@ -69,6 +75,9 @@ class Tools(Protocol):
     def forget(self) -> None:
         """A new conversation starts, in which nothing has been shown yet."""
 
+    def start_over(self) -> None:
+        """A new attempt starts, which may search as much as the one before."""
+
 
 class NoTools:
     sources: Mapping[str, object] = {}
@@ -85,6 +94,11 @@ class NoTools:
     def forget(self) -> None:
         """Nothing to forget."""
 
+    def start_over(self) -> None:
+        """Nothing to forget."""
+
+
+_CUT_OFF = ("max_tokens", "model_context_window_exceeded")
 
 Reviewed = tuple[A, tuple[str, ...]]
 """An answer, and what the gate finds wrong with it."""
@@ -97,6 +111,7 @@ class _Task(Generic[A]):
     schema: type[A]
     tools: Tools
     gate: Gate[A] | None
+    attempts: int
 
 
 @dataclass
@@ -146,19 +161,20 @@ class Subagent:
         gate: Gate[A] | None = None,
         follow_ups: Sequence[str] = (),
         hand_over: HandOver[A] | None = None,
+        attempts: int = ATTEMPTS,
     ) -> Answered[A] | Unanswered:
         """The role's answer to the brief, and then to each follow-up.
 
         `gate` lists what is wrong with an answer, to be sent back. `hand_over` makes the brief of a
         new conversation from the answers so far and the current follow-up; None ends it there.
         """
-        task = _Task(schema, tools or NoTools(), gate)
+        task = _Task(schema, tools or NoTools(), gate, attempts)
         conversation = Conversation(say.opening(brief))
         question: str | None = None
         remaining = list(follow_ups)
         hand_overs = 0
         while True:
-            result = await self._next_answer(task, conversation)
+            conversation, result = await self._next_answer(task, conversation)
             if isinstance(result, Stop):
                 if not self.answers:
                     return Unanswered(result.why, result.detail, self.spend)
@@ -187,29 +203,48 @@ class Subagent:
         """Whether the journal holds a conversation that opens with this brief."""
         return await self._journal.has_conversation(self._template.request([say.opening(brief)]))
 
-    # --- from turn to answer --------------------------------------------------------------------
+    # --- attempts at an answer ------------------------------------------------------------------
 
-    async def _next_answer(self, task: _Task[A], conversation: Conversation) -> Reviewed[A] | Stop:
-        """The next answer. One that cannot be repaired is taken with the complaints about it."""
+    async def _next_answer(
+        self, task: _Task[A], question: Conversation
+    ) -> tuple[Conversation, Reviewed[A] | Stop]:
+        """The answer to a conversation's last message, and the conversation with it."""
+        request = self._source.request(question)
+        closed = [] if self._source.is_ahead else await self._journal.closed_attempts(request)
+        for attempt in closed:
+            # Their turns are not replayed, and were paid all the same.
+            self._source.spend += Spend.model_validate(attempt["spend"])
+        for left in reversed(range(task.attempts)):
+            conversation, spent = question.copy(), self._source.spend
+            if closed:
+                conversation.add_user(say.earlier_attempts([one["reason"] for one in closed]))
+            result = await self._attempt(task, conversation)
+            if not (isinstance(result, Stop) and result.closes_attempt):
+                break
+            spend = (self._source.spend - spent).model_dump(mode="json")
+            closed.append({"reason": f"{result.why}: {result.detail}", "spend": spend})
+            await self._journal.close_attempt(request, len(closed) - 1, closed[-1])
+            if not (left and result.is_worth_another_attempt):
+                break
+            task.tools.start_over()
+        return conversation, result
+
+    async def _attempt(self, task: _Task[A], conversation: Conversation) -> Reviewed[A] | Stop:
+        """One answer. One that cannot be repaired is taken with the complaints about it."""
         progress: _Progress[A] = _Progress()
         max_turns = self._template.max_turns
         for number in range(max_turns + MAX_REPAIRS + MAX_PAUSES):
             turn = await self._source.next_turn(conversation, progress.reviewed is not None)
             if isinstance(turn, Stop):
                 return progress.reviewed or turn
-            await self._receive(turn, conversation, task.tools)
-            closed = conversation.final_answer is not None or number >= max_turns
-            result = await self._react(turn, conversation, task, progress, closed)
+            is_closed = conversation.final_answer is not None or number >= max_turns
+            result = await self._react(turn, conversation, task, progress, is_closed)
             result = result or _stop_if_late(conversation, progress)
             if result is not None:
                 return progress.reviewed or result
         return progress.reviewed or Stop("no_answer", f"no answer after {max_turns} turns")
 
-    async def _receive(self, turn: Turn, conversation: Conversation, tools: Tools) -> None:
-        conversation.add_assistant(turn.message)
-        await tools.observe(self._turns, turn.message)
-        self._turns += 1
-        show_progress(turns=self._turns, sources=len(tools.sources))
+    # --- from turn to answer --------------------------------------------------------------------
 
     async def _react(
         self,
@@ -217,23 +252,26 @@ class Subagent:
         conversation: Conversation,
         task: _Task[A],
         progress: _Progress[A],
-        closed: bool,
+        is_closed: bool,
     ) -> Reviewed[A] | Stop | None:
-        """Do what the stop reason asks for; None where the conversation goes on."""
+        """Do what the message asks for; None where the conversation goes on."""
         message = turn.message
-        match message["stop_reason"]:
-            case "tool_use":
-                conversation.add_user(await self._run_tools(task.tools, turn, closed))
-            case "pause_turn" if progress.pauses < MAX_PAUSES:
-                progress.pauses += 1
-            case "max_tokens" if progress.repairs < MAX_REPAIRS:
-                progress.repairs += 1
-                conversation.add_user(say.cut_off(message))
-            case "end_turn" | "stop_sequence":
-                return await self._review(message, conversation, task, progress)
-            case _:
-                return Stop.for_stop_reason(message)
-        return None
+        said_something = conversation.add_assistant(message)
+        await task.tools.observe(self._turns, message)
+        self._turns += 1
+        show_progress(turns=self._turns, sources=len(task.tools.sources))
+        stop_reason = message["stop_reason"]
+        if stop_reason == "refusal":
+            return Stop("refused", say.refusal(message))
+        if stop_reason == "pause_turn":
+            progress.pauses += 1
+            if progress.pauses > MAX_PAUSES or not said_something:
+                return Stop("no_answer", "the model paused again and again without an answer")
+            return None
+        if say.tool_uses(message) and stop_reason not in _CUT_OFF:
+            conversation.add_user(await self._run_tools(task.tools, turn, is_closed))
+            return None
+        return await self._review(message, conversation, task, progress)
 
     async def _review(
         self,
@@ -245,32 +283,48 @@ class Subagent:
         """Check the answer; None where it was sent back with the complaints about it."""
         parsed = _parse(task.schema, message)
         result: Reviewed[A] | Stop
-        if isinstance(parsed, str):
-            complaints: tuple[str, ...] = (parsed,)
-            result = Stop("malformed", parsed)
+        if isinstance(parsed, Stop):
+            result, back = parsed, say.complaint([parsed.detail])
+            if parsed.why == "cut_off":
+                back = say.cut_off(message)
+            elif parsed.why == "context_full":
+                return result
         else:
             complaints = tuple(await task.gate(parsed)) if task.gate else ()
             result = progress.reviewed = parsed, complaints
-        if not complaints or progress.repairs >= MAX_REPAIRS:
+            if not complaints:
+                return result
+            back = say.complaint(complaints)
+        if progress.repairs >= MAX_REPAIRS:
             return result
         progress.repairs += 1
-        conversation.add_user(say.complaint(complaints))
+        conversation.add_user(back)
         return None
 
-    async def _run_tools(self, tools: Tools, turn: Turn, closed: bool) -> JsonObject:
+    async def _run_tools(self, tools: Tools, turn: Turn, is_closed: bool) -> JsonObject:
         uses = say.tool_uses(turn.message)
         number = self._turns - 1
 
-        async def run(use: JsonObject) -> JsonObject:
-            if closed:
+        async def run(at: int, use: JsonObject) -> JsonObject:
+            if is_closed:
                 return say.tool_error("no turns are left; answer now")
+            if at >= MAX_TOOL_CALLS:
+                return say.tool_error(
+                    f"not run: {MAX_TOOL_CALLS} calls are run in a turn; repeat what you still need"
+                )
+            if not isinstance(use["input"], dict):
+                return say.tool_error(f"{use['name']} was not run: its input is not an object")
             return await tools.run(use["name"], use["input"], number)
 
         results = await asyncio.gather(
-            *(self._journal.tool_result(turn, use["id"], partial(run, use)) for use in uses)
+            *(
+                self._journal.tool_result(turn, use["id"], partial(run, at, use))
+                for at, use in enumerate(uses)
+            )
         )
         for use, result in zip(uses, results, strict=True):
-            tools.record(number, use["name"], use["input"], result)
+            if isinstance(use["input"], dict):
+                tools.record(number, use["name"], use["input"], result)
         return say.results(uses, results)
 
     def _answered(self, answer: A, complaints: tuple[str, ...], cut_short: str) -> Answered[A]:
@@ -284,17 +338,35 @@ def _stop_if_late(conversation: Conversation, progress: _Progress[A]) -> Stop | 
         return None
     progress.late_turns += 1
     if reason == "money" or progress.late_turns > LATE_TURNS:
-        return Stop.for_final_answer(reason)
+        return Stop.late(reason)
     return None
 
 
-def _parse(schema: type[A], message: JsonObject) -> A | str:
+def _parse(schema: type[A], message: JsonObject) -> A | Stop:
+    """The answer; where it cannot be used, how that ends and what to say about it."""
+    words = say.answer_text(message)
+    parsed = _validate(schema, words)
+    if not isinstance(parsed, str) and not say.tool_uses(message):
+        return parsed
+    match message["stop_reason"]:
+        case "max_tokens":
+            return Stop("cut_off", "the answer was cut off at its limit")
+        case "model_context_window_exceeded":
+            return Stop("context_full", say.FINAL_ANSWER_REASONS["context"])
+        case "end_turn" | "stop_sequence" | "tool_use" if words.strip():
+            return Stop("malformed", f"The answer does not follow the schema: {parsed}")
+        case "end_turn" | "stop_sequence" | "tool_use":
+            return Stop("no_answer", "The answer has no text: write it out after thinking.")
+        case other:
+            return Stop("no_answer", f"The answer ended with {other!r}, unusable: {parsed}")
+
+
+def _validate(schema: type[A], words: str) -> A | str:
     """The answer, or what is wrong with it in words that can be sent back."""
     try:
-        return schema.model_validate_json(say.answer_text(message))
+        return schema.model_validate_json(words)
     except ValidationError as error:
-        faults = [
+        return "; ".join(
             f"{'.'.join(str(p) for p in e['loc']) or 'answer'}: {e['msg']}"
             for e in error.errors(include_url=False, include_input=False)[:8]
-        ]
-        return "The answer does not follow the schema: " + "; ".join(faults)
+        )

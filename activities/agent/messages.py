@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Any, Literal
 
 JsonObject = dict[str, Any]
@@ -23,6 +24,8 @@ FINAL_ANSWER_REASONS: dict[FinalAnswerReason, str] = {
 }
 
 _LISTED = 40
+_LONGEST_REASON = 600
+_THINKING = ("thinking", "redacted_thinking")
 
 
 def text(words: str) -> JsonObject:
@@ -64,6 +67,17 @@ def final_answer_request(why: FinalAnswerReason) -> str:
     )
 
 
+def earlier_attempts(reasons: Sequence[str]) -> JsonObject:
+    """Tells a fresh attempt what became of those before it."""
+    listed = "\n".join(f"- {_untagged(reason[:_LONGEST_REASON], 'attempt')}" for reason in reasons)
+    return user(
+        text(
+            f"<attempt>\nThis is attempt {len(reasons) + 1}. Earlier ones gave no answer that "
+            f"could be used:\n{listed}\nStart afresh, and avoid that.\n</attempt>"
+        )
+    )
+
+
 def complaint(complaints: Sequence[str]) -> JsonObject:
     listed = "\n".join(f"- {one}" for one in complaints[:_LISTED])
     return user(
@@ -92,6 +106,26 @@ def cut_off(message: JsonObject) -> JsonObject:
     return user(*answered["content"], again)
 
 
+def sendable(content: Sequence[JsonObject]) -> list[JsonObject]:
+    """The blocks of a model's message as the API takes them back.
+
+    It refuses a message that ends in thinking, a text without words, and a tool input that is no
+    object, although models produce all three.
+    """
+    blocks = [
+        {**block, "input": {"input": block["input"]}} if _has_odd_input(block) else block
+        for block in content
+        if block["type"] != "text" or block["text"].strip()
+    ]
+    while blocks and blocks[-1]["type"] in _THINKING:
+        blocks.pop()
+    return blocks
+
+
+def _has_odd_input(block: JsonObject) -> bool:
+    return "input" in block and not isinstance(block["input"], dict)
+
+
 def tool_uses(message: JsonObject) -> list[JsonObject]:
     return [block for block in message["content"] if block["type"] == "tool_use"]
 
@@ -110,15 +144,27 @@ def _is_server_tool(kind: str) -> bool:
 
 def refusal(message: JsonObject) -> str:
     details = message.get("stop_details") or {}
-    return str(details.get("explanation") or details.get("category") or "the model declined")
+    explanation = str(details.get("explanation") or "the model declined")
+    category = details.get("category")
+    return f"{explanation} (category: {category})" if category else explanation
 
 
 def size(message: JsonObject) -> int:
-    """Tokens of the conversation up to and with this message, as the provider counted them."""
+    """Tokens of the conversation up to and with this message, from what the provider counted.
+
+    An answer with server tools is made in several passes, each of which reads the conversation
+    from the cache; the usage has their sum. What one pass read is their average.
+    """
     usage = message.get("usage") or {}
-    counted = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens",
-               "output_tokens")  # fmt: skip
-    return sum(int(usage.get(name) or 0) for name in counted)
+    counted = ("input_tokens", "cache_creation_input_tokens", "output_tokens")
+    read = int(usage.get("cache_read_input_tokens") or 0)
+    return read // _passes(message["content"]) + sum(int(usage.get(name) or 0) for name in counted)
+
+
+def _passes(content: Sequence[JsonObject]) -> int:
+    """One more than there are runs of results: results that follow each other came together."""
+    results = [str(block["type"]).endswith("_tool_result") for block in content]
+    return 1 + sum(now and not before for before, now in pairwise([False, *results]))
 
 
 def _untagged(words: str, tag: str) -> str:

@@ -4,8 +4,9 @@ A template is built once for a job and stored, so that a release that rewords a 
 change the requests of a running job.
 
 Cache marks are placed for subagents that run in parallel: tools and system prompt come first and
-are marked, so that all subagents of a role share them; then our last two messages are marked, so
-that each turn reads the whole conversation before it and writes only what is new.
+are marked, so that all subagents of a role share them; then the ends of this request and of the one
+before are marked, so that each turn reads the conversation before it and writes only what is new. A
+request ends with our message or, after a pause, with the model's own.
 """
 
 from __future__ import annotations
@@ -18,39 +19,40 @@ from typing import Any
 from activities.agent.schemas import (
     Answer,
     DraftAnswer,
+    EntailmentAnswer,
     EvaluationAnswer,
+    GapRulingsAnswer,
     PlanDraft,
     PlanReview,
+    RelationsAnswer,
     ResearchAnswer,
-    VerifierAnswer,
 )
 from activities.llm.lazy_sdk import anthropic
 from workflows.config.model_catalog import card
-from workflows.config.roles import (
-    EVALUATOR,
-    PLANNER,
-    RESEARCHER,
-    REVIEWER,
-    VERIFIER,
-    WRITER,
-    Role,
-)
+from workflows.config.roles import Role
+from workflows.config.settings import MAX_TOKENS
 from workflows.contracts.evidence import Record
 from workflows.contracts.request import RoleEffort
 
 JsonObject = dict[str, Any]
 
 ANSWERS: dict[str, type[Answer]] = {
-    PLANNER.name: PlanDraft,
-    REVIEWER.name: PlanReview,
-    RESEARCHER.name: ResearchAnswer,
-    VERIFIER.name: VerifierAnswer,
-    WRITER.name: DraftAnswer,
-    EVALUATOR.name: EvaluationAnswer,
+    answer.__name__: answer
+    for answer in (
+        PlanDraft,
+        PlanReview,
+        ResearchAnswer,
+        EntailmentAnswer,
+        RelationsAnswer,
+        GapRulingsAnswer,
+        DraftAnswer,
+        EvaluationAnswer,
+    )
 }
+"""The answers by their schema's title, which a role names as its output."""
 
 _MARK = {"type": "ephemeral"}
-_MARKED_MESSAGES = 2
+_MARKED_ENDS = 2
 """The newest, which the next turn reads; the one before it, up to which the last turn wrote.
 
 The provider looks back from a mark by twenty blocks only, and a turn with many tool results is
@@ -67,18 +69,26 @@ class RequestTemplate(Record):
     hits: int
     fixed: JsonObject
 
-    def request(self, messages: Sequence[JsonObject]) -> JsonObject:
-        """The exact request of a turn; the journal finds the turn by its fingerprint."""
-        return {**self.fixed, "messages": _mark_for_cache(messages)}
+    def request(self, messages: Sequence[JsonObject], container: str | None = None) -> JsonObject:
+        """The exact request of a turn; the journal finds the turn by its fingerprint.
+
+        `container` is where the provider ran code in an earlier turn, so its files are there.
+        """
+        reused = {"container": container} if container else {}
+        return {**self.fixed, **reused, "messages": _mark_for_cache(messages)}
 
 
 def build_template(
-    role: Role, model: str, effort: RoleEffort, tools: Sequence[JsonObject] = ()
+    role: Role,
+    model: str,
+    effort: RoleEffort,
+    tools: Sequence[JsonObject] = (),
+    max_tokens: int = MAX_TOKENS,
 ) -> RequestTemplate:
     """`tools` are definitions, in the order they are sent."""
     fixed: JsonObject = {
         "model": model,
-        "max_tokens": role.max_tokens,
+        "max_tokens": min(max_tokens, card(model).max_output or max_tokens),
         "system": [{"type": "text", "text": prompt(role), "cache_control": dict(_MARK)}],
         "output_config": {
             "effort": effort,
@@ -99,24 +109,25 @@ def build_template(
 @cache
 def prompt(role: Role) -> str:
     prompts = resources.files("activities.subagents") / "prompts"
-    return (prompts / f"{role.name}.md").read_text("utf-8")
+    return (prompts / f"{role.prompt or role.name}.md").read_text("utf-8")
 
 
 @cache
 def schema(role: Role) -> JsonObject:
     """The answer's schema; the offline engine recognizes its task by the title."""
-    found: JsonObject = anthropic.transform_schema(ANSWERS[role.name].model_json_schema())
+    found: JsonObject = anthropic.transform_schema(ANSWERS[role.output].model_json_schema())
     return found
 
 
 def _mark_for_cache(messages: Sequence[JsonObject]) -> list[JsonObject]:
     """Copies of the messages, with cache marks that depend on nothing else."""
-    plain = list(messages)
-    ours = [at for at, message in enumerate(plain) if message["role"] == "user"]
-    for at in ours[-_MARKED_MESSAGES:]:
-        content = plain[at]["content"]
+    marked = list(messages)
+    followers = [message["role"] for message in marked[1:]] + ["assistant"]
+    ends = [at for at, follower in enumerate(followers) if follower == "assistant"]
+    for at in ends[-_MARKED_ENDS:]:
+        content = marked[at]["content"]
         blocks = [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
         if blocks:
             blocks[-1] = {**blocks[-1], "cache_control": dict(_MARK)}
-        plain[at] = {**plain[at], "content": blocks}
-    return plain
+        marked[at] = {**marked[at], "content": blocks}
+    return marked

@@ -10,7 +10,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from workflows.contracts.evidence import Relation, Share, Verdict
+from workflows.contracts.evidence import Entailment, Relation, Share, Verdict
 from workflows.contracts.facets import Facet, QuestionKind
 from workflows.contracts.state import GapKind
 
@@ -71,9 +71,31 @@ class ResearchAnswer(Answer):
     scores: list[SourceScore] = Field(default_factory=list)
     missing: list[str] = Field(default_factory=list)
     """What the question needs and no source read so far gives."""
+    critical: list[str] = Field(default_factory=list)
+    """What of it the ask cannot be answered without."""
     exhausted: bool = False
     """True where further searching of these sources would find nothing more."""
     next_step: str = ""
+
+
+class ClaimJudgement(Answer):
+    """What a claim's quotes, read in context, allow it to say."""
+
+    claim_id: str
+    verdict: Entailment
+    correction: str = ""
+    """For an overstated claim: the strongest text that the quotes do support."""
+    reason: str = ""
+
+
+class WeakSource(Answer):
+    source_id: str
+    reason: str = Field(min_length=1)
+
+
+class EntailmentAnswer(Answer):
+    claims: list[ClaimJudgement]
+    weak_sources: list[WeakSource] = Field(default_factory=list)
 
 
 class SideAnswer(Answer):
@@ -93,10 +115,11 @@ class RulingAnswer(Answer):
 
 
 class GroupAnswer(Answer):
-    """What a group of claims that bear on each other comes to."""
+    """How claims of one group bear on each other; a group may need several of these, or none."""
 
+    group: str
     claim_ids: list[str] = Field(min_length=1)
-    relation: Relation | Literal["agreement", "different_things", "unclear"]
+    relation: Relation | Literal["agreement", "different_things"]
     about: str = ""
     sides: list[SideAnswer] = Field(default_factory=list)
     cause: Literal[
@@ -107,15 +130,25 @@ class GroupAnswer(Answer):
 
     @property
     def difference(self) -> Relation | None:
-        """How the claims differ; None where they agree, are unrelated or nothing can be told."""
+        """How the claims differ; None where they agree or are unrelated."""
         relation = self.relation
-        if relation == "agreement" or relation == "different_things" or relation == "unclear":
-            return None
-        return relation
+        return None if relation == "agreement" or relation == "different_things" else relation
 
 
-class VerifierAnswer(Answer):
+class RelationsAnswer(Answer):
     groups: list[GroupAnswer]
+
+
+class GapJudgement(Answer):
+    """Whether the new claims answer the question of a gap."""
+
+    gap_id: str
+    status: Literal["closed", "partly", "absent"]
+    reason: str = Field(min_length=1)
+
+
+class GapRulingsAnswer(Answer):
+    gaps: list[GapJudgement]
 
 
 class SectionAnswer(Answer):
@@ -147,12 +180,17 @@ class FacetJudgement(Answer):
 
 
 class GapAnswer(Answer):
-    facet_id: str
+    facet_id: str = ""
+    """Empty where the gap lies outside all facets; `title` then names the facet to add."""
+    title: str = Field(default="", max_length=160)
     kind: GapKind
     text: str = Field(min_length=1, max_length=600)
     question: str = Field(min_length=1, max_length=600)
 
 
 class EvaluationAnswer(Answer):
+    answered: Literal["answered", "partly", "unanswered"] | None = None
+    """Whether the report answers the question that was asked."""
+    answered_reason: str = ""
     judgements: list[FacetJudgement]
     gaps: list[GapAnswer] = Field(default_factory=list)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, TypedDict
 
-from workflows.config.roles import Role
+from workflows.config.roles import PLANNER, Role
 from workflows.contracts.activity_io import Job
 from workflows.contracts.request import Web
 
@@ -45,24 +45,33 @@ _SCORES = {
     },
 }
 
+_PATTERNS = {"type": "array", "items": {"type": "string"}}
+
 SEARCH: ToolDefinition = {
     "name": "search",
     "description": (
         "Search the documents by words. Returns passages, each with the id of its source and the "
         "headings it stands under, and how many documents hold each of your words. All searches "
         "of one turn are one cycle; the cycles are limited, so start broad, then aim at what is "
-        "missing, in the documents' own terms. A passage you have been shown is not sent again."
+        "missing, in the documents' own terms. From the second cycle on `scores` of the hits "
+        "before are required. A passage you have been shown is not sent again."
     ),
     "input_schema": {
         "type": "object",
         "properties": {
             "query": {"type": "string", "description": "Words to look for."},
             "aim": {"type": "string", "description": "What is missing that this should find."},
+            "critical": {
+                "type": "boolean",
+                "description": "Whether the ask cannot be answered without what `aim` names.",
+            },
             "exclude": {
                 "type": "array",
                 "items": {"type": "string"},
-                "description": "Ids of sources not to return again.",
+                "description": "Ids of sources not to return again; below 0.2 they are left out.",
             },
+            "include_paths": {**_PATTERNS, "description": "Only paths like these: minutes/*.md"},
+            "exclude_paths": {**_PATTERNS, "description": "No paths like these."},
             "scores": _SCORES,
         },
         "required": ["query", "aim"],
@@ -72,7 +81,9 @@ SEARCH: ToolDefinition = {
 
 READ: ToolDefinition = {
     "name": "read",
-    "description": "Read a document by its source id, from a character offset on.",
+    "description": (
+        "Read a document or a stored web page by its source id, from a character offset on."
+    ),
     "input_schema": {
         "type": "object",
         "properties": {
@@ -84,7 +95,21 @@ READ: ToolDefinition = {
     },
 }
 
-DEFINITIONS: dict[ToolName, ToolDefinition] = {"search": SEARCH, "read": READ}
+SURVEY: ToolDefinition = {
+    "name": "search",
+    "description": (
+        "Search the documents by words, to see what they are about and which terms they use. "
+        "Returns passages, each with the id of its source, and how many documents hold each of "
+        "your words."
+    ),
+    "input_schema": {
+        "type": "object",
+        "properties": {"query": {"type": "string", "description": "Words to look for."}},
+        "required": ["query"],
+        "additionalProperties": False,
+    },
+}
+"""A search for those who plan: they look around, and score nothing."""
 
 
 def build_tool_set(
@@ -92,8 +117,10 @@ def build_tool_set(
 ) -> list[JsonObject]:
     """What the requests of this role in this job carry, always in the same order."""
     tools: list[JsonObject] = []
-    if job.corpus is not None:
-        tools += [{**DEFINITIONS[name]} for name in role.tools if name in DEFINITIONS]
+    if job.corpus is not None and "search" in role.tools:
+        tools.append({**(SURVEY if role is PLANNER else SEARCH)})
+    if (job.corpus is not None or job.web is not None) and "read" in role.tools:
+        tools.append({**READ})
     if job.web is not None and "web_search" in role.tools:
         tools.append(_web_search(job.web))
     if job.web is not None and "web_fetch" in role.tools:

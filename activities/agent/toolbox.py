@@ -12,16 +12,14 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatch
 from typing import TYPE_CHECKING, Any
 
-from pydantic import ValidationError
 from temporalio.exceptions import ApplicationError
 
 from activities.agent.messages import tool_error
-from activities.agent.schemas import SourceScore
+from activities.agent.retrieval import DOCUMENTS, WEB, RetrievalLog
 from activities.evidence.quotes import sketch
 from activities.evidence.text.stopwords import detect_language
 from activities.evidence.text.terms import words
@@ -35,7 +33,7 @@ from activities.sources.web import Breakdown, Fetch, Search, ServerTools
 from activities.sources.web import Hit as WebHit
 from activities.storage.store import Store
 from workflows.config.roles import Role
-from workflows.contracts.evidence import Cycle, Source
+from workflows.contracts.evidence import Source
 
 if TYPE_CHECKING:
     from activities.mcp.registry import McpServers
@@ -45,7 +43,6 @@ READ_CHARACTERS = 6000
 PER_DOCUMENT = 4
 """Passages of one document in one search, at least: a manual may hold all of the answer."""
 _COUNTED = 40
-_LONGEST_PROBLEM = 400
 
 log = logging.getLogger(__name__)
 
@@ -62,8 +59,14 @@ class Toolbox:
         kept: dict[str, Source] | None = None,
         *,
         servers: McpServers | None = None,
+        pages: Mapping[str, Source] | None = None,
+        is_guided: bool = False,
     ) -> None:
-        """`kept` are sources this worker has stored already, shared by its subagents."""
+        """`kept` are sources this worker has stored already, shared by its subagents.
+
+        `pages` are stored web pages that `read` serves, beside those the subagent fetches itself.
+        With `is_guided`, a search must score what came before it, and ends when there is enough.
+        """
         self._role = role
         self._corpus = corpus
         self._store = store
@@ -72,32 +75,22 @@ class Toolbox:
         self._servers = servers
         self._server_tools = ServerTools()
         self._snapshots = Snapshots(store)
-        self._places: dict[str, _Place] = {}
-        self._searching: set[int] = set()
-        self._log: dict[int, _CycleLog] = {}
+        self._pages = pages or {}
+        self._is_guided = is_guided
         self._shown: set[tuple[str, int]] = set()
         self.sources: dict[str, Source] = {}
-        self.problems: list[str] = []
-        """What could not be looked at, and why."""
-
-    @property
-    def searched(self) -> int:
-        """How many searches returned, also without hits.
-
-        0 where one of the places never returned: it may hold what the others lack, so nothing can
-        be called absent.
-        """
-        places = self._places.values()
-        return 0 if any(p.closed for p in places) else sum(p.answered for p in places)
+        self.log = RetrievalLog()
 
     async def run(self, name: str, tool_input: JsonObject, turn: int) -> JsonObject:
         if name.startswith(MCP) and self._servers is not None:
             return await self._servers.call(self._role.name, name, tool_input)
         if name not in self._role.tools or name not in ("search", "read"):
             return tool_error(f"the {self._role.name} has no tool {name!r}")
-        if self._corpus is None:
-            return tool_error("there are no documents to search in this job")
         try:
+            if name == "read" and (page := self._page(str(tool_input["source_id"]))):
+                return await self._read_page(page, tool_input)
+            if self._corpus is None:
+                return tool_error(f"{name}: this job has no documents, and this is no page it read")
             if name == "search":
                 return await self._search(self._corpus, tool_input, turn)
             return await self._read(self._corpus, tool_input)
@@ -120,45 +113,61 @@ class Toolbox:
         self._shown.update((sid, start) for sid, start in result.get("passages", ()))
         failed = bool(result.get("is_error"))
         if name == "search":
-            self._searching.add(turn)
-            self._note(turn, tool_input)
             if self._corpus is not None:
-                self._place("documents").answer(failed)
+                self._record_search(turn, tool_input, result, failed)
         elif name.startswith(MCP):
-            self._note(turn, {"query": f"{name} {json.dumps(tool_input, ensure_ascii=False)}"})
-            self._place(f"{MCP}{name.split('__')[1]}").answer(failed)
+            query = {**tool_input, "query": f"{name} {json.dumps(tool_input, ensure_ascii=False)}"}
+            self.log.add_search(turn, f"{MCP}{name.split('__')[1]}", query, failed)
             if failed:
-                self._problem(" ".join(str(block.get("text")) for block in result["content"]))
+                self.log.add_problem(_text_of(result))
+
+    def _record_search(
+        self, turn: int, tool_input: JsonObject, result: JsonObject, failed: bool
+    ) -> None:
+        if failed and result.get("is_objection"):
+            return
+        self.log.add_search(turn, DOCUMENTS, tool_input, failed)
+        if failed:
+            self.log.add_problem(f"a search of the documents failed: {_text_of(result)}")
+            return
+        report = json.loads(result["content"][0]["text"])
+        ids = [source_id for source_id, _ in result.get("passages", ())]
+        self.log.add_hits(turn, ids, report.get("terms") or {})
 
     async def observe(self, turn: int, message: JsonObject) -> None:
         """Record the results of the provider's own tools in a message."""
-        web = self._place("web")
+        log = self.log
         for event in self._server_tools.read(message):
             match event:
                 case Search():
-                    self._note(turn, {"query": event.query})
-                    web.answer(bool(event.trouble), opened=not event.hits)
+                    failed, found = bool(event.trouble), bool(event.hits)
+                    log.add_search(turn, WEB, {"query": event.query}, failed, needs_opening=found)
                     for hit in event.hits:
                         self._snapshots.found(hit)
                 case Fetch(trouble=""):
                     try:
                         source = await self._snapshots.keep(event)
                     except Unquotable as unquotable:
-                        web.open(failed=True)
-                        self._problem(str(unquotable))
+                        log.add_opened(WEB, failed=True)
+                        log.add_problem(str(unquotable))
                     else:
-                        web.open(failed=False)
+                        log.add_opened(WEB, failed=False)
                         self.sources[source.id] = source
                 case Fetch():
-                    web.open(failed=True)
+                    log.add_opened(WEB, failed=True)
                 case Breakdown():
                     pass
             if event.trouble:
-                self._problem(event.trouble)
+                log.add_problem(event.trouble)
 
     def forget(self) -> None:
         """A new conversation starts, in which nothing has been shown yet."""
         self._shown.clear()
+
+    def start_over(self) -> None:
+        """A new attempt starts, which may search as much as the one before."""
+        self._shown.clear()
+        self.log.start_over()
 
     @property
     def candidates(self) -> tuple[WebHit, ...]:
@@ -169,36 +178,22 @@ class Toolbox:
         """The id of a source as a model may have written it."""
         return source_id if source_id in self.sources else self._snapshots.resolve(source_id)
 
-    def cycles(self, final_scores: Iterable[tuple[str, float, str]] = ()) -> tuple[Cycle, ...]:
-        """What each cycle asked, and how its hits were scored in the turn after it."""
-        entries = list(self._log.values())
-        scores: list[list[tuple[str, float, str]]] = [e.scores for e in entries[1:]]
-        scores.append(list(final_scores))
-        return tuple(
-            Cycle(
-                queries=tuple(entry.queries),
-                scores={sid: min(1.0, max(0.0, score)) for sid, score, _ in scored},
-                reasons={sid: reason[:200] for sid, _, reason in scored},
-                missing=tuple(entry.aims),
-                excluded=tuple(dict.fromkeys(entry.excluded)),
-            )
-            for entry, scored in zip(entries, scores, strict=False)
-        )
-
-    def queries(self) -> tuple[str, ...]:
-        return tuple(q for entry in self._log.values() for q in entry.queries)
-
     async def _search(self, corpus: Corpus, tool_input: JsonObject, turn: int) -> JsonObject:
-        cycle = self._cycle(turn)
+        cycle = self.log.number(turn)
         if cycle > self._cycles:
-            return tool_error(f"all {self._cycles} search cycles are used up; answer now")
+            return _object(f"all {self._cycles} search cycles are used up; answer now")
+        if self._is_guided and (objection := self.log.objection(turn, tool_input)):
+            return _object(objection)
         query = str(tool_input["query"])
-        exclude = [str(sid) for sid in tool_input.get("exclude") or ()]
+        exclude = self.log.excluded(tool_input)
         # The first cycle is broad; later ones also follow the names that good hits lead to.
         follows = cycle > 1
-        found, counted = await asyncio.to_thread(
-            _look, corpus, query, self._role.hits, exclude, follows
-        )
+
+        def look() -> tuple[list[Hit], JsonObject]:
+            outside = _outside(corpus, tool_input)
+            return _look(corpus, query, self._role.hits, [*exclude, *outside], follows)
+
+        found, counted = await asyncio.to_thread(look)
         report = {"cycle": cycle, "cycles_left": self._cycles - cycle, **counted}
         # What a subagent was shown in an earlier turn is not sent, and paid for, again. Searches of
         # one turn run side by side: what each returns must not hang on which is faster.
@@ -250,66 +245,55 @@ class Toolbox:
         )
         return self._kept[meta.id]
 
-    def _cycle(self, turn: int) -> int:
-        """All searches of the corpus in one turn are one cycle; the web's have their own limit."""
-        self._searching.add(turn)
-        return sorted(self._searching).index(turn) + 1
+    def _page(self, source_id: str) -> Source | None:
+        """A stored page or tool result by its id, however it is spelt."""
+        known = self.sources.get(self.resolve(source_id)) or self._pages.get(source_id)
+        is_page = known is not None and known.uri.startswith(("http:", "https:", "mcp:"))
+        return known if is_page else None
 
-    def _note(self, turn: int, tool_input: JsonObject) -> None:
-        self._log.setdefault(turn, _CycleLog()).note(tool_input)
-
-    def _place(self, name: str) -> _Place:
-        return self._places.setdefault(name, _Place())
-
-    def _problem(self, problem: str) -> None:
-        if (problem := problem[:_LONGEST_PROBLEM]) not in self.problems:
-            self.problems.append(problem)
-
-
-@dataclass
-class _Place:
-    """A place that is searched: the documents, the web, an MCP server."""
-
-    answered: int = 0
-    failed: int = 0
-    unread: int = 0
-    """Searches whose hits have to be opened to be read."""
-    opened: int = 0
-    unopened: int = 0
-
-    def answer(self, failed: bool, opened: bool = True) -> None:
-        self.failed += failed
-        self.answered += not failed
-        self.unread += not (failed or opened)
-
-    def open(self, failed: bool) -> None:
-        self.unopened += failed
-        self.opened += not failed
-
-    @property
-    def closed(self) -> bool:
-        """True where no search returned, or no hit could be opened."""
-        no_hit_opened = self.unread > 0 and self.unopened > 0 and not self.opened
-        return no_hit_opened or (self.failed > 0 and not self.answered)
+    async def _read_page(self, page: Source, tool_input: JsonObject) -> JsonObject:
+        text = await self._store.text(page.sha256) or ""
+        start = max(0, int(tool_input.get("start") or 0))
+        end = min(len(text), start + READ_CHARACTERS)
+        report = {"start": start, "next": None if end >= len(text) else end}
+        blocks = [{"type": "text", "text": part} for part in _blocks(text[start:end])]
+        shown = {
+            "type": "search_result",
+            "source": page.id,
+            "title": page.title,
+            "content": blocks,
+        }
+        return {
+            "content": [
+                {"type": "text", "text": json.dumps(report)},
+                *([shown] if blocks else []),
+            ],
+            "sources": [page.model_dump(mode="json")],
+            "passages": [(page.id, start)],
+        }
 
 
-class _CycleLog:
-    def __init__(self) -> None:
-        self.queries: list[str] = []
-        self.aims: list[str] = []
-        self.excluded: list[str] = []
-        self.scores: list[tuple[str, float, str]] = []
+def _object(why: str) -> JsonObject:
+    """The answer to a search that is not made; it is no failure and uses up no cycle."""
+    return {**tool_error(why), "is_objection": True}
 
-    def note(self, tool_input: JsonObject) -> None:
-        self.queries.append(str(tool_input.get("query", ""))[:300])
-        if aim := str(tool_input.get("aim", ""))[:300]:
-            self.aims.append(aim)
-        self.excluded += [str(sid) for sid in tool_input.get("exclude") or ()]
-        # Scores are the model's own words: one that does not follow the schema is passed over.
-        for entry in tool_input.get("scores") or ():
-            with suppress(ValidationError):
-                score = SourceScore.model_validate(entry)
-                self.scores.append((score.source_id, score.score, score.reason))
+
+def _text_of(result: JsonObject) -> str:
+    return " ".join(str(block.get("text")) for block in result["content"])
+
+
+def _outside(corpus: Corpus, tool_input: JsonObject) -> list[str]:
+    """The documents whose paths the search does not want, by patterns such as `minutes/*.md`."""
+    include = [str(pattern) for pattern in tool_input.get("include_paths") or ()]
+    exclude = [str(pattern) for pattern in tool_input.get("exclude_paths") or ()]
+    if not (include or exclude):
+        return []
+    return [
+        meta.id
+        for meta in corpus.documents()
+        if (include and not any(fnmatch(meta.uri, pattern) for pattern in include))
+        or any(fnmatch(meta.uri, pattern) for pattern in exclude)
+    ]
 
 
 def _look(

@@ -34,7 +34,8 @@ class Transcript:
             sort_keys=True,
         )
         digest = hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:12]
-        self._key = f"transcripts/{safe(brief.job.journal)}/{safe(brief.task)}-{digest}"
+        self.id = f"{safe(brief.task)}-{digest}"
+        self._key = f"transcripts/{safe(brief.job.journal)}/{self.id}"
 
     async def first_prompt(self, prompt: JsonObject) -> JsonObject:
         """The stored first prompt; this one, if there is none."""

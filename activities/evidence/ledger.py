@@ -21,9 +21,11 @@ from workflows.contracts.evidence import (
     Claim,
     Contradiction,
     Difference,
+    DroppedClaim,
     Findings,
     Quote,
     Record,
+    Ruling,
     Rulings,
     Source,
     Verdict,
@@ -52,19 +54,27 @@ class Ledger(Record):
     settled: tuple[tuple[str, ...], ...] = ()
     aliases: dict[str, str] = Field(default_factory=dict)
     """Claims that were joined: the id they had, the id that speaks for them now."""
+    dropped: tuple[DroppedClaim, ...] = ()
+    """What researchers claimed beside: over their limit, or with a quote that was not found."""
 
     @classmethod
     def checked(cls, findings: Findings, texts: Mapping[str, StoredText]) -> Self:
         """A facet's findings after the mechanical check (D1)."""
-        claims = tuple(check(claim, texts) for claim in findings.claims)
         sources = {source.id: source for source in findings.sources}
+        claims = tuple(_with_origin(check(claim, texts), sources) for claim in findings.claims)
         old = tuple(
             source.id
             for source in findings.sources
             if (text := texts.get(source.id))
             and calls_itself_superseded(source.title, text.text[:_OPENING])
         )
-        return cls(sources=sources, claims=claims, superseded=old, numbers=_number({}, claims))
+        return cls(
+            sources=sources,
+            claims=claims,
+            superseded=old,
+            numbers=_number({}, claims),
+            dropped=findings.dropped,
+        )
 
     def claim(self, claim_id: str) -> Claim:
         wanted = self.aliases.get(claim_id, claim_id)
@@ -72,6 +82,20 @@ class Ledger(Record):
 
     def citable(self) -> tuple[Claim, ...]:
         return tuple(claim for claim in self.claims if claim.citable)
+
+    def all_dropped(self) -> tuple[DroppedClaim, ...]:
+        """Every claim that no report may use, with the reason."""
+        refuted = (
+            DroppedClaim(
+                facet_id=claim.facet_id,
+                text=claim.text,
+                cause="unsupported" if claim.entailment else "quote_not_found",
+                reason=claim.notes,
+            )
+            for claim in self.claims
+            if not claim.citable
+        )
+        return (*self.dropped, *refuted)
 
     def cites(self, source_ids: Iterable[str]) -> tuple[int, ...]:
         return tuple(sorted({self.numbers[sid] for sid in source_ids if sid in self.numbers}))
@@ -110,7 +134,10 @@ def join(ledgers: Sequence[Ledger], rulings: Iterable[Rulings] = ()) -> Ledger:
     claims: dict[str, Claim] = {}
     aliases: dict[str, str] = {}
     for ledger in ledgers:
-        sources.update(ledger.sources)
+        for source in ledger.sources.values():
+            known = sources.get(source.id)
+            weakness = source.weakness or (known.weakness if known else "")
+            sources[source.id] = source.model_copy(update={"weakness": weakness})
         aliases.update(ledger.aliases)
         for claim in ledger.claims:
             claims.setdefault(claim.id, claim)
@@ -119,8 +146,10 @@ def join(ledgers: Sequence[Ledger], rulings: Iterable[Rulings] = ()) -> Ledger:
         current = claims.get(aliases.get(ruling.claim_id, ruling.claim_id))
         # What the mechanical check refuted stays refuted, whatever a model says of it.
         if current and current.citable:
-            updated = _ruled(current, ruling.verdict, ruling.notes or current.notes)
-            claims[current.id] = updated.model_copy(update={"confidence": ruling.confidence})
+            claims[current.id] = _apply(ruling, current)
+    for source_id, why in (weak for batch in ruled for weak in batch.weak_sources.items()):
+        if source_id in sources:
+            sources[source_id] = sources[source_id].model_copy(update={"weakness": why})
     contradictions = [c for ledger in ledgers for c in ledger.contradictions]
     contradictions += [c for batch in ruled for c in batch.contradictions]
     differences = [d for ledger in ledgers for d in ledger.differences]
@@ -139,14 +168,13 @@ def join(ledgers: Sequence[Ledger], rulings: Iterable[Rulings] = ()) -> Ledger:
         numbers=_number(ledgers[0].numbers, joined),
         settled=tuple(sorted({_ids(group, aliases) for group in settled})),
         aliases=aliases,
+        dropped=tuple(dict.fromkeys(d for ledger in ledgers for d in ledger.dropped)),
     )
 
 
 def open_candidates(ledger: Ledger, questions: Mapping[str, str]) -> tuple[Candidate, ...]:
     """Claims that differ about one thing and have not been looked at together yet."""
-    settled = _Groups()
-    for group in ledger.settled:
-        settled.add(group)
+    settled = SettledGroups(ledger.settled)
     dates = {source.id: source.date for source in ledger.sources.values()}
     copied = origins(ledger)
     documents = {
@@ -214,7 +242,9 @@ def _joinable(one: Claim, other: Claim, sides: Mapping[str, tuple[str, int]]) ->
 
 def _absorb(claim: Claim, other: Claim) -> Claim:
     """One claim with the quotes of both; it belongs to the facet it matters to more."""
-    quotes = {(q.source_id, fold(q.text)): q for q in (*claim.quotes, *other.quotes)}
+    quotes: dict[tuple[str, str], Quote] = {}
+    for quote in (*claim.quotes, *other.quotes):
+        quotes.setdefault((quote.source_id, fold(quote.text)), quote)
     home = max(claim, other, key=lambda c: c.relevance).facet_id
     near = [c.facet_id for c in (claim, other) if c.relevance >= BEARS_ON]
     facets = dict.fromkeys((*near, *claim.also_for, *other.also_for))
@@ -224,9 +254,18 @@ def _absorb(claim: Claim, other: Claim) -> Claim:
             "facet_id": home,
             "also_for": tuple(facet for facet in facets if facet != home),
             "confidence": max(claim.confidence, other.confidence),
+            "uncertain": _both(claim.uncertain, other.uncertain),
+            "not_to_overstate": _both(claim.not_to_overstate, other.not_to_overstate),
             "relevance": max(claim.relevance, other.relevance),
         }
     )
+
+
+def _both(one: str, other: str) -> str:
+    """Two remarks as one; what stands in the other already is not repeated."""
+    if other in one:
+        return one
+    return other if one in other else f"{one}; {other}"
 
 
 def _renamed(contradiction: Apart, aliases: Mapping[str, str]) -> Apart:
@@ -240,7 +279,7 @@ def _renamed(contradiction: Apart, aliases: Mapping[str, str]) -> Apart:
 def _distinct(contradictions: Iterable[Apart]) -> tuple[Apart, ...]:
     """The widest account of each: one whose claims all stand in another's says nothing more."""
     kept: list[Apart] = []
-    told = _Groups()
+    told = SettledGroups()
     for one in sorted(contradictions, key=lambda c: (-len(set(c.claim_ids)), c.id)):
         if not told.cover(one.claim_ids):
             told.add(one.claim_ids)
@@ -248,11 +287,13 @@ def _distinct(contradictions: Iterable[Apart]) -> tuple[Apart, ...]:
     return tuple(sorted(kept, key=lambda c: c.id))
 
 
-class _Groups:
+class SettledGroups:
     """Groups of claims, found by any one of them: there may be hundreds."""
 
-    def __init__(self) -> None:
+    def __init__(self, groups: Iterable[Iterable[str]] = ()) -> None:
         self._by_claim: dict[str, list[frozenset[str]]] = {}
+        for group in groups:
+            self.add(group)
 
     def add(self, claim_ids: Iterable[str]) -> None:
         group = frozenset(claim_ids)
@@ -272,10 +313,46 @@ def _ids(group: Iterable[str], aliases: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _number(known: Mapping[str, int], claims: Iterable[Claim]) -> dict[str, int]:
-    numbers = dict(known)
-    for source_id in (sid for claim in claims if claim.citable for sid in claim.source_ids):
-        numbers.setdefault(source_id, len(numbers) + 1)
+    """Numbers of the sources that claims are cited from; a known source keeps its number."""
+    cited = dict.fromkeys(sid for claim in claims if claim.citable for sid in claim.source_ids)
+    numbers = {sid: n for sid, n in known.items() if sid in cited}
+    following = max(numbers.values(), default=0) + 1
+    for source_id in cited:
+        if source_id not in numbers:
+            numbers[source_id] = following
+            following += 1
     return numbers
+
+
+def _with_origin(claim: Claim, sources: Mapping[str, Source]) -> Claim:
+    """The claim with confidence and date on each quote, which joining it with others keeps."""
+    quotes = tuple(
+        quote.model_copy(
+            update={"confidence": claim.confidence, "date": sources[quote.source_id].date}
+        )
+        for quote in claim.quotes
+    )
+    return claim.model_copy(update={"quotes": quotes})
+
+
+def _apply(ruling: Ruling, claim: Claim) -> Claim:
+    """The claim after a ruling; only a judge of the claim itself can call an unverified one
+    supported."""
+    if (
+        claim.verdict is Verdict.UNVERIFIED
+        and ruling.verdict is Verdict.SUPPORTED
+        and ruling.entailment is None
+    ):
+        return claim
+    claim = _ruled(claim, ruling.verdict, ruling.notes or claim.notes)
+    update: dict[str, object] = {}
+    if ruling.confidence is not None:
+        update["confidence"] = ruling.confidence
+    if ruling.entailment:
+        update["entailment"] = ruling.entailment
+    if ruling.correction:
+        update |= {"text": ruling.correction, "stated": claim.text}
+    return claim.model_copy(update=update)
 
 
 def _ruled(claim: Claim, verdict: Verdict, notes: str) -> Claim:

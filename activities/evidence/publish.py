@@ -5,6 +5,7 @@ All of it is mechanical. What the gate let through is not touched again, only it
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from activities.evidence.ledger import Ledger, origin_count, origins
@@ -16,7 +17,8 @@ from activities.evidence.report_gate import (
     sections_by_facet,
 )
 from workflows.config.model_catalog import card
-from workflows.contracts.evidence import Cycle, Quote, Relation
+from workflows.contracts.evidence import Cycle, DroppedClaim, Quote, Relation
+from workflows.contracts.facets import Facet
 from workflows.contracts.result import (
     DISAGREE,
     METHOD,
@@ -34,7 +36,8 @@ from workflows.contracts.result import (
     SourceOut,
     Telemetry,
 )
-from workflows.contracts.state import ResearchState
+from workflows.contracts.state import Gap, ResearchState
+from workflows.rules.gaps import PARTIAL
 
 _RELATION_WORDS: dict[Relation, str] = {
     "contradicts": "contradiction",
@@ -42,10 +45,12 @@ _RELATION_WORDS: dict[Relation, str] = {
     "superseded": "one is superseded",
     "other_entity": "about different things of one name",
     "other_definition": "by different definitions",
+    "unclear": "unresolved: the sources do not tell",
 }
 _STATUS_WORDS: dict[CoverageStatus, str] = {
     "answered": "answered",
     "contested": "answered, contested",
+    "partial": "answered in part",
     "absent": "searched and absent",
     "failed": "failed",
     "left_out": "left out",
@@ -92,7 +97,9 @@ def publish(
         ),
         contradictions=ledger.contradictions,
         differences=ledger.differences,
+        dropped=ledger.all_dropped(),
         gaps=state.gaps,
+        answer=state.answer,
         passes=tuple(
             PassOut(**p.model_dump(), turns=p.spend.turns, usd=p.spend.usd) for p in state.passes
         ),
@@ -104,7 +111,8 @@ def publish(
         telemetry=Telemetry(
             spawned=counters.spawned,
             parallel_max=counters.parallel_max,
-            retry_rate=_share(counters.retries, counters.spawned),
+            retries=counters.retries,
+            retry_rate=_share(sum(counters.retries.values()), counters.researchers),
             partial_data_rate=_share(counters.partial, len(state.outcomes)),
             turns=spend.turns,
             turns_bought_again=spend.bought_again,
@@ -118,7 +126,11 @@ def publish(
         documents=state.corpus.documents,
         timeline=state.timeline,
         report_markdown="\n\n".join(
-            [markdown, _method(state, coverage, draft, differences), _source_list(sources)]
+            [
+                markdown,
+                _method(state, coverage, draft, differences, ledger.all_dropped()),
+                _source_list(sources),
+            ]
         ).strip()
         + "\n",
     )
@@ -126,15 +138,33 @@ def publish(
 
 def _body(state: ResearchState, draft: Draft) -> str:
     facets = state.plan.facets if state.plan else ()
+    unpursued = [gap for gap in state.gaps if gap.status == "open" and gap.reason]
+    return assemble_body(draft, facets, [*_unanswered(state), _head(state)], unpursued)
+
+
+def _unanswered(state: ResearchState) -> list[str]:
+    """What stands at the top of a report that does not answer its question."""
+    answer = state.answer
+    if answer is None or answer.status == "answered":
+        return []
+    how = "answered only in part" if answer.status == "partly" else "not answered"
+    return [f"**The question is {how}.** {_cell(answer.reason)}".rstrip()]
+
+
+def assemble_body(
+    draft: Draft, facets: Iterable[Facet], head: Sequence[str] = (), unpursued: Sequence[Gap] = ()
+) -> str:
+    """The report as its reader meets it: headings, contradictions, what is missing."""
     sections = sections_by_facet(draft)
     told = {entry.contradiction_id: entry.markdown for entry in draft.contradictions}
-    parts = [f"# {draft.title}", _head(state), f"## {SUMMARY}", draft.summary]
+    parts = [f"# {draft.title}", *head, f"## {SUMMARY}", draft.summary]
     for facet in facets:
         parts += [f"## {facet.title}", sections.get(facet.id, "")]
     if told:
         parts += [f"## {DISAGREE}", "\n\n".join(told.values())]
-    if draft.gaps:
+    if draft.gaps or unpursued:
         parts += [f"## {MISSING}", draft.gaps]
+        parts += [_items(f"{_cell(gap.text)} ({gap.reason})" for gap in unpursued)]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -175,11 +205,15 @@ def _differences(ledger: Ledger) -> str:
             for side in difference.sides
         )
         lines.append(f"{_cell(difference.about)} ({_RELATION_WORDS[difference.relation]}): {sides}")
-    return "Claims that differ and can all be right:\n\n" + _items(lines) if lines else ""
+    return "Claims that differ without contradiction:\n\n" + _items(lines) if lines else ""
 
 
 def _method(
-    state: ResearchState, coverage: Iterable[Coverage], draft: Draft | None, differences: str
+    state: ResearchState,
+    coverage: Sequence[Coverage],
+    draft: Draft | None,
+    differences: str,
+    dropped: Sequence[DroppedClaim],
 ) -> str:
     """How the report came about, so that a reader can judge it."""
     parts = [f"## {METHOD}"]
@@ -197,8 +231,16 @@ def _method(
             ]
         )
     )
+    if troubles := [f"{c.title}: {p}" for c in coverage for p in c.problems]:
+        parts.append("Tools and sources that failed:\n\n" + _items(map(_cell, troubles)))
+    if ways := [
+        f"{c.title}: {'; '.join(a.text for a in c.alternatives)}"
+        for c in coverage
+        if c.alternatives
+    ]:
+        parts.append("What could still be tried:\n\n" + _items(map(_cell, ways)))
     if state.plan and state.plan.changes:
-        parts.append("Changes to the plan before research began:\n\n" + _items(state.plan.changes))
+        parts.append("Changes to the plan:\n\n" + _items(state.plan.changes))
     passes = [
         f"Pass {p.n}: {p.gaps_in} gaps taken up, {p.gaps_closed} closed, {p.spend.turns} turns."
         for p in state.passes
@@ -208,6 +250,16 @@ def _method(
         parts.append("Refinement after the first draft:\n\n" + _items(passes))
     if differences:
         parts.append(differences)
+    if dropped:
+        causes = Counter(claim.cause.replace("_", " ") for claim in dropped)
+        counted = ", ".join(f"{n} {cause}" for cause, n in sorted(causes.items()))
+        parts.append(
+            f"{len(dropped)} claims were dropped ({counted}); `report.json` lists them under "
+            "`dropped`, with the reason."
+        )
+    steps = [f"{_cell(c.title)}: {_cell(c.next_step)}" for c in coverage if c.next_step]
+    if steps:
+        parts.append("What the researchers would look into next:\n\n" + _items(steps))
     if state.stop_reason:
         parts.append(f"Research stopped because: {state.stop_reason.value.replace('_', ' ')}.")
     if state.corpus.unreadable:
@@ -224,7 +276,7 @@ def _method(
 def _source_list(sources: Iterable[SourceOut]) -> str:
     cited = [s for s in sources if s.n is not None]
     lines = [
-        f"{s.n}. {s.title} ({', '.join(x for x in (s.kind, s.date) if x)}), `{s.uri}`, "
+        f"{s.n}. {s.title} ({', '.join(x for x in (s.kind, s.date, *s.marks) if x)}), `{s.uri}`, "
         f"sha256 `{s.sha256[:12]}`"
         for s in cited
     ]
@@ -263,6 +315,9 @@ def _coverage(
     if state.plan is None:
         return
     contested = {cid for c in ledger.contradictions for cid in c.claim_ids}
+    partial = {
+        gap.facet_id for gap in state.gaps if gap.id.startswith(PARTIAL) and gap.status != "closed"
+    }
     for facet in state.plan.facets:
         claims = [claim for claim in ledger.citable() if claim.bears_on(facet.id)]
         sources = {sid for claim in claims for sid in claim.source_ids}
@@ -270,12 +325,15 @@ def _coverage(
         status: CoverageStatus
         if claims:
             status = "contested" if any(c.id in contested for c in claims) else "answered"
+            if status == "answered" and facet.id in partial:
+                status = "partial"
             missing = "; ".join(getattr(outcome, "missing", ()))
-            reason = f"not found: {missing}" if missing else ""
+            reason = f"not found: {missing}" if missing else getattr(outcome, "reason", "")
         else:
             status = "absent" if outcome and outcome.status == "no_results" else "failed"
             reason = getattr(outcome, "reason", "") or "it was not researched"
         spend = state.spend_by_facet.get(facet.id)
+        acceptance = state.acceptances.get(facet.id)
         yield Coverage(
             facet_id=facet.id,
             title=facet.title,
@@ -287,13 +345,19 @@ def _coverage(
             cycles=tuple(cycles.get(facet.id, ())),
             turns=spend.turns if spend else 0,
             usd=spend.usd if spend else 0.0,
+            next_step=outcome.findings.next_step if outcome and outcome.findings else "",
+            searched=outcome.searched if outcome else (),
+            problems=outcome.problems if outcome else (),
+            alternatives=getattr(outcome, "alternatives", ()),
+            follow_ups=acceptance.follow_ups if acceptance else (),
+            transcript=acceptance.transcript if acceptance else "",
         )
     for facet in state.plan.left_out:
         yield Coverage(
             facet_id=facet.id,
             title=facet.title,
             status="left_out",
-            reason="the effort allows no more facets",
+            reason=facet.left_out_because or "the effort allows no more facets",
         )
 
 
@@ -301,6 +365,7 @@ def _status(state: ResearchState, ledger: Ledger) -> ResultStatus:
     if not ledger.citable():
         return "nothing_found"
     unclosed = any(gap.status != "closed" for gap in state.gaps)
+    unclosed |= state.answer is not None and state.answer.status != "answered"
     return "complete_with_gaps" if unclosed else "complete"
 
 
@@ -324,6 +389,7 @@ def _source(
         n=numbers.get(n) if n is not None else None,
         authority=source.authority,
         origin=origin[source_id],
+        marks=source.marks,
     )
 
 

@@ -1,33 +1,43 @@
 """Limits for all workers together: how many subagents at once, how many model calls a minute.
 
-Every worker keeps a presence record in the store and reads those of the others. Each takes an equal
-share of the limits, so that no worker has to ask another before it acts, and a limit holds for any
-number of workers. A worker that joins later waits until the others have made room: a record also
-says how many subagents its worker runs, which may be more than its share until they end. The share
-of a worker that is gone falls to the others when its record is old.
+One worker, the leader, divides the limits; nobody asks another worker before it acts.
 
-A worker that gets a rate limit slows down and says so in its record at once; the others wait as
-long as the provider asked.
+1. Every worker writes a presence record: how many subagents it runs, and the share it obeys.
+2. The leader reads all records and publishes one object with everybody's share.
+3. Every worker reads that object. So an interval costs each worker one write and one read, and the
+   leader one read per worker: the number of calls grows with the workers, not with their square.
+4. A share shrinks at once and grows only by what the others no longer use: what workers obey and
+   run together never exceeds the limit.
+5. Where the published object does not change for three intervals, the leader is gone. Whoever
+   creates the object of the next term first is the next leader.
 
-Ages are measured by the store's clock, so the clocks of the machines need not agree.
+Idle shares are lent: an idle worker keeps a slot to poll with, the busy ones divide the rest. A
+worker that gets a rate limit slows down; the leader publishes how long the others must wait. Ages
+are measured by the changes a worker sees, so the clocks of the machines need not agree.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import monotonic
+
+from pydantic import BaseModel
 
 from activities.storage.store import Store
 from workflows.config.store_keys import safe
 
 log = logging.getLogger(__name__)
 
-FOLDER = "fleet"
+MEMBERS = "fleet/members"
+PUBLISHED = "fleet/shares.json"
+TERMS = "fleet/terms"
+STALE_INTERVALS = 3
+WORKERS_PER_SECOND = 25
+"""A larger fleet exchanges less often, so that the store sees at most so many workers a second."""
 SLOWEST = 0.1
 """The lowest share of its pace that a worker slows down to."""
 RECOVERY_SECONDS = 60.0
@@ -46,6 +56,99 @@ class FleetLimits:
         return self.subagents is not None or self.turns_per_minute is not None
 
 
+class Presence(BaseModel):
+    """What a worker tells the leader."""
+
+    sequence: int
+    capacity: int
+    share: int
+    """The share it obeys."""
+    reserved: int
+    """Subagent slots it holds, also those that wait for a task."""
+    running: int
+    hold: float = 0.0
+    """Seconds that the provider asked this worker to wait."""
+
+    @property
+    def wanted(self) -> int:
+        """A busy worker may double what it runs; an idle one needs a slot to poll with."""
+        return min(self.capacity, 2 * self.running + 1)
+
+
+class Shares(BaseModel):
+    """What the leader tells all workers."""
+
+    term: int = 0
+    leader: str = ""
+    sequence: int = 0
+    interval: float = 0.0
+    subagents: dict[str, int] = {}
+    turns: dict[str, float] = {}
+    """Each worker's part of the model calls; together 1."""
+    hold: float = 0.0
+
+
+@dataclass
+class _Watch:
+    """When something with a sequence number changed last, by this worker's clock."""
+
+    sequence: int = -1
+    since: float = 0.0
+
+    def age(self, sequence: int, now: float) -> float:
+        if sequence != self.sequence:
+            self.sequence, self.since = sequence, now
+        return now - self.since
+
+
+def divide(
+    limit: int, members: Mapping[str, Presence], granted: Mapping[str, int]
+) -> dict[str, int]:
+    """The next shares: towards what each worker wants, within what is free now."""
+    targets = _fill({name: m.wanted for name, m in members.items()}, limit)
+    busy = {name: m for name, m in members.items() if m.running} or members
+    room = {name: m.capacity - targets[name] for name, m in busy.items()}
+    for name, more in _fill(room, limit - sum(targets.values())).items():
+        targets[name] += more
+    committed = sum(max(m.reserved, m.share, granted.get(name, 0)) for name, m in members.items())
+    free = max(0, limit - committed)
+    shares = {name: min(target, granted.get(name, 0)) for name, target in targets.items()}
+    for name in sorted(targets, key=lambda name: (shares[name] - targets[name], name)):
+        grown = min(targets[name] - shares[name], free)
+        shares[name] += grown
+        free -= grown
+    return shares
+
+
+def _fill(wanted: Mapping[str, int], amount: int) -> dict[str, int]:
+    """Divide equally, to nobody more than it wants."""
+    given = dict.fromkeys(wanted, 0)
+    left = sorted(wanted, key=lambda name: (wanted[name], name))
+    while left:
+        name = left.pop(0)
+        given[name] = min(wanted[name], -(-amount // (len(left) + 1)))
+        amount -= given[name]
+    return given
+
+
+@dataclass
+class _Leader:
+    """The leader's view of the others."""
+
+    term: int
+    watches: dict[str, _Watch] = field(default_factory=dict)
+
+    def select_alive(
+        self, records: Mapping[str, Presence], now: float, limit: float
+    ) -> dict[str, Presence]:
+        self.watches = {name: self.watches.get(name, _Watch()) for name in records}
+        return {
+            name: record
+            for name, record in records.items()
+            if self.watches[name].age(record.sequence, now) < limit
+        }
+
+
 class Fleet:
     """One worker's part in the fleet."""
 
@@ -58,20 +161,19 @@ class Fleet:
         interval: float = 2.0,
         clock: Callable[[], float] = monotonic,
     ) -> None:
-        """`capacity` is how many subagents this worker runs at most, whatever its share.
-
-        The presence record is written every `interval` seconds; one three times as old is ignored.
-        """
+        """`capacity` is how many subagents this worker runs at most, whatever its share."""
         self._store = store
         self._name = safe(name)
         self._limits = limits
         self._capacity = capacity
-        self._interval = interval
+        self._shortest_interval = self._interval = interval
         self._clock = clock
-        self._members: tuple[str, ...] = (self._name,)
-        self._used_by_others = 0
-        self._wait_until = 0.0
-        self._in_use = 0
+        self._leader: _Leader | None = None
+        self._published = Shares()
+        self._published_watch = _Watch()
+        self._sequence = 0
+        self._reserved = 0
+        self._running = 0
         self._changed = asyncio.Event()
         self._hold_changed = asyncio.Event()
         self._next_turn = 0.0
@@ -87,32 +189,27 @@ class Fleet:
         """How many subagents this worker may run now."""
         if self._limits.subagents is None:
             return self._capacity
-        if self._clock() < self._wait_until:
-            return 0
-        limit = self._limits.subagents
-        each, rest = divmod(limit, len(self._members))
-        equal = each + (self._members.index(self._name) < rest)
-        # Others may still have more than their equal share, from the time when they were fewer.
-        return max(0, min(self._capacity, equal, limit - self._used_by_others))
+        return min(self._capacity, self._published.subagents.get(self._name, 0))
 
     def try_reserve(self) -> bool:
-        if self._in_use >= self.share:
+        if self._reserved >= self.share:
             return False
-        self._in_use += 1
+        self._reserved += 1
         return True
 
     async def reserve(self) -> None:
         """Wait for a slot among the subagents of the fleet."""
         while not self.try_reserve():
             self._changed.clear()
-            # The share may grow without a slot being released here.
-            try:
-                await asyncio.wait_for(self._changed.wait(), self._interval)
-            except TimeoutError:
-                continue
+            await self._changed.wait()
 
-    def release(self) -> None:
-        self._in_use -= 1
+    def mark_running(self) -> None:
+        """A reserved slot has got a subagent."""
+        self._running += 1
+
+    def release(self, *, was_running: bool) -> None:
+        self._reserved -= 1
+        self._running -= was_running
         self._changed.set()
 
     # --- model calls ----------------------------------------------------------------------------
@@ -122,8 +219,7 @@ class Fleet:
         while (wait := self._wait()) > 0:  # noqa: ASYNC110 - another may have gone first
             await asyncio.sleep(wait)
         if self._limits.turns_per_minute is not None:
-            now = self._clock()
-            self._next_turn = max(self._next_turn, now) + self._gap()
+            self._next_turn = max(self._next_turn, self._clock()) + self._gap()
 
     def slow_down(self, seconds: float) -> None:
         """Wait as long as the provider asked, then go on at half the pace for a while."""
@@ -134,12 +230,14 @@ class Fleet:
         self._hold_changed.set()
 
     def _wait(self) -> float:
-        return max(self._hold_until, self._next_turn, self._wait_until) - self._clock()
+        if self._limits.turns_per_minute is not None and self._name not in self._published.turns:
+            return self._interval  # the leader has not seen this worker yet
+        return max(self._hold_until, self._next_turn) - self._clock()
 
     def _gap(self) -> float:
         """Seconds between two turns of this worker."""
         self._recover()
-        rate = (self._limits.turns_per_minute or 0.0) / 60 / len(self._members)
+        rate = (self._limits.turns_per_minute or 0.0) / 60 * self._published.turns[self._name]
         return 1 / (rate * self._pace)
 
     def _recover(self) -> None:
@@ -151,11 +249,8 @@ class Fleet:
 
     @asynccontextmanager
     async def join(self) -> AsyncIterator[None]:
-        """Write the presence record, and read those of the others, while the body runs."""
-        await self._exchange()
-        if len(self._members) > 1:
-            # The others still use what will be the share of this worker.
-            self._wait_until = self._clock() + 2 * self._interval
+        """Take part while the body runs."""
+        await self.exchange()
         exchanging = asyncio.create_task(self._exchange_regularly())
         try:
             yield
@@ -170,44 +265,100 @@ class Fleet:
             self._hold_changed.clear()
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._hold_changed.wait(), self._interval)
-            await self._exchange()
+            await self.exchange()
 
-    async def _exchange(self) -> None:
-        """Write and read presence records. Where the store fails, the shares stay as they were."""
+    async def exchange(self) -> None:
+        """Tell what this worker runs, and learn its share; lead, where nobody else does.
+
+        Where the store fails, the shares stay as they were.
+        """
         try:
-            mine = f"{FOLDER}/{self._name}.json"
-            # Only what the provider told this worker: a hold that is passed on would never end.
-            hold = max(0.0, self._own_hold_until - self._clock())
-            record = {"hold": hold, "subagents": max(self._in_use, self.share)}
-            await self._store.replace(mine, json.dumps(record).encode())
-            ages = await self._store.ages(FOLDER, mine)
-            others = {key for key, age in ages.items() if age < 3 * self._interval} - {mine}
-            used = [await self._read_record(key, ages[key]) for key in others]
-            self._members = tuple(sorted(_name_of(key) for key in {mine, *others}))
-            self._used_by_others = sum(used)
+            await self._write_presence()
+            kept = await self._store.get(PUBLISHED)
+            published = Shares.model_validate_json(kept) if kept else Shares()
+            if leader := await self._lead(published):
+                published = await self._publish(leader, published)
+            self._obey(published)
         except Exception:
-            log.warning(
-                "the presence records of the fleet cannot be read or written", exc_info=True
-            )
+            log.warning("the shares of the fleet cannot be read or written", exc_info=True)
         self._changed.set()
 
-    async def _read_record(self, key: str, age: float) -> int:
-        """How many subagents another worker runs. Its hold is respected here, too."""
-        kept = await self._store.get(key)
-        if kept is None:
-            return 0  # it has just left
-        record = json.loads(kept)
-        hold = float(record["hold"]) - age
-        if hold > 0:
-            self._hold_until = max(self._hold_until, self._clock() + hold)
-        return int(record["subagents"])
+    async def _write_presence(self) -> None:
+        self._sequence += 1
+        presence = Presence(
+            sequence=self._sequence,
+            capacity=self._capacity,
+            share=self.share,
+            reserved=self._reserved,
+            running=self._running,
+            # Only what the provider told this worker: a hold that is passed on would never end.
+            hold=max(0.0, self._own_hold_until - self._clock()),
+        )
+        await self._store.replace(self._member_key(self._name), presence.model_dump_json().encode())
+
+    async def _lead(self, published: Shares) -> _Leader | None:
+        """This worker as the leader, or None where another one leads."""
+        if published.leader == self._name and self._leader:
+            return self._leader
+        self._leader = None
+        interval = max(published.interval, self._interval)
+        age = self._published_watch.age(published.sequence, self._clock())
+        known = max(published.term, self._published.term)
+        is_led = published.leader and published.term == known
+        if is_led and age < STALE_INTERVALS * interval:
+            return None
+        term = known + 1
+        if not await self._store.put_new(f"{TERMS}/{term}", self._name.encode()):
+            return None
+        await self._store.delete(f"{TERMS}/{known}")
+        self._leader = _Leader(term)
+        return self._leader
+
+    async def _publish(self, leader: _Leader, before: Shares) -> Shares:
+        interval = max(self._shortest_interval, len(before.turns) / WORKERS_PER_SECOND)
+        records = await self._read_presences()
+        members = leader.select_alive(records, self._clock(), STALE_INTERVALS * interval)
+        total = sum(1 + member.running for member in members.values())
+        shares = Shares(
+            term=leader.term,
+            leader=self._name,
+            sequence=before.sequence + 1,
+            interval=interval,
+            subagents=divide(self._limits.subagents, members, before.subagents)
+            if self._limits.subagents is not None
+            else {},
+            turns={name: (1 + member.running) / total for name, member in members.items()},
+            hold=max((member.hold for member in members.values()), default=0.0),
+        )
+        await self._store.replace(PUBLISHED, shares.model_dump_json().encode())
+        return shares
+
+    async def _read_presences(self) -> dict[str, Presence]:
+        keys = await self._store.list(MEMBERS)
+        found = await asyncio.gather(*(self._store.get(key) for key in keys))
+        return {
+            key.rpartition("/")[2].removesuffix(".json"): Presence.model_validate_json(kept)
+            for key, kept in zip(keys, found, strict=True)
+            if kept is not None
+        }
+
+    def _obey(self, published: Shares) -> None:
+        if published.term < self._published.term:
+            return  # an earlier leader that woke up late
+        is_news = published.sequence != self._published.sequence
+        self._published = published
+        self._interval = max(self._shortest_interval, published.interval)
+        if is_news and published.hold > 0:
+            self._hold_until = max(self._hold_until, self._clock() + published.hold)
 
     async def _leave(self) -> None:
         try:
-            await self._store.delete(f"{FOLDER}/{self._name}.json")
+            await self._store.delete(self._member_key(self._name))
+            if self._leader:
+                left = self._published.model_copy(update={"leader": ""})
+                await self._store.replace(PUBLISHED, left.model_dump_json().encode())
         except Exception:
             log.warning("the presence record of this worker stays until it is old", exc_info=True)
 
-
-def _name_of(key: str) -> str:
-    return key[len(FOLDER) + 1 : -len(".json")]
+    def _member_key(self, name: str) -> str:
+        return f"{MEMBERS}/{name}.json"

@@ -27,7 +27,7 @@ class FleetSlotSupplier(CustomSlotSupplier):
         return SlotPermit() if self._fleet.try_reserve() else None
 
     def mark_slot_used(self, ctx: SlotMarkUsedContext) -> None:
-        """A slot counts from the moment it is reserved."""
+        self._fleet.mark_running()
 
     def release_slot(self, ctx: SlotReleaseContext) -> None:
-        self._fleet.release()
+        self._fleet.release(was_running=ctx.slot_info is not None)

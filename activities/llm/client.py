@@ -37,19 +37,20 @@ from activities.llm.errors import (
 from activities.llm.lazy_sdk import anthropic, load
 from activities.llm.prompt_cache import PromptCache
 from activities.llm.providers import offline_client, provider_client
+from activities.llm.stream import read_message
 from workflows.config.model_catalog import card
 from workflows.config.settings import Provider
 from workflows.contracts.request import OFFLINE
 from workflows.contracts.spend import Spend
 
 JsonObject = dict[str, Any]
-TURN_SECONDS = 600.0
-"""How long one turn may take in all."""
+TURN_SECONDS = 850.0
+"""How long one turn may take in all; the activities of the roles have fifteen minutes."""
 IDLE_SECONDS = 120.0
 """How long a stream may be silent, without even a keep-alive, before it is given up."""
 _CUSTOM_ID = "turn"
-_MALFORMED_STREAM = (AssertionError, AttributeError, KeyError, IndexError, TypeError)
-"""What the SDK raises for a stream without a message, or with events that make no sense."""
+_MALFORMED_STREAM = (AttributeError, KeyError, TypeError)
+"""What events that make no sense raise."""
 
 
 class Models:
@@ -61,7 +62,10 @@ class Models:
         provider: Provider = "anthropic",
         idle_seconds: float = IDLE_SECONDS,
         fleet: Fleet | None = None,
+        context_window: int = 0,
     ) -> None:
+        """`context_window` is that of models that are not in the catalog; 0 where unknown."""
+        self._context_window = context_window
         self._transport = transport
         self._provider = provider
         self._idle = idle_seconds
@@ -77,6 +81,10 @@ class Models:
             self._loading = asyncio.create_task(asyncio.to_thread(load))
         # A subagent that is cancelled does not stop the import for the others.
         await asyncio.shield(self._loading)
+
+    def context_window(self, model: str) -> int:
+        """Tokens a conversation with this model may hold; 0 where it is not known."""
+        return card(model).context or self._context_window
 
     @asynccontextmanager
     async def admit(self, body: JsonObject) -> AsyncIterator[Callable[[], None]]:
@@ -187,17 +195,15 @@ class Models:
     async def _stream(
         self, body: JsonObject, on_start: Callable[[], None] = lambda: None
     ) -> JsonObject:
-        async with self._client(body["model"]).messages.stream(**body) as stream:
+        async with await self._client(body["model"]).messages.create(**body, stream=True) as stream:
             if "json" in stream.response.headers.get("content-type", ""):
                 # Some proxies do not stream, whatever they are asked for.
                 return _parse_whole(await stream.response.aread())
             try:
-                async for _ in stream:
-                    on_start()
-                message = await stream.get_final_message()
+                message = await read_message(stream, on_start)
             except _MALFORMED_STREAM as wrong:
                 raise StreamCut(f"the stream is no message: {wrong!r}") from None
-        return _check_finished(message.to_dict(mode="json", warnings=False))
+        return _check_finished(message)
 
     async def _ask_whole(self, body: JsonObject) -> JsonObject:
         # With a timeout given, the client does not refuse long answers in one piece.

@@ -94,6 +94,7 @@ class _Search:
         return {
             "query": str(self._brief["ask"]),
             "aim": _FOLLOWED,
+            "critical": True,
             "exclude": useless,
             "scores": [{"source_id": sid, **entry} for sid, entry in self._sources.items()],
         }
@@ -127,12 +128,9 @@ class _Search:
         }
 
     def _first_query(self) -> str:
-        """The ask; broader or narrower where an earlier attempt brought too little or too much."""
-        approach = self._brief.get("approach", "first")
-        asked = str(self._brief["ask"])
-        if approach == "broader":
-            return f"{asked} {self._brief['question']}"
-        return self.question.text if approach == "narrower" else asked
+        """The ask; other words where an earlier attempt brought too little or too much."""
+        alternative = self._brief.get("try_now") or {}
+        return str(alternative.get("query") or self._brief["ask"])
 
     def _is_enough(self) -> bool:
         good = sum(entry["score"] >= GOOD for entry in self._sources.values())

@@ -1,9 +1,9 @@
 """Groups of claims that differ, answered from what the finder of conflicts found.
 
-`verify` answers `VerifierAnswer`. The relation is the finder's own. Every side is kept, with value,
-date, definition and population as far as the words around it say, and with the likely reason. No
-side is called right. Claims that can all be right are qualified, and so are the sides of a
-contradiction that their words explain; where nothing does they are contradicted.
+`judge_relations` answers `RelationsAnswer`. The relation is the finder's own. Every side is kept,
+with value, date, definition and population as far as the words around it say, and with the likely
+reason. No side is called right. Claims that can all be right are qualified, and so are the sides of
+a contradiction that their words explain; where nothing does they are contradicted.
 """
 
 from __future__ import annotations
@@ -11,14 +11,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from activities.evidence.conflicts.agreement import agree
 from activities.evidence.conflicts.explanations import explain
-from activities.evidence.conflicts.finder import candidates
 from activities.evidence.quantities.dates import moments
 from activities.evidence.text.sentences import sentences
 from activities.offline.conversation import Conversation, JsonObject
 from activities.offline.transport import Reply
-from workflows.contracts.evidence import Claim, Quote
 
 _DEFINITION = re.compile(
     r"\b(?:(?:including|includes?|excluding|excludes?|not counting|counting|net of|without|"
@@ -42,38 +39,14 @@ _NOTES = {
 }
 
 
-def verify(conversation: Conversation) -> Reply:
-    brief = conversation.brief
-    return Reply({"groups": [_judge(group, brief["question"]) for group in brief["groups"]]})
+def judge_relations(conversation: Conversation) -> Reply:
+    groups = conversation.brief["groups"]
+    # The finder has seen all claims of the job: what comes without sides does not differ for it.
+    return Reply({"groups": [_difference(group) for group in groups if group["sides"]]})
 
 
-def _judge(group: JsonObject, question: str) -> JsonObject:
-    found = group if group.get("sides") else _compare(group, question)
-    if found is not None:
-        return _difference(group, found)
-    claims = [_claim(entry) for entry in group["claims"]]
-    if all(agree(a, b) for i, a in enumerate(claims) for b in claims[i + 1 :]):
-        return _no_difference(group, "agreement", "supported", "says the same as the others")
-    return _no_difference(group, "unclear", "unverified", "whether they differ cannot be told")
-
-
-def _compare(group: JsonObject, question: str) -> JsonObject | None:
-    """What the finder says of a group that came without sides."""
-    claims = [_claim(entry) for entry in group["claims"]]
-    dates = {q["source_id"]: q.get("date") for entry in group["claims"] for q in entry["quotes"]}
-    asked = [claim.model_copy(update={"facet_id": "asked"}) for claim in claims]
-    found = candidates(asked, questions={"asked": question}, dates=dates)
-    widest = max(found, key=lambda c: (len(set(c.claim_ids)), c.about), default=None)
-    return widest.model_dump(mode="json") if widest else None
-
-
-def _claim(entry: JsonObject) -> Claim:
-    quotes = tuple(Quote(source_id=q["source_id"], text=q["text"]) for q in entry["quotes"])
-    return Claim(id=entry["id"], facet_id=entry["facet_id"], text=entry["text"], quotes=quotes)
-
-
-def _difference(group: JsonObject, found: JsonObject) -> JsonObject:
-    entries = {entry["id"]: entry for entry in group["claims"]}
+def _difference(found: JsonObject) -> JsonObject:
+    entries = {entry["id"]: entry for entry in found["claims"]}
     contexts = [_context(entries[side["claim_ids"][0]], side["value"]) for side in found["sides"]]
     cause, explanation = _reason(found, contexts)
     relation = found["relation"]
@@ -93,9 +66,10 @@ def _difference(group: JsonObject, found: JsonObject) -> JsonObject:
         for cid in entries
     ]
     return {
+        "group": found["group"],
         "claim_ids": list(entries),
         "relation": relation,
-        "about": str(group.get("about") or found["about"]),
+        "about": str(found["about"]),
         "sides": [
             _side(side, entries, context, found["kind"])
             for side, context in zip(found["sides"], contexts, strict=True)
@@ -158,16 +132,6 @@ def _find(pattern: re.Pattern[str], text: str, context: str, value: str) -> str:
         if found := pattern.search(where.replace(value, " ") if value else where):
             return " ".join(found.group().split()).rstrip(" ,.;")
     return ""
-
-
-def _no_difference(group: JsonObject, relation: str, verdict: str, note: str) -> JsonObject:
-    ids = [entry["id"] for entry in group["claims"]]
-    return {
-        "claim_ids": ids,
-        "relation": relation,
-        "about": str(group.get("about", "")),
-        "rulings": [_ruling(cid, verdict, 0.6, note) for cid in ids],
-    }
 
 
 def _ruling(claim_id: str, verdict: str, confidence: float, notes: str) -> JsonObject:

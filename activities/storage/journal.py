@@ -10,8 +10,12 @@ answer and pays nothing; two attempts that race agree on the first answer.
     {fingerprint}.interrupt.json    the interrupt that was inserted instead of sending this request
     {fingerprint}.batch.json        the batch that was created for it
     {fingerprint}.{tool use}.json   what a tool returned
+    {fingerprint}.attempt-{n}.json  an attempt at an answer to this request that led nowhere
 
 All calls for a stored turn except one were repeated: reports and metrics give their number.
+
+A crash replays the stored turns; a failure must not. An attempt whose turns led to no usable answer
+is closed with the reason, and the next one sends another request: it says what went wrong.
 
 The attempt that makes the first call for a request is the first to get this far in the
 conversation. Nothing can be stored beyond its turn, so it does not look the next request up.
@@ -100,6 +104,21 @@ class Journal:
             await self._store.get(f"{path}.json") is not None
             or await self._store.get(f"{path}.interrupt.json") is not None
         )
+
+    # --- attempts -------------------------------------------------------------------------------
+
+    async def closed_attempts(self, request: JsonObject) -> list[JsonObject]:
+        """The attempts at an answer to this request that led nowhere, as they were closed."""
+        closed: list[JsonObject] = []
+        while stored := await self._store.get(self._attempt_key(request, len(closed))):
+            closed.append(_load(stored))
+        return closed
+
+    async def close_attempt(self, request: JsonObject, number: int, record: JsonObject) -> None:
+        await self._store.settle(self._attempt_key(request, number), json.dumps(record).encode())
+
+    def _attempt_key(self, request: JsonObject, number: int) -> str:
+        return f"{self._path(request)}.attempt-{number}.json"
 
     # --- interrupts, batches, tools -------------------------------------------------------------
 

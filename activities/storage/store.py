@@ -114,16 +114,6 @@ class Store:
                 found += await self._backend.list(path)
         return sorted(found)
 
-    async def ages(self, folder: str, reference: str) -> dict[str, float]:
-        """By how many seconds each object in a folder is older than the reference among them.
-
-        Times are those of the store's clock, which is the same for every worker.
-        """
-        with self._report_errors():
-            written = await self._backend.list(folder)
-        now = written.get(reference, max(written.values(), default=0.0))
-        return {path: now - at for path, at in written.items()}
-
     async def delete(self, key: str) -> None:
         with self._report_errors():
             for path in self._paths(key):

@@ -7,18 +7,26 @@ its source is dropped.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from statistics import median
 from typing import Any
 
 from activities.agent.schemas import ClaimAnswer, ResearchAnswer
 from activities.agent.toolbox import Toolbox
 from activities.evidence.quotes import StoredText
+from activities.evidence.text.names import names
+from activities.evidence.text.stopwords import STOP_WORDS, detect_language
+from activities.evidence.text.terms import term, terms, words
 from activities.storage.store import Store
 from workflows.contracts.activity_io import ResearchBrief
-from workflows.contracts.evidence import Claim, Findings, Quote, Source
+from workflows.contracts.evidence import Claim, DroppedClaim, Findings, Quote, Source
 
 JsonObject = dict[str, Any]
 KNOWN_CLAIMS = 60
+_RELEVANT = 0.3
+"""Below this relevance a claim does not support an answer."""
+_LISTED = 6
 
 
 class QuoteChecker:
@@ -64,13 +72,13 @@ def gather_findings(
     lost_transcript: bool = False,
 ) -> Findings | None:
     """All answers joined to what was found `earlier`; None where no claim has a valid quote."""
-    claims = _gather_claims(brief, answers, quotes, earlier)
+    claims, dropped = _gather_claims(brief, answers, quotes, earlier)
     if not claims:
         return None
     newest = answers[-1] if answers else ResearchAnswer(summary="")
     before = (earlier,) if earlier else ()
     sources = {s.id: s for found in before for s in found.sources} | tools.sources
-    scores = ((tools.resolve(s.source_id), s.score, s.reason) for s in newest.scores)
+    scores = [s.model_copy(update={"source_id": tools.resolve(s.source_id)}) for s in newest.scores]
     summaries = dict.fromkeys(found.summary for found in (*before, *answers))
     lost = ("the subagent's transcript was lost; a new one was started",) if lost_transcript else ()
     return Findings(
@@ -78,10 +86,40 @@ def gather_findings(
         summary=" ".join(filter(None, summaries))[:1200],
         claims=tuple(claims),
         sources=_cited_sources(claims, sources),
-        cycles=(*(earlier.cycles if earlier else ()), *tools.cycles(scores)),
-        uncertain=(*newest.missing, *tools.problems, *lost),
+        cycles=(*(earlier.cycles if earlier else ()), *tools.log.cycles(scores)),
+        uncertain=(*newest.missing, *tools.log.problems, *lost),
         next_step=newest.next_step,
+        dropped=(*(earlier.dropped if earlier else ()), *dropped),
     )
+
+
+def measure_answer(brief: ResearchBrief, claims: Sequence[Claim]) -> JsonObject:
+    """The coordinator's own view of an answer: does it speak of the ask, and how well supported?
+
+    Where ask and claims are in different languages their words cannot be compared.
+    """
+    told = " ".join(f"{claim.text} {quote.text}" for claim in claims for quote in claim.quotes)
+    language = detect_language(brief.ask)
+    relevant = [claim.confidence for claim in claims if claim.relevance >= _RELEVANT]
+    measured: JsonObject = {"support": median(relevant) if relevant else 0.0}
+    asked = {term(word, language): word for word in _content_words(brief.ask, language)}
+    if asked and language == detect_language(told):
+        held = set(terms(told, language))
+        missing = [word for stem, word in asked.items() if stem not in held]
+        measured |= {
+            "coverage": round(1 - len(missing) / len(asked), 3),
+            "uncovered": tuple(missing[:_LISTED]),
+        }
+    known = set(terms(f"{brief.ask} {brief.facet.question} {brief.job.question}"))
+    counted = Counter(name.text for claim in claims for name in names(claim.text))
+    elsewhere = [
+        name for name, count in counted.most_common() if count > 1 and not set(terms(name)) & known
+    ]
+    return measured | {"leads": tuple(elsewhere[:_LISTED])}
+
+
+def _content_words(text: str, language: str) -> list[str]:
+    return [word for word in words(text) if word not in STOP_WORDS[language] and len(word) > 2]
 
 
 def _cited_sources(claims: Iterable[Claim], sources: Mapping[str, Source]) -> tuple[Source, ...]:
@@ -94,17 +132,44 @@ def _gather_claims(
     answers: Sequence[ResearchAnswer],
     quotes: QuoteChecker,
     earlier: Findings | None,
-) -> list[Claim]:
-    """The claims with valid quotes, in order; a claim that is repeated counts once."""
+) -> tuple[list[Claim], list[DroppedClaim]]:
+    """The claims with valid quotes, in order, and those that are dropped; a claim that is repeated
+    counts once."""
     claims = list(earlier.claims) if earlier else []
     known = {_normalize(claim.text) for claim in claims}
+    dropped: dict[str, DroppedClaim] = {}
     for answer in answers:
-        valid = [(claim, found) for claim in answer.claims if (found := quotes.valid_quotes(claim))]
-        for claim, found in valid[: brief.max_claims]:
+        kept = 0
+        for claim in answer.claims:
+            found = quotes.valid_quotes(claim)
+            if not found or kept == brief.max_claims:
+                drop = _drop_over_limit if found else _drop_unquoted
+                dropped.setdefault(_normalize(claim.text), drop(brief, claim))
+                continue
+            kept += 1
             if _normalize(claim.text) not in known:
                 known.add(_normalize(claim.text))
                 claims.append(_claim(brief, len(claims), claim, found))
-    return claims
+    return claims, [claim for text, claim in dropped.items() if text not in known]
+
+
+def _drop_over_limit(brief: ResearchBrief, claim: ClaimAnswer) -> DroppedClaim:
+    return DroppedClaim(
+        facet_id=brief.facet.id,
+        text=claim.text,
+        cause="over_limit",
+        reason=f"a finding has at most {brief.max_claims} claims",
+    )
+
+
+def _drop_unquoted(brief: ResearchBrief, claim: ClaimAnswer) -> DroppedClaim:
+    named = ", ".join(dict.fromkeys(quote.source_id for quote in claim.quotes))
+    return DroppedClaim(
+        facet_id=brief.facet.id,
+        text=claim.text,
+        cause="quote_not_found",
+        reason=f"the quote does not stand in {named}",
+    )
 
 
 def build_hand_over(prompt: JsonObject, answers: Sequence[ResearchAnswer], ask: str) -> JsonObject:

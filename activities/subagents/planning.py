@@ -113,6 +113,13 @@ async def _plan_faults(draft: PlanDraft) -> list[str]:
 
 
 def _no_plan(reply: Unanswered) -> ApplicationError:
+    """Told to a person at once: another try by itself would end in the same way."""
+    if reply.why == "refused":
+        return ApplicationError(
+            f"the model declines this question: {reply.detail}", type="refused", non_retryable=True
+        )
     return ApplicationError(
-        f"the planner gave no plan ({reply.why}): {reply.detail}", type="no_plan"
+        f"the planner gave no plan ({reply.why}): {reply.detail}",
+        type="no_plan",
+        non_retryable=True,
     )

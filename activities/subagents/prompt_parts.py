@@ -1,4 +1,4 @@
-"""Parts of prompts that several roles share: facets and contradictions."""
+"""Parts of briefs that several roles share: who asks, the limits, facets, contradictions."""
 
 from __future__ import annotations
 
@@ -6,10 +6,43 @@ from collections.abc import Iterable
 from typing import Any
 
 from activities.evidence.ledger import Ledger
-from workflows.contracts.activity_io import FacetReport
+from activities.evidence.text.stopwords import detect_language
+from workflows.contracts.activity_io import FacetReport, Job, ResearchBrief
 from workflows.contracts.facets import Plan
 
 JsonObject = dict[str, Any]
+
+
+def describe_asker(job: Job) -> JsonObject:
+    """What every brief says of the question: its words, language, date, audience, pinned facts."""
+    return {
+        "question": job.question,
+        "language": detect_language(job.question),
+        "today": job.today,
+        "audience": job.audience or "not said",
+        "pinned": job.pinned,
+    }
+
+
+def describe_limits(job: Job, cycles: int, max_claims: int) -> JsonObject:
+    """The limits of a researcher, of the tools that it has."""
+    limits: JsonObject = {}
+    if job.corpus is not None:
+        limits["cycles"] = cycles
+    if job.web is not None:
+        limits |= {"web_searches": job.web.max_searches, "web_fetches": job.web.max_fetches}
+    return {"limits": limits, "max_claims": max_claims}
+
+
+def describe_retry(brief: ResearchBrief) -> JsonObject:
+    """Why there is another attempt, and what it is to try; nothing for the first."""
+    if brief.alternative is None:
+        return {}
+    return {
+        "attempt": brief.attempt,
+        "previous": brief.previous,
+        "try_now": brief.alternative.model_dump(include={"kind", "text", "query"}),
+    }
 
 
 def describe_facets(plan: Plan, reports: Iterable[FacetReport]) -> list[JsonObject]:
@@ -17,7 +50,9 @@ def describe_facets(plan: Plan, reports: Iterable[FacetReport]) -> list[JsonObje
     nothing = FacetReport(facet_id="", status="waiting")
     return [
         facet.model_dump(include={"id", "title", "question"})
-        | ended.get(facet.id, nothing).model_dump(include={"status", "reason", "missing"})
+        | ended.get(facet.id, nothing).model_dump(
+            include={"status", "reason", "missing", "next_step", "problems"}
+        )
         for facet in plan.facets
     ]
 

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from temporalio import activity
-from temporalio.exceptions import ApplicationError
 
 from activities.agent.conversation import Answered, Unanswered
 from activities.agent.loop import Subagent
@@ -22,42 +21,27 @@ from activities.agent.transcripts import Transcript
 from activities.context import ActivityContext
 from activities.evidence.reconcile import reconcile
 from activities.fleet.heartbeat import send_heartbeats
-from activities.llm.errors import RATE_LIMITED
+from activities.subagents import failures
 from activities.subagents.findings import (
     KNOWN_CLAIMS,
     QuoteChecker,
     build_fresh_start,
     build_hand_over,
     gather_findings,
+    measure_answer,
 )
+from activities.subagents.prompt_parts import describe_asker, describe_limits, describe_retry
 from workflows.config.roles import RESEARCHER
 from workflows.contracts.activity_io import Reconciled, ResearchBrief, Researched
 from workflows.contracts.evidence import Findings
 from workflows.contracts.outcomes import (
-    Failed,
     FindingsRef,
     Found,
-    NoResults,
     Partial,
-    RateLimited,
-    Refused,
     SubagentOutcome,
     TimedOut,
 )
 from workflows.stages.activity_interfaces import ResearchActivities
-
-# Temporal waits for a rate limit; from this attempt on the coordinator decides.
-RATE_LIMIT_ATTEMPTS = 3
-
-_TRY_INSTEAD = {
-    "refused": "rephrase the question, or research this facet by hand",
-    "cut_off": "ask for less at once",
-    "malformed": "ask a narrower question, or use another model",
-    "context_full": "ask a narrower question",
-    "out_of_budget": "raise the budget",
-    "finished": "run again without finishing early",
-    "no_answer": "ask a narrower question",
-}
 
 
 @dataclass
@@ -86,7 +70,9 @@ class Researching(ResearchActivities):
         async with send_heartbeats():
             # Each follow-up gets another cycle: the coordinator asks because something is missing.
             cycles = brief.cycles + len(brief.follow_ups)
-            tools = await self._context.create_toolbox(RESEARCHER, brief.job, cycles)
+            tools = await self._context.create_toolbox(
+                RESEARCHER, brief.job, cycles, is_guided=not brief.follow_ups
+            )
             # Its time starts here: opening a corpus may have taken long.
             subagent = await self._context.create_subagent(
                 RESEARCHER,
@@ -106,27 +92,14 @@ class Researching(ResearchActivities):
                 outcome = await self._outcome(session, reply)
             except TimeoutError:
                 reason = f"no answer within {brief.seconds:g} s"
-                outcome = await self._part(session, reason) or TimedOut(
-                    asked=brief.ask,
-                    reason=f"{reason}; {_looked_at(tools)}",
-                    try_instead="ask a narrower question",
-                    findings=await self._found(session, subagent.answers),
-                    seconds=brief.seconds,
-                )
-            except ApplicationError as error:
-                if error.type != RATE_LIMITED or activity.info().attempt < RATE_LIMIT_ATTEMPTS:
-                    raise
-                outcome = await self._part(session, error.message) or RateLimited(
-                    asked=brief.ask,
-                    reason=f"{error.message}; {_looked_at(tools)}",
-                    try_instead="ask again later",
-                    findings=await self._found(session, subagent.answers),
-                    retry_after_seconds=float(error.details[0]),
+                outcome = await self._part(session, reason) or await self._with_findings(
+                    session, failures.time_out(brief, tools)
                 )
         return Researched(
             outcome=outcome,
             spend=subagent.spend,
             checked=session.checked if outcome.findings else None,
+            transcript=session.transcript.id,
         )
 
     async def _converse(self, session: _Session) -> Answered[ResearchAnswer] | Unanswered:
@@ -145,8 +118,15 @@ class Researching(ResearchActivities):
                 return None
             return build_hand_over(prompt, answers, follow_up or prompt["ask"])
 
+        # One attempt: where it leads nowhere, the coordinator asks a narrower question.
         return await session.subagent.converse(
-            ResearchAnswer, prompt, session.tools, session.quotes.complaints, follow_ups, hand_over
+            ResearchAnswer,
+            prompt,
+            session.tools,
+            session.quotes.complaints,
+            follow_ups,
+            hand_over,
+            attempts=1,
         )
 
     async def _prompt(self, brief: ResearchBrief) -> JsonObject:
@@ -154,19 +134,14 @@ class Researching(ResearchActivities):
         store = self._context.store
         known = [await store.load(key, Findings) for key in brief.known_findings]
         return {
-            "question": brief.job.question,
-            "pinned": brief.job.pinned,
-            "today": brief.job.today,
+            **describe_asker(brief.job),
             "facet": brief.facet.model_dump(include={"title", "question", "boundary", "prefer"}),
             "ask": brief.ask,
-            "known": [k.model_dump() for k in brief.known],
+            "known": [k.model_dump(exclude_defaults=True) for k in brief.known],
             "known_claims": [c.text for found in known for c in found.claims
                              if c.facet_id == brief.facet.id][:KNOWN_CLAIMS],
-            "attempt": brief.attempt,
-            "approach": brief.approach,
-            "previous": brief.previous,
-            "cycles": brief.cycles,
-            "max_claims": brief.max_claims,
+            **describe_limits(brief.job, brief.cycles, brief.max_claims),
+            **describe_retry(brief),
         }  # fmt: skip
 
     async def _outcome(
@@ -175,24 +150,35 @@ class Researching(ResearchActivities):
         brief, tools = session.brief, session.tools
         if isinstance(reply, Unanswered):
             part = await self._part(session, reply.detail)
-            kind = Refused if reply.why == "refused" else Failed
-            return part or kind(
-                asked=brief.ask,
-                reason=f"{reply.detail}; {_looked_at(tools)}",
-                try_instead=_TRY_INSTEAD[reply.why],
-            )
+            return part or failures.no_answer(brief, tools, reply)
         ref = await self._found(session, reply.answers)
         if ref is None:
-            return _nothing(brief, reply, tools)
+            return failures.nothing_found(brief, tools, reply)
         missing = (*ref.missing, *((reply.cut_short,) if reply.cut_short else ()))
-        return Partial(findings=ref, missing=missing) if missing else Found(findings=ref)
+        searched, problems = tuple(tools.log.searched), tuple(tools.log.problems)
+        if missing:
+            return Partial(findings=ref, missing=missing, searched=searched, problems=problems)
+        return Found(findings=ref, searched=searched, problems=problems)
+
+    async def _with_findings(self, session: _Session, failure: TimedOut) -> TimedOut:
+        """The failure with what was found before it."""
+        found = await self._found(session, session.subagent.answers)
+        return failure.model_copy(update={"findings": found})
 
     async def _part(self, session: _Session, why: str) -> Partial | None:
         """The findings before a follow-up that failed."""
         if not session.brief.follow_ups:
             return None
         ref = await self._found(session, session.subagent.answers)
-        return Partial(findings=ref, missing=(*ref.missing, why)) if ref else None
+        if ref is None:
+            return None
+        log = session.tools.log
+        return Partial(
+            findings=ref,
+            missing=(*ref.missing, why),
+            searched=tuple(log.searched),
+            problems=tuple(log.problems),
+        )
 
     async def _found(
         self, session: _Session, answers: Sequence[ResearchAnswer]
@@ -220,45 +206,9 @@ class Researching(ResearchActivities):
             claims=len(found.claims),
             sources=len(found.sources),
             summary=found.summary,
-            confidence=max(claim.confidence for claim in found.claims),
             missing=tuple(point for point in newest.missing if point.strip()),
+            critical=tuple(point for point in newest.critical if point.strip()),
             next_step=found.next_step,
             exhausted=newest.exhausted,
+            **measure_answer(session.brief, found.claims),
         )
-
-
-def _nothing(
-    brief: ResearchBrief, reply: Answered[ResearchAnswer], tools: Toolbox
-) -> SubagentOutcome:
-    cut_short = f" ({reply.cut_short})" if reply.cut_short else ""
-    if any(answer.claims for answer in reply.answers):
-        return Failed(
-            asked=brief.ask,
-            reason=f"none of the quotes stand in their sources{cut_short}; {_looked_at(tools)}",
-            try_instead="ask a narrower question, or use another model",
-        )
-    if not tools.searched or cut_short:
-        # The search did not take place or did not end, so nothing can be called absent.
-        why = "its searches failed" if tools.queries() else "it answered without searching"
-        why = reply.cut_short or why
-        return Failed(
-            asked=brief.ask,
-            reason=f"the subagent found nothing because {why}; {_looked_at(tools)}",
-            try_instead="ask a narrower question"
-            if cut_short
-            else "look at the worker's log, then ask again",
-        )
-    return NoResults(
-        asked=brief.ask,
-        reason=f"the sources hold nothing on it; {_looked_at(tools)}",
-        try_instead="add documents about it",
-        queries=tools.queries(),
-        exhausted=reply.answer.exhausted,
-    )
-
-
-def _looked_at(tools: Toolbox) -> str:
-    queries = "; ".join(f"“{q}”" for q in tools.queries()[:4])
-    searched = f"searched {queries}" if queries else "nothing was searched"
-    trouble = "".join(f"; {problem}" for problem in tools.problems[:3])
-    return f"{searched}; {len(tools.sources)} documents came into sight{trouble}"

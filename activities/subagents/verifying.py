@@ -1,43 +1,44 @@
-"""Verification: a mechanical check of every claim, then subagents for claims that seem to conflict.
+"""Verification: a mechanical check of every claim, then the judge.
 
-`reconcile` needs no model: it checks quotes against stored texts, joins claims that agree and finds
-candidates for conflicts. `verify` is a subagent that judges one batch of candidates. Where it
-cannot run, its claims stay unverified and the conflict reaches the report with both sides.
+`reconcile` needs no model: it checks quotes against stored texts and joins claims that agree. The
+judge is the verifier role: `judge_claims` holds claims against their quotes, `judge_relations`
+claims against each other, `judge_gaps` new claims against the question of a gap. Where it cannot
+run, claims stay unverified, conflicts reach the report with all sides, and gaps stay open.
 """
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
 
 from temporalio import activity
 
-from activities.agent.conversation import Unanswered
-from activities.agent.schemas import GroupAnswer, SideAnswer, VerifierAnswer
+from activities.agent.conversation import Answered, Unanswered
+from activities.agent.schemas import Answer, EntailmentAnswer, GapRulingsAnswer, RelationsAnswer
 from activities.context import ActivityContext
-from activities.evidence.ledger import Ledger
-from activities.evidence.quotes import StoredText
-from activities.evidence.reconcile import reconcile, stored_texts
+from activities.evidence import entailment, relations
+from activities.evidence.ledger import Ledger, join
+from activities.evidence.reconcile import read_sources, reconcile
 from activities.fleet.heartbeat import send_heartbeats
-from workflows.config.roles import VERIFIER
-from workflows.contracts.activity_io import Group, ReconcileBrief, Reconciled, Verified, VerifyBrief
-from workflows.contracts.evidence import (
-    Claim,
-    Contradiction,
-    Difference,
-    Findings,
-    Position,
-    Relation,
-    Ruling,
-    Rulings,
-    Side,
-    SideContext,
-    Source,
-    Verdict,
+from workflows.config.roles import CLAIM_VERIFIER, GAP_VERIFIER, VERIFIER
+from workflows.contracts.activity_io import (
+    FollowUp,
+    GapRuling,
+    GapsJudged,
+    JudgeClaimsBrief,
+    Judged,
+    JudgeGapsBrief,
+    JudgeRelationsBrief,
+    ReconcileBrief,
+    Reconciled,
 )
+from workflows.contracts.evidence import Claim, Findings, Rulings
+from workflows.contracts.spend import Spend
 from workflows.stages.activity_interfaces import VerificationActivities
 
+JsonObject = dict[str, Any]
+A = TypeVar("A", bound=Answer)
 VERIFY_CYCLES = 2
 
 
@@ -52,175 +53,147 @@ class Verifying(VerificationActivities):
             findings = await asyncio.gather(*(store.load(k, Findings) for k in brief.findings))
             ledgers = await asyncio.gather(*(store.load(k, Ledger) for k in brief.ledgers))
             rulings = await asyncio.gather(*(store.load(k, Rulings) for k in brief.rulings))
-            return await reconcile(store, brief.questions, findings, ledgers, rulings)
+            return await reconcile(store, brief.questions, findings, ledgers, rulings, brief.relate)
 
     @activity.defn
-    async def verify(self, brief: VerifyBrief) -> Verified:
-        store, job = self._context.store, brief.job
+    async def judge_claims(self, brief: JudgeClaimsBrief) -> Judged:
         async with send_heartbeats():
-            subagent = await self._context.create_subagent(VERIFIER, job, brief.task)
-            ledger = await store.load(brief.ledger.key, Ledger)
-            groups = [[ledger.claim(c) for c in group.claim_ids] for group in brief.batch.groups]
-            sources = {sid: ledger.sources[sid] for g in groups for c in g for sid in c.source_ids}
-            texts = await stored_texts(store, list(sources.values()))
-            tools = await self._context.create_toolbox(VERIFIER, job, VERIFY_CYCLES)
+            subagent = await self._context.create_subagent(CLAIM_VERIFIER, brief.job, brief.task)
+            ledger = await self._context.store.load(brief.ledger.key, Ledger)
+            claims = [ledger.claim(claim_id) for claim_id in brief.claim_ids]
+            shown = await self._describe(claims, ledger)
+
+            async def complain(answer: EntailmentAnswer) -> list[str]:
+                return entailment.complain(answer, claims)
+
             reply = await subagent.converse(
-                VerifierAnswer,
+                EntailmentAnswer,
                 {
-                    "question": job.question,
-                    "groups": [
-                        group.model_dump(
-                            mode="json", include={"kind", "about", "relation", "sides"}
-                        )
-                        | _shown(claims, sources, texts)
-                        for group, claims in zip(brief.batch.groups, groups, strict=True)
+                    "question": brief.job.question,
+                    "today": brief.job.today,
+                    "claims": [
+                        entry | {"figures_not_in_quotes": entailment.list_missing_figures(claim)}
+                        for entry, claim in zip(shown, claims, strict=True)
                     ],
                 },
-                tools,
+                gate=complain,
             )
-            reason = reply.detail if isinstance(reply, Unanswered) else ""
-            judged = [] if isinstance(reply, Unanswered) else reply.answer.groups
-            key = await store.save("rulings", _rulings(brief.batch.groups, judged, reason, ledger))
-        return Verified(rulings=key, spend=subagent.spend)
+            rulings = entailment.rule(claims, *_answer_or_reason(reply))
+            key = await self._context.store.save("rulings", rulings)
+        return Judged(rulings=key, spend=subagent.spend)
+
+    @activity.defn
+    async def judge_relations(self, brief: JudgeRelationsBrief) -> Judged:
+        async with send_heartbeats():
+            subagent = await self._context.create_subagent(VERIFIER, brief.job, brief.task)
+            ledger = await self._context.store.load(brief.ledger.key, Ledger)
+            groups = {f"g{i + 1}": group for i, group in enumerate(brief.groups)}
+            distinct = dict.fromkeys(cid for group in brief.groups for cid in group.claim_ids)
+            claims = [ledger.claim(claim_id) for claim_id in distinct]
+            shown = dict(zip(distinct, await self._describe(claims, ledger), strict=True))
+
+            async def complain(answer: RelationsAnswer) -> list[str]:
+                return relations.complain(answer, groups)
+
+            reply = await subagent.converse(
+                RelationsAnswer,
+                {
+                    "question": brief.job.question,
+                    "groups": [
+                        {"group": name}
+                        | group.model_dump(
+                            mode="json", include={"kind", "about", "relation", "sides"}
+                        )
+                        | {"claims": [shown[claim_id] for claim_id in group.claim_ids]}
+                        for name, group in groups.items()
+                    ],
+                },
+                await self._context.create_toolbox(
+                    VERIFIER, brief.job, VERIFY_CYCLES, pages=ledger.sources
+                ),
+                complain,
+            )
+            rulings = relations.rule(groups, *_answer_or_reason(reply), ledger)
+            key = await self._context.store.save("rulings", rulings)
+        return Judged(rulings=key, spend=subagent.spend)
+
+    @activity.defn
+    async def judge_gaps(self, brief: JudgeGapsBrief) -> GapsJudged:
+        store = self._context.store
+        async with send_heartbeats():
+            known = await store.load(brief.known.key, Ledger) if brief.known else Ledger()
+            parts = [await store.load(f.ledger.key, Ledger) for f in brief.follow_ups]
+            new = [_new_claims(known, part) for part in parts]
+            judged = [pair for pair in zip(brief.follow_ups, new, strict=True) if pair[1]]
+            if not judged:
+                return GapsJudged(rulings=(), spend=Spend())
+            subagent = await self._context.create_subagent(GAP_VERIFIER, brief.job, brief.task)
+            wanted = {follow_up.gap.id for follow_up, _ in judged}
+
+            async def complain(answer: GapRulingsAnswer) -> list[str]:
+                missing = wanted - {ruling.gap_id for ruling in answer.gaps}
+                return [f"{gap_id}: rule on this gap as well" for gap_id in sorted(missing)]
+
+            reply = await subagent.converse(
+                GapRulingsAnswer,
+                {
+                    "question": brief.job.question,
+                    "gaps": [_describe_follow_up(*pair) for pair in judged],
+                },
+                gate=complain,
+            )
+            answer, why = _answer_or_reason(reply)
+        return GapsJudged(rulings=tuple(_gap_rulings(judged, answer, why)), spend=subagent.spend)
+
+    async def _describe(self, claims: Sequence[Claim], ledger: Ledger) -> list[JsonObject]:
+        """The claims for a prompt, with the text around their quotes."""
+        sources = {sid: ledger.sources[sid] for claim in claims for sid in claim.source_ids}
+        texts = await read_sources(self._context.store, list(sources.values()))
+        return await asyncio.to_thread(entailment.describe_claims, claims, sources, texts)
 
 
-def _shown(
-    group: Sequence[Claim], sources: Mapping[str, Source], texts: Mapping[str, StoredText]
-) -> dict[str, object]:
-    """A group for the prompt: each claim with its quotes and the text around them."""
+def _answer_or_reason(reply: Answered[A] | Unanswered) -> tuple[A | None, str]:
+    """The answer, or why there is none."""
+    if isinstance(reply, Unanswered):
+        return None, reply.detail
+    return reply.answer, ""
+
+
+def _new_claims(known: Ledger, part: Ledger) -> tuple[Claim, ...]:
+    """What a follow-up found that was not known before in the same words or others."""
+    aliases = join([known, part]).aliases
+    before = {claim.id for claim in known.claims}
+    return tuple(
+        claim
+        for claim in part.citable()
+        if claim.id not in before and aliases.get(claim.id) not in before
+    )
+
+
+def _describe_follow_up(follow_up: FollowUp, claims: Sequence[Claim]) -> JsonObject:
+    gap = follow_up.gap
     return {
-        "claims": [
-            {
-                "id": claim.id,
-                "facet_id": claim.facet_id,
-                "text": claim.text,
-                "quotes": [
-                    {
-                        "source_id": quote.source_id,
-                        "title": sources[quote.source_id].title,
-                        "date": sources[quote.source_id].date,
-                        "kind": sources[quote.source_id].kind,
-                        "text": quote.text,
-                        "context": texts[quote.source_id].around(quote.start, quote.end)
-                        if quote.source_id in texts
-                        and quote.start is not None
-                        and quote.end is not None
-                        else "",
-                    }
-                    for quote in claim.quotes
-                ],
-            }
-            for claim in group
-        ]
+        "id": gap.id,
+        "question": gap.question,
+        "text": gap.text,
+        "new_claims": [
+            {"text": claim.text, "quotes": [quote.text for quote in claim.quotes]}
+            for claim in claims
+        ],
+        "said": follow_up.said,
+        "missing": follow_up.missing,
     }
 
 
-def _rulings(
-    groups: Sequence[Group], judged: Sequence[GroupAnswer], reason: str, ledger: Ledger
-) -> Rulings:
-    """The verifier's verdicts, contradictions and other differences of all groups."""
-    rulings: list[Ruling] = []
-    contradictions: list[Contradiction] = []
-    differences: list[Difference] = []
-    for group in groups:
-        verdicts, relation, found = _rule(group, judged, reason, ledger)
-        rulings += verdicts
-        if found and relation == "contradicts":
-            contradictions.append(found)
-        elif found and relation:
-            differences.append(Difference(**found.model_dump(), relation=relation))
-    return Rulings(
-        rulings=tuple(rulings),
-        contradictions=tuple(contradictions),
-        differences=tuple(differences),
-        settled=tuple(tuple(sorted(group.claim_ids)) for group in groups),
-    )
-
-
-def _rule(
-    group: Group, judged: Sequence[GroupAnswer], reason: str, ledger: Ledger
-) -> tuple[list[Ruling], Relation | None, Contradiction | None]:
-    """The verdicts on one group, and how its claims differ.
-
-    Without a usable answer the group keeps the relation that code found, and its claims stay
-    unverified.
-    """
-    ids = {ledger.claim(cid).id for cid in group.claim_ids}
-    answer = next((a for a in judged if set(a.claim_ids) & ids), None)
-    found = _found(answer, group, ids, ledger) if answer else None
-    if answer is None or (answer.difference and found is None):
-        why = reason or "the verifier gave no usable answer"
-        unverified = [_unverified(ledger.claim(cid), why) for cid in sorted(ids)]
-        return unverified, group.relation, _unjudged(group, why, ledger)
-    rulings = [Ruling(**r.model_dump()) for r in answer.rulings if r.claim_id in ids]
-    return rulings, answer.difference, found
-
-
-def _found(
-    answer: GroupAnswer, group: Group, ids: set[str], ledger: Ledger
-) -> Contradiction | None:
-    """The difference that the verifier found, with its sides; None where it found none."""
-    sides = _sides(answer, ids, ledger)
-    if not answer.difference or len(sides) < 2:
-        return None
-    return Contradiction(
-        id=_contradiction_id(ids),
-        about=answer.about or group.about,
-        sides=sides,
-        cause=answer.cause,
-        explanation=answer.explanation or "the sources give no reason",
-    )
-
-
-def _unverified(claim: Claim, why: str) -> Ruling:
-    return Ruling(
-        claim_id=claim.id,
-        verdict=Verdict.UNVERIFIED,
-        confidence=claim.confidence,
-        notes=f"could not be checked: {why}",
-    )
-
-
-def _sides(answer: GroupAnswer, ids: set[str], ledger: Ledger) -> tuple[Side, ...]:
-    return tuple(
-        _side(side, [ledger.claim(cid) for cid in side.claim_ids if cid in ids])
-        for side in answer.sides
-        if any(cid in ids for cid in side.claim_ids)
-    )
-
-
-def _side(answer: SideAnswer, claims: Sequence[Claim]) -> Side:
-    return Side(
-        text=answer.text or claims[0].text,
-        claim_ids=tuple(claim.id for claim in claims),
-        source_ids=tuple(dict.fromkeys(sid for claim in claims for sid in claim.source_ids)),
-        context=SideContext(
-            value=answer.value,
-            date=answer.date,
-            definition=answer.definition,
-            population=answer.population,
-        ),
-    )
-
-
-def _unjudged(group: Group, why: str, ledger: Ledger) -> Contradiction:
-    """The difference as code found it: a side per value, or per claim where it has no values."""
-    found = group.sides or [Position(claim_ids=(cid,), value="") for cid in group.claim_ids]
-    return Contradiction(
-        id=_contradiction_id({ledger.claim(cid).id for cid in group.claim_ids}),
-        about=group.about,
-        sides=tuple(
-            _side(
-                SideAnswer(
-                    text="", claim_ids=list(side.claim_ids), value=side.value, date=side.date
-                ),
-                [ledger.claim(cid) for cid in side.claim_ids],
-            )
-            for side in found
-        ),
-        explanation=f"these seem to differ, and it could not be checked why: {why}",
-    )
-
-
-def _contradiction_id(claim_ids: set[str]) -> str:
-    return "x" + hashlib.sha256("|".join(sorted(claim_ids)).encode()).hexdigest()[:8]
+def _gap_rulings(
+    judged: Iterable[tuple[FollowUp, Sequence[Claim]]], answer: GapRulingsAnswer | None, why: str
+) -> Iterable[GapRuling]:
+    rulings = {ruling.gap_id: ruling for ruling in answer.gaps} if answer else {}
+    for follow_up, claims in judged:
+        ruling = rulings.get(follow_up.gap.id)
+        yield GapRuling(
+            gap_id=follow_up.gap.id,
+            status=ruling.status if ruling else "open",
+            reason=ruling.reason if ruling else f"could not be judged: {why or 'no ruling on it'}",
+            new_claims=len(claims),
+        )

@@ -54,7 +54,7 @@ class Writing(WritingActivities):
             reply = await subagent.converse(
                 DraftAnswer,
                 build_brief(brief, ledger, previous),
-                await self._context.create_toolbox(WRITER, brief.job),
+                await self._context.create_toolbox(WRITER, brief.job, pages=ledger.sources),
                 gate,
             )
             if isinstance(reply, Answered):
@@ -139,7 +139,8 @@ def build_brief(brief: WriteBrief, ledger: Ledger, previous: Draft | None) -> Js
             for claim in ledger.citable()
         ],
         "sources": [
-            {"n": n} | ledger.sources[sid].model_dump(include={"title", "date", "kind", "uri"})
+            {"n": n, "marks": ledger.sources[sid].marks}
+            | ledger.sources[sid].model_dump(include={"title", "date", "kind", "uri"})
             for sid, n in ledger.numbers.items()
         ],
         "contradictions": describe_contradictions(ledger),

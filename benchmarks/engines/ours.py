@@ -14,8 +14,7 @@ from benchmarks.engines.processes import Process, python
 from console.devserver import server
 from console.devserver.worker_process import build_environment
 from console.runtime.connection import FRESH_SERVER_SECONDS, connect, register
-from workflows.config.policies import WORKFLOW_TASK_TIMEOUT
-from workflows.config.settings import Settings
+from workflows.config.settings import EMBEDDED, Settings
 from workflows.contracts.request import TASK_QUEUE, ResearchRequest
 from workflows.coordinator import ResearchWorkflow
 
@@ -65,7 +64,7 @@ class Ours(OnTemporal):
             request,
             id=name,
             task_queue=TASK_QUEUE,
-            task_timeout=WORKFLOW_TASK_TIMEOUT,
+            task_timeout=EMBEDDED.task,
         )
 
     def _runs(self, name: str) -> Sequence[str]:

@@ -22,8 +22,7 @@ from benchmarks.engines.topology import TurnLog
 from console.devserver.server import run_dev_server
 from console.runtime.connection import connect
 from worker import build_context, build_worker
-from workflows.config.policies import WORKFLOW_TASK_TIMEOUT
-from workflows.config.settings import Settings
+from workflows.config.settings import EMBEDDED, Settings
 from workflows.contracts.request import TASK_QUEUE, ResearchRequest
 from workflows.coordinator import ResearchWorkflow
 
@@ -47,7 +46,7 @@ async def timed(home: Path, facets: Mapping[str, float], jobs: int) -> list[floa
                 return facets[brief["facet"]["title"].lower()] / topology.RESEARCH_TURNS
             case "PlanDraft":
                 return PLAN
-            case "VerifierAnswer":
+            case "EntailmentAnswer" | "RelationsAnswer":
                 return VERIFY
             case "DraftAnswer":
                 return WRITE
@@ -74,7 +73,7 @@ async def timed(home: Path, facets: Mapping[str, float], jobs: int) -> list[floa
                     ),
                     id=f"job-{n}",
                     task_queue=TASK_QUEUE,
-                    task_timeout=WORKFLOW_TASK_TIMEOUT,
+                    task_timeout=EMBEDDED.task,
                 )
                 took.append(time.perf_counter() - began)
         await context.close()

@@ -159,6 +159,7 @@ def _verify(brief: JsonObject, _: list[JsonObject]) -> JsonObject:
     def group(shown: JsonObject) -> JsonObject:
         claims = shown["claims"]
         return {
+            "group": shown["group"],
             "claim_ids": [claim["id"] for claim in claims],
             "relation": "contradicts",
             "about": shown["about"] or claims[0]["text"],
@@ -171,7 +172,20 @@ def _verify(brief: JsonObject, _: list[JsonObject]) -> JsonObject:
             ],
         }
 
-    return {"groups": [group(shown) for shown in brief["groups"]]}
+    return {"groups": [group(shown) for shown in brief["groups"] if shown["sides"]]}
+
+
+def _judge_claims(brief: JsonObject, _: list[JsonObject]) -> JsonObject:
+    return {"claims": [{"claim_id": c["id"], "verdict": "entailed"} for c in brief["claims"]]}
+
+
+def _judge_gaps(brief: JsonObject, _: list[JsonObject]) -> JsonObject:
+    return {
+        "gaps": [
+            {"gap_id": gap["id"], "status": "closed", "reason": "new claims answer it"}
+            for gap in brief["gaps"]
+        ]
+    }
 
 
 def _write_report(brief: JsonObject, _: list[JsonObject]) -> JsonObject:
@@ -210,7 +224,14 @@ _ANSWERS: dict[str, Callable[[JsonObject, list[JsonObject]], JsonObject]] = {
     "PlanDraft": _plan,
     "PlanReview": _review,
     "ResearchAnswer": _research,
-    "VerifierAnswer": _verify,
+    "EntailmentAnswer": _judge_claims,
+    "RelationsAnswer": _verify,
+    "GapRulingsAnswer": _judge_gaps,
     "DraftAnswer": _write_report,
     "EvaluationAnswer": _evaluate,
 }
+
+
+def answer_to(schema: str, brief: JsonObject) -> JsonObject:
+    """The stub's answer to a first message."""
+    return _ANSWERS[schema](brief, [])

@@ -1,8 +1,11 @@
 """Verification at scale: `python -m benchmarks.engines.verification [--json FILE]`.
 
-Claims of one job, most of them simple, a fifth of them in pairs that bear on each other: checked
-against their sources, pooled, candidates found, batched, ruled on, settled. All but the model's
-answer, which is asked for once, in batches side by side. Wall-clock is the best of a few tries.
+Claims of one job, a fifth of them in pairs that bear on each other: checked against their sources,
+judged beside their quotes, pooled, judged against each other. The activities are those of a job;
+only the model is not, which answers at once, so all the time is ours. In a job each of the two
+rounds takes one model call more, as its batches run side by side. Tokens are characters / 4 of what
+was really sent and answered, at the price of the verifier's model without its cache. Wall-clock is
+the best of a few tries.
 """
 
 from __future__ import annotations
@@ -12,22 +15,39 @@ import asyncio
 import json
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import httpx2
+from temporalio.testing import ActivityEnvironment
+
+from activities.context import ActivityContext
 from activities.evidence.ledger import Ledger
 from activities.evidence.reconcile import reconcile
+from activities.llm.client import Models
+from activities.offline.conversation import read_request
+from activities.offline.stream import streamed
 from activities.storage.store import Store
-from workflows.contracts.activity_io import Reconciled
-from workflows.contracts.evidence import Claim, Findings, Quote, Ruling, Rulings, Source, Verdict
+from activities.subagents.verifying import Verifying
+from benchmarks.engines import stub
+from workflows.config.model_catalog import SMALL, card
+from workflows.contracts.activity_io import (
+    Job,
+    JudgeClaimsBrief,
+    Judged,
+    JudgeRelationsBrief,
+    Reconciled,
+)
+from workflows.contracts.evidence import Claim, Findings, Quote, Rulings, Source
+from workflows.contracts.request import OFFLINE
 
-SIZES = (100, 300, 1000, 3000)
+SIZES = (100, 300, 1000)
 PER_FACET = 20
 IN_PAIRS = 0.2
-LIMIT_SECONDS = 0.3
-"""For a hundred claims, besides the model."""
 # Words that tell one thing from another, so that only the pairs bear on each other.
 _WHAT = ("bridge", "harbour", "school", "clinic", "market", "station", "library", "museum",
          "bakery", "garage", "quarry", "tunnel")  # fmt: skip
@@ -69,53 +89,108 @@ async def findings(store: Store, texts: Sequence[str]) -> list[Findings]:
     return found
 
 
-async def verified(store: Store, found: Sequence[Findings]) -> tuple[Reconciled, int]:
-    """The way of a job's claims: each facet's for itself, all pooled, ruled on, settled."""
-    questions = {f.facet_id: "What was counted?" for f in found}
-    rulings: list[Rulings] = []
-    asked = 0
-    parts = [await reconcile(store, {f.facet_id: questions[f.facet_id]}, [f]) for f in found]
-    asked += sum(len(part.batches) for part in parts)
-    rulings += [_ruled(part) for part in parts if part.batches]
-    ledgers = [await store.load(part.ledger.key, Ledger) for part in parts]
-    pooled = await reconcile(store, questions, ledgers=ledgers, rulings=rulings)
-    asked += len(pooled.batches)
-    if pooled.batches:
-        ledger = await store.load(pooled.ledger.key, Ledger)
-        pooled = await reconcile(store, questions, ledgers=[ledger], rulings=[_ruled(pooled)])
-    return pooled, asked
+@dataclass
+class Judge(httpx2.AsyncBaseTransport):
+    """A verifier that answers at once, and counts what it was sent."""
+
+    calls: Counter[str] = field(default_factory=Counter)
+    tokens: Counter[str] = field(default_factory=Counter)
+    usd: float = 0.0
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        raw = await request.aread()
+        body = json.loads(raw)
+        wants_stream = bool(body.pop("stream", False))
+        asked = read_request(body)
+        answer = stub.answer_to(asked.wanted, asked.brief)
+        self.calls[asked.wanted] += 1
+        sent, answered = len(raw) // 4, len(json.dumps(answer)) // 4
+        self.tokens.update({"input": sent, "output": answered})
+        self.usd += card(SMALL).cost(sent, answered)
+        message = stub._message(body["model"], f"{sum(self.calls.values()):024d}", answer)
+        return streamed(message) if wants_stream else httpx2.Response(200, json=message)
 
 
-def _ruled(part: Reconciled) -> Rulings:
-    groups = [group for batch in part.batches for group in batch.groups]
-    return Rulings(
-        rulings=tuple(
-            Ruling(claim_id=cid, verdict=Verdict.SUPPORTED, confidence=0.9, notes="")
-            for group in groups
-            for cid in group.claim_ids
-        ),
-        settled=tuple(tuple(sorted(group.claim_ids)) for group in groups),
-    )
+class Run:
+    """The way of a job's claims through the activities of a worker."""
+
+    def __init__(self, folder: str) -> None:
+        self.judge = Judge()
+        self.store = Store.open(folder)
+        context = ActivityContext(self.store, Models(self.judge), Path(folder))
+        self._verifying = Verifying(context)
+        self._job = Job(id="job", journal="job", model=OFFLINE, question="What was counted?",
+                        today="2026-11-01")  # fmt: skip
+
+    async def verify(self, found: Sequence[Findings]) -> tuple[float, float]:
+        """Seconds for the check and the judgement of single claims, and for their relations."""
+        began = time.perf_counter()
+        ledgers = await asyncio.gather(*(self._verify_facet(findings) for findings in found))
+        first = time.perf_counter()
+        questions = {f.facet_id: "What was counted?" for f in found}
+        pooled = await reconcile(self.store, questions, ledgers=ledgers, relate=True)
+        judged = await asyncio.gather(
+            *(
+                ActivityEnvironment().run(
+                    self._verifying.judge_relations,
+                    JudgeRelationsBrief(job=self._job, ledger=pooled.ledger, groups=groups,
+                                        task=f"relate-{i}"),
+                )
+                for i, groups in enumerate(pooled.group_batches)
+            )
+        )  # fmt: skip
+        settled = await self._apply(pooled, judged, questions)
+        again = await reconcile(self.store, questions, ledgers=[settled], relate=True)
+        assert not again.claim_batches, "every claim was judged"
+        assert not again.group_batches, "every group was judged"
+        return first - began, time.perf_counter() - first
+
+    async def _verify_facet(self, findings: Findings) -> Ledger:
+        questions = {findings.facet_id: "What was counted?"}
+        checked = await reconcile(self.store, questions, [findings])
+        judged = await asyncio.gather(
+            *(
+                ActivityEnvironment().run(
+                    self._verifying.judge_claims,
+                    JudgeClaimsBrief(job=self._job, ledger=checked.ledger, claim_ids=claims,
+                                     task=f"judge-{findings.facet_id}-{i}"),
+                )
+                for i, claims in enumerate(checked.claim_batches)
+            )
+        )  # fmt: skip
+        return await self._apply(checked, judged, questions)
+
+    async def _apply(
+        self, part: Reconciled, judged: Sequence[Judged], questions: dict[str, str]
+    ) -> Ledger:
+        ledger = await self.store.load(part.ledger.key, Ledger)
+        rulings = [await self.store.load(batch.rulings, Rulings) for batch in judged]
+        applied = await reconcile(self.store, questions, ledgers=[ledger], rulings=rulings)
+        return await self.store.load(applied.ledger.key, Ledger)
 
 
 async def measured(n: int, tries: int) -> dict[str, Any]:
-    took, cpu = [], []
+    claims, relations, cpu = [], [], []
     for _ in range(tries):
         with tempfile.TemporaryDirectory() as folder:
-            store = Store.open(folder)
-            found = await findings(store, statements(n))
-            began, used = time.perf_counter(), time.process_time()
-            settled, batches = await verified(store, found)
-            took.append(time.perf_counter() - began)
+            run = Run(folder)
+            found = await findings(run.store, statements(n))
+            used = time.process_time()
+            first, second = await run.verify(found)
+            claims.append(first)
+            relations.append(second)
             cpu.append(time.process_time() - used)
-            assert not settled.batches, "all was judged"
+    judge = run.judge
     return {
         "claims": n,
-        "in_the_ledger": settled.ledger.claims,
-        "batches": batches,
-        "seconds": round(min(took), 4),
+        "claim_calls": judge.calls["EntailmentAnswer"],
+        "relation_calls": judge.calls["RelationsAnswer"],
+        "claims_seconds": round(min(claims), 4),
+        "relations_seconds": round(min(relations), 4),
         "cpu_seconds": round(min(cpu), 4),
-        "cpu_ms_per_claim": round(1000 * min(cpu) / n, 3),
+        "input_tokens": judge.tokens["input"],
+        "output_tokens": judge.tokens["output"],
+        "usd": round(judge.usd, 5),
     }
 
 
@@ -126,10 +201,13 @@ async def main() -> None:
     given = parser.parse_args()
     await measured(SIZES[0], 1)
     rows = [await measured(n, given.tries) for n in SIZES]
-    print("| claims | batches | besides the model | CPU | CPU per claim |\n|---|---|---|---|---|")
+    print("| claims | calls | check and judge | relations | tokens in | tokens out | $ |")
+    print("|---|---|---|---|---|---|---|")
     for row in rows:
-        print(f"| {row['claims']} | {row['batches']} | {row['seconds'] * 1000:.0f} ms "
-              f"| {row['cpu_seconds'] * 1000:.0f} ms | {row['cpu_ms_per_claim']} ms |")  # fmt: skip
+        took = [row[name] * 1000 for name in ("claims_seconds", "relations_seconds")]
+        print(f"| {row['claims']} | {row['claim_calls']} + {row['relation_calls']} "
+              f"| {took[0]:.0f} ms | {took[1]:.0f} ms | {row['input_tokens']:,} "
+              f"| {row['output_tokens']:,} | {row['usd']:.4f} |")  # fmt: skip
     for one, next_ in pairwise(rows):
         grew, claims = next_["cpu_seconds"] / one["cpu_seconds"], next_["claims"] / one["claims"]
         print(f"{one['claims']} → {next_['claims']}: ×{claims:.1f} claims, ×{grew:.1f} CPU")

@@ -13,7 +13,8 @@ from benchmarks.engines.ours import Ours
 from benchmarks.engines.processes import cpu_seconds
 from benchmarks.growth import library
 from benchmarks.growth.library import Shape
-from workflows.config.policies import WORKFLOW_TASK_TIMEOUT
+from console.client.jobs import fetch_report
+from workflows.config.settings import EMBEDDED
 from workflows.contracts.request import TASK_QUEUE, ResearchRequest
 from workflows.contracts.result import ResearchResult
 from workflows.coordinator import ResearchWorkflow
@@ -58,13 +59,14 @@ class Jobs(Ours):
             )
             used, began = self._cpu(), time.perf_counter()
             async with asyncio.timeout(_LIMIT):
-                result = await self._client.execute_workflow(
+                job = await self._client.start_workflow(
                     ResearchWorkflow.run,
                     request,
                     id=f"grow-{next(_numbers)}",
                     task_queue=TASK_QUEUE,
-                    task_timeout=WORKFLOW_TASK_TIMEOUT,
+                    task_timeout=EMBEDDED.task,
                 )
+                result = await fetch_report(job)
             return Took(time.perf_counter() - began, self._cpu() - used, result)
 
         took = self._do(run())

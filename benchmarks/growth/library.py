@@ -95,8 +95,8 @@ def _answer(body: JsonObject, shape: Shape) -> JsonObject:
             return {"changes": []}
         case "ResearchAnswer":
             return _research(brief, messages, shape)
-        case "VerifierAnswer":
-            return stub._verify(brief, messages)
+        case "EntailmentAnswer" | "RelationsAnswer" | "GapRulingsAnswer" as title:
+            return stub._ANSWERS[title](brief, messages)
         case "DraftAnswer":
             return _write(brief)
         case "EvaluationAnswer":

@@ -23,12 +23,13 @@ from activities.context import ActivityContext
 from benchmarks.quality.checks import check_report
 from benchmarks.quality.rubric import Judge
 from benchmarks.quality.sets import JsonObject, Options, Outcome
+from console.client.jobs import fetch_report
 from console.devserver.server import run_dev_server
 from console.runtime.connection import connect
 from worker import build_context, build_worker
 from workflows.config.settings import Settings
 from workflows.contracts.request import TASK_QUEUE, ResearchRequest
-from workflows.contracts.result import ResearchResult
+from workflows.contracts.result import ResearchResult, ResearchSummary
 from workflows.coordinator import ResearchWorkflow
 
 _LOOK_SECONDS = 5.0
@@ -58,7 +59,7 @@ class JobRunner:
             id=f"quality-{uuid4().hex[:12]}",
             task_queue=TASK_QUEUE,
         )
-        ending = asyncio.ensure_future(job.result())
+        ending = asyncio.ensure_future(fetch_report(job))
         while not (await asyncio.wait({ending}, timeout=_LOOK_SECONDS))[0]:
             if reason := await _find_block(job):
                 ending.cancel()
@@ -86,7 +87,7 @@ class JobRunner:
         return Outcome(measures, notes)
 
 
-async def _find_block(job: WorkflowHandle[ResearchWorkflow, ResearchResult]) -> str:
+async def _find_block(job: WorkflowHandle[ResearchWorkflow, ResearchSummary]) -> str:
     try:
         status = await job.query(ResearchWorkflow.status)
     except RPCError:

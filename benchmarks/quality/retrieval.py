@@ -151,7 +151,7 @@ class Retrieval:
         measures |= score("researcher", [documents[one] for one in ranked], gold)
         sight = gold.issubset(documents[one] for one in tools.sources)
         measures["researcher all in sight"] = (float(sight), 1)
-        return Outcome(measures, {"question": question, "cycles": len(tools.cycles())})
+        return Outcome(measures, {"question": question, "cycles": len(tools.log.cycles())})
 
     async def _researched(self, context: ActivityContext, job: Job, tools: Toolbox) -> list[str]:
         """The sources a research subagent saw, in the order it gives them: best first."""

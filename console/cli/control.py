@@ -21,11 +21,11 @@ from console.errors import COMMAND, BadInputError, ConsoleError, ExitCode
 if TYPE_CHECKING:
     from console.client.jobs import Job
     from console.client.session import Session
-    from workflows.contracts.evidence import Record
+    from workflows.contracts.evidence import Message
     from workflows.contracts.facets import Facet, Plan
     from workflows.contracts.messages import Approve, Change
 
-    Model = TypeVar("Model", bound=Record)
+    Model = TypeVar("Model", bound=Message)
 
 app = typer.Typer()
 
@@ -177,7 +177,7 @@ async def ask_approval(job: Job) -> None:
     while decision is None:
         match (await _read_line("\nApprove this plan? [y/n/edit] ")).lower():
             case "y" | "yes":
-                decision = Approve()
+                decision = Approve(decision="approve")
             case "n" | "no":
                 note = await _read_line("What should change? (without an answer the job ends) ")
                 decision = Approve(decision="reject", note=note[:2000])
@@ -200,7 +200,7 @@ async def _edit_plan(plan: Plan) -> Approve | None:
         try:
             process = await asyncio.create_subprocess_exec(*shlex.split(editor), str(file))
             await process.wait()
-            return Approve(plan=_read_plan(file))
+            return Approve(decision="approve", plan=_read_plan(file))
         except (OSError, ValueError) as error:
             print(f"The editor {editor!r} does not run ({error}): set EDITOR to another one.")
         except BadInputError as error:
@@ -273,7 +273,7 @@ def _read_plan(path: Path) -> Plan:
     return plan
 
 
-def _send(job_id: str, update: str, message: Record, done: str, *, as_json: bool) -> ExitCode:
+def _send(job_id: str, update: str, message: Message, done: str, *, as_json: bool) -> ExitCode:
     client.validation.check_job_id(job_id)
 
     async def action(session: Session) -> ExitCode:

@@ -213,7 +213,7 @@ def describe_roles(settings: Settings) -> list[dict[str, Any]]:
                 "effort": effort_for(role, settings.efforts),
                 "thinking": _thinking(role, model),
                 "max_turns": role.max_turns,
-                "max_tokens": role.max_tokens,
+                "max_tokens": min(settings.max_tokens, model.max_output or settings.max_tokens),
                 "usd_per_million": prices if model.priced else None,
                 "tools": list(role.tools),
                 "reason": role.reason,

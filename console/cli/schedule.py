@@ -83,7 +83,6 @@ def create(
 ) -> ExitCode:
     """Create a schedule on a configured server. Its runs never overlap."""
     from console.cli.run import warn_without_worker
-    from workflows.config.policies import WORKFLOW_TASK_TIMEOUT
     from workflows.contracts.request import TASK_QUEUE
     from workflows.rules.status import describe_request
 
@@ -110,7 +109,7 @@ def create(
                 request.model_copy(update={"store_id": store_id}),
                 id=name,
                 task_queue=TASK_QUEUE,
-                task_timeout=WORKFLOW_TASK_TIMEOUT,
+                task_timeout=settings.pace.task,
                 **describe_request(request),
             ),
             spec=spec,

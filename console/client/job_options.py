@@ -78,7 +78,7 @@ class JobOptions:
         float | None,
         Option(
             metavar="X",
-            help="A hard limit in dollars; by default $2, $10 or $40, by effort.",
+            help="A hard limit in dollars; by default $1, $4 or $20, by effort.",
             rich_help_panel=_LIMITS,
         ),
     ] = None

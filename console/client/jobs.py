@@ -26,15 +26,16 @@ from temporalio.client import (
     WorkflowUpdateFailedError,
 )
 from temporalio.common import SearchAttributeKey
-from temporalio.exceptions import FailureError
+from temporalio.exceptions import ApplicationError, FailureError
 from temporalio.service import RPCError, RPCStatusCode
 
 from console.errors import BadInputError, ConsoleError
-from workflows.contracts.evidence import Record
+from console.runtime.data_converter import store_of
+from workflows.contracts.evidence import Message
 from workflows.contracts.facets import Facet
 from workflows.contracts.messages import Change, SetBudget, Steer
 from workflows.contracts.request import TASK_QUEUE, ResearchRequest
-from workflows.contracts.result import ResearchResult, Status
+from workflows.contracts.result import ReportPage, ResearchResult, ResearchSummary, Status
 from workflows.contracts.spend import Budget
 from workflows.contracts.state import Gap, ResearchState
 
@@ -58,7 +59,7 @@ _PERMANENT = (
 )
 
 Answer = TypeVar("Answer")
-Handle = WorkflowHandle[Any, ResearchResult]
+Handle = WorkflowHandle[Any, ResearchSummary]
 
 
 class JobNotFoundError(BadInputError):
@@ -132,7 +133,7 @@ async def is_open(client: Client, job_id: str) -> bool:
 
 
 def get_handle(client: Client, job_id: str) -> Handle:
-    return client.get_workflow_handle(job_id, result_type=ResearchResult)
+    return client.get_workflow_handle(job_id, result_type=ResearchSummary)
 
 
 async def fetch_start_input(
@@ -184,7 +185,7 @@ async def wait_for_result(job: Job) -> ResearchResult:
     outage = 0.0
     while True:
         try:
-            return await job.handle.result()
+            return await fetch_report(job.handle)
         except WorkflowFailureError as error:
             if await _was_restarted(job, error):
                 continue
@@ -215,12 +216,30 @@ async def _was_restarted(job: Job, error: WorkflowFailureError) -> bool:
 async def fetch_outcome(job: Job) -> ResearchResult | str:
     """The result of a closed job, or the reason why there is none."""
     try:
-        return await job.handle.result()
+        return await fetch_report(job.handle)
     except WorkflowFailureError as error:
         return root_cause(error)
 
 
-async def send_update(job: Job, update: str, message: Record) -> str:
+async def fetch_report(handle: Handle) -> ResearchResult:
+    """The full report of a job, when it has completed: from the store, else from a worker."""
+    summary = await handle.result()
+    try:
+        return await store_of(handle._client).load(summary.report.key, ResearchResult)
+    except ApplicationError as missing:
+        pages: list[str] = []
+        try:
+            while len(pages) < summary.report.pages:
+                page = await handle.query("report_page", len(pages), result_type=ReportPage)
+                pages.append(page.text)
+        except (RPCError, WorkflowQueryFailedError):
+            raise ConsoleError(
+                f"The report of {handle.id} cannot be read: {missing.message}."
+            ) from missing
+        return ResearchResult.model_validate_json("".join(pages))
+
+
+async def send_update(job: Job, update: str, message: Message) -> str:
     """The workflow's answer to an update. Raises `UpdateRejectedError`."""
     while True:
         try:

@@ -41,14 +41,16 @@ STEPS = {
     "review_plan": "reviewing the plan",
     "research": "researching",
     "reconcile": "checking claims against their sources",
-    "verify": "verifying conflicts",
+    "judge_claims": "judging claims beside their quotes",
+    "judge_relations": "judging how claims relate",
+    "judge_gaps": "judging what was found for the gaps",
     "write": "writing the report",
     "evaluate": "evaluating the draft",
     "publish": "publishing the report",
     "compare": "comparing with the last run",
 }
 PASS_STEPS = STEPS | {"research": "following up", "write": "revising the report"}
-FACET_ACTIVITIES = ("research", "verify")
+FACET_ACTIVITIES = ("research",)
 _STARTING = {"researching": "starting on", "following up": "starting to follow up on"}
 _UNKNOWN = {"researching": "researching a facet", "following up": "following up on a gap"}
 
@@ -168,6 +170,8 @@ def describe_needs(status: Status) -> str:
         why = f"blocked at {status.blocked.step}: {status.blocked.reason.rstrip('.')}"
         remedy = status.blocked.remedy.rstrip(".").removesuffix(", then resume")
         return f"{why}; {remedy}, then `{COMMAND} resume {status.id}`"
+    if status.waiting_for:
+        return f"waiting: {status.waiting_for}"
     if status.paused:
         return f"paused: `{COMMAND} resume {status.id}` continues it"
     if status.approve_by is not None:

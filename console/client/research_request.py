@@ -21,7 +21,7 @@ from workflows.contracts.spend import Budget
 
 MAX_FACETS = 60
 MAX_PASSES = 20
-DEFAULT_BUDGET_USD = {Effort.QUICK: 2.0, Effort.STANDARD: 10.0, Effort.DEEP: 40.0}
+DEFAULT_BUDGET_USD = {Effort.QUICK: 1.0, Effort.STANDARD: 4.0, Effort.DEEP: 20.0}
 """The budget of a job that was given none, by effort."""
 
 _DAY = 24 * 3600.0

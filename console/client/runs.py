@@ -22,7 +22,6 @@ from console.client.jobs import CLOSED_FOR_RESTART, OPEN_STATUSES, WORKFLOW, Job
 from console.client.research_request import default_budget_usd
 from console.client.session import find_task_queue
 from console.errors import BadInputError, ConsoleError
-from workflows.config.policies import WORKFLOW_TASK_TIMEOUT
 from workflows.contracts.request import ResearchRequest
 from workflows.contracts.state import ResearchState
 from workflows.rules.restart import SETTABLE, change_request, fork_state, restart_state
@@ -206,7 +205,7 @@ async def _start(
             args=[request] if state is None else [request, state],
             id=job_id,
             task_queue=find_task_queue(checkpoints.settings, job_id),
-            task_timeout=WORKFLOW_TASK_TIMEOUT,
+            task_timeout=checkpoints.settings.pace.task,
             id_reuse_policy=reuse,
             **describe_request(request),
         )

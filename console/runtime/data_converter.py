@@ -26,6 +26,7 @@ from google.protobuf import json_format
 from google.protobuf.message import DecodeError
 from temporalio.api.common.v1 import Payload
 from temporalio.api.sdk.v1.external_storage_pb2 import ExternalStorageReference
+from temporalio.client import Client
 from temporalio.contrib.pydantic import PydanticPayloadConverter, pydantic_data_converter
 from temporalio.converter import (
     DataConverter,
@@ -46,6 +47,7 @@ from activities.storage.encryption import (
     Keyring,
     decrypt_if_encrypted,
 )
+from activities.storage.store import Store
 from console.errors import BadInputError, ConsoleError
 from workflows.config.settings import Settings
 
@@ -113,9 +115,17 @@ def load_keyring(settings: Settings) -> Keyring | None:
     return keyring
 
 
-def external_storage(store: str) -> ExternalStorage:
-    """Payloads of 64 KB and more go to `store`: a folder, or a URL (s3://, gs://, az://, file://)."""
-    return ExternalStorage(drivers=[StoreDriver(store)], payload_size_threshold=THRESHOLD)
+def external_storage(location: str, keyring: Keyring | None = None) -> ExternalStorage:
+    """Payloads of 64 KB and more go to a folder, or a URL (s3://, gs://, az://, file://)."""
+    driver = StoreDriver(location, keyring)
+    return ExternalStorage(drivers=[driver], payload_size_threshold=THRESHOLD)
+
+
+def store_of(client: Client) -> Store:
+    """The store that a client of `connect` reads large payloads from; reports are there too."""
+    storage = client.data_converter.external_storage
+    drivers = storage.drivers if storage else ()
+    return next(driver.objects for driver in drivers if isinstance(driver, StoreDriver))
 
 
 def read_claim(payload: Payload) -> StorageDriverClaim | None:
@@ -131,9 +141,10 @@ def read_claim(payload: Payload) -> StorageDriverClaim | None:
 class StoreDriver(StorageDriver):
     """Stores payloads in an object store by hash, and verifies the hash when it reads them."""
 
-    def __init__(self, location: str) -> None:
+    def __init__(self, location: str, keyring: Keyring | None = None) -> None:
         self._location = location
         self._backend = Backend(open_store(location))
+        self.objects = Store(self._backend, location, keyring)
 
     def name(self) -> str:
         return DRIVER
@@ -205,5 +216,5 @@ def data_converter(settings: Settings) -> DataConverter:
         failure_converter_class=(
             DefaultFailureConverterWithEncodedAttributes if keys else DefaultFailureConverter
         ),
-        external_storage=external_storage(settings.store),
+        external_storage=external_storage(settings.store, keys),
     )

@@ -25,7 +25,7 @@ from console.web.job_page import JobPage
 from console.web.job_snapshot import load_snapshot
 from console.web.rendering import Templates
 from console.web.state import AppState, Notice
-from workflows.contracts.evidence import Record
+from workflows.contracts.evidence import Message
 from workflows.contracts.facets import Effort
 from workflows.contracts.messages import (
     AddFacet,
@@ -42,7 +42,7 @@ from workflows.contracts.messages import (
 FORK_SETTINGS = ("model", "effort", "budget_usd", "budget_tokens", "max_passes", "max_facets",
                  "max_claims", "parallel", "subagent_seconds")  # fmt: skip
 
-UPDATES: dict[str, tuple[Record, str]] = {
+UPDATES: dict[str, tuple[Message, str]] = {
     "pause": (Pause(), "Paused: nothing is spent until it is resumed."),
     "finish": (Finish(), "It finishes with what was found; the report comes next."),
 }
@@ -106,7 +106,7 @@ class Actions:
             plan = forms.parse_plan(form, state.plan)
             if form.errors:
                 raise BadInputError(form.error("plan") or "The plan is invalid: see its fields.")
-            update = jobs.send_update(job, "approve", Approve(plan=plan))
+            update = jobs.send_update(job, "approve", Approve(decision="approve", plan=plan))
             await self._wait_for_worker(update, job)
             return "The plan is approved" + (" as you edited it." if plan else ".")
 

@@ -1,7 +1,7 @@
 """What the examples share: the question on the command line, the way to the server, a worker.
 
-Your own caller needs only the data converter: `console.runtime.connection.connect` gives clients
-and workers the one that the research workers use, so that large results can be read.
+Your own caller needs nothing of this: any client can start research and read its result. Only where
+payloads are encrypted does it need the workers' data converter, which `connect` gives it.
 """
 
 from __future__ import annotations

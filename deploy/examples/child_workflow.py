@@ -29,7 +29,7 @@ class Briefing:
             id=f"{workflow.info().workflow_id}/research",
             task_queue=TASK_QUEUE,
         )
-        return f"{result.status}: {len(result.claims)} claims, {len(result.sources)} sources"
+        return f"{result.status}: {result.claims} claims, {result.sources} sources"
 
 
 async def main() -> None:

@@ -31,7 +31,7 @@ async def ask(client: Client, who: str, request: ResearchRequest) -> None:
     )
     print(f"{who} {'started' if joined.started else 'joined'} {joined.id}", flush=True)
     result = await (await start.workflow_handle()).result()
-    print(f"{who} got {len(result.claims)} claims; {result.telemetry.turns} turns were bought")
+    print(f"{who} got {result.claims} claims; {result.turns} turns were bought")
 
 
 async def main() -> None:

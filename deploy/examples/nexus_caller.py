@@ -10,8 +10,10 @@ With --cancel the caller is cancelled when its research has begun; the research 
 
 from __future__ import annotations
 
+import json
 from argparse import ArgumentParser
 from datetime import timedelta
+from typing import Any
 
 from temporalio import workflow
 from temporalio.client import WorkflowFailureError
@@ -19,7 +21,13 @@ from temporalio.client import WorkflowFailureError
 with workflow.unsafe.imports_passed_through():
     from deploy.examples.asking import TEAM, connected, new_id, parsed, run, team
     from workflows.contracts.facets import Effort
-    from workflows.contracts.nexus import ENDPOINT, ResearchId, ResearchService, StartResearch
+    from workflows.contracts.nexus import (
+        ENDPOINT,
+        GetReport,
+        ResearchId,
+        ResearchService,
+        StartResearch,
+    )
     from workflows.contracts.request import ResearchRequest
 
 
@@ -48,7 +56,23 @@ class Inquiry:
         )
         self._seen = f"research {name} is {status.phase}"
         result = await research
-        return f"{result.status}: {len(result.claims)} claims, {len(result.sources)} sources"
+        report = await self._read_report(service, name, result.report.pages)
+        return f"{result.status}: {result.claims} claims, {len(report['sources'])} sources"
+
+    async def _read_report(
+        self, service: workflow.NexusClient[ResearchService], name: str, pages: int
+    ) -> dict[str, Any]:
+        """The full report, as JSON text in pages."""
+        parts = [
+            await service.execute_operation(
+                ResearchService.report,
+                GetReport(id=name, page=page),
+                schedule_to_close_timeout=timedelta(minutes=5),
+            )
+            for page in range(pages)
+        ]
+        report: dict[str, Any] = json.loads("".join(part.text for part in parts))
+        return report
 
     @workflow.update
     async def begun(self) -> str:

@@ -3,7 +3,8 @@
 python -m deploy.examples.plain_json "QUESTION" --corpus DIR
 
 A workflow in any language can do the same. Fields are those of `ResearchRequest`; a name that is
-not among them is refused. The result is what `report.json` holds, see
+not among them is refused. The result is a summary with counts; the full report is where `report`
+says, and the query `report_page` returns it in pages, as JSON text after
 workflows/contracts/report.schema.json.
 """
 
@@ -28,7 +29,7 @@ class Clipping:
             id=f"{workflow.info().workflow_id}/research",
             task_queue="research",
         )
-        return f"{result['status']}: {len(result['claims'])} claims"
+        return f"{result['status']}: {result['claims']} claims"
 
 
 async def main() -> None:

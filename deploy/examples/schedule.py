@@ -27,6 +27,7 @@ from temporalio.client import (
     ScheduleSpec,
 )
 
+from console.client.jobs import fetch_report, get_handle
 from deploy.examples.asking import connected, new_id, parsed, run
 from workflows.contracts.facets import Effort
 from workflows.contracts.request import TASK_QUEUE, ResearchRequest
@@ -44,8 +45,7 @@ async def now(client: Client, schedule: ScheduleHandle, n: int) -> ResearchResul
         await asyncio.sleep(0.2)
     begun = runs[n - 1].action
     assert isinstance(begun, ScheduleActionExecutionStartWorkflow)  # noqa: S101
-    job = client.get_workflow_handle_for(ResearchWorkflow.run, begun.workflow_id)
-    return await job.result()
+    return await fetch_report(get_handle(client, begun.workflow_id))
 
 
 def change(documents: Path) -> None:

@@ -134,6 +134,9 @@ class Notebook:
     def forget(self) -> None:
         self.forgot += 1
 
+    def start_over(self) -> None:
+        self.told.clear()
+
 
 class Setting:
     """A store, a scripted model, and subagents that talk to it."""
@@ -160,9 +163,12 @@ class Setting:
         gate: Any = None,
         follow_ups: tuple[str, ...] = (),
         hand_over: Any = None,
+        attempts: int = 1,
+        window: int = 0,
         **limits: Any,
     ) -> Answered[PlanReview] | Unanswered:
+        self.models = Models(self.wire, context_window=window)
         subagent = self.subagent(allowance, **limits)
         return await subagent.converse(
-            PlanReview, {"question": "?"}, self.tools, gate, follow_ups, hand_over
+            PlanReview, {"question": "?"}, self.tools, gate, follow_ups, hand_over, attempts
         )

@@ -12,7 +12,7 @@ import pytest
 from temporalio.exceptions import ApplicationError
 
 from activities.agent.request_template import build_template
-from activities.agent.tool_definitions import DEFINITIONS
+from activities.agent.tool_definitions import SEARCH
 from activities.llm.client import Models
 from activities.llm.prompt_cache import PromptCache, prefix_of
 from activities.offline.stream import body, events
@@ -181,7 +181,7 @@ def _brain(body: JsonObject) -> Turn:
 
 async def _research(models: Models, name: str) -> list[JsonObject]:
     """The usage of each turn of one subagent."""
-    framed = build_template(RESEARCHER, MEDIUM, "medium", [dict(DEFINITIONS["search"])])
+    framed = build_template(RESEARCHER, MEDIUM, "medium", [{**SEARCH}])
     messages = [{"role": "user", "content": [text(f"<brief>{name * 3000}</brief>")]}]
     usages: list[JsonObject] = []
     while True:

@@ -21,8 +21,10 @@ from tests.simulator.simulator import Simulator
 from tests.simulator.transport import SimulatorTransport
 from workflows.config.model_catalog import LARGE, MEDIUM, MIXED, MODELS, SMALL
 from workflows.config.roles import (
+    CLAIM_VERIFIER,
     EFFORTS,
     EVALUATOR,
+    GAP_VERIFIER,
     PLANNER,
     RESEARCHER,
     ROLES,
@@ -31,6 +33,7 @@ from workflows.config.roles import (
     effort_for,
     model_for,
 )
+from workflows.config.settings import MAX_TOKENS
 from workflows.contracts.request import OFFLINE
 
 SEARCHING = ("search", "read", "web_search", "web_fetch", "code")
@@ -40,24 +43,23 @@ TOOL = {"name": "search", "description": "d", "input_schema": {"type": "object"}
 def test_the_table_is_pinned() -> None:
     """Whoever changes a row changes what jobs cost and what a subagent may do."""
     assert {
-        name: (r.model, r.effort, r.thinking, r.tools, r.max_tokens, r.max_turns, r.hits)
+        name: (r.model, r.effort, r.thinking, r.tools, r.max_turns, r.hits)
         for name, r in ROLES.items()
     } == {
-        "planner": (LARGE, "high", "adaptive", ("search",), 16_000, 5, 30),
-        "reviewer": (MEDIUM, "high", "adaptive", (), 16_000, 4, 12),
-        "researcher": (MEDIUM, "medium", "adaptive", SEARCHING, 16_000, 14, 18),
-        "verifier": (MEDIUM, "high", "adaptive", SEARCHING, 16_000, 8, 12),
-        "writer": (MEDIUM, "medium", "adaptive", ("read",), 21_000, 8, 12),
-        "evaluator": (LARGE, "high", "adaptive", (), 16_000, 4, 12),
+        "planner": (LARGE, "high", "adaptive", ("search", "web_search"), 5, 30),
+        "reviewer": (MEDIUM, "high", "adaptive", (), 4, 12),
+        "researcher": (MEDIUM, "medium", "adaptive", SEARCHING, 14, 18),
+        "verifier": (SMALL, "high", "adaptive", SEARCHING, 8, 12),
+        "writer": (MEDIUM, "medium", "adaptive", ("read",), 8, 12),
+        "evaluator": (LARGE, "high", "adaptive", (), 4, 12),
     }
 
 
 def test_every_role_says_why_and_what_it_answers_with() -> None:
-    for role in ROLES.values():
+    for role in (*ROLES.values(), CLAIM_VERIFIER, GAP_VERIFIER):
         assert len(role.reason.split()) > 8
-        assert role.output == ANSWERS[role.name].__name__ == schema(role)["title"]
+        assert role.output == ANSWERS[role.output].__name__ == schema(role)["title"]
         assert role.thinking in MODELS[role.model].thinking
-        assert role.max_tokens <= MODELS[role.model].max_output
 
 
 def test_an_override_wins_then_the_jobs_model_then_the_roles_own() -> None:
@@ -76,7 +78,14 @@ def test_an_effort_is_the_roles_own_or_its_override() -> None:
         effort_for(PLANNER, {"planner": "enormous"})
 
 
-@pytest.mark.parametrize("role", ROLES.values(), ids=lambda role: role.name)
+def test_the_verifier_of_claims_and_gaps_has_no_tools() -> None:
+    assert (CLAIM_VERIFIER.name, GAP_VERIFIER.name) == ("verifier", "verifier")
+    assert CLAIM_VERIFIER.tools == GAP_VERIFIER.tools == ()
+
+
+@pytest.mark.parametrize(
+    "role", [*ROLES.values(), CLAIM_VERIFIER, GAP_VERIFIER], ids=lambda role: role.output
+)
 def test_every_role_has_a_prompt_that_fits_in_a_head(role: Role) -> None:
     words = prompt(role)
     assert 15 < len(words.splitlines()) <= 95
@@ -156,10 +165,12 @@ def test_marks_follow_from_the_messages_and_leave_the_callers_alone() -> None:
     assert messages == before
 
 
-def test_a_paused_turn_is_sent_back_unmarked() -> None:
+def test_what_a_paused_turn_fetched_is_marked_when_it_is_sent_back() -> None:
     paused = [*talk(1), {"role": "assistant", "content": [text("wait")]}]
     request = build_template(RESEARCHER, MEDIUM, "medium").request(paused)
-    assert request["messages"][-1] == paused[-1]
+    assert "cache_control" in request["messages"][-1]["content"][-1]
+    assert unmarked(request["messages"]) == paused, "unchanged but for the mark"
+    assert marks(request) <= 4
 
 
 def test_plain_text_of_ours_can_be_marked_too() -> None:
@@ -195,3 +206,11 @@ async def test_every_role_is_understood_by_every_model(
     for role in ROLES.values():
         await models.ask(build_template(role, model, role.effort, [TOOL]).request(talk(0)))
     assert [record.status for record in simulator.messages] == [200] * len(ROLES)
+
+
+def test_an_answer_has_room_for_thinking_unless_the_model_or_the_setting_says_less() -> None:
+    limits = [
+        build_template(PLANNER, model, "high", max_tokens=given).fixed["max_tokens"]
+        for model, given in ((LARGE, MAX_TOKENS), (LARGE, 200_000), ("of-ones-own", 1000))
+    ]
+    assert limits == [64_000, MODELS[LARGE].max_output, 1000]

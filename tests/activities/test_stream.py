@@ -98,3 +98,35 @@ async def test_pings_are_passed_over() -> None:
     with pytest.raises(ApplicationError) as caught:
         await ask(sse(ping))
     assert caught.value.type == "broken_answer"
+
+
+def sparkling(content: list[JsonObject]) -> list[JsonObject]:
+    """The events of a message, with things among them that nobody knows yet."""
+    known = list(events(message(content)))
+    unknown: list[JsonObject] = [
+        {"type": "weather", "index": 0},
+        {"type": "content_block_start", "index": 90, "content_block": {"type": "hologram"}},
+        {"type": "content_block_delta", "index": 90, "delta": {"type": "hologram_delta", "x": 1}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "sparkle_delta"}},
+        {"type": "content_block_delta", "index": 77, "delta": {"type": "text_delta", "text": "?"}},
+        {"type": "content_block_stop", "index": 90},
+        {"type": "message_delta", "delta": {"mood": "fine"}},
+    ]
+    return [one for event in known for one in (event, *unknown)]
+
+
+@pytest.mark.parametrize("content", BLOCKS.values(), ids=BLOCKS)
+async def test_unknown_events_blocks_and_deltas_are_passed_over(content: list[JsonObject]) -> None:
+    found = await ask(sse(body(sparkling(content))))
+    assert [block for block in found["content"] if block["type"] != "hologram"] == content
+    assert found["stop_reason"] == "end_turn"
+
+
+@pytest.mark.parametrize("missing", ["message_start", "message_delta"])
+async def test_a_server_that_counts_no_tokens_is_understood(missing: str) -> None:
+    parts = list(events(message(BLOCKS["text"])))
+    for part in parts:
+        if part["type"] == missing:
+            part.pop("usage", None)
+            part.get("message", {}).pop("usage", None)
+    assert (await ask(sse(body(parts))))["content"] == BLOCKS["text"]

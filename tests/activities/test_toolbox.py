@@ -10,7 +10,7 @@ from typing import Any
 import anthropic.types
 import pytest
 
-from activities.agent.tool_definitions import READ, SEARCH, build_tool_set
+from activities.agent.tool_definitions import READ, SEARCH, SURVEY, build_tool_set
 from activities.agent.toolbox import Toolbox
 from activities.mcp.registry import McpServers
 from activities.mcp.server_settings import McpSettings
@@ -58,7 +58,7 @@ def store(tmp_path: Path) -> Store:
 
 def test_a_corpus_alone_gives_the_same_tools_as_ever() -> None:
     assert build_tool_set(RESEARCHER, job(corpus="/d")) == [SEARCH, READ]
-    assert build_tool_set(PLANNER, job(corpus="/d")) == [SEARCH]
+    assert build_tool_set(PLANNER, job(corpus="/d")) == [SURVEY]
     assert build_tool_set(WRITER, job(corpus="/d")) == [READ]
 
 
@@ -75,9 +75,25 @@ def test_researchers_and_verifiers_get_all_of_it_in_one_order(role: Role) -> Non
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("role", [PLANNER, REVIEWER, WRITER, EVALUATOR], ids=lambda r: r.name)
-def test_no_other_role_reaches_the_web_or_the_sandbox(role: Role) -> None:
-    assert build_tool_set(role, job(web=Web(), code=True)) == []
+@pytest.mark.parametrize(
+    ("role", "tools"),
+    [
+        (PLANNER, ["web_search"]),
+        (REVIEWER, []),
+        (WRITER, ["read"]),
+        (EVALUATOR, []),
+    ],
+    ids=lambda given: given.name if isinstance(given, Role) else "",
+)
+def test_the_planner_looks_at_the_web_the_writer_reads_stored_pages_and_no_more(
+    role: Role, tools: list[str]
+) -> None:
+    assert [tool["name"] for tool in build_tool_set(role, job(web=Web(), code=True))] == tools
+
+
+def test_those_who_plan_are_asked_for_no_scores() -> None:
+    (survey,) = build_tool_set(PLANNER, job(corpus="/d"))
+    assert set(survey["input_schema"]["properties"]) == {"query"}
 
 
 @pytest.mark.parametrize(
@@ -90,14 +106,14 @@ def test_no_other_role_reaches_the_web_or_the_sandbox(role: Role) -> None:
 )
 def test_limits_and_domains_hold_for_search_and_fetch(web: Web, domains: JsonObject) -> None:
     limited = web.model_copy(update={"max_searches": 3, "max_fetches": 5})
-    search, fetch = build_tool_set(RESEARCHER, job(web=limited))
+    _, search, fetch = build_tool_set(RESEARCHER, job(web=limited))
     assert (search["max_uses"], fetch["max_uses"]) == (3, 5)
     for tool in (search, fetch):
         assert {k: v for k, v in tool.items() if k.endswith("_domains")} == domains
 
 
 def test_pages_come_whole_and_without_citations_so_that_quotes_can_be_checked() -> None:
-    search, fetch = build_tool_set(RESEARCHER, job(web=Web()))
+    _, search, fetch = build_tool_set(RESEARCHER, job(web=Web()))
     assert fetch["citations"] == {"enabled": False}
     assert search["allowed_callers"] == fetch["allowed_callers"] == ["direct"]
 
@@ -173,7 +189,7 @@ async def test_web_searches_use_up_no_cycle_of_the_documents(corpus: Corpus, sto
     assert not first.get("is_error")
     late = await tools.run("search", asked, 4)
     assert late["is_error"]
-    assert tools.queries() == ("web 0", "web 1", "web 2", "tern")
+    assert tools.log.queries() == ("web 0", "web 1", "web 2", "tern")
 
 
 async def test_a_web_that_could_not_be_searched_leaves_nothing_absent_from_documents_alone(
@@ -182,12 +198,12 @@ async def test_a_web_that_could_not_be_searched_leaves_nothing_absent_from_docum
     tools = Toolbox(RESEARCHER, corpus, store, 3)
     asked = {"query": "tern", "aim": "all"}
     tools.record(0, "search", asked, await tools.run("search", asked, 0))
-    assert tools.searched == 1
+    assert tools.log.answered == 1
     down = failed("web_search", "unavailable", "s1")
     await tools.observe(1, said(call("web_search", "s1", query="tern"), down))
-    assert tools.searched == 0
+    assert tools.log.answered == 0
     await tools.observe(2, said(call("web_search", "s1", query="tern"), hits(use_id="s1")))
-    assert tools.searched == 2
+    assert tools.log.answered == 2
 
 
 async def test_documents_and_pages_are_sources_side_by_side(corpus: Corpus, store: Store) -> None:
@@ -220,7 +236,7 @@ async def test_without_documents_the_model_is_told_so(store: Store, name: str) -
     assert result["is_error"]
     tools.record(0, name, {"query": "tern"}, result)
     await tools.observe(1, said(call("web_search", query="tern"), hits()))
-    assert tools.searched == 1
+    assert tools.log.answered == 1
 
 
 @pytest.mark.parametrize("name", ["web_search", "web_fetch", "code", "shell", LOOKUP["name"]])
@@ -230,6 +246,95 @@ async def test_a_tool_that_does_not_run_here_is_refused(
     result = await Toolbox(RESEARCHER, corpus, store, 3).run(name, {"query": "tern"}, 0)
     assert result["is_error"]
     assert name in result["content"][0]["text"]
+
+
+async def test_from_the_second_cycle_on_hits_are_scored_with_reasons(
+    corpus: Corpus, store: Store
+) -> None:
+    tools = Toolbox(RESEARCHER, corpus, store, 3, is_guided=True)
+    asked = {"query": "tern", "aim": "all"}
+    first = await tools.run("search", asked, 0)
+    tools.record(0, "search", asked, first)
+    source, *_ = [sid for sid, _ in first["passages"]]
+    again: JsonObject = {}
+    for scores in ([], [{"source_id": source, "score": 0.9, "reason": " "}]):
+        again = {"query": "tern cars", "aim": "its cars", "scores": scores}
+        refused = await tools.run("search", again, 1)
+        assert "score the hits" in refused["content"][0]["text"]
+        tools.record(1, "search", again, refused)
+    assert tools.log.problems == [], "the model is told; no tool failed"
+    scored = {**again, "scores": [{"source_id": source, "score": 0.9, "reason": "names it"}]}
+    second = await tools.run("search", scored, 2)
+    assert json.loads(second["content"][0]["text"])["cycle"] == 2, "a refusal uses up no cycle"
+
+
+async def test_three_good_sources_end_the_search_unless_a_hole_is_critical(
+    corpus: Corpus, store: Store
+) -> None:
+    tools = Toolbox(RESEARCHER, corpus, store, 3, is_guided=True)
+    asked = {"query": "tern eider", "aim": "all"}
+    tools.record(0, "search", asked, await tools.run("search", asked, 0))
+    scores = [{"source_id": f"d{n}", "score": 0.8, "reason": "it answers"} for n in range(3)]
+    more = {"query": "eider", "aim": "its fuel", "scores": scores}
+    ended = await tools.run("search", more, 1)
+    assert "answer now" in ended["content"][0]["text"]
+    assert not (await tools.run("search", {**more, "critical": True}, 1)).get("is_error")
+
+
+async def test_what_scored_below_a_fifth_is_left_out_but_not_the_first_hits(
+    corpus: Corpus, store: Store, tmp_path: Path
+) -> None:
+    for n in range(14):
+        words = f"# Note {n}\n\nThe Tern {'tern ' * (14 - n)} was seen at pier {n}.\n"
+        (tmp_path / "documents" / f"note{n}.md").write_text(words, "utf-8")
+    corpus.refresh()
+    tools = Toolbox(RESEARCHER, corpus, store, 3, is_guided=True)
+    asked = {"query": "tern pier", "aim": "all"}
+    first = await tools.run("search", asked, 0)
+    tools.record(0, "search", asked, first)
+    seen = list(dict.fromkeys(sid for sid, _ in first["passages"]))
+    assert len(seen) > 10
+    useless = [{"source_id": sid, "score": 0.1, "reason": "off topic"} for sid in seen]
+    assert set(tools.log.excluded({"scores": useless})) == set(seen[10:])
+
+
+async def test_paths_can_be_included_and_excluded(corpus: Corpus, store: Store) -> None:
+    tools = Toolbox(RESEARCHER, corpus, store, 3)
+
+    async def uris(**patterns: list[str]) -> set[str]:
+        found = await tools.run("search", {"query": "tern eider", "aim": "all", **patterns}, 0)
+        return {source["uri"] for source in found["sources"]}
+
+    both = await uris()
+    assert len(both) == 2
+    assert {uri[-7:] for uri in await uris(include_paths=["*tern.md"])} == {"tern.md"}
+    assert {uri[-8:] for uri in await uris(exclude_paths=["*tern.md"])} == {"eider.md"}
+
+
+async def test_a_stored_page_can_be_read_again_and_by_those_who_did_not_fetch_it(
+    store: Store,
+) -> None:
+    tools = Toolbox(RESEARCHER, None, store, 3)
+    await tools.observe(0, said(page(FERRY, WORDS)))
+    own = await tools.run("read", {"source_id": FERRY}, 1)
+    shown = [part["text"] for part in own["content"][1]["content"]]
+    assert shown
+    assert all(words in " ".join(WORDS.split()) for words in shown)
+    writer = Toolbox(WRITER, None, store, 0, pages=tools.sources)
+    assert (await writer.run("read", {"source_id": FERRY}, 0))["content"] == own["content"]
+    unknown = await writer.run("read", {"source_id": "https://else.example"}, 0)
+    assert unknown["is_error"]
+
+
+async def test_what_was_really_searched_is_listed_by_place(corpus: Corpus, store: Store) -> None:
+    tools = Toolbox(RESEARCHER, corpus, store, 3)
+    asked = {"query": "tern", "aim": "all"}
+    tools.record(0, "search", asked, await tools.run("search", asked, 0))
+    down = failed("web_search", "unavailable", "s1")
+    await tools.observe(1, said(call("web_search", "s1", query="lost"), down))
+    await tools.observe(2, said(call("web_search", "s2", query="found"), hits(use_id="s2")))
+    assert tools.log.searched == ["documents: tern", "web: found"]
+    assert len(tools.log.problems) == 1
 
 
 # --- MCP -----------------------------------------------------------------------------------------
@@ -255,8 +360,8 @@ async def test_an_mcp_call_goes_to_its_server_and_its_source_is_known(store: Sto
     tools.record(0, "mcp__archive__lookup", {"word": "tern"}, result)
     assert archive.asked == [("researcher", "mcp__archive__lookup", {"word": "tern"})]
     assert set(tools.sources) == {"m1"}
-    assert tools.searched == 1
-    assert tools.queries() == ('mcp__archive__lookup {"word": "tern"}',)
+    assert tools.log.answered == 1
+    assert tools.log.queries() == ('mcp__archive__lookup {"word": "tern"}',)
 
 
 async def test_a_server_that_is_down_is_a_problem_and_not_an_absence(store: Store) -> None:
@@ -264,8 +369,8 @@ async def test_a_server_that_is_down_is_a_problem_and_not_an_absence(store: Stor
     tools = Toolbox(RESEARCHER, None, store, 3, servers=Archive(down))  # type: ignore[arg-type]
     result = await tools.run("mcp__archive__lookup", {}, 0)
     tools.record(0, "mcp__archive__lookup", {}, result)
-    assert tools.searched == 0
-    assert tools.problems == ["the server is down"]
+    assert tools.log.answered == 0
+    assert tools.log.problems == ["the server is down"]
 
 
 async def test_a_role_has_only_the_mcp_tools_it_was_given(store: Store) -> None:

@@ -11,6 +11,7 @@ import pytest
 from anthropic.types import Message
 from temporalio.testing import ActivityEnvironment
 
+from activities.agent.schemas import SourceScore
 from activities.agent.toolbox import Toolbox
 from activities.context import ActivityContext
 from activities.evidence.quotes import StoredText
@@ -211,26 +212,26 @@ async def test_a_pdf_is_read_and_quotable(tmp_path: Path) -> None:
 async def test_a_pdf_that_cannot_be_read_is_named_and_no_source(tools: Toolbox) -> None:
     await tools.observe(0, said(pdf(FERRY, b"%PDF-1.7 nonsense")))
     assert tools.sources == {}
-    assert len(tools.problems) == 1
-    assert FERRY in tools.problems[0]
-    assert "cannot be quoted" in tools.problems[0]
+    assert len(tools.log.problems) == 1
+    assert FERRY in tools.log.problems[0]
+    assert "cannot be quoted" in tools.log.problems[0]
 
 
 async def test_a_page_without_words_is_named_and_no_source(tools: Toolbox) -> None:
     await tools.observe(0, said(page(FERRY, " \n—\n")))
     assert tools.sources == {}
-    assert "came without text" in tools.problems[0]
+    assert "came without text" in tools.log.problems[0]
 
 
 async def test_a_call_that_was_paused_is_matched_with_its_result_a_message_later(
     tools: Toolbox,
 ) -> None:
     await tools.observe(0, said(call("web_search", query="tern"), stop="pause_turn"))
-    assert tools.queries() == ()
-    assert tools.searched == 0
+    assert tools.log.queries() == ()
+    assert tools.log.answered == 0
     await tools.observe(1, said(hits(FERRY), text("found")))
-    assert tools.queries() == ("tern",)
-    assert tools.searched == 1
+    assert tools.log.queries() == ("tern",)
+    assert tools.log.answered == 1
 
 
 async def test_web_searches_are_on_record_turn_by_turn(tools: Toolbox) -> None:
@@ -239,15 +240,15 @@ async def test_web_searches_are_on_record_turn_by_turn(tools: Toolbox) -> None:
         call("web_search", "s2", query="eider"), hits(use_id="s2"),
     ))  # fmt: skip
     await tools.observe(1, said(call("web_search", "s3", query="plover"), hits(use_id="s3")))
-    cycles = tools.cycles([(FERRY, 0.8, "names it")])
+    cycles = tools.log.cycles([SourceScore(source_id=FERRY, score=0.8, reason="names it")])
     assert [cycle.queries for cycle in cycles] == [("tern", "eider"), ("plover",)]
     assert cycles[-1].scores == {FERRY: 0.8}
-    assert tools.searched == 3
+    assert tools.log.answered == 3
 
 
 async def test_messages_without_server_tools_change_nothing(tools: Toolbox) -> None:
     await tools.observe(0, said(text("hello")))
-    assert (tools.sources, tools.problems, tools.searched) == ({}, [], 0)
+    assert (tools.sources, tools.log.problems, tools.log.answered) == ({}, [], 0)
 
 
 async def test_the_simulated_provider_gives_blocks_that_are_understood(tools: Toolbox) -> None:
@@ -259,8 +260,8 @@ async def test_the_simulated_provider_gives_blocks_that_are_understood(tools: To
     turn = await Web(echo, pages)(body)
     await tools.observe(0, said(*turn.content))
     assert tools.sources[FERRY].date == "2026-01-05"
-    assert tools.queries() == ("when did the tern enter service?",)
-    assert tools.problems == []
+    assert tools.log.queries() == ("when did the tern enter service?",)
+    assert tools.log.problems == []
 
 
 def test_an_id_leaves_out_only_what_does_not_name_the_page() -> None:

@@ -82,9 +82,9 @@ async def test_a_search_that_failed_is_asked_and_not_searched(
     await tools.observe(
         0, said(call("web_search", "s1", query="tern"), failed("web_search", error_code, "s1"))
     )
-    assert tools.searched == 0
-    assert tools.queries() == ("tern",)
-    assert tools.problems == [
+    assert tools.log.answered == 0
+    assert tools.log.queries() == ("tern",)
+    assert tools.log.problems == [
         f"the web search “tern” failed: {TROUBLES[error_code]} ({error_code})"
     ]
 
@@ -98,9 +98,9 @@ async def test_hits_that_could_not_be_opened_are_not_searched(
         call("web_search", "s9", query="none"), hits(use_id="s9"),
         call("web_fetch", "f1", url=FERRY), failed("web_fetch", error_code, "f1"),
     ))  # fmt: skip
-    assert tools.searched == 0
+    assert tools.log.answered == 0
     assert tools.sources == {}
-    assert tools.problems == [f"fetching {FERRY} failed: {TROUBLES[error_code]} ({error_code})"]
+    assert tools.log.problems == [f"fetching {FERRY} failed: {TROUBLES[error_code]} ({error_code})"]
 
 
 @pytest.mark.parametrize(
@@ -119,22 +119,24 @@ async def test_code_that_broke_down_is_a_problem_and_no_search(
     if tool == "text_editor_code_execution":
         broken["content"]["error_message"] = None
     await tools.observe(0, said(call(tool, "c1", code="1/0"), broken))
-    assert tools.problems == [f"code in the sandbox failed: {TROUBLES[error_code]} ({error_code})"]
-    assert tools.queries() == ()
+    assert tools.log.problems == [
+        f"code in the sandbox failed: {TROUBLES[error_code]} ({error_code})"
+    ]
+    assert tools.log.queries() == ()
 
 
 async def test_an_error_nobody_has_heard_of_is_an_error(tools: Toolbox) -> None:
     message = {"content": [call("web_search", "s1", query="tern"),
                            failed("web_search", "solar_flare", "s1")]}  # fmt: skip
     await tools.observe(0, message)
-    assert tools.searched == 0
-    assert "(solar_flare)" in tools.problems[0]
+    assert tools.log.answered == 0
+    assert "(solar_flare)" in tools.log.problems[0]
 
 
 async def test_a_search_without_hits_is_an_answer(tools: Toolbox) -> None:
     await tools.observe(0, said(call("web_search", query="tern"), hits()))
-    assert tools.searched == 1
-    assert tools.problems == []
+    assert tools.log.answered == 1
+    assert tools.log.problems == []
 
 
 async def test_one_answer_among_failures_is_a_look(tools: Toolbox) -> None:
@@ -145,13 +147,13 @@ async def test_one_answer_among_failures_is_a_look(tools: Toolbox) -> None:
         failed("web_fetch", "url_not_accessible", "f1"),
         call("web_fetch", "f2", url=FERRY), page(FERRY, WORDS, "f2"),
     ))  # fmt: skip
-    assert tools.searched == 1
-    assert len(tools.problems) == 2
+    assert tools.log.answered == 1
+    assert len(tools.log.problems) == 2
 
 
 async def test_a_problem_is_told_once(tools: Toolbox) -> None:
     for turn in range(3):
         await tools.observe(turn, said(call("web_search", "s1", query="tern"),
                                        failed("web_search", "unavailable", "s1")))  # fmt: skip
-    assert len(tools.problems) == 1
-    assert tools.queries() == ("tern", "tern", "tern")
+    assert len(tools.log.problems) == 1
+    assert tools.log.queries() == ("tern", "tern", "tern")

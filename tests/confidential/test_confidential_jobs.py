@@ -24,6 +24,7 @@ from temporalio.exceptions import ApplicationError
 import console.runtime.data_converter
 from activities.storage.store import Store
 from console.client.checkpoints import CheckpointStore
+from console.client.jobs import fetch_report, get_handle
 from console.devserver.server import run_dev_server
 from console.errors import ConsoleError
 from console.runtime.connection import connect
@@ -34,7 +35,7 @@ from tests.confidential.jobs import BONDS, QUESTION, SECRETS, TOLD, corpus, work
 from tests.console.conftest import call
 from tests.job.conftest import UNREVIEWED, Office, Wire, planned
 from workflows.config.settings import Settings
-from workflows.contracts.result import ResearchResult
+from workflows.contracts.result import ResearchResult, ResearchSummary
 
 MARKER = ".history.events.marker_recorded_event_attributes.details.payloads"
 
@@ -136,7 +137,7 @@ def base64_forms(word: str) -> list[bytes]:
 
 async def test_with_the_key_the_report_comes_out(done: Done) -> None:
     client = await done.client()
-    result = await client.get_workflow_handle(done.job_id, result_type=ResearchResult).result()
+    result = await fetch_report(get_handle(client, done.job_id))
     assert result == done.result
     assert result.status == "complete"
     assert "Wexcombe" in result.report_markdown
@@ -246,7 +247,7 @@ async def test_a_worker_without_the_key_says_so_and_one_with_a_new_key_too_goes_
     rotated = Office(await connect(settings, done.address), settings, folder)
     async with rotated.working(wire):
         result = await rotated.client.get_workflow_handle(
-            handle.id, result_type=ResearchResult
+            handle.id, result_type=ResearchSummary
         ).result()
     assert result.status == "complete"
 

@@ -25,14 +25,21 @@ from temporalio.workflow import ParentClosePolicy
 from activities.storage.store import Store
 from console.runtime.connection import connect
 from workflows.config.settings import Settings
-from workflows.config.store_keys import checkpoint_key
-from workflows.contracts.activity_io import KeepCheckpoint
+from workflows.config.store_keys import checkpoint_key, report_key
+from workflows.contracts.activity_io import KeepCheckpoint, KeepReport
 from workflows.contracts.facets import Facet, Plan, QuestionKind
 from workflows.contracts.messages import Approve, Finish, Pause, Resume, Steer
 from workflows.contracts.outcomes import FindingsRef, Found
 from workflows.contracts.request import ResearchRequest
-from workflows.contracts.result import PlanOut, ResearchResult, Status
+from workflows.contracts.result import (
+    PlanOut,
+    ReportRef,
+    ResearchResult,
+    ResearchSummary,
+    Status,
+)
 from workflows.contracts.state import Blocked, Checkpoint, Phase, ResearchState
+from workflows.rules.report_pages import summarize_result
 from workflows.rules.status import describe_status, summarize_status
 from workflows.rules.steering import apply, check_approval, check_change
 
@@ -70,6 +77,13 @@ async def keep(brief: KeepCheckpoint) -> None:
     await store.replace(brief.key, brief.state.model_dump_json().encode())
 
 
+@activity.defn
+async def keep_report(brief: KeepReport) -> ReportRef:
+    store = Store.open(Settings.read(os.environ).store)
+    await store.put_new(brief.key, brief.result.model_dump_json().encode())
+    return ReportRef(key=brief.key, sha256="", bytes=0, pages=1)
+
+
 @workflow.defn(name="RefinementWorkflow")
 class StandInPass:
     @workflow.run
@@ -91,7 +105,7 @@ class StandIn:
     @workflow.run
     async def run(
         self, request: ResearchRequest, state: ResearchState | None = None
-    ) -> ResearchResult:
+    ) -> ResearchSummary:
         now, asked = self._state, self._state.request.question
         if now.plan is None:
             now.phase, now.plan = Phase.PLANNING, PLAN
@@ -130,7 +144,7 @@ class StandIn:
         await self._keep("researched")
         now.phase = Phase.FINISHED
         self._show()
-        return ResearchResult(
+        result = ResearchResult(
             id=now.id,
             question=asked,
             status="nothing_found" if "nothing" in asked else "complete",
@@ -139,6 +153,11 @@ class StandIn:
             parent=now.parent,
             report_markdown="# Report\n\n" + ("Words. " * (50_000 if "big" in asked else 5)),
         )
+        kept = KeepReport(key=report_key(now.id, workflow.info().run_id), result=result)
+        report = await workflow.execute_local_activity(
+            keep_report, kept, start_to_close_timeout=SOON
+        )
+        return summarize_result(result, report)
 
     async def _released(self) -> bool:
         return await workflow.execute_activity(released, start_to_close_timeout=SOON)
@@ -236,7 +255,7 @@ async def main() -> None:
         client,
         task_queue=settings.task_queue,
         workflows=[StandIn, StandInPass],
-        activities=[released, research, keep],
+        activities=[released, research, keep, keep_report],
         workflow_runner=UnsandboxedWorkflowRunner(),
         sticky_queue_schedule_to_start_timeout=timedelta(seconds=3),
         no_remote_activities=settings.parallel_subagents == 0,

@@ -18,7 +18,7 @@ Line = dict[str, Any]
 class Endpoint:
     """Runs the endpoint, and reads its log as it grows."""
 
-    def __init__(self, folder: Path, store: Path) -> None:
+    def __init__(self, folder: Path, store: Path | str) -> None:
         self._log = folder / "requests.jsonl"
         command = [sys.executable, "-m", "tests.durability.endpoint"]
         self.process = Process(

@@ -1,6 +1,6 @@
 """A Messages API endpoint that counts: a process of its own on loopback, answering offline.
 
-    python -m tests.durability.endpoint --log FILE --store DIR
+    python -m tests.durability.endpoint --log FILE --store DIR|URL
 
 Every request is a line in the log as it arrives, with its fingerprint, its job (what stands behind
 `@` in the model's name) and whether that job's journal held its turn already; and another one when
@@ -32,6 +32,7 @@ import httpx2
 from activities.offline.conversation import Conversation
 from activities.offline.skills import SKILLS
 from activities.offline.transport import OfflineTransport, Reply, Skill
+from activities.storage.backends import ABSENT, open_store
 from activities.storage.journal import fingerprint_of
 from workflows.config.store_keys import journal_folder
 
@@ -59,9 +60,9 @@ def strict(judge: Skill) -> Skill:
 
 
 class Endpoint:
-    def __init__(self, log: Path, store: Path | None) -> None:
+    def __init__(self, log: Path, store: str | None) -> None:
         self._log = log.open("a", encoding="utf-8")
-        self._store = store
+        self._store = open_store(store) if store else None
         self._engine = OfflineTransport({**SKILLS, _JUDGE: strict(SKILLS[_JUDGE])})
         self._answers: dict[str, asyncio.Future[tuple[int, str, bytes]]] = {}
         self._numbers: dict[str, int] = {}
@@ -106,7 +107,7 @@ class Endpoint:
         number = self._numbers.setdefault(fingerprint, len(self._numbers) + 1)
         self._count += 1
         seq = self._count
-        kept = self._kept(job, fingerprint)
+        kept = await self._is_kept(job, fingerprint)
         self.note("arrived", seq=seq, fingerprint=fingerprint, job=job, number=number, kept=kept)
         if self._delay:
             await asyncio.sleep(self._delay)
@@ -143,10 +144,14 @@ class Endpoint:
         self._hold = {}
         return True
 
-    def _kept(self, job: str, fingerprint: str) -> bool:
+    async def _is_kept(self, job: str, fingerprint: str) -> bool:
         if self._store is None or not job:
             return False
-        return (self._store / journal_folder(job) / f"{fingerprint}.json").exists()
+        try:
+            await self._store.head_async(f"{journal_folder(job)}/{fingerprint}.json")
+        except ABSENT:
+            return False
+        return True
 
     async def _answer(self, path: str, body: JsonObject, stream: bool) -> tuple[int, str, bytes]:
         """The same words for the same conversation, worked out once, whatever the job's name."""
@@ -182,7 +187,7 @@ async def main(arguments: Sequence[str]) -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--log", type=Path, required=True)
-    parser.add_argument("--store", type=Path)
+    parser.add_argument("--store")
     given = parser.parse_args(arguments)
     endpoint = Endpoint(given.log, given.store)
     commands = asyncio.StreamReader()

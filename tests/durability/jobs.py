@@ -15,6 +15,7 @@ from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import WorkflowExecutionStatus, WorkflowHandle
 from temporalio.service import RPCError
 
+from console.client.jobs import fetch_report
 from tests.durability.counter import Account
 from tests.durability.waiting import PATIENCE
 from workflows.config.store_keys import checkpoints_folder, journal_folder
@@ -148,7 +149,7 @@ class Job:
         while True:
             try:
                 async with asyncio.timeout(max(0.1, deadline - time.monotonic())):
-                    found: ResearchResult = await self.handle.result()
+                    found: ResearchResult = await fetch_report(self.handle)
                     return found
             except RPCError:
                 await asyncio.sleep(0.2)

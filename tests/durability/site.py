@@ -28,8 +28,7 @@ from tests.durability.processes import (
     worker_environment,
 )
 from tests.durability.waiting import until
-from workflows.config.policies import WORKFLOW_TASK_TIMEOUT
-from workflows.config.settings import Settings
+from workflows.config.settings import EMBEDDED, Settings
 from workflows.contracts.request import TASK_QUEUE
 from workflows.coordinator import ResearchWorkflow
 
@@ -98,7 +97,7 @@ class Site:
                     request(self.corpus, name),
                     id=name,
                     task_queue=TASK_QUEUE,
-                    task_timeout=WORKFLOW_TASK_TIMEOUT,
+                    task_timeout=EMBEDDED.task,
                 )
             except RPCError:
                 await self.served()

@@ -19,16 +19,16 @@ import httpx2
 import pytest
 from temporalio.client import Client, WorkflowHandle
 
+from console.client.jobs import fetch_report
 from console.devserver import ports, server
 from console.runtime.connection import connect
-from workflows.config.policies import WORKFLOW_TASK_TIMEOUT
-from workflows.config.settings import Settings
+from workflows.config.settings import EMBEDDED, Settings
 from workflows.contracts.request import TASK_QUEUE, ResearchRequest
-from workflows.contracts.result import ResearchResult
+from workflows.contracts.result import ResearchResult, ResearchSummary
 from workflows.coordinator import ResearchWorkflow
 
 JsonObject = dict[str, Any]
-Handle = WorkflowHandle[ResearchWorkflow, ResearchResult]
+Handle = WorkflowHandle[ResearchWorkflow, ResearchSummary]
 
 ROOT = Path(__file__).resolve().parents[2]
 QUESTION = "How many passengers did the harbour line carry in 2024?"
@@ -89,7 +89,7 @@ class Site:
 
     @property
     def signs(self) -> int:
-        return len(list((self.store / "fleet").glob("*.json")))
+        return len(list((self.store / "fleet" / "members").glob("*.json")))
 
     def env(self, provider: Provider | None, more: Mapping[str, str]) -> dict[str, str]:
         kept = {name: v for name, v in os.environ.items() if not name.startswith(_FOREIGN)}
@@ -127,7 +127,7 @@ class Site:
         return await self.client.start_workflow(
             ResearchWorkflow.run,
             args=[ResearchRequest.model_validate({"question": question, **asked}), None],
-            task_timeout=WORKFLOW_TASK_TIMEOUT,
+            task_timeout=EMBEDDED.task,
             id=f"fleet-{next(_ids)}-{os.getpid()}",
             task_queue=TASK_QUEUE,
         )
@@ -136,7 +136,7 @@ class Site:
         """All of them; what the workers said, where they do not come."""
         try:
             async with asyncio.timeout(seconds):
-                return list(await asyncio.gather(*(job.result() for job in jobs)))
+                return list(await asyncio.gather(*(fetch_report(job) for job in jobs)))
         except TimeoutError:
             said = [log.read_text("utf-8", "replace")[-1500:] for log in self.logs]
             raise AssertionError("\n".join(["jobs do not finish", *said])) from None

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import Any
 
+from console.client.jobs import fetch_report
 from tests.activities.scripted import failure
 from tests.job.conftest import (
     NO_GAPS,
@@ -27,7 +28,7 @@ from tests.job.conftest import (
     reply,
     status_when,
 )
-from workflows.config.policies import WORKFLOW_TASK_TIMEOUT
+from workflows.config.settings import EMBEDDED
 from workflows.contracts.facets import Facet
 from workflows.contracts.messages import (
     AddFacet,
@@ -87,7 +88,7 @@ async def begin(office: Office, name: str, **request: Any) -> Handle:
         ResearchRequest(
             question="What is known about the harbour line?", corpus=str(office.corpus), **request
         ),
-        task_timeout=WORKFLOW_TASK_TIMEOUT,
+        task_timeout=EMBEDDED.task,
         id=name,
         task_queue=TASK_QUEUE,
     )
@@ -101,7 +102,7 @@ async def plain(office: Office) -> str:
     """Plan, research, write, judge, one pass for one gap."""
     async with office.working(Wire(*BOTH, *one_gap())):
         job = await begin(office, "plain")
-        assert [p.n for p in (await job.result()).passes] == [0, 1]
+        assert [p.n for p in (await fetch_report(job)).passes] == [0, 1]
     return job.id
 
 
@@ -117,8 +118,8 @@ async def approved(office: Office) -> str:
         plan = await job.query(ResearchWorkflow.plan)
         assert plan
         only = plan.model_copy(update={"facets": plan.facets[:1]})
-        await job.execute_update(ResearchWorkflow.approve, Approve(plan=only))
-        assert len((await job.result()).plan.facets) == 1
+        await job.execute_update(ResearchWorkflow.approve, Approve(decision="approve", plan=only))
+        assert len((await fetch_report(job)).plan.facets) == 1
     return job.id
 
 
@@ -126,7 +127,7 @@ async def unanswered(office: Office) -> str:
     """A plan nobody answers takes the default at its deadline."""
     async with office.working(Wire(*BOTH, NO_GAPS)):
         job = await begin(office, "unanswered", approval=Approval(seconds=0.2))
-        await job.result()
+        await fetch_report(job)
     return job.id
 
 
@@ -148,7 +149,7 @@ async def steered(office: Office) -> str:
         await status_when(job, lambda s: s.paused)
         await job.execute_update(ResearchWorkflow.resume, Resume())
         await job.execute_update(ResearchWorkflow.finish, Finish())
-        assert (await job.result()).stop_reason == "finished"
+        assert (await fetch_report(job)).stop_reason == "finished"
     return job.id
 
 
@@ -162,7 +163,7 @@ async def steered_pass(office: Office) -> str:
         await job.execute_update(ResearchWorkflow.pause, Pause())
         await job.execute_update(ResearchWorkflow.resume, Resume())
         hold.open.set()
-        assert [p.n for p in (await job.result()).passes] == [0, 1]
+        assert [p.n for p in (await fetch_report(job)).passes] == [0, 1]
     return job.id
 
 
@@ -176,7 +177,7 @@ async def blocked(office: Office) -> str:
         for _ in range(2):
             await status_when(job, lambda s: s.blocked is not None)
             await job.execute_update(ResearchWorkflow.resume, Resume())
-        assert [p.n for p in (await job.result()).passes] == [0, 1]
+        assert [p.n for p in (await fetch_report(job)).passes] == [0, 1]
     return job.id
 
 
@@ -184,7 +185,7 @@ async def budget(office: Office) -> str:
     """The limit is reached while facets are researched."""
     async with office.working(Wire(*BOTH, *one_gap())):
         job = await begin(office, "budget", budget=Budget(tokens=24_000), parallel=1)
-        result = await job.result()
+        result = await fetch_report(job)
         assert result.stop_reason == "budget", result.telemetry
     return job.id
 
@@ -193,7 +194,7 @@ async def nothing_found(office: Office) -> str:
     """No facet brings a claim: nothing is written."""
     async with office.working(Wire(planned(OPERA), UNREVIEWED)):
         job = await begin(office, "nothing-found")
-        assert (await job.result()).status == "nothing_found"
+        assert (await fetch_report(job)).status == "nothing_found"
     return job.id
 
 
@@ -206,7 +207,7 @@ async def retried(office: Office) -> str:
     )
     async with office.working(Wire(limited, *BOTH, NO_GAPS)):
         job = await begin(office, "retried", max_passes=0)
-        assert (await job.result()).status == "complete_with_gaps"
+        assert (await fetch_report(job)).status == "complete_with_gaps"
     return job.id
 
 
@@ -217,7 +218,7 @@ async def cancelled(office: Office) -> str:
         job = await begin(office, "cancelled")
         await hold.wait()
         await job.cancel()
-        await asyncio.gather(job.result(), return_exceptions=True)
+        await asyncio.gather(fetch_report(job), return_exceptions=True)
         hold.open.set()
     return job.id
 
@@ -237,7 +238,7 @@ async def watched(office: Office) -> str:
         await job.execute_update(
             ResearchWorkflow.join, Join(notify=Notify(workflow_id="long-gone"))
         )
-        assert (await job.result()).claims
+        assert (await fetch_report(job)).claims
         await caller.cancel()
     return job.id
 
@@ -251,7 +252,7 @@ async def late(office: Office) -> str:
     try:
         async with office.working(Wire(hold.rule, begun, plan, UNREVIEWED, NO_GAPS)):
             job = await begin(office, "late", patience=1.5)
-            found = await job.result()
+            found = await fetch_report(job)
     finally:
         fan_out.MINIMUM_WAIT = waited
     assert [(gap.kind, gap.status) for gap in found.gaps] == [("late", "closed")]
@@ -262,7 +263,7 @@ async def continued(office: Office) -> str:
     """Goes on in a second run: needs a server that suggests it early."""
     async with office.working(Wire(*BOTH, *one_gap())):
         job = await begin(office, "continued")
-        assert [p.n for p in (await job.result()).passes] == [0, 1]
+        assert [p.n for p in (await fetch_report(job)).passes] == [0, 1]
     return job.id
 
 

@@ -16,17 +16,17 @@ from temporalio.client import Client, WorkflowHandle
 
 from activities.offline.skills import SKILLS
 from activities.offline.transport import OfflineTransport
+from console.client.jobs import fetch_report
 from console.devserver.server import run_dev_server
 from console.runtime.connection import connect
 from tests.activities.scripted import JsonObject, message, text
 from worker import build_context, build_worker
-from workflows.config.policies import WORKFLOW_TASK_TIMEOUT
-from workflows.config.settings import Settings
+from workflows.config.settings import EMBEDDED, Settings
 from workflows.contracts.request import TASK_QUEUE, ResearchRequest
-from workflows.contracts.result import ResearchResult, Status
+from workflows.contracts.result import ResearchResult, ResearchSummary, Status
 from workflows.coordinator import ResearchWorkflow
 
-Handle = WorkflowHandle[ResearchWorkflow, ResearchResult]
+Handle = WorkflowHandle[ResearchWorkflow, ResearchSummary]
 Reply = JsonObject | httpx2.Response | Exception | None
 Answer = Callable[[JsonObject], Reply | Awaitable[Reply]]
 """None leaves the request to the next rule, after whatever was waited for."""
@@ -170,14 +170,14 @@ class Office:
         return await self.client.start_workflow(
             ResearchWorkflow.run,
             ResearchRequest(question=question, corpus=str(self.corpus), **request),
-            task_timeout=WORKFLOW_TASK_TIMEOUT,
+            task_timeout=EMBEDDED.task,
             id=f"job-{next(_ids)}-{self.settings.state_dir[-12:].replace('/', '-')}",
             task_queue=TASK_QUEUE,
         )
 
     async def run(self, *rules: Rule, **request: Any) -> ResearchResult:
         async with self.working(Wire(*rules)):
-            return await (await self.start(**request)).result()
+            return await fetch_report(await self.start(**request))
 
 
 def documents(folder: Path) -> Path:

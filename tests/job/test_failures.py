@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import httpx2
 import pytest
 
 from activities.sources.corpus import Corpus
-from tests.activities.scripted import JsonObject, failure, message, text
+from activities.subagents import findings, researching
+from console.client.jobs import fetch_report
+from tests.activities.scripted import JsonObject, failure, message, text, use
 from tests.job.conftest import (
     NO_GAPS,
     OPERA,
@@ -20,12 +25,20 @@ from tests.job.conftest import (
     Rule,
     Wire,
     about,
+    brief,
+    facet,
     planned,
     status_when,
+    wanted,
 )
+from workflows.config.policies import ActivityPolicy
+from workflows.contracts.activity_io import ResearchBrief
 from workflows.contracts.messages import Resume
+from workflows.contracts.request import TASK_QUEUE
 from workflows.contracts.result import Coverage, ResearchResult
 from workflows.coordinator import ResearchWorkflow
+from workflows.rules.restart import restart_state
+from workflows.stages import execution, research
 
 BOTH = (planned(PASSENGERS, POWER), UNREVIEWED, NO_GAPS)
 POWER_RESEARCH: dict[str, Any] = {"schema": "ResearchAnswer", "when": about("Electricity supply")}
@@ -48,9 +61,12 @@ async def test_a_timed_out_subagent_is_asked_narrower_and_then_named(office: Off
     wire = Wire(*BOTH, Rule(answer=hang, **POWER_RESEARCH))
     async with office.working(wire):
         handle = await office.start(subagent_seconds=0.4, max_passes=0)
-        result = await handle.result()
+        result = await fetch_report(handle)
     power = [b for b in wire.asked("ResearchAnswer") if b["facet"]["title"] == POWER["title"]]
-    assert [b["approach"] for b in power] == ["first", "narrower", "narrower"]
+    tried = [b["try_now"]["query"] for b in power if "try_now" in b]
+    assert len(power) == 1 + len(tried)
+    assert len({*tried, POWER["question"]}) == len(power) >= 2, "each attempt asks otherwise"
+    assert power[1]["try_now"]["kind"] == "narrower"
     assert coverage(result, "power").status == "failed"
     assert "no answer within 0.4 s" in missing_section(result)
     assert coverage(result, "passengers").status in ("answered", "contested")
@@ -60,11 +76,25 @@ async def test_a_timed_out_subagent_is_asked_narrower_and_then_named(office: Off
 async def test_an_empty_search_is_named_as_searched_and_absent(office: Office) -> None:
     wire = Wire(planned(PASSENGERS, OPERA), UNREVIEWED, NO_GAPS)
     async with office.working(wire):
-        result = await (await office.start()).result()
+        result = await fetch_report(await office.start())
     assert coverage(result, "opera").status == "absent"
     assert "searched for and is absent" in missing_section(result)
-    opera = [b["approach"] for b in wire.asked("ResearchAnswer") if b["ask"] == OPERA["question"]]
-    assert "broader" in opera
+    opera = [b for b in wire.asked("ResearchAnswer") if b["ask"] == OPERA["question"]]
+    retried = [b["try_now"] for b in opera if "try_now" in b]
+    assert retried
+    queries = [
+        block["input"]["query"]
+        for body in wire.requests
+        if wanted(body) == "ResearchAnswer" and brief(body) == opera[-1]
+        for entry in body["messages"]
+        for block in entry["content"]
+        if block["type"] == "tool_use"
+    ]
+    assert retried[-1]["query"] in queries, "the retry searches for the other words"
+    left = coverage(result, "opera").alternatives
+    assert left
+    assert not {(a.kind, a.query) for a in left} & {(r["kind"], r["query"]) for r in retried}
+    assert left[0].text in result.report_markdown, "the report names what was not tried"
 
 
 async def test_a_rate_limit_is_waited_out_and_costs_nothing(office: Office) -> None:
@@ -79,22 +109,86 @@ async def test_a_rate_limit_is_waited_out_and_costs_nothing(office: Office) -> N
     assert result.status == "complete"
 
 
-async def test_a_rate_limit_without_end_becomes_an_outcome_the_report_names(
-    office: Office,
+@pytest.mark.parametrize(("status", "kind"), [(429, "rate_limit_error"), (529, "overloaded_error")])
+async def test_overload_is_waited_out_beyond_all_retries(
+    office: Office, status: int, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    limited = Rule(
-        answer=lambda _: failure(429, "rate_limit_error", retry_after="0"), **POWER_RESEARCH
-    )
-    result = await office.run(*BOTH, limited, max_passes=0)
-    assert coverage(result, "power").status == "failed"
-    assert "asked to wait" in missing_section(result)
+    monkeypatch.setattr(execution, "_SHORTEST_DELAY", 0.05)
+    monkeypatch.setattr(execution, "_LONGEST_OVERLOAD_DELAY", 0.05)
+    busy = Rule(answer=lambda _: failure(status, kind, retry_after="0"), times=15, **POWER_RESEARCH)
+    wire = Wire(*BOTH, busy)
+    async with office.working(wire):
+        result = await fetch_report(await office.start())
+    assert coverage(result, "power").status == "answered"
+    assert result.status == "complete"
+    assert result.telemetry.turns_bought_again == 0
+    asked = [b for b in wire.asked("ResearchAnswer") if b["facet"]["title"] == POWER["title"]]
+    assert len(asked) > 15, "more often than Temporal retries other errors"
+    assert {b["approach"] for b in asked} == {"first"}, "the question is not narrowed for it"
+
+
+async def test_overload_that_outlasts_the_wait_parks_the_job(office: Office) -> None:
+    office.settings = office.settings.model_copy(update={"overload_wait": 0.0})
+    busy = Rule(answer=lambda _: failure(529, "overloaded_error"), times=1, **POWER_RESEARCH)
+    async with office.working(Wire(*BOTH, busy)):
+        handle = await office.start()
+        status = await status_when(handle, lambda s: s.blocked is not None)
+        assert status.blocked
+        assert "no" in status.blocked.reason
+        assert "then resume" in status.blocked.remedy
+        await handle.execute_update(ResearchWorkflow.resume, Resume())
+        assert (await handle.result()).status == "complete"
+
+
+async def test_a_job_that_waits_for_the_provider_says_so(office: Office) -> None:
+    busy = Rule(
+        answer=lambda _: failure(429, "rate_limit_error", retry_after="600"), times=1,
+        **POWER_RESEARCH,
+    )  # fmt: skip
+    async with office.working(Wire(*BOTH, busy)):
+        handle = await office.start()
+        status = await status_when(handle, lambda s: bool(s.waiting_for))
+        assert "asked to wait 600 s" in status.waiting_for
+        assert status.blocked is None
+        await handle.execute_update(ResearchWorkflow.resume, Resume())
+        assert (await handle.result()).status == "complete", "`resume` ends the wait"
+
+
+async def test_a_refused_question_is_told_at_once_with_its_category(office: Office) -> None:
+    details = {"type": "refusal", "category": "cyber", "explanation": "This could be misused."}
+    refusal = message(stop="refusal", stop_details=details)
+    wire = Wire(*BOTH[1:], Rule(answer=lambda _: refusal, schema="PlanDraft", times=1), BOTH[0])
+    async with office.working(wire):
+        handle = await office.start()
+        status = await status_when(handle, lambda s: s.blocked is not None)
+        assert status.blocked
+        assert "This could be misused. (category: cyber)" in status.blocked.reason
+        assert "worded differently" in status.blocked.remedy
+        assert len(wire.asked("PlanDraft")) == 1, "asked once, not ten times"
+        await handle.execute_update(ResearchWorkflow.resume, Resume())
+        assert (await handle.result()).status == "complete"
+    assert len(wire.asked("PlanDraft")) == 2, "`resume` asks again, and does not replay"
+
+
+async def test_a_planner_that_gives_no_plan_is_asked_afresh_and_then_parks(office: Office) -> None:
+    prose = message(text("I would split this into several parts."))
+    wire = Wire(*BOTH[1:], Rule(answer=lambda _: prose, schema="PlanDraft", times=6), BOTH[0])
+    async with office.working(wire):
+        handle = await office.start()
+        status = await status_when(handle, lambda s: s.blocked is not None)
+        assert status.blocked
+        assert "does not follow the schema" in status.blocked.reason
+        assert len(wire.asked("PlanDraft")) == 6, "two attempts with two repairs each"
+        await handle.execute_update(ResearchWorkflow.resume, Resume())
+        assert (await handle.result()).status == "complete"
+    assert len(wire.asked("PlanDraft")) == 7
 
 
 async def test_a_refusal_is_not_asked_again_and_is_named(office: Office) -> None:
     refusal = message(stop="refusal", stop_details={"type": "refusal", "explanation": "unsafe"})
     wire = Wire(*BOTH, Rule(answer=lambda _: refusal, **POWER_RESEARCH))
     async with office.working(wire):
-        result = await (await office.start()).result()
+        result = await fetch_report(await office.start())
     power = [b for b in wire.asked("ResearchAnswer") if b["facet"]["title"] == POWER["title"]]
     assert len(power) == 1
     assert "unsafe" in missing_section(result)
@@ -105,9 +199,9 @@ async def test_a_truncated_answer_is_asked_for_again_and_then_narrower(office: O
     cut = message(text('{"summary": "The line'), stop="max_tokens")
     wire = Wire(*BOTH, Rule(answer=lambda _: cut, times=3, **POWER_RESEARCH))
     async with office.working(wire):
-        result = await (await office.start()).result()
+        result = await fetch_report(await office.start())
     power = [b for b in wire.asked("ResearchAnswer") if b["facet"]["title"] == POWER["title"]]
-    assert [b["approach"] for b in power][:4] == ["first", "first", "first", "narrower"]
+    assert ["try_now" in b for b in power][:4] == [False, False, False, True]
     assert coverage(result, "power").status == "answered"
 
 
@@ -185,7 +279,7 @@ async def test_a_writer_that_cannot_write_leaves_the_claims_as_they_are(office: 
 
 async def test_a_verifier_that_cannot_run_leaves_both_sides_unverified(office: Office) -> None:
     refusal = message(stop="refusal")
-    result = await office.run(*BOTH, Rule("VerifierAnswer", lambda _: refusal))
+    result = await office.run(*BOTH, Rule("RelationsAnswer", lambda _: refusal))
     (contradiction,) = result.contradictions
     assert "could not be checked" in contradiction.explanation
     concerned = {cid for side in contradiction.sides for cid in side.claim_ids}
@@ -205,7 +299,7 @@ async def test_a_bad_key_parks_the_job_until_an_operator_says_go_on(office: Offi
         assert status.blocked is not None
         assert "ANTHROPIC_API_KEY" in status.blocked.remedy
         await handle.execute_update(ResearchWorkflow.resume, Resume())
-        result = await handle.result()
+        result = await fetch_report(handle)
     assert coverage(result, "power").status == "answered"
     assert result.telemetry.turns_bought_again == 0
 
@@ -217,3 +311,100 @@ async def test_a_lost_connection_is_retried_without_buying_anything_twice(
     result = await office.run(*BOTH, lost)
     assert result.telemetry.turns_bought_again == 0
     assert result.status == "complete"
+
+
+def search_then_answer(*missing: str) -> Callable[[JsonObject], JsonObject]:
+    """A researcher that searches once and quotes the first passage it is shown."""
+
+    def respond(body: JsonObject) -> JsonObject:
+        results = [b for m in body["messages"] for b in m["content"] if b["type"] == "tool_result"]
+        shown = [b for r in results for b in r["content"] if b["type"] == "search_result"]
+        if not shown:
+            return message(use("search", query="harbour line", aim="all"), stop="tool_use")
+        quote = {"source_id": shown[0]["source"], "text": shown[0]["content"][-1]["text"]}
+        claim = {"text": quote["text"], "quotes": [quote], "confidence": 0.9, "relevance": 0.9}
+        found = {"summary": "It is known.", "claims": [claim], "missing": list(missing)}
+        return message(text(json.dumps(found)))
+
+    return respond
+
+
+async def test_a_facet_answered_in_part_is_a_gap_and_a_remark(office: Office) -> None:
+    partly = Rule(answer=search_then_answer("who supplies it"), **POWER_RESEARCH)
+    result = await office.run(*BOTH, partly, max_passes=0)
+    power = coverage(result, "power")
+    assert power.status == "partial"
+    assert "who supplies it" in power.reason
+    assert result.status == "complete_with_gaps"
+    (gap,) = [gap for gap in result.gaps if gap.facet_id == "power"]
+    assert "who supplies it" in gap.text
+    assert "answered in part" in result.report_markdown
+
+
+async def test_a_search_that_failed_is_told_also_where_another_found_something(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    search = Corpus.search
+
+    def crash(self: Corpus, query: str, **options: Any) -> Any:
+        if "broken" in query:
+            raise OSError("the index is gone")
+        return search(self, query, **options)
+
+    def twice(body: JsonObject) -> JsonObject:
+        if len(body["messages"]) == 1:
+            broken = use("search", "t1", query="broken", aim="all")
+            return message(broken, use("search", "t2", query="feeder", aim="all"), stop="tool_use")
+        return search_then_answer()(body)
+
+    monkeypatch.setattr(Corpus, "search", crash)
+    result = await office.run(*BOTH, Rule(answer=twice, **POWER_RESEARCH), max_passes=0)
+    power = coverage(result, "power")
+    assert power.status == "answered"
+    assert power.searched == ("documents: feeder",), "only what was searched is called so"
+    assert any("OSError" in problem for problem in power.problems)
+    assert "Tools and sources that failed" in result.report_markdown
+
+
+async def test_a_facet_that_crashes_each_time_fails_alone_and_is_taken_up_by_a_restart(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        research,
+        "research_policy",
+        lambda seconds: ActivityPolicy(timedelta(minutes=1), timedelta(minutes=1), attempts=2),
+    )
+    gather = findings.gather_findings
+    is_broken = True
+
+    def crash(brief: ResearchBrief, *rest: Any, **more: Any) -> Any:
+        if is_broken and brief.facet.id == "power":
+            raise ValueError("a cause of its own")
+        return gather(brief, *rest, **more)
+
+    monkeypatch.setattr(researching, "gather_findings", crash)
+    waiting = facet("cost", "Cost", "What does the electricity cost?", depends_on=["power"])
+    wire = Wire(planned(PASSENGERS, POWER, waiting), UNREVIEWED, NO_GAPS)
+    async with office.working(wire):
+        handle = await office.start(max_passes=0)
+        result = await fetch_report(handle)
+        state = await handle.query(ResearchWorkflow.state)
+    assert coverage(result, "power").status == "failed"
+    assert "a cause of its own" in missing_section(result)
+    assert coverage(result, "passengers").claims > 0
+    told = next(b for b in wire.asked("ResearchAnswer") if b["facet"]["title"] == "Cost")
+    assert told["known"][0]["status"] == "failed"
+    assert "a cause of its own" in told["known"][0]["reason"]
+
+    is_broken = False
+    again = restart_state(state, run_id="r", checkpoint="evaluated", facet="power")
+    async with office.working(wire):
+        handle = await office.client.start_workflow(
+            ResearchWorkflow.run,
+            args=[again.request, again],
+            id=f"{state.id}-again",
+            task_queue=TASK_QUEUE,
+        )
+        result = await fetch_report(handle)
+    assert coverage(result, "power").status == "answered"
+    assert [gap.status for gap in result.gaps if gap.facet_id == "power"] == ["closed"]

@@ -6,9 +6,11 @@ import json
 import shutil
 from pathlib import Path
 
+from console.client.jobs import fetch_report
 from tests.activities.scripted import JsonObject, message, plain, text, use
 from tests.job.conftest import NO_GAPS, POWER, UNREVIEWED, Office, Rule, Wire, planned, wanted
 from workflows.coordinator import ResearchWorkflow
+from workflows.rules.status import describe_status
 
 HOURS = "The harbour line uses 2.4 gigawatt hours of electricity a year."
 CONTRACT = "The electricity contract ends in December 2027."
@@ -41,7 +43,8 @@ def answer(body: JsonObject, sentence: str, *missing: str, **more: object) -> Js
         "confidence": 0.9,
         "relevance": 0.9,
     }
-    found = {"summary": sentence, "claims": [claim], "missing": list(missing), "exhausted": False}
+    found = {"summary": sentence, "claims": [claim], "missing": list(missing),
+             "critical": list(missing), "exhausted": False}  # fmt: skip
     return message(text(json.dumps({**found, **more})))
 
 
@@ -63,7 +66,7 @@ async def test_a_hole_goes_back_to_the_same_subagent_with_its_transcript(office:
     wire = Wire(planned(POWER), UNREVIEWED, NO_GAPS, researcher())
     async with office.working(wire):
         handle = await office.start()
-        result = await handle.result()
+        result = await fetch_report(handle)
         state = await handle.query(ResearchWorkflow.state)
     first, _, third = [b for b in wire.requests if wanted(b) == "ResearchAnswer"][:3]
     before = plain(first["messages"])
@@ -73,7 +76,16 @@ async def test_a_hole_goes_back_to_the_same_subagent_with_its_transcript(office:
     assert {HOURS, CONTRACT} <= texts
     taken = state.acceptances["power"]
     assert taken.accepted
-    assert len(taken.follow_ups) == 1
+    (round_,) = taken.follow_ups
+    assert round_.claims_added == 1
+    assert "1 claims from 1 sources" in spoken(third), "what was useful is acknowledged"
+    assert "look for the contract" in spoken(third), "related information is asked for"
+    (covered,) = result.coverage
+    assert (covered.follow_ups, covered.transcript) == (taken.follow_ups, taken.transcript)
+    shown = describe_status(state).facets[0]
+    assert (shown.follow_ups, shown.transcript) == (taken.follow_ups, taken.transcript)
+    kept = [p.name for p in (Path(office.settings.store) / "transcripts").rglob("*.json")]
+    assert f"{taken.transcript}.json" in kept
     assert result.telemetry.follow_ups == 1
     assert result.telemetry.by_role["researcher"].turns == 3, "nothing is counted twice"
 
@@ -91,12 +103,29 @@ async def test_a_lost_transcript_is_replaced_by_a_brief_of_its_own(office: Offic
 
     wire = Wire(planned(POWER), UNREVIEWED, NO_GAPS, Rule("ResearchAnswer", forgetful))
     async with office.working(wire):
-        result = await (await office.start()).result()
+        result = await fetch_report(await office.start())
     briefs = wire.asked("ResearchAnswer")
     fresh = [brief for brief in briefs if "found_so_far" in brief]
     assert fresh, "a self-contained brief was sent"
     assert HOURS in str(fresh[0]["found_so_far"])
     assert {HOURS, CONTRACT} <= {claim.text for claim in result.claims}
+
+
+async def test_a_hole_that_is_not_critical_costs_no_follow_up_and_becomes_a_gap(
+    office: Office,
+) -> None:
+    def modest(body: JsonObject) -> JsonObject:
+        if len(body["messages"]) == 1:
+            return thorough(body)
+        return answer(body, HOURS, "the name of the supplier", critical=[])
+
+    wire = Wire(planned(POWER), UNREVIEWED, NO_GAPS, Rule("ResearchAnswer", modest))
+    async with office.working(wire):
+        result = await fetch_report(await office.start(max_passes=0))
+    assert result.telemetry.follow_ups == 0
+    assert [gap.id for gap in result.gaps] == ["partial-power"]
+    assert (result.status, result.coverage[0].status) == ("complete_with_gaps", "partial")
+    assert "the name of the supplier" in result.coverage[0].reason
 
 
 async def test_exhausted_sources_are_not_asked_on(office: Office) -> None:
@@ -107,6 +136,6 @@ async def test_exhausted_sources_are_not_asked_on(office: Office) -> None:
 
     wire = Wire(planned(POWER), UNREVIEWED, NO_GAPS, Rule("ResearchAnswer", tired))
     async with office.working(wire):
-        result = await (await office.start()).result()
+        result = await fetch_report(await office.start())
     assert result.telemetry.follow_ups == 0
     assert len([b for b in wire.requests if wanted(b) == "ResearchAnswer"]) == 2

@@ -9,6 +9,7 @@ from datetime import timedelta
 import pytest
 
 from activities.storage.journal import fingerprint_of
+from console.client.jobs import fetch_report
 from tests.activities.scripted import JsonObject
 from tests.job.conftest import (
     NO_GAPS,
@@ -54,7 +55,7 @@ async def test_a_late_facet_is_written_up_in_a_pass_of_its_own(
 ) -> None:
     wire = Wire(*PLAN, *dawdling(asyncio.Event()))
     async with office.working(wire):
-        result = await (await office.start(patience=1.5, max_passes=max_passes)).result()
+        result = await fetch_report(await office.start(patience=1.5, max_passes=max_passes))
     first, second = wire.asked("DraftAnswer")
     assert [gap["text"] for gap in first["gaps"]] == [
         "“Maintenance” was still being researched when this was written."
@@ -78,7 +79,7 @@ async def test_a_late_facet_that_finds_nothing_costs_no_pass(office: Office) -> 
     )
     wire = Wire(*PLAN, *dawdling(asyncio.Event()), nothing)
     async with office.working(wire):
-        result = await (await office.start(patience=1.5)).result()
+        result = await fetch_report(await office.start(patience=1.5))
     assert len(wire.asked("DraftAnswer")) == 1
     assert [(gap.kind, gap.status) for gap in result.gaps] == [("late", "absent")]
     assert "“Maintenance” was still being researched" in result.report_markdown
@@ -90,6 +91,6 @@ async def test_without_a_limit_to_patience_all_facets_are_waited_for(office: Off
 
     wire = Wire(*PLAN, Rule("ResearchAnswer", slowly, about("Maintenance"), times=1))
     async with office.working(wire):
-        result = await (await office.start(patience=None)).result()
+        result = await fetch_report(await office.start(patience=None))
     assert len(wire.asked("DraftAnswer")) == 1
     assert result.gaps == ()

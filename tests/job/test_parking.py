@@ -7,6 +7,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from console.client.jobs import fetch_report
 from tests.activities.scripted import failure
 from tests.job.conftest import (
     NO_GAPS,
@@ -71,7 +72,7 @@ async def test_only_what_failed_is_asked_again_after_resume(
         assert status.blocked.step == "research"
         assert remedy in status.blocked.remedy
         assert await handle.execute_update(ResearchWorkflow.resume, Resume()) == "resumed"
-        result = await handle.result()
+        result = await fetch_report(handle)
     assert result.status == "complete"
     assert result.telemetry.turns_bought_again == 0
     plans = len(wire.asked("PlanDraft")) + len(wire.asked("PlanReview"))

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from activities.evidence.quotes import fold
 from activities.records import REACH, text_around
 from activities.storage.store import Store
+from console.client.jobs import fetch_report
 from tests.job.conftest import NO_GAPS, Office, Wire
 from tests.job.test_restart import BOTH, checkpoints, one_gap, stopped_at, take_up
 from workflows.contracts.result import ResearchResult
@@ -47,7 +48,7 @@ async def test_a_restart_keeps_when_the_earlier_steps_ran(office: Office) -> Non
     assert kept.timeline
     async with office.working(Wire(*BOTH, NO_GAPS)):
         state = restart_state(kept, run_id="r", checkpoint="researched")
-        result = await (await take_up(office, state)).result()
+        result = await fetch_report(await take_up(office, state))
     before = len(kept.timeline)
     assert result.timeline[:before] == kept.timeline
     assert ("write", "", 0) in steps(result)[before:]

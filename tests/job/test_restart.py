@@ -16,6 +16,7 @@ from temporalio.common import RawValue
 from temporalio.testing import WorkflowEnvironment
 
 from activities.storage.store import Store
+from console.client.jobs import fetch_report
 from console.devserver.server import SEARCH_ATTRIBUTES, find_binary
 from console.runtime.data_converter import data_converter
 from tests.activities.scripted import failure
@@ -39,7 +40,7 @@ from workflows.config.settings import Settings
 from workflows.config.store_keys import checkpoints_folder
 from workflows.contracts.messages import Resume
 from workflows.contracts.request import TASK_QUEUE
-from workflows.contracts.result import ResearchResult
+from workflows.contracts.result import ResearchSummary
 from workflows.contracts.state import ResearchState
 from workflows.coordinator import ResearchWorkflow
 from workflows.rules.restart import fork_state, restart_state
@@ -90,7 +91,7 @@ async def stopped_at(office: Office, schema: str, *rules: Rule, **request: Any) 
         await handle.terminate("stopped by the test")
         gate.open.set()
         with pytest.raises(WorkflowFailureError):
-            await handle.result()
+            await fetch_report(handle)
     return handle.id, wire
 
 
@@ -101,7 +102,7 @@ async def test_a_terminated_run_is_taken_up_from_its_last_checkpoint(office: Off
     wire = Wire(*BOTH, NO_GAPS)
     async with office.working(wire):
         state = restart_state(kept["researched"], run_id="r", checkpoint="researched")
-        result = await (await take_up(office, state)).result()
+        result = await fetch_report(await take_up(office, state))
     # The draft in flight may have been answered, and kept, before its worker heard of the end.
     assert {wanted(b) for b in wire.requests} <= {"DraftAnswer", "EvaluationAnswer"}
     assert result.status == "complete"
@@ -117,7 +118,7 @@ async def test_an_earlier_checkpoint_replays_what_the_journal_holds(office: Offi
     wire = Wire(*BOTH, NO_GAPS)
     async with office.working(wire):
         state = restart_state(kept["planned"], run_id="r", checkpoint="planned")
-        result = await (await take_up(office, state)).result()
+        result = await fetch_report(await take_up(office, state))
     assert researched(wire) == set(), "every turn of the researchers was in the journal"
     assert result.claims
     assert researched(before) == {PASSENGERS["title"], POWER["title"]}
@@ -127,7 +128,7 @@ async def test_a_fork_pays_for_nothing_before_its_checkpoint(office: Office) -> 
     wire = Wire(*BOTH, *one_gap())
     async with office.working(wire):
         handle = await office.start(max_passes=0)
-        first = await handle.result()
+        first = await fetch_report(handle)
         kept = await checkpoints(office, handle.id)
         bought = len(wire.requests)
         state = fork_state(
@@ -137,7 +138,7 @@ async def test_a_fork_pays_for_nothing_before_its_checkpoint(office: Office) -> 
             checkpoint="evaluated",
             changes={"max_passes": "1"},
         )
-        second = await (await take_up(office, state)).result()
+        second = await fetch_report(await take_up(office, state))
     assert [p.n for p in first.passes] == [0]
     assert [p.n for p in second.passes] == [0, 1]
     assert second.parent
@@ -145,7 +146,9 @@ async def test_a_fork_pays_for_nothing_before_its_checkpoint(office: Office) -> 
     new = wire.requests[bought:]
     assert {wanted(b) for b in new} <= {
         "ResearchAnswer",
-        "VerifierAnswer",
+        "EntailmentAnswer",
+        "RelationsAnswer",
+        "GapRulingsAnswer",
         "DraftAnswer",
         "EvaluationAnswer",
     }
@@ -157,7 +160,7 @@ async def test_a_reset_run_replays_from_the_journal(office: Office) -> None:
     wire = Wire(*BOTH, NO_GAPS)
     async with office.working(wire):
         handle = await office.start()
-        first = await handle.result()
+        first = await fetch_report(handle)
         bought = len(wire.requests)
         reset = await office.client.workflow_service.reset_workflow_execution(
             ResetWorkflowExecutionRequest(
@@ -170,9 +173,9 @@ async def test_a_reset_run_replays_from_the_journal(office: Office) -> None:
             )
         )
         again = office.client.get_workflow_handle(
-            handle.id, run_id=reset.run_id, result_type=ResearchResult
+            handle.id, run_id=reset.run_id, result_type=ResearchSummary
         )
-        second = await again.result()
+        second = await fetch_report(again)
     assert len(wire.requests) == bought
     assert second.report_markdown == first.report_markdown
     assert second.telemetry.turns_bought_again == 0
@@ -194,7 +197,7 @@ async def test_a_pass_that_is_ended_behind_our_back_is_started_again(office: Off
         assert status.blocked
         assert "ended early" in status.blocked.reason
         await handle.execute_update(ResearchWorkflow.resume, Resume())
-        result = await handle.result()
+        result = await fetch_report(handle)
     assert [p.n for p in result.passes] == [0, 1]
     assert result.telemetry.turns_bought_again <= 1
 
@@ -211,7 +214,7 @@ async def test_a_cancelled_job_leaves_no_open_pass(office: Office) -> None:
         await asyncio.wait_for(gate.reached.wait(), 60)
         await handle.cancel()
         with pytest.raises(WorkflowFailureError):
-            await handle.result()
+            await fetch_report(handle)
         child = await office.client.get_workflow_handle(f"{handle.id}/pass-1").describe()
         gate.open.set()
     assert child.status is WorkflowExecutionStatus.CANCELED
@@ -228,7 +231,7 @@ async def test_a_blocked_job_says_so_in_lists_without_a_worker(office: Office) -
     assert "ANTHROPIC_API_KEY" in told["remedy"]
     async with office.working(wire):
         await handle.execute_update(ResearchWorkflow.resume, Resume())
-        result = await handle.result()
+        result = await fetch_report(handle)
     assert (await (await handle.describe()).memo()).get("blocked") is None
     assert result.status == "complete"
     # Exactly what failed was asked again.
@@ -255,10 +258,8 @@ async def test_a_long_job_goes_on_in_a_new_run(pages: Office) -> None:
     wire = Wire(*BOTH, *one_gap())
     async with pages.working(wire):
         handle = await pages.start()
-        result = await handle.result()
-        first = pages.client.get_workflow_handle(
-            handle.id, run_id=handle.first_execution_run_id, result_type=ResearchResult
-        )
+        result = await fetch_report(handle)
+        first = pages.client.get_workflow_handle(handle.id, run_id=handle.first_execution_run_id)
         about = await first.describe()
         kept = await checkpoints(pages, handle.id)
     assert about.status is WorkflowExecutionStatus.CONTINUED_AS_NEW
@@ -279,5 +280,5 @@ async def test_any_client_may_start_a_job_with_plain_json(office: Office) -> Non
             task_timeout=timedelta(seconds=4),
             result_type=RawValue,
         )
-        await handle.result()
+        await fetch_report(handle)
     assert "researched" in await checkpoints(office, handle.id)

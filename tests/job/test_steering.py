@@ -10,6 +10,7 @@ import pytest
 from temporalio.client import WorkflowFailureError, WorkflowUpdateFailedError
 from temporalio.exceptions import ApplicationError
 
+from console.client.jobs import fetch_report
 from tests.activities.scripted import JsonObject
 from tests.job.conftest import (
     NO_GAPS,
@@ -110,12 +111,16 @@ async def test_a_plan_waits_for_a_person_who_may_edit_it(office: Office) -> None
         assert plan
         only = plan.model_copy(update={"facets": plan.facets[:1]})
         twice = plan.model_copy(update={"facets": (plan.facets[0], plan.facets[0])})
-        why = await refusal_of(handle.execute_update(ResearchWorkflow.approve, Approve(plan=twice)))
+        why = await refusal_of(
+            handle.execute_update(ResearchWorkflow.approve, Approve(decision="approve", plan=twice))
+        )
         assert "breaks the rules" in why
         assert researched(wire) == set(), "nothing is spent on research before the word"
-        answer = await handle.execute_update(ResearchWorkflow.approve, Approve(plan=only))
+        answer = await handle.execute_update(
+            ResearchWorkflow.approve, Approve(decision="approve", plan=only)
+        )
         assert answer == "approved"
-        result = await handle.result()
+        result = await fetch_report(handle)
         again = await handle.query(ResearchWorkflow.state)
     assert [f.id for f in result.plan.facets] == ["passengers"]
     assert any("edited by the person" in change for change in result.plan.changes)
@@ -127,9 +132,9 @@ async def test_a_plan_nobody_answers_takes_the_default(office: Office) -> None:
     async with office.working(wire):
         approve = await office.start(approval=Approval(seconds=0.2))
         reject = await office.start(approval=Approval(seconds=0.2, default="reject"))
-        assert (await approve.result()).claims
+        assert (await fetch_report(approve)).claims
         with pytest.raises(WorkflowFailureError) as caught:
-            await reject.result()
+            await fetch_report(reject)
     assert isinstance(caught.value.cause, ApplicationError)
     assert caught.value.cause.type == "rejected"
 
@@ -147,8 +152,8 @@ async def test_a_plan_rejected_with_a_note_is_made_anew(office: Office) -> None:
             handle,
             lambda s: s.phase is Phase.APPROVING and s.facets[0].id == "passengers",
         )
-        await handle.execute_update(ResearchWorkflow.approve, Approve())
-        await handle.result()
+        await handle.execute_update(ResearchWorkflow.approve, Approve(decision="approve"))
+        await fetch_report(handle)
     assert wire.asked("PlanDraft")[-1]["notes"] == ["passengers only"]
 
 
@@ -166,7 +171,7 @@ async def test_facets_are_added_and_dropped_and_others_are_not_touched(office: O
         order = Steer(changes=(AddFacet(facet=UPKEEP), DropFacet(facet_id="power")))
         for _ in range(2):
             assert await handle.execute_update(ResearchWorkflow.steer, order)
-        result = await handle.result()
+        result = await fetch_report(handle)
         gate.open.set()
     assert [f.id for f in result.plan.facets] == ["passengers", "upkeep"]
     assert {c.facet_id for c in result.coverage} == {"passengers", "upkeep"}
@@ -192,7 +197,7 @@ async def test_a_note_reaches_a_running_subagent_at_its_next_turn(office: Office
         refine = RefineFacet(facet_id="power", question="How large is the reserve?")
         await handle.execute_update(ResearchWorkflow.steer, Steer(changes=(refine,)))
         gate.open.set()
-        result = await handle.result()
+        result = await fetch_report(handle)
     told = words_to(wire, about(POWER["title"]))
     assert "Mind the feeder of 2023." in told
     assert "Your question is now: How large is the reserve?" in told
@@ -220,7 +225,7 @@ async def test_a_paused_job_buys_nothing_until_it_is_resumed(office: Office) -> 
         await asyncio.sleep(0.5)
         assert len(wire.requests) == bought
         await handle.execute_update(ResearchWorkflow.resume, Resume())
-        result = await handle.result()
+        result = await fetch_report(handle)
     assert result.telemetry.turns_bought_again == 0
     assert result.status == "complete"
 
@@ -242,7 +247,7 @@ async def test_finish_now_gives_a_report_from_what_there_is(office: Office) -> N
         await asyncio.wait_for(gate.reached.wait(), 60)
         assert await handle.execute_update(ResearchWorkflow.finish, Finish()) == "finishing"
         gate.open.set()
-        result = await handle.result()
+        result = await fetch_report(handle)
     assert result.stop_reason is StopReason.FINISHED
     assert result.claims
     assert "[1]" in result.report_markdown
@@ -265,7 +270,7 @@ async def test_the_budget_is_raised_while_running_and_never_below_what_is_spent(
         await handle.execute_update(ResearchWorkflow.steer, more)
         state = await handle.query(ResearchWorkflow.state)
         gate.open.set()
-        await handle.result()
+        await fetch_report(handle)
     assert state.request.budget.tokens == 3_000_000
 
 
@@ -279,7 +284,7 @@ async def test_a_facet_added_after_research_gets_a_pass_of_its_own(office: Offic
             ResearchWorkflow.steer, Steer(changes=(AddFacet(facet=UPKEEP),))
         )
         gate.open.set()
-        result = await handle.result()
+        result = await fetch_report(handle)
     assert [p.n for p in result.passes] == [0, 1]
     assert "nine days" in result.report_markdown
     upkeep = next(c for c in result.coverage if c.facet_id == "upkeep")
@@ -310,7 +315,7 @@ async def test_orders_reach_a_running_pass_and_outlive_it(office: Office) -> Non
         await handle.execute_update(ResearchWorkflow.pause, Pause())
         await handle.execute_update(ResearchWorkflow.resume, Resume())
         gate.open.set()
-        result = await handle.result()
+        result = await fetch_report(handle)
         state = await handle.query(ResearchWorkflow.state)
     assert [p.n for p in result.passes] == [0, 1]
     assert state.request.budget.usd == 5
@@ -334,7 +339,7 @@ async def test_an_order_that_cannot_be_carried_out_is_refused_with_its_reason(
             handle.execute_update(ResearchWorkflow.resume, Resume())
         )
         assert "no plan waits" in await refusal_of(
-            handle.execute_update(ResearchWorkflow.approve, Approve())
+            handle.execute_update(ResearchWorkflow.approve, Approve(decision="approve"))
         )
         gate.open.set()
-        await handle.result()
+        await fetch_report(handle)

@@ -9,7 +9,7 @@ from temporalio.api.enums.v1 import EventType
 from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import WorkflowHandle
 
-from console.client.jobs import Job, StartState
+from console.client.jobs import Job, StartState, fetch_report
 from console.client.progress import Progress, read_progress
 from tests.activities.scripted import JsonObject
 from tests.job.conftest import (
@@ -51,7 +51,7 @@ async def test_every_call_has_a_summary_and_stands_with_its_facet_and_pass(offic
     wire = Wire(planned(PASSENGERS, POWER), UNREVIEWED, gaps_then([GAP]))
     async with office.working(wire):
         handle = await office.start(max_passes=1)
-        await handle.result()
+        await fetch_report(handle)
     events = await called(handle)
     inside = await called(office.client.get_workflow_handle(f"{handle.id}/pass-1"))
     assert all(event.HasField("user_metadata") for event in (*events, *inside))
@@ -90,7 +90,7 @@ async def test_who_works_on_what_is_seen_while_it_works(office: Office) -> None:
         job = Job(handle, StartState.RUNNING)
         seen = await _until(job, lambda now: any(one.turns for one in now.pending))
         go.set()
-        await handle.result()
+        await fetch_report(handle)
     (one,) = seen.pending
     assert (one.step, one.facet_id) == ("researching Passengers", "passengers")
     assert (one.started, one.attempt, one.last_failure) == (True, 1, "")

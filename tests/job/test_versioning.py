@@ -11,6 +11,7 @@ import pytest
 from temporalio.api.enums.v1 import VersioningBehavior
 from temporalio.api.workflow.v1 import WorkflowExecutionVersioningInfo
 
+from console.client.jobs import fetch_report
 from console.devserver.server import find_binary, run_dev_server
 from console.runtime.connection import connect
 from tests.job.conftest import (
@@ -104,9 +105,9 @@ async def test_a_job_stays_on_its_version_while_new_jobs_go_to_the_current_one(
         await asyncio.wait_for(gate.reached.wait(), 60)
         await make_current(fleet, "2")
         new: Handle = await fleet.start(question=NEW)
-        await new.result()
+        await fetch_report(new)
         gate.open.set()
-        result = await old.result()
+        result = await fetch_report(old)
         of_old, of_pass, of_new = [
             await versioning(fleet, name) for name in (old.id, f"{old.id}/pass-1", new.id)
         ]
@@ -137,7 +138,7 @@ async def test_a_job_whose_version_has_no_workers_left_is_moved_to_the_current_o
             "--versioning-override-behavior", "auto_upgrade",
         )  # fmt: skip
         assert code == 0, said
-        result = await job.result()
+        result = await fetch_report(job)
     assert result.status == "complete"
     assert result.telemetry.turns_bought_again == 0
 
@@ -150,7 +151,7 @@ async def test_workers_are_unversioned_unless_deployment_and_build_are_both_name
     office.settings = Settings.read(env)
     async with office.working(Wire(planned(PASSENGERS), UNREVIEWED, NO_GAPS)):
         job = await office.start()
-        await job.result()
+        await fetch_report(job)
     seen = await versioning(office, job.id)
     assert seen.behavior == VersioningBehavior.VERSIONING_BEHAVIOR_UNSPECIFIED
     assert not seen.deployment_version.build_id

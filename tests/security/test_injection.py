@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from console.client.jobs import fetch_report
 from tests.activities.scripted import JsonObject
 from tests.job.conftest import NO_GAPS, PASSENGERS, UNREVIEWED, Office, Wire, office, temporal
 from tests.job.conftest import planned as planned_with
@@ -23,7 +24,7 @@ async def worked(office: Office) -> tuple[ResearchResult, Wire]:
     wire = Wire(planned_with(PASSENGERS), UNREVIEWED, NO_GAPS)
     async with office.working(wire):
         job = await office.start(max_passes=0)
-        return await job.result(), wire
+        return await fetch_report(job), wire
 
 
 def offered(wire: Wire) -> set[str]:

@@ -46,7 +46,9 @@ def tokens(length: int) -> int:
 
 
 def output_tokens(content: list[JsonObject]) -> int:
-    return sum(tokens(characters(block)) for block in content)
+    """Of what the model wrote; results of server tools are input of the pass after them."""
+    written = (block for block in content if not block["type"].endswith("_tool_result"))
+    return sum(tokens(characters(block)) for block in written)
 
 
 def prompt_blocks(body: JsonObject) -> Iterator[tuple[str, JsonObject]]:

@@ -45,14 +45,31 @@ class Account:
     entries: dict[str, float] = field(repr=False)
     """Digest to lifetime in seconds."""
 
-    def usage(self) -> JsonObject:
+    def usage(self, content: list[JsonObject]) -> JsonObject:
+        """What is billed for an answer with this content.
+
+        Server tools make an answer of several passes. Each pass after the first reads again all
+        that came before it, and writes what is new: the usage has their sums.
+        """
+        written = dict(self.written)
+        plain, read = self.input_tokens, self.read
+        total = plain + read + sum(written.values())
+        is_cached = bool(self.entries)
+        for new in passes(content):
+            # Without a mark in the request nothing is cached, and every pass pays for all of it.
+            if is_cached:
+                read += total
+                written["5m"] += new
+            else:
+                plain += total + new
+            total += new
         return {
-            "input_tokens": self.input_tokens,
-            "cache_creation_input_tokens": sum(self.written.values()),
-            "cache_read_input_tokens": self.read,
+            "input_tokens": plain,
+            "cache_creation_input_tokens": sum(written.values()),
+            "cache_read_input_tokens": read,
             "cache_creation": {
-                "ephemeral_5m_input_tokens": self.written["5m"],
-                "ephemeral_1h_input_tokens": self.written["1h"],
+                "ephemeral_5m_input_tokens": written["5m"],
+                "ephemeral_1h_input_tokens": written["1h"],
             },
         }
 
@@ -96,6 +113,21 @@ class PromptCache:
             if self._until.get(boundaries[n].digest, 0.0) > now:
                 return n
         return -1
+
+
+def passes(content: list[JsonObject]) -> list[int]:
+    """The tokens that each pass after the first reads anew: calls and results before it."""
+    found: list[int] = []
+    new, after_result = 0, False
+    for block in content:
+        is_result = block["type"].endswith("_tool_result")
+        if after_result and not is_result:
+            found.append(new)
+            new = 0
+        new += tokens(characters(block))
+        after_result = is_result
+    # An answer that ends with results was paused before the pass that would have read them.
+    return found
 
 
 def count_tokens(body: JsonObject) -> int:

@@ -16,6 +16,8 @@ _RESULTS = ("web_search", "web_fetch", "code_execution", "bash_code_execution",
             "text_editor_code_execution", "tool_search")  # fmt: skip
 SERVER_RESULTS = {f"{name}_tool_result" for name in _RESULTS}
 _MARKED = {"type", "cache_control"}
+NOVELTY = "novelty"
+"""Stands for any kind of block that the API learns after a client was written."""
 FIELDS: dict[str, tuple[set[str], set[str]]] = {
     "text": ({"text"}, _MARKED | {"citations"}),
     "image": ({"source"}, _MARKED | {"transformations"}),
@@ -27,12 +29,13 @@ FIELDS: dict[str, tuple[set[str], set[str]]] = {
     "tool_result": ({"tool_use_id"}, _MARKED | {"content", "is_error", "toolset_name"}),
     "server_tool_use": ({"id", "name", "input"}, _MARKED | {"caller"}),
     "container_upload": ({"file_id"}, _MARKED),
+    NOVELTY: (set(), _MARKED | {"value"}),
     **{kind: ({"tool_use_id", "content"}, _MARKED | {"caller"}) for kind in SERVER_RESULTS},
 }
 _BY_ROLE = {
     "user": {"text", "image", "document", "search_result", "tool_result", "container_upload"},
     "assistant": {"text", "thinking", "redacted_thinking", "tool_use", "server_tool_use",
-                  "container_upload"} | SERVER_RESULTS,
+                  "container_upload", NOVELTY} | SERVER_RESULTS,
 }  # fmt: skip
 _INSIDE_RESULT = {"text", "image", "document", "search_result"}
 _ID = re.compile(r"[a-zA-Z0-9_-]+")
@@ -61,8 +64,11 @@ def check_shape(body: JsonObject) -> None:
             raise invalid(f"{path}.content: Input should be a valid string or list")
         if not message["content"]:
             raise invalid(f"{path}: all messages must have non-empty content")
-        for b, block in enumerate(as_blocks(message["content"])):
+        blocks = as_blocks(message["content"])
+        for b, block in enumerate(blocks):
             _check_block(block, _BY_ROLE[message["role"]], f"{path}.content.{b}")
+        if blocks[-1]["type"] in ("thinking", "redacted_thinking"):
+            raise invalid(f"{path}: The final block in an assistant message cannot be `thinking`.")
 
 
 def check_system(body: JsonObject) -> None:

@@ -20,6 +20,7 @@ import httpx2
 import pytest
 from temporalio.client import Client, WorkflowHandle
 
+from console.client.jobs import fetch_report
 from console.devserver.server import run_dev_server
 from console.runtime.connection import connect
 from tests.durability.jobs import DOCUMENTS
@@ -29,14 +30,13 @@ from tests.simulator.simulator import Simulator
 from tests.simulator.transport import SimulatorTransport
 from worker import build_context, build_worker
 from workflows.config.model_catalog import card
-from workflows.config.policies import WORKFLOW_TASK_TIMEOUT
-from workflows.config.settings import Settings
+from workflows.config.settings import EMBEDDED, Settings
 from workflows.contracts.request import TASK_QUEUE, ResearchRequest
-from workflows.contracts.result import ResearchResult
+from workflows.contracts.result import ResearchResult, ResearchSummary
 from workflows.coordinator import ResearchWorkflow
 
 JsonObject = dict[str, Any]
-Handle = WorkflowHandle[Any, ResearchResult]
+Handle = WorkflowHandle[Any, ResearchSummary]
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = ROOT / "sample_corpus"
@@ -72,7 +72,7 @@ class Office:
         return await self.client.start_workflow(
             ResearchWorkflow.run,
             ResearchRequest(question=question, **{"model": "claude", **request}),
-            task_timeout=WORKFLOW_TASK_TIMEOUT,
+            task_timeout=EMBEDDED.task,
             id=f"wire-{next(_ids)}-{self.settings.state_dir[-12:].replace('/', '-')}",
             task_queue=TASK_QUEUE,
         )
@@ -81,7 +81,7 @@ class Office:
         self, wire: httpx2.AsyncBaseTransport, question: str = QUESTION, **request: Any
     ) -> ResearchResult:
         async with self.working(wire):
-            return await (await self.start(question, **request)).result()
+            return await fetch_report(await self.start(question, **request))
 
 
 @pytest.fixture(scope="session")

@@ -17,6 +17,10 @@ class Settings:
     batch_delay: float = 0.0
     max_bytes: int = 32 * 1024 * 1024
     signing_key: bytes = b"simulator"
+    ignores_output_format: bool = False
+    """An endpoint that takes `output_config.format` and does nothing with it."""
+    novelties: bool = False
+    """Answers come with blocks, events and deltas that no client knows."""
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from tests.simulator.delivery import Reply
 from tests.simulator.endings import cut_short, ending
 from tests.simulator.errors import ApiError, ConnectionDropped
 from tests.simulator.faults import DELIVERIES, ENDINGS, Fault, Schedule
+from tests.simulator.history import NOVELTY
 from tests.simulator.models import ModelProfile, thinks
 from tests.simulator.records import Record, Records
 from tests.simulator.settings import Call, Settings
@@ -199,18 +200,20 @@ class Simulator:
         await asyncio.sleep(self.settings.latency + delay)
         if fault:
             await _strike_before(fault, bool(body.get("stream")))
-        turn = await self._turn(body, fault)
+        turn = await self._turn(self._read(body), fault)
         content = [block for block in turn.content if block.get("text") != ""]
         if content and thinks(profile, body, turn.stopped_for == "tool_use"):
             shown = (body.get("thinking") or {}).get("display") != "omitted"
             content = [{"type": "thinking", "thinking": THOUGHT if shown else ""}, *content]
+        if self.settings.novelties:
+            content = [{"type": NOVELTY, "value": 1}, *content]
         content, whole = cut_short(content, body["max_tokens"])
         turn = turn if whole else replace(turn, stop_reason="max_tokens")
         sealed = self._signer.seal(body, content)
         self._cache.begin(account)
         record.begun, record.status = True, 200
         record.usage = {
-            **account.usage(),
+            **account.usage(sealed),
             "output_tokens": output_tokens(sealed),
             "output_tokens_details": {
                 "thinking_tokens": output_tokens([b for b in sealed if b["type"] == "thinking"])
@@ -218,6 +221,8 @@ class Simulator:
             "server_tool_use": server_tool_usage(sealed),
             "service_tier": "standard",
         }
+        runs_code = any(block["type"] == "code_execution_tool_result" for block in sealed)
+        container = body.get("container") or f"container_{record.number:06d}"
         return {
             "id": f"msg_{(record.fingerprint or '')[:16]}{record.number:06d}",
             "type": "message",
@@ -227,8 +232,18 @@ class Simulator:
             "stop_reason": turn.stopped_for,
             "stop_sequence": None,
             "stop_details": turn.stop_details,
+            "container": {"id": container, "expires_at": "2026-12-01T00:00:00Z"}
+            if runs_code
+            else None,
             "usage": dict(record.usage),
         }
+
+    def _read(self, body: JsonObject) -> JsonObject:
+        """The request as the model sees it."""
+        if not self.settings.ignores_output_format:
+            return body
+        config = {k: v for k, v in (body.get("output_config") or {}).items() if k != "format"}
+        return {**body, "output_config": config}
 
     async def _turn(self, body: JsonObject, fault: Fault | None) -> Turn:
         if body["max_tokens"] == 0:

@@ -6,6 +6,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from tests.simulator.history import NOVELTY
+
 JsonObject = dict[str, Any]
 Event = JsonObject
 
@@ -17,16 +19,23 @@ def events(message: JsonObject) -> Iterator[Event]:
     usage = message["usage"]
     opening = {**message, "content": [], "stop_reason": None, "stop_sequence": None}
     opening.pop("stop_details", None)
+    opening.pop("container", None)
     opening["usage"] = {**usage, "output_tokens": min(1, usage["output_tokens"])}
     yield {"type": "message_start", "message": opening}
     yield {"type": "ping"}
+    has_novelties = any(block["type"] == NOVELTY for block in message["content"])
+    if has_novelties:
+        yield {"type": "novelty_event", "value": 1}
     for index, block in enumerate(message["content"]):
         start, deltas = _parts(block)
         yield {"type": "content_block_start", "index": index, "content_block": start}
+        if has_novelties:
+            deltas = [{"type": "novelty_delta", "value": 1}, *deltas]
         for delta in deltas:
             yield {"type": "content_block_delta", "index": index, "delta": delta}
         yield {"type": "content_block_stop", "index": index}
-    delta = {key: message.get(key) for key in ("stop_reason", "stop_sequence", "stop_details")}
+    delta = {key: message.get(key) for key in ("stop_reason", "stop_sequence", "stop_details",
+             "container")}  # fmt: skip
     total = {key: value for key, value in usage.items() if key not in ("cache_creation",
              "service_tier")}  # fmt: skip
     yield {"type": "message_delta", "delta": delta, "usage": total}

@@ -16,11 +16,11 @@ from temporalio.api.nexus.v1 import EndpointSpec, EndpointTarget
 from temporalio.api.operatorservice.v1 import CreateNexusEndpointRequest
 from temporalio.api.workflowservice.v1 import RegisterNamespaceRequest
 from temporalio.client import Client
+from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.service import RPCError, RPCStatusCode
 from temporalio.worker import Worker
 
 from console.runtime.connection import connect
-from console.runtime.data_converter import data_converter
 from tests.activities.scripted import JsonObject
 from tests.job.conftest import Office, Rule, about, office, temporal
 from workflows.config.settings import Settings
@@ -81,7 +81,10 @@ async def _tolerated(call: Awaitable[Any]) -> None:
 
 @pytest.fixture
 async def elsewhere(temporal: str, office: Office) -> Client:
-    """A client in another namespace, with an endpoint that leads to the office's."""
+    """A client in another namespace, with an endpoint that leads to the office's.
+
+    It has neither the store nor the codec of the office.
+    """
     here = office.client
     await _tolerated(
         here.workflow_service.register_namespace(
@@ -99,7 +102,7 @@ async def elsewhere(temporal: str, office: Office) -> Client:
         )
     )
     client = await Client.connect(
-        temporal, namespace=ELSEWHERE, data_converter=data_converter(office.settings)
+        temporal, namespace=ELSEWHERE, data_converter=pydantic_data_converter
     )
 
     async def known() -> bool:

@@ -8,10 +8,9 @@ import pytest
 from temporalio.client import Client, WorkflowExecutionStatus, WorkflowFailureError
 
 from console.client.jobs import root_cause
-from console.runtime.data_converter import data_converter
 from deploy.examples.nexus_caller import Inquiry
 from tests.job.conftest import NO_GAPS, PASSENGERS, QUESTION, UNREVIEWED, Office, Wire, planned
-from tests.triggers.conftest import Held, reconnected, team, unique
+from tests.triggers.conftest import Held, team, unique
 from tests.triggers.strangers import Meddler
 from workflows.contracts.nexus import PREFIX, ResearchId
 
@@ -58,29 +57,6 @@ async def test_when_the_caller_is_cancelled_so_is_the_research(
         with pytest.raises(WorkflowFailureError):
             await research.result()
         assert (await research.describe()).status is WorkflowExecutionStatus.CANCELED
-
-
-async def test_a_result_too_large_for_a_payload_crosses_over_as_well(
-    office: Office, elsewhere: Client, temporal: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("console.runtime.data_converter.THRESHOLD", 1024)
-    office = await reconnected(office, temporal, office.settings)
-    elsewhere = await Client.connect(
-        temporal, namespace=elsewhere.namespace, data_converter=data_converter(office.settings)
-    )
-    async with office.working(wire()), team(elsewhere, Inquiry) as queue:
-        caller = await elsewhere.start_workflow(
-            Inquiry.run, args=[QUESTION, str(office.corpus)], id=unique("ask"), task_queue=queue
-        )
-        assert (await caller.result()).startswith("complete")
-        history = await caller.fetch_history()
-    done = [
-        event.nexus_operation_completed_event_attributes.result
-        for event in history.events
-        if event.HasField("nexus_operation_completed_event_attributes")
-    ]
-    assert len(done) == 2
-    assert all(payload.ByteSize() < 4096 for payload in done)
 
 
 async def test_status_and_cancel_reach_what_was_started_here_and_nothing_else(

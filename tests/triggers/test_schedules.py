@@ -25,6 +25,7 @@ from typer.testing import CliRunner
 from activities.records import Records
 from console.cli import schedule
 from console.cli.app import CommandGroup
+from console.client.jobs import fetch_report
 from tests.job.conftest import (
     DOCUMENTS,
     NO_GAPS,
@@ -39,8 +40,8 @@ from tests.job.conftest import (
 )
 from tests.triggers.conftest import Held, eventually, reconnected, unique
 from worker import build_context
-from workflows.config.store_keys import previous_key
-from workflows.contracts.activity_io import CompareBrief, KeepPrevious
+from workflows.config.store_keys import report_key
+from workflows.contracts.activity_io import CompareBrief
 from workflows.contracts.request import TASK_QUEUE, ResearchRequest
 from workflows.contracts.result import ResearchResult
 from workflows.contracts.state import PreviousRef
@@ -91,10 +92,10 @@ async def test_a_run_reports_what_changed_since_the_last_also_where_results_lie_
     office = await reconnected(office, temporal, office.settings)
     schedule = await scheduled(office)
     async with office.working(wire()):
-        first = await (await run(office.client, schedule, 1)).result()
-        same = await (await run(office.client, schedule, 2)).result()
+        first = await fetch_report(await run(office.client, schedule, 1))
+        same = await fetch_report(await run(office.client, schedule, 2))
         await asyncio.to_thread(change, office.corpus)
-        last = await (await run(office.client, schedule, 3)).result()
+        last = await fetch_report(await run(office.client, schedule, 3))
     await schedule.delete()
     assert first.changes is None
     assert "What changed" not in first.report_markdown
@@ -119,7 +120,7 @@ async def test_a_run_that_is_taken_up_from_its_state_still_knows_the_last_one(
     """Only a schedule is told of the last result; a restart is not."""
     schedule = await scheduled(office)
     async with office.working(wire()):
-        first = await (await run(office.client, schedule, 1)).result()
+        first = await fetch_report(await run(office.client, schedule, 1))
     held = Held("Passengers")
     async with office.working(wire(held.rule)):
         second = await run(office.client, schedule, 2)
@@ -127,8 +128,13 @@ async def test_a_run_that_is_taken_up_from_its_state_still_knows_the_last_one(
         state = await second.query(ResearchWorkflow.state)
         await second.terminate()
         held.released.set()
-        again = await office.client.execute_workflow(
-            ResearchWorkflow.run, args=[state.request, state], id=second.id, task_queue=TASK_QUEUE
+        again = await fetch_report(
+            await office.client.start_workflow(
+                ResearchWorkflow.run,
+                args=[state.request, state],
+                id=second.id,
+                task_queue=TASK_QUEUE,
+            )
         )
     await schedule.delete()
     assert again.changes is not None
@@ -139,11 +145,10 @@ async def test_a_last_result_that_cannot_be_read_is_said_and_does_not_end_the_jo
     office: Office,
 ) -> None:
     async with office.working(wire()):
-        result: ResearchResult = await (await office.start()).result()
+        result: ResearchResult = await fetch_report(await office.start())
     context = build_context(office.settings)
-    comparing, key = Records(context), previous_key("../job", "run")
-    kept = KeepPrevious(key=key, result={"from": "another version"})
-    await ActivityEnvironment().run(comparing.keep_previous, kept)
+    comparing, key = Records(context), report_key("../job", "run")
+    await context.store.put_new(key, b'{"from": "another version"}')
     brief = CompareBrief(previous=PreviousRef(key=key), result=result)
     compared = await ActivityEnvironment().run(comparing.compare, brief)
     await context.close()

@@ -4,66 +4,92 @@ from __future__ import annotations
 
 from typing import Any
 
-from workflows.contracts.outcomes import FindingsRef, Found, NoResults, Partial
+from workflows.contracts.facets import Effort
+from workflows.contracts.outcomes import Alternative, FindingsRef, Found, NoResults, Partial
+from workflows.contracts.state import FollowUp
 from workflows.rules.acceptance import MAX_FOLLOW_UPS, choose_follow_up, judge
 
 ASK = "What did it cost in 2024?"
+CRITICAL = {"missing": ("the cost in 2024",), "critical": ("the cost in 2024",)}
 
 
 def ref(**more: Any) -> FindingsRef:
     return FindingsRef(key="findings/1", claims=2, sources=1, **more)
 
 
+def partial(**more: Any) -> Partial:
+    return Partial(findings=ref(**{**CRITICAL, **more}), missing=("the cost in 2024",))
+
+
 def test_a_full_answer_is_taken_without_a_follow_up() -> None:
-    outcome = Found(findings=ref(confidence=0.9, next_step="look at fares"))
+    outcome = Found(findings=ref(next_step="look at fares"))
     taken = judge(outcome)
     assert taken.accepted
     assert choose_follow_up(ASK, outcome, taken) is None
 
 
-def test_a_hole_is_asked_for_by_name_and_the_suggested_step_with_it() -> None:
-    outcome = Partial(
-        findings=ref(missing=("the cost in 2024",), next_step="read the audit"),
-        missing=("the cost in 2024",),
-    )
+def test_a_hole_that_is_not_critical_is_left_to_the_evaluation() -> None:
+    outcome = partial(critical=())
+    assert judge(outcome).accepted
+    assert choose_follow_up(ASK, outcome, judge(outcome)) is None
+
+
+def test_a_follow_up_says_what_was_useful_what_is_missing_and_asks_for_what_is_related() -> None:
+    outcome = partial(next_step="read the audit", leads=("Harbour Trust",))
     taken = judge(outcome)
     assert (taken.answers, taken.complete, taken.explored) == (True, False, False)
-    question = choose_follow_up(ASK, outcome, taken)
-    assert question is not None
-    assert "the cost in 2024" in question
-    assert "read the audit" in question
+    question = choose_follow_up(ASK, outcome, taken) or ""
+    for told in ("2 claims", "the cost in 2024", "read the audit", "Harbour Trust"):
+        assert told in question
 
 
-def test_a_weak_answer_is_not_proceeded_on() -> None:
-    outcome = Found(findings=ref(confidence=0.2))
+def test_claims_that_speak_of_something_else_do_not_answer_however_sure_they_are() -> None:
+    outcome = Found(findings=ref(coverage=0.0, uncovered=("cost", "2024"), support=0.9))
+    taken = judge(outcome)
+    assert not taken.answers
+    question = choose_follow_up(ASK, outcome, taken) or ""
+    assert "cost, 2024" in question
+    assert ASK in question
+
+
+def test_one_sure_claim_among_weak_ones_is_not_proceeded_on() -> None:
+    outcome = Found(findings=ref(support=0.2))
     taken = judge(outcome)
     assert not taken.proceed
     question = choose_follow_up(ASK, outcome, taken) or ""
-    assert "too weak" in question
+    assert "weakly supported" in question
     assert ASK in question, "a follow-up says what to look for"
 
 
 def test_exhausted_sources_end_the_asking() -> None:
-    outcome = Partial(findings=ref(missing=("a date",), exhausted=True), missing=("a date",))
+    outcome = partial(exhausted=True)
     assert choose_follow_up(ASK, outcome, judge(outcome)) is None
 
 
+def test_quick_work_is_not_followed_up() -> None:
+    outcome = partial()
+    assert choose_follow_up(ASK, outcome, judge(outcome), Effort.STANDARD) is not None
+    assert choose_follow_up(ASK, outcome, judge(outcome), Effort.QUICK) is None
+
+
 def test_two_follow_ups_are_the_most() -> None:
-    outcome = Partial(findings=ref(missing=("a date",)), missing=("a date",))
-    asked = tuple(f"question {i}" for i in range(MAX_FOLLOW_UPS))
+    outcome = partial()
+    asked = tuple(FollowUp(question=f"question {i}") for i in range(MAX_FOLLOW_UPS))
     assert choose_follow_up(ASK, outcome, judge(outcome, asked[:1])) is not None
     assert choose_follow_up(ASK, outcome, judge(outcome, asked)) is None
 
 
 def test_the_same_question_is_not_asked_twice() -> None:
-    outcome = Partial(findings=ref(missing=("a date",)), missing=("a date",))
+    outcome = partial()
     question = choose_follow_up(ASK, outcome, judge(outcome))
     assert question is not None
-    assert choose_follow_up(ASK, outcome, judge(outcome, (question,))) is None
+    asked = (FollowUp(question=question),)
+    assert choose_follow_up(ASK, outcome, judge(outcome, asked)) is None
 
 
 def test_nothing_found_is_no_answer_and_no_follow_up() -> None:
-    outcome = NoResults(asked="x", reason="nothing", try_instead="y", queries=("x",))
+    way = Alternative(kind="broader", text="y", query="y")
+    outcome = NoResults(asked="x", reason="nothing", alternatives=(way,), queries=("x",))
     taken = judge(outcome)
     assert not taken.accepted
     assert choose_follow_up(ASK, outcome, taken) is None

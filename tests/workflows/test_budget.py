@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from workflows.config.model_catalog import MODELS, card
+from workflows.contracts.outcomes import FindingsRef, Found
+from workflows.contracts.request import ResearchRequest
 from workflows.contracts.spend import Budget, Spend
-from workflows.rules.budget import is_exhausted
+from workflows.contracts.state import Pass, ResearchState
+from workflows.rules.budget import (
+    affordable_gaps,
+    is_exhausted,
+    research_allowance,
+    verification_allowance,
+    writing_allowance,
+)
 
 amounts = st.builds(
     Spend,
@@ -26,16 +37,58 @@ def test_a_budget_that_is_no_amount_is_refused(usd: float) -> None:
         Budget(usd=usd)
 
 
-def test_research_stops_before_the_reserve_for_writing_is_touched() -> None:
-    budget = Budget(usd=4.0)
-    assert not is_exhausted(budget, Spend(usd=2.9))
-    assert is_exhausted(budget, Spend(usd=3.0))
-    tokens = Budget(tokens=1000)
-    assert is_exhausted(tokens, Spend(input_tokens=700, output_tokens=50))
+def job(
+    budget: Budget, spend: Spend, first_draft: Spend | None = None, **more: Any
+) -> ResearchState:
+    """A job that has spent this; with `first_draft`, one that refines."""
+    request = ResearchRequest(question="What?", budget=budget, **more)
+    passes = () if first_draft is None else (Pass(n=0, spend=first_draft),)
+    return ResearchState(
+        id="j", journal="j", request=request, started_at="", spend=spend, passes=passes
+    )
+
+
+def test_the_first_research_leaves_the_shares_of_all_later_phases() -> None:
+    budget = Budget(usd=10.0)
+    assert research_allowance(job(budget, Spend(usd=2.0))).usd == pytest.approx(4.0)
+    assert not is_exhausted(job(budget, Spend(usd=5.7)))
+    assert is_exhausted(job(budget, Spend(usd=5.9)))
+    assert verification_allowance(job(budget, Spend(usd=6.0))).usd == pytest.approx(1.0)
+    assert writing_allowance(job(budget, Spend(usd=7.0))).usd == pytest.approx(1.5)
+    assert is_exhausted(job(Budget(tokens=1000), Spend(input_tokens=550, output_tokens=50)))
+
+
+def test_only_refinement_may_spend_its_share_and_no_more_than_it() -> None:
+    budget, draft = Budget(usd=10.0), Spend(usd=8.5)
+    assert is_exhausted(job(budget, draft))
+    assert research_allowance(job(budget, draft, draft)).usd == pytest.approx(1.5)
+    cheap = Spend(usd=2.0)
+    refining = job(budget, cheap, cheap)
+    assert research_allowance(refining).usd == pytest.approx(1.5)
+    assert is_exhausted(job(budget, Spend(usd=3.4), cheap)), "the pass spent its share"
+    assert writing_allowance(job(budget, Spend(usd=9.0), draft)).usd == pytest.approx(1.0)
+
+
+def test_a_job_without_passes_gives_their_share_to_research() -> None:
+    state = job(Budget(usd=10.0), Spend(), max_passes=0)
+    assert research_allowance(state).usd == pytest.approx(7.5)
+    assert writing_allowance(state).usd == pytest.approx(10.0)
+
+
+def test_a_pass_takes_up_as_many_gaps_as_it_can_pay_for_and_one_at_least() -> None:
+    draft = Spend(usd=5.0)
+    state = job(Budget(usd=10.0), draft, draft)
+    found = Found(findings=FindingsRef(key="k", claims=1, sources=1))
+    state.outcomes = dict.fromkeys("abcde", found)
+    for usd, gaps in ((2.5, 3), (1.0, 7), (50.0, 1)):
+        state.spend_by_role = {"researcher": Spend(usd=usd)}
+        assert affordable_gaps(state, 9) == gaps
+    state.request = ResearchRequest(question="What?")
+    assert affordable_gaps(state, 9) == 9
 
 
 def test_no_budget_is_never_exhausted() -> None:
-    assert not is_exhausted(Budget(), Spend(usd=1e9))
+    assert not is_exhausted(job(Budget(), Spend(usd=1e9)))
 
 
 @given(amounts, amounts)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from workflows.contracts.outcomes import (
+    Alternative,
     Failed,
     FindingsRef,
     Found,
@@ -16,11 +19,12 @@ from workflows.contracts.outcomes import (
     SubagentOutcome,
     TimedOut,
 )
-from workflows.rules.acceptance import MAX_RETRIES, choose_retry
+from workflows.rules.acceptance import MAX_RETRIES, choose_retry, untried
 
 OUTCOME: TypeAdapter[SubagentOutcome] = TypeAdapter(SubagentOutcome)
 REF = FindingsRef(key="findings/x.json", claims=1, sources=1)
-WHY = {"asked": "what", "reason": "because", "try_instead": "something else"}
+WAYS = (Alternative(kind="narrower", text="ask for a part", query="a part"),)
+WHY: dict[str, Any] = {"asked": "what", "reason": "because", "alternatives": WAYS}
 
 
 @pytest.mark.parametrize("status", ["found", "partial"])
@@ -37,10 +41,10 @@ def test_a_part_must_say_what_is_missing() -> None:
         Partial(findings=REF, missing=())
 
 
-@pytest.mark.parametrize("field", ["asked", "reason", "try_instead"])
+@pytest.mark.parametrize("field", ["asked", "reason", "alternatives"])
 def test_a_failure_says_what_was_asked_why_it_failed_and_what_to_try(field: str) -> None:
     with pytest.raises(ValidationError):
-        Failed(**{**WHY, field: ""})
+        Failed(**{**WHY, field: type(WHY[field])()})
 
 
 @pytest.mark.parametrize(
@@ -59,21 +63,36 @@ def test_every_outcome_survives_json(outcome: SubagentOutcome) -> None:
     assert OUTCOME.validate_json(OUTCOME.dump_json(outcome)) == outcome
 
 
-def test_each_outcome_is_asked_again_in_its_own_way() -> None:
-    assert choose_retry(Found(findings=REF), 0) is None
-    assert choose_retry(Partial(findings=REF, missing=("x",)), 0) is None
-    assert choose_retry(Refused(**WHY), 0) is None
-    assert choose_retry(TimedOut(**WHY, seconds=1), 0) == "narrower"
-    assert choose_retry(Failed(**WHY), 1) == "narrower"
-    assert choose_retry(RateLimited(**WHY, retry_after_seconds=1), 0) == "again"
-    assert choose_retry(NoResults(**WHY, queries=("q",)), 1) == "broader"
+def test_a_retry_uses_the_first_way_that_was_not_tried() -> None:
+    other = Alternative(kind="other_terms", text="their words", query="levy")
+    remedy = Alternative(kind="operator", text="add documents")
+    failed = Failed(asked="what", reason="because", alternatives=(*WAYS, other, remedy))
+    assert choose_retry(failed, ()) == WAYS[0]
+    assert choose_retry(failed, WAYS) == other
+    assert untried(failed, WAYS) == (other, remedy)
+    only = Failed(asked="what", reason="because", alternatives=(remedy,))
+    assert choose_retry(only, ()) is None, "what a person has to do is no retry"
+
+
+def test_what_was_answered_or_refused_is_not_asked_again() -> None:
+    assert choose_retry(Found(findings=REF), ()) is None
+    assert choose_retry(Partial(findings=REF, missing=("x",)), ()) is None
+    assert choose_retry(Refused(**WHY), ()) is None
+
+
+def test_a_rate_limit_is_waited_for_again() -> None:
+    later = Alternative(kind="later", text="wait", wait_seconds=2)
+    limited = RateLimited(asked="what", reason="busy", alternatives=(later,), retry_after_seconds=2)
+    assert choose_retry(limited, ()) == later
+    assert choose_retry(limited, (later,)) == later
 
 
 def test_exhausted_sources_are_searched_once_more_and_then_left() -> None:
     nothing = NoResults(**WHY, queries=("q",), exhausted=True)
-    assert choose_retry(nothing, 0) == "broader"
-    assert choose_retry(nothing, 1) is None
+    assert choose_retry(nothing, ()) == WAYS[0]
+    assert choose_retry(nothing, (Alternative(kind="later", text="wait"),)) is None
 
 
 def test_nothing_is_asked_more_than_three_times() -> None:
-    assert choose_retry(TimedOut(**WHY, seconds=1), MAX_RETRIES) is None
+    tried = tuple(Alternative(kind="later", text=f"{n}") for n in range(MAX_RETRIES))
+    assert choose_retry(TimedOut(**WHY, seconds=1), tried) is None

@@ -53,8 +53,34 @@ plans = st.builds(
 def test_a_narrow_fact_gets_one_researcher_and_no_refinement(effort: Effort) -> None:
     fitted = fit(plan(facet("a"), facet("b"), kind=QuestionKind.FACT), effort)
     assert [f.id for f in fitted.facets] == ["a"]
-    assert fitted.left_out == ()
+    (cut,) = fitted.left_out
+    assert (cut.id, cut.left_out_because) == ("b", "a narrow question gets one researcher")
     assert limits_for(effort, QuestionKind.FACT).passes == 0
+
+
+def test_an_explicit_number_of_facets_and_passes_wins_over_the_kind_of_the_question() -> None:
+    fact = plan(facet("a"), facet("b"), kind=QuestionKind.FACT)
+    assert len(fit(fact, Effort.QUICK, max_facets=2).facets) == 2
+    assert limits_for(Effort.QUICK, QuestionKind.FACT, max_passes=3).passes == 3
+
+
+def test_a_question_judged_narrow_that_has_different_parts_is_widened() -> None:
+    fact = plan(*(facet(name) for name in NAMES[:3]), kind=QuestionKind.FACT)
+    wide = fit(fact, Effort.STANDARD)
+    assert wide.kind is QuestionKind.OVERVIEW
+    assert len(wide.facets) == 3
+    assert "judged narrow" in wide.changes[-1]
+
+
+def test_three_wordings_of_one_fact_stay_one_fact() -> None:
+    wordings = (
+        facet("a", "When was the harbour bridge opened?"),
+        facet("b", "When was the harbour bridge first opened?"),
+        facet("c", "In which year was the harbour bridge opened?"),
+    )
+    narrow = fit(plan(*wordings, kind=QuestionKind.FACT), Effort.STANDARD)
+    assert narrow.kind is QuestionKind.FACT
+    assert [f.id for f in narrow.left_out] == ["b", "c"]
 
 
 def test_a_comparison_keeps_one_researcher_per_thing() -> None:
@@ -66,7 +92,8 @@ def test_what_the_cap_cuts_is_kept_by_name() -> None:
     broad = plan(*(facet(name) for name in NAMES))
     fitted = fit(broad, Effort.STANDARD)
     assert len(fitted.facets) == LIMITS[Effort.STANDARD].facets
-    assert fitted.facets + fitted.left_out == broad.facets
+    assert [f.id for f in (*fitted.facets, *fitted.left_out)] == [f.id for f in broad.facets]
+    assert {f.left_out_because for f in fitted.left_out} == {"standard effort allows 10 facets"}
 
 
 def test_an_explicit_cap_replaces_the_efforts_own() -> None:
@@ -113,9 +140,8 @@ def test_a_mended_plan_has_no_faults_and_mending_again_changes_nothing(broken: P
 def test_fitting_never_exceeds_the_cap_and_loses_no_facet(given_plan: Plan, effort: Effort) -> None:
     lawful = repair(given_plan)
     fitted = fit(lawful, effort)
-    assert len(fitted.facets) <= limits_for(effort, lawful.kind).facets
-    if lawful.kind is not QuestionKind.FACT:
-        assert [f.id for f in fitted.facets + fitted.left_out] == [f.id for f in lawful.facets]
+    assert len(fitted.facets) <= limits_for(effort, fitted.kind).facets
+    assert [f.id for f in (*fitted.facets, *fitted.left_out)] == [f.id for f in lawful.facets]
     assert faults(fitted) == []
 
 

@@ -162,17 +162,19 @@ def test_a_finding_is_not_taken_back_by_dropping_its_facet() -> None:
 
 def test_a_plan_is_approved_edited_or_refused() -> None:
     state = job()
-    assert check_approval(state, Approve()) == "no plan waits for approval"
+    assert check_approval(state, Approve(decision="approve")) == "no plan waits for approval"
     state.phase = Phase.APPROVING
-    assert check_approval(state, Approve()) is None
+    assert check_approval(state, Approve(decision="approve")) is None
     assert state.plan
     twice = state.plan.model_copy(update={"facets": (facet("costs"), facet("costs"))})
-    assert "breaks the rules" in (check_approval(state, Approve(plan=twice)) or "")
+    assert "breaks the rules" in (
+        check_approval(state, Approve(decision="approve", plan=twice)) or ""
+    )
     assert "leave one" in (check_approval(state, Approve(decision="reject", plan=state.plan)) or "")
     only = state.plan.model_copy(update={"facets": (facet("costs"),)})
-    taken = apply_approval(state.plan, Approve(plan=only))
+    taken = apply_approval(state.plan, Approve(decision="approve", plan=only))
     assert [f.id for f in taken.facets] == ["costs"]
     assert "edited" in taken.changes[-1]
     state.approved = True
-    assert check_approval(state, Approve()) is None
+    assert check_approval(state, Approve(decision="approve")) is None
     assert check_approval(state, Approve(decision="reject")) == "the plan is approved already"

@@ -1,8 +1,7 @@
 """Timeouts and retries of activities, and which errors are not retried.
 
-Each stage declares the policies of its own activities. The heartbeat timeout is short, so that the
-subagent of a killed worker starts on another worker within seconds; its completed turns are in the
-journal, not in the heartbeat.
+Each stage declares the policies of its own activities. The heartbeat timeout is a setting of the
+worker that runs the workflow (`Timing`); completed turns are in the journal, not in the heartbeat.
 """
 
 from __future__ import annotations
@@ -19,13 +18,20 @@ SUBAGENT_QUEUE = "research-subagents"
 PAUSED = "paused"
 """The error type of a subagent that finds its job paused: it is called again after the pause."""
 
-NEEDS_OPERATOR = ("authentication", "bad_request", "spend_limit", "bad_input", PAUSED)
-"""Error types that a retry cannot repair."""
+STORAGE = "storage"
+"""The error type of a store that cannot be used: it is waited for."""
 
-HEARTBEAT_TIMEOUT = timedelta(seconds=3)
-WORKFLOW_TASK_TIMEOUT = timedelta(seconds=4)
-STICKY_TIMEOUT = timedelta(seconds=2)
-"""How long a workflow task waits for the worker that has the workflow in its cache."""
+DAMAGED = "damaged"
+"""The error type of a stored object that was changed: nothing can be done without it."""
+
+OVERLOAD = ("rate_limited", "overloaded_error")
+"""Error types of a provider that cannot take more requests now: it is waited for, for hours.
+
+Temporal's retries are for other errors, which are few; the workflow waits for this one.
+"""
+
+NEEDS_OPERATOR = ("authentication", "bad_request", "spend_limit", "bad_input", DAMAGED, PAUSED)
+"""Error types that a retry cannot repair."""
 
 
 @dataclass(frozen=True)
@@ -44,5 +50,5 @@ class ActivityPolicy:
             backoff_coefficient=2.0,
             maximum_interval=timedelta(seconds=20),
             maximum_attempts=self.attempts,
-            non_retryable_error_types=list(NEEDS_OPERATOR),
+            non_retryable_error_types=[*NEEDS_OPERATOR, *OVERLOAD],
         )

@@ -2,16 +2,17 @@
 
 A test pins the tools of each role; the writer only reads. Splitting the question and judging the
 report are rare and steer everything else, so they get the large model; research makes most turns,
-so it gets the medium one.
+so it gets the medium one; judging one claim beside its quote is a small task done for every claim,
+so the verifier gets the small one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-from workflows.config.model_catalog import LARGE, MEDIUM, MIXED
+from workflows.config.model_catalog import LARGE, MEDIUM, MIXED, SMALL
 from workflows.contracts.request import RoleEffort
 
 Thinking = Literal["adaptive", "between_tools", "disabled"]
@@ -33,10 +34,11 @@ class Role:
     """The title of the schema its answer follows."""
     thinking: Thinking = "adaptive"
     tools: tuple[RoleTool, ...] = ()
-    max_tokens: int = 16_000
     max_turns: int = 12
     hits: int = 12
     """Passages a search returns."""
+    prompt: str = ""
+    """The file of its prompt, where that is not named for the role."""
 
 
 PLANNER = Role(
@@ -45,7 +47,7 @@ PLANNER = Role(
     effort="high",
     reason="one or two turns a job, and every later dollar follows the split it makes",
     output="PlanDraft",
-    tools=("search",),
+    tools=("search", "web_search"),
     max_turns=5,
     hits=30,
 )
@@ -72,13 +74,27 @@ RESEARCHER = Role(
 )
 VERIFIER = Role(
     "verifier",
-    model=MEDIUM,
+    model=SMALL,
     effort="high",
-    reason="small groups of claims with their context, where care counts more than breadth",
-    output="VerifierAnswer",
+    reason="reads every claim of a job beside its quote: many small tasks with all they need",
+    output="RelationsAnswer",
     tools=("search", "read", "web_search", "web_fetch", "code"),
     max_turns=8,
 )
+CLAIM_VERIFIER = replace(
+    VERIFIER,
+    output="EntailmentAnswer",
+    prompt="verifier_claims",
+    effort="low",
+    thinking="disabled",
+    tools=(),
+    max_turns=3,
+)
+"""The verifier on single claims: everything it needs is in the brief."""
+GAP_VERIFIER = replace(
+    CLAIM_VERIFIER, output="GapRulingsAnswer", prompt="verifier_gaps", effort="medium"
+)
+"""The verifier on gaps after their follow-ups."""
 WRITER = Role(
     "writer",
     model=MEDIUM,
@@ -86,7 +102,6 @@ WRITER = Role(
     reason="long output from given claims, and a mechanical gate reads every paragraph of it",
     output="DraftAnswer",
     tools=("read",),
-    max_tokens=21_000,
     max_turns=8,
 )
 EVALUATOR = Role(

@@ -7,6 +7,8 @@ they are set: the clients that need them read them.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,9 +22,46 @@ Provider = Literal["anthropic", "bedrock", "vertex", "foundry"]
 WorkerRole = Literal["all", "alone", "coordinator", "subagents"]
 
 STATE_DIR = ".research"
+MAX_TOKENS = 64_000
+"""Thinking counts, so that a smaller limit cuts answers off; only what is written is paid."""
 _SERVER = ("TEMPORAL_ADDRESS", "TEMPORAL_PROFILE", "TEMPORAL_CONFIG_FILE")
 _CREDENTIALS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_PROFILE")
 _TELEMETRY = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+
+
+@dataclass(frozen=True)
+class Pace:
+    """The timeouts of activities and workflow tasks.
+
+    On one machine a lost worker is noticed within seconds. Across a network, under load and with
+    thousands of activities, short timeouts repeat work that was only slow.
+    """
+
+    heartbeat: timedelta
+    heartbeat_throttle: timedelta
+    """Heartbeats go to the server at most this often."""
+    task: timedelta
+    """How long a worker may take for one workflow task."""
+    sticky: timedelta
+    """How long a workflow task waits for the worker that has the workflow in its cache."""
+    max_pollers: int
+    """Few open polls: a task that a frozen worker has polled is delayed until its timeout."""
+
+
+EMBEDDED = Pace(
+    heartbeat=timedelta(seconds=3),
+    heartbeat_throttle=timedelta(seconds=1),
+    task=timedelta(seconds=4),
+    sticky=timedelta(seconds=2),
+    max_pollers=20,
+)
+SERVER = Pace(
+    heartbeat=timedelta(seconds=30),
+    heartbeat_throttle=timedelta(seconds=5),
+    task=timedelta(seconds=10),
+    sticky=timedelta(seconds=5),
+    max_pollers=20,
+)
 
 
 class Settings(BaseModel):
@@ -47,6 +86,10 @@ class Settings(BaseModel):
     """RESEARCH_MODEL_<ROLE>: another model for a role than the table's."""
     efforts: dict[str, RoleEffort] = Field(default_factory=dict)
     """RESEARCH_EFFORT_<ROLE>: another effort for a role."""
+    max_tokens: int = Field(default=MAX_TOKENS, ge=256, validation_alias="RESEARCH_MAX_TOKENS")
+    """The output limit of a turn; a smaller limit of the model is learnt from its error."""
+    context_window: int = Field(default=0, ge=0, validation_alias="RESEARCH_CONTEXT_WINDOW")
+    """Tokens, for models that are not in the catalog; 0: learnt from the error, if at all."""
     mcp: str | None = Field(default=None, validation_alias="RESEARCH_MCP")
     """A file that names MCP servers and the roles that may use their tools."""
 
@@ -68,6 +111,26 @@ class Settings(BaseModel):
     """How many model calls all workers together make."""
     task_queue: str = Field(default=TASK_QUEUE, validation_alias="RESEARCH_TASK_QUEUE")
     """The queue a worker takes jobs from. Commands set it for the worker of their own job."""
+    heartbeat_timeout: float | None = Field(
+        default=None, ge=1, le=600, validation_alias="RESEARCH_HEARTBEAT_SECONDS"
+    )
+    """After how long without a heartbeat an activity starts on another worker; see `Pace`."""
+    task_timeout: float | None = Field(
+        default=None, ge=1, le=120, validation_alias="RESEARCH_TASK_SECONDS"
+    )
+    """How long a worker may take for one workflow task."""
+    max_pollers: int | None = Field(
+        default=None, ge=1, le=200, validation_alias="RESEARCH_MAX_POLLERS"
+    )
+    """How many polls a worker keeps open at most, per task queue."""
+    storage_wait: float = Field(
+        default=3600.0, ge=0, validation_alias="RESEARCH_STORAGE_WAIT_SECONDS"
+    )
+    """How long a store that cannot be used is waited for before a job is parked."""
+    overload_wait: float = Field(
+        default=6 * 3600.0, ge=0, validation_alias="RESEARCH_OVERLOAD_WAIT_SECONDS"
+    )
+    """How long a provider that is overloaded or limits the rate is waited for."""
     sandbox: bool | None = Field(default=None, validation_alias="RESEARCH_SANDBOX")
     """Whether workflows run in the SDK's sandbox; see `uses_sandbox`."""
     deployment: str | None = Field(default=None, validation_alias="RESEARCH_DEPLOYMENT")
@@ -82,6 +145,24 @@ class Settings(BaseModel):
     def default_model(self) -> str:
         has_model = self.has_credentials or self.base_url or self.provider != "anthropic"
         return DEFAULT_CLAUDE if has_model else OFFLINE
+
+    @property
+    def is_embedded(self) -> bool:
+        """Whether the server is the embedded one, on this machine."""
+        return self.worker_role == "alone" or not self.has_server
+
+    @property
+    def pace(self) -> Pace:
+        """The timeouts, as set, or the defaults of the place."""
+        default = EMBEDDED if self.is_embedded else SERVER
+        heartbeat = self.heartbeat_timeout or default.heartbeat.total_seconds()
+        return Pace(
+            heartbeat=timedelta(seconds=heartbeat),
+            heartbeat_throttle=timedelta(seconds=min(5.0, heartbeat / 3)),
+            task=timedelta(seconds=self.task_timeout) if self.task_timeout else default.task,
+            sticky=default.sticky,
+            max_pollers=self.max_pollers or default.max_pollers,
+        )
 
     @property
     def uses_sandbox(self) -> bool:

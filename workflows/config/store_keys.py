@@ -46,5 +46,5 @@ def control_key(job: str) -> str:
     return f"control/{safe(job)}.json"
 
 
-def previous_key(job: str, run: str) -> str:
-    return f"previous/{safe(job)}/{safe(run)}.json"
+def report_key(job: str, run: str) -> str:
+    return f"reports/{safe(job)}/{safe(run)}.json"

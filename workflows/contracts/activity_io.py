@@ -6,28 +6,27 @@ what is large and returns a reference.
 
 from __future__ import annotations
 
-from typing import Any, Literal
-
 from pydantic import Field
 
 from .evidence import Position, Record, Relation
 from .facets import Effort, Facet, Plan
 from .messages import ControlMessages
-from .outcomes import Retry, SubagentOutcome
+from .outcomes import Alternative, SubagentOutcome
 from .request import RoleEffort, Web
 from .result import ResearchResult
 from .spend import Allowance, Spend
 from .state import (
+    AnswerJudgement,
     CorpusReady,
     DraftRef,
     Gap,
+    GapStatus,
     LedgerRef,
     PreviousRef,
     ResearchState,
+    Timing,
     UnreadableFile,
 )
-
-Approach = Literal["first"] | Retry
 
 
 class Job(Record):
@@ -38,6 +37,7 @@ class Job(Record):
     model: str
     question: str
     pinned: tuple[str, ...] = ()
+    audience: str = ""
     today: str
     corpus: str | None = None
     models: dict[str, str] = Field(default_factory=dict)
@@ -80,10 +80,12 @@ class ReviewBrief(Record):
 
 
 class Known(Record):
-    """A finding that the coordinator puts into a prompt."""
+    """What the coordinator puts into a prompt: a finding, or that there is none and why."""
 
     facet: str
-    summary: str
+    status: str = "found"
+    summary: str = ""
+    reason: str = ""
 
 
 class ResearchBrief(Record):
@@ -98,7 +100,8 @@ class ResearchBrief(Record):
     known_findings: tuple[str, ...] = ()
     """Keys of findings the job already has; their claims need not be found again."""
     attempt: int = 0
-    approach: Approach = "first"
+    alternative: Alternative | None = None
+    """What this attempt tries, after one that failed."""
     previous: str = ""
     """Why the last attempt was not enough."""
     follow_ups: tuple[str, ...] = ()
@@ -120,13 +123,14 @@ class Group(Record):
     sides: tuple[Position, ...] = ()
 
 
-class Batch(Record):
-    groups: tuple[Group, ...]
-
-
 class Reconciled(Record):
+    """A ledger, and what in it the judge has not seen yet."""
+
     ledger: LedgerRef
-    batches: tuple[Batch, ...] = ()
+    claim_batches: tuple[tuple[str, ...], ...] = ()
+    """Ids of claims to hold against their quotes."""
+    group_batches: tuple[tuple[Group, ...], ...] = ()
+    """Claims to hold against each other."""
 
 
 class Researched(Record):
@@ -134,6 +138,8 @@ class Researched(Record):
     spend: Spend
     checked: Reconciled | None = None
     """The ledger of its findings; None where there are none."""
+    transcript: str = ""
+    """The id of the transcript, which a follow-up continues."""
 
 
 class ReconcileBrief(Record):
@@ -145,18 +151,59 @@ class ReconcileBrief(Record):
     findings: tuple[str, ...] = ()
     ledgers: tuple[str, ...] = ()
     rulings: tuple[str, ...] = ()
+    relate: bool = False
+    """Find the claims that bear on each other."""
 
 
-class VerifyBrief(Record):
+class JudgeClaimsBrief(Record):
     job: Job
     ledger: LedgerRef
-    batch: Batch
+    claim_ids: tuple[str, ...]
     task: str
 
 
-class Verified(Record):
+class JudgeRelationsBrief(Record):
+    job: Job
+    ledger: LedgerRef
+    groups: tuple[Group, ...]
+    task: str
+
+
+class Judged(Record):
     rulings: str
     """The key of the rulings; where the check could not run, all are `unverified`."""
+    spend: Spend
+
+
+class FollowUp(Record):
+    """A gap, and what its follow-up brought."""
+
+    gap: Gap
+    ledger: LedgerRef
+    said: str = ""
+    """The researcher's summary."""
+    missing: tuple[str, ...] = ()
+    """What the researcher says was not found."""
+
+
+class JudgeGapsBrief(Record):
+    job: Job
+    known: LedgerRef | None
+    """The ledger before the follow-ups: what stands in it already closes nothing."""
+    follow_ups: tuple[FollowUp, ...]
+    task: str
+
+
+class GapRuling(Record):
+    gap_id: str
+    status: GapStatus
+    """`open` where the judge gave no answer."""
+    reason: str
+    new_claims: int = 0
+
+
+class GapsJudged(Record):
+    rulings: tuple[GapRuling, ...]
     spend: Spend
 
 
@@ -167,6 +214,10 @@ class FacetReport(Record):
     status: str
     reason: str = ""
     missing: tuple[str, ...] = ()
+    next_step: str = ""
+    """What the researcher would do next."""
+    problems: tuple[str, ...] = ()
+    """Tools and sources that failed."""
 
 
 class WriteBrief(Record):
@@ -200,6 +251,8 @@ class EvaluateBrief(Record):
 
 class Evaluated(Record):
     gaps: tuple[Gap, ...]
+    """A gap outside all facets has no facet id."""
+    answer: AnswerJudgement | None = None
     spend: Spend
 
 
@@ -225,6 +278,7 @@ class PostControlMessages(Record):
 class ControlMessagesPosted(Record):
     subagent_queue: str | None = None
     """Where the worker that runs the job wants its subagents; None for their own task queue."""
+    timing: Timing = Timing()
 
 
 class CompareBrief(Record):
@@ -232,7 +286,6 @@ class CompareBrief(Record):
     result: ResearchResult
 
 
-class KeepPrevious(Record):
+class KeepReport(Record):
     key: str
-    result: dict[str, Any] = Field(repr=False)
-    """As it was written, perhaps by another version."""
+    result: ResearchResult

@@ -19,6 +19,12 @@ class Record(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
+class Message(BaseModel):
+    """What a person or another program sends; a field that does not exist is refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
 _DATE = re.compile(r"\d{4}(-\d\d){0,2}")
 
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
@@ -32,6 +38,10 @@ class Verdict(StrEnum):
     QUALIFIED = "qualified"
     UNVERIFIED = "unverified"
     FAILED = "failed"
+
+
+Entailment = Literal["entailed", "overstated", "unsupported"]
+"""What the judge says of a claim beside its quote in context."""
 
 
 # How much a kind of document is trusted where sources of different kinds say the same.
@@ -62,6 +72,8 @@ class Source(Record):
     kind: str = "page"
     sha256: str
     sketch: tuple[int, ...] = ()
+    weakness: str = ""
+    """Why the verifier calls it a weak source; empty where it does not."""
 
     @field_validator("date")
     @classmethod
@@ -79,6 +91,12 @@ class Source(Record):
     def authority(self) -> float:
         return AUTHORITY.get(self.kind, 0.5)
 
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """What a reader should know before relying on it."""
+        undated = () if self.date else ("undated",)
+        return (*undated, f"weak: {self.weakness}") if self.weakness else undated
+
 
 class Quote(Record):
     """A verbatim passage of a source, with offsets into its stored copy once checked."""
@@ -89,6 +107,10 @@ class Quote(Record):
     end: int | None = None
     section: str = ""
     """The headings above it in the stored copy, outermost first, once checked."""
+    confidence: Share | None = None
+    """How sure its researcher was; claims that are joined keep this for each quote."""
+    date: str | None = None
+    """The date of its source."""
 
 
 class Claim(Record):
@@ -104,6 +126,10 @@ class Claim(Record):
     relevance: Share = 0.5
     verdict: Verdict = Verdict.UNVERIFIED
     notes: str = ""
+    entailment: Entailment | None = None
+    """The judge's verdict; None where the judge has not ruled."""
+    stated: str = ""
+    """What the researcher claimed, where the judge put a weaker text in its place."""
     also_for: tuple[str, ...] = ()
     """Other facets that found the same claim."""
 
@@ -116,11 +142,14 @@ class Claim(Record):
 
     @property
     def citable(self) -> bool:
-        """False where a quote is not in its source: the writer does not see such a claim."""
+        """False where the quote is not in its source or does not support the claim: the writer
+        does not see such a claim."""
         return self.verdict is not Verdict.FAILED
 
 
-Relation = Literal["contradicts", "other_period", "superseded", "other_entity", "other_definition"]
+Relation = Literal[
+    "contradicts", "other_period", "superseded", "other_entity", "other_definition", "unclear"
+]
 """How claims that differ relate; only `contradicts` says that they cannot all be right."""
 
 
@@ -167,7 +196,7 @@ class Contradiction(Record):
 
 class Difference(Contradiction):
     """Claims that differ and can all be right: of another period, entity or definition, or one
-    superseded by the other."""
+    superseded by the other; `unclear` where the sources do not tell."""
 
     relation: Relation
 
@@ -177,8 +206,12 @@ class Ruling(Record):
 
     claim_id: str
     verdict: Verdict
-    confidence: Share = 0.5
+    confidence: Share | None = None
+    """None leaves the claim's own."""
     notes: str = ""
+    entailment: Entailment | None = None
+    correction: str = ""
+    """The weaker text of a claim that was overstated."""
 
 
 class Rulings(Record):
@@ -189,6 +222,8 @@ class Rulings(Record):
     differences: tuple[Difference, ...] = ()
     settled: tuple[tuple[str, ...], ...] = ()
     """Groups of claims that were judged together and are not judged again."""
+    weak_sources: dict[str, str] = Field(default_factory=dict)
+    """By source id, why it is weak."""
 
 
 class Cycle(Record):
@@ -201,6 +236,15 @@ class Cycle(Record):
     excluded: tuple[str, ...] = ()
 
 
+class DroppedClaim(Record):
+    """A claim that no report may use, and why."""
+
+    facet_id: str
+    text: str
+    cause: Literal["over_limit", "quote_not_found", "unsupported"]
+    reason: str
+
+
 class Findings(Record):
     """What one research subagent found: at least one claim, and how."""
 
@@ -211,6 +255,8 @@ class Findings(Record):
     cycles: tuple[Cycle, ...] = ()
     uncertain: tuple[str, ...] = ()
     next_step: str = ""
+    dropped: tuple[DroppedClaim, ...] = ()
+    """What the subagent claimed beside: over the limit, or with a quote that was not found."""
 
     @model_validator(mode="after")
     def _quotes_name_known_sources(self) -> Findings:

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from pydantic import Field, PositiveInt
 
-from .evidence import Record
+from .evidence import Message, Record
 
 
 class QuestionKind(StrEnum):
@@ -36,7 +36,7 @@ class Limits(Record):
     """Per facet: a finding is compact."""
 
 
-class Facet(Record):
+class Facet(Message):
     """One sub-domain of the question, with its own question and its boundary."""
 
     id: str = Field(min_length=1, max_length=64)
@@ -48,13 +48,19 @@ class Facet(Record):
     depends_on: tuple[str, ...] = ()
 
 
-class Plan(Record):
+class LeftOut(Facet):
+    """A facet that is not researched, and why."""
+
+    left_out_because: str = ""
+
+
+class Plan(Message):
     """The question split by meaning."""
 
     kind: QuestionKind
     facets: tuple[Facet, ...] = Field(min_length=1)
-    left_out: tuple[Facet, ...] = ()
-    """Facets beyond the cap: not researched, and the report says so."""
+    left_out: tuple[LeftOut, ...] = ()
+    """Facets that are not researched; the report says so."""
     changes: tuple[str, ...] = ()
     """What the review, the rules and operators changed."""
 

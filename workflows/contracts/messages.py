@@ -7,7 +7,8 @@
     finish    write the report from what there is
     join      ask for research that may be running already
 
-All updates are idempotent. A job signals `CheckpointReached` to the callers that asked for it.
+A message with a field that does not exist, or without one it needs, is refused. All updates are
+idempotent. A job signals `CheckpointReached` to the callers that asked for it.
 """
 
 from __future__ import annotations
@@ -16,40 +17,40 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from .evidence import Record
+from .evidence import Message, Record
 from .facets import Facet, Plan
 from .spend import Budget
 
 Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=2000)]
 
 
-class Resume(Record):
+class Resume(Message):
     """Continue a blocked or paused job."""
 
     note: str = ""
 
 
-class Approve(Record):
+class Approve(Message):
     """The answer to a plan that waits for approval."""
 
-    decision: Literal["approve", "reject"] = "approve"
+    decision: Literal["approve", "reject"]
     plan: Plan | None = None
     """The edited plan; None accepts the plan as it is."""
     note: str = ""
     """A rejected plan is made anew with this note; without one the job ends."""
 
 
-class AddFacet(Record):
+class AddFacet(Message):
     kind: Literal["add_facet"] = "add_facet"
     facet: Facet
 
 
-class DropFacet(Record):
+class DropFacet(Message):
     kind: Literal["drop_facet"] = "drop_facet"
     facet_id: str
 
 
-class RefineFacet(Record):
+class RefineFacet(Message):
     """Give a facet another question."""
 
     kind: Literal["refine_facet"] = "refine_facet"
@@ -57,14 +58,14 @@ class RefineFacet(Record):
     question: str = Field(min_length=1, max_length=600)
 
 
-class AddNote(Record):
+class AddNote(Message):
     """A note for every subagent; running ones receive it before their next turn."""
 
     kind: Literal["add_note"] = "add_note"
     text: Words
 
 
-class SetBudget(Record):
+class SetBudget(Message):
     kind: Literal["set_budget"] = "set_budget"
     budget: Budget
 
@@ -74,15 +75,15 @@ Change = Annotated[
 ]
 
 
-class Steer(Record):
+class Steer(Message):
     changes: tuple[Change, ...] = Field(min_length=1)
 
 
-class Pause(Record):
+class Pause(Message):
     """Make no model calls until resumed."""
 
 
-class Finish(Record):
+class Finish(Message):
     """Start no more research; write the report from what there is."""
 
 
@@ -109,7 +110,7 @@ FINISHED = "finished"
 Id = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
 
 
-class Notify(Record):
+class Notify(Message):
     """A workflow in the job's own namespace that is signalled at each checkpoint."""
 
     workflow_id: Id
@@ -131,7 +132,7 @@ class CheckpointReached(Record):
     gaps_open: int = 0
 
 
-class Join(Record):
+class Join(Message):
     """Ask for a job that may be running already."""
 
     notify: Notify | None = None

@@ -9,7 +9,8 @@
     failed        anything else that the same question again would not repair
 
 Success carries a `FindingsRef`, which counts at least one claim: an empty success cannot be built.
-Every other outcome says what was asked, what was found before, and what to try instead.
+Every other outcome says what was asked, what was found before, and what to try instead. All of them
+say what was searched, and which tools and sources failed on the way.
 """
 
 from __future__ import annotations
@@ -18,41 +19,76 @@ from typing import Annotated, Literal
 
 from pydantic import Field, PositiveInt
 
-from .evidence import Record
+from .evidence import Record, Share
+
+AlternativeKind = Literal[
+    "narrower", "broader", "other_terms", "shorter_period", "other_source", "later", "operator"
+]
+
+
+class Alternative(Record):
+    """A way on after a failure, made from what was tried."""
+
+    kind: AlternativeKind
+    """`later` repeats the question after a wait; `operator` needs a person."""
+    text: str = Field(min_length=1, max_length=400)
+    """What to do, for people and for the subagent."""
+    query: str = Field(default="", max_length=400)
+    """The words to search for; empty where another search does not help."""
+    wait_seconds: float = Field(default=0.0, ge=0)
 
 
 class FindingsRef(Record):
-    """Where a subagent's findings are stored, and what the coordinator needs to decide."""
+    """Where a subagent's findings are stored, and what the coordinator needs to decide.
+
+    `coverage` and `support` are computed from the claims; the rest is what the subagent says.
+    """
 
     key: str
     claims: PositiveInt
     sources: PositiveInt
     summary: str = Field(default="", max_length=1200)
-    confidence: float = Field(default=1.0, ge=0, le=1)
-    """The highest confidence of a claim."""
+    coverage: Share = 1.0
+    """The share of the ask's terms that stand in the claims; 1 where that cannot be compared."""
+    uncovered: tuple[str, ...] = ()
+    """Words of the ask that stand in no claim."""
+    support: Share = 1.0
+    """The median confidence of the claims that bear on the ask."""
+    leads: tuple[str, ...] = ()
+    """Names in the claims that lead beyond the ask."""
     missing: tuple[str, ...] = ()
     """What the question needs and was not found."""
+    critical: tuple[str, ...] = ()
+    """What of it the question cannot be answered without."""
     next_step: str = ""
     """What the subagent would do next."""
     exhausted: bool = False
     """The subagent says that searching on would find nothing more."""
 
 
-class Found(Record):
+class _Outcome(Record):
+    searched: tuple[str, ...] = ()
+    """The queries that were answered, each with the place it was sent to."""
+    problems: tuple[str, ...] = ()
+    """Tools and sources that failed, also where others brought something."""
+
+
+class Found(_Outcome):
     status: Literal["found"] = "found"
     findings: FindingsRef
 
 
-class Partial(Record):
+class Partial(_Outcome):
     status: Literal["partial"] = "partial"
     findings: FindingsRef
     missing: tuple[str, ...] = Field(min_length=1)
 
 
-class _Failure(Record):
+class _Failure(_Outcome):
     asked: str = Field(min_length=1)
     reason: str = Field(min_length=1)
-    try_instead: str = Field(min_length=1)
+    alternatives: tuple[Alternative, ...] = Field(min_length=1)
+    """The most promising first."""
     findings: FindingsRef | None = None
 
 
@@ -85,5 +121,3 @@ SubagentOutcome = Annotated[
     Found | Partial | TimedOut | NoResults | RateLimited | Refused | Failed,
     Field(discriminator="status"),
 ]
-
-Retry = Literal["narrower", "broader", "again"]

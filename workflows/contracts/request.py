@@ -6,9 +6,9 @@ import hashlib
 import json
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import Field, StringConstraints, model_validator
 
-from .evidence import Record
+from .evidence import Message
 from .facets import Effort
 from .messages import Notify
 from .spend import Budget
@@ -24,7 +24,7 @@ Note = Annotated[str, StringConstraints(min_length=1, max_length=2000)]
 RoleEffort = Literal["low", "medium", "high", "xhigh", "max"]
 
 
-class Approval(Record):
+class Approval(Message):
     """A person approves the plan before research is paid for."""
 
     seconds: float = Field(default=24 * 3600.0, gt=0, le=30 * 24 * 3600)
@@ -33,7 +33,7 @@ class Approval(Record):
     """The decision when nobody answers."""
 
 
-class Web(Record):
+class Web(Message):
     """The provider's search and fetch tools, and their limits."""
 
     allowed_domains: tuple[str, ...] = ()
@@ -49,10 +49,8 @@ class Web(Record):
         return self
 
 
-class ResearchRequest(BaseModel):
-    """A research job. Unknown fields are refused, so that a typo is not ignored."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
+class ResearchRequest(Message):
+    """A research job."""
 
     question: str = Field(min_length=1, max_length=40_000)
     corpus: str | None = None
@@ -83,6 +81,8 @@ class ResearchRequest(BaseModel):
     budget: Budget = Budget()
     pinned: tuple[Note, ...] = ()
     """Facts that every subagent is given with the question."""
+    audience: str = Field(default="", max_length=300)
+    """For whom the report is written, and how: readers, length, tone."""
     approval: Approval | None = None
     """Set where a person approves the plan."""
     tenant: str = Field(default="", max_length=64)

@@ -1,4 +1,4 @@
-"""The status of a job, and its result, which `report.json` holds.
+"""The status of a job, what its workflow returns, and the full result, which `report.json` holds.
 
 The field names are published: scripts rely on them. New fields have defaults.
 """
@@ -10,11 +10,31 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from .changes import Changes
-from .evidence import Contradiction, Cycle, Difference, Quote, Record, Verdict
+from .evidence import (
+    Contradiction,
+    Cycle,
+    Difference,
+    DroppedClaim,
+    Entailment,
+    Quote,
+    Record,
+    Verdict,
+)
+from .outcomes import Alternative
 from .spend import Spend
-from .state import Blocked, Gap, Parent, Phase, StepTiming, StopReason, UnreadableFile
+from .state import (
+    AnswerJudgement,
+    Blocked,
+    FollowUp,
+    Gap,
+    Parent,
+    Phase,
+    StepTiming,
+    StopReason,
+    UnreadableFile,
+)
 
-CoverageStatus = Literal["answered", "contested", "absent", "failed", "left_out"]
+CoverageStatus = Literal["answered", "contested", "partial", "absent", "failed", "left_out"]
 ResultStatus = Literal["complete", "complete_with_gaps", "nothing_found"]
 
 SUMMARY = "Summary"
@@ -32,6 +52,10 @@ class FacetStatus(Record):
     claims: int = 0
     sources: int = 0
     turns: int = 0
+    follow_ups: tuple[FollowUp, ...] = ()
+    """Further questions to the same subagent, and what each added."""
+    transcript: str = ""
+    """The id of the subagent's transcript."""
 
 
 class Status(Record):
@@ -53,6 +77,8 @@ class Status(Record):
     budget_tokens: int | None = None
     checkpoints: tuple[str, ...] = ()
     blocked: Blocked | None = None
+    waiting_for: str = ""
+    """Why the store or the model's provider cannot be used, while it is waited for."""
     paused: bool = False
     finishing: bool = False
     approve_by: str | None = None
@@ -88,6 +114,18 @@ class Coverage(Record):
     cycles: tuple[Cycle, ...] = ()
     turns: int = 0
     usd: float = 0.0
+    next_step: str = ""
+    """What the researcher would do next."""
+    searched: tuple[str, ...] = ()
+    """The queries that were answered, each with the place it was sent to."""
+    problems: tuple[str, ...] = ()
+    """Tools and sources that failed, also where others brought something."""
+    alternatives: tuple[Alternative, ...] = ()
+    """What could still be tried, where research failed."""
+    follow_ups: tuple[FollowUp, ...] = ()
+    """Further questions to the same subagent, and what each added."""
+    transcript: str = ""
+    """The id of the subagent's transcript."""
 
 
 class SourceOut(Record):
@@ -101,6 +139,8 @@ class SourceOut(Record):
     authority: float
     origin: str
     sha256: str
+    marks: tuple[str, ...] = ()
+    """What a reader should know before relying on it: undated, or weak and why."""
 
 
 class QuoteOut(Quote):
@@ -126,6 +166,10 @@ class ClaimOut(Record):
     uncertain: str = ""
     not_to_overstate: str = ""
     notes: str = ""
+    entailment: Entailment | None = None
+    """The judge's verdict beside the quotes; None where the judge has not ruled."""
+    stated: str = ""
+    """What the researcher claimed, where it was overstated."""
 
 
 class PassOut(Record):
@@ -142,7 +186,11 @@ class Telemetry(Record):
     spawned: int = 0
     parallel_max: int = 0
     retry_rate: float = 0.0
+    """Retries of research subagents, over research subagents."""
+    retries: dict[str, int] = Field(default_factory=dict)
+    """Retries by the outcome that was the reason."""
     partial_data_rate: float = 0.0
+    """Research that ended with a part of what was asked, over all research."""
     turns: int = 0
     turns_bought_again: int = 0
     input_tokens: int = 0
@@ -167,7 +215,11 @@ class ResearchResult(Record):
     contradictions: tuple[Contradiction, ...] = ()
     differences: tuple[Difference, ...] = ()
     """Claims that differ and can all be right: of other periods, entities or definitions."""
+    dropped: tuple[DroppedClaim, ...] = ()
+    """Claims that no report may use: over the limit, without their quote, or unsupported by it."""
     gaps: tuple[Gap, ...] = ()
+    answer: AnswerJudgement | None = None
+    """Whether the report answers the question; None where nobody judged it."""
     passes: tuple[PassOut, ...] = ()
     unreadable: tuple[UnreadableFile, ...] = ()
     mended: tuple[str, ...] = ()
@@ -182,3 +234,49 @@ class ResearchResult(Record):
     timeline: tuple[StepTiming, ...] = ()
     """When each step ran, in seconds since the job began."""
     report_markdown: str
+
+
+class ReportRef(Record):
+    """Where the full report is: the JSON that `report.json` holds."""
+
+    key: str
+    """In the store of the workers."""
+    sha256: str
+    bytes: int
+    pages: int
+    """How many pages the query `report_page` has."""
+
+
+class ReportPage(Record):
+    """A part of the report's JSON text. All pages joined are the whole; the first is page 0."""
+
+    page: int
+    pages: int
+    text: str
+
+
+class ResearchSummary(Record):
+    """What the workflow returns: small, so that it stands in the history itself and any client can
+    read it without this project's code or store."""
+
+    id: str
+    question: str
+    """Its beginning, where it is long."""
+    status: ResultStatus
+    model: str
+    summary: str
+    """The section `Summary` of the report, as Markdown."""
+    facets: int = 0
+    claims: int = 0
+    sources: int = 0
+    contradictions: int = 0
+    gaps_open: int = 0
+    passes: int = 0
+    turns: int = 0
+    turns_bought_again: int = 0
+    usd: float = 0.0
+    seconds: float = 0.0
+    stop_reason: StopReason | None = None
+    has_changes: bool | None = None
+    """Whether anything changed since the last run of its schedule; None for other jobs."""
+    report: ReportRef

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field, PositiveFloat, PositiveInt
 
-from .evidence import Record
+from .evidence import Message, Record
 
 
 class Spend(Record):
@@ -55,7 +55,7 @@ class Allowance(Record):
         return over_usd or over_tokens
 
 
-class Budget(Record):
+class Budget(Message):
     """The hard limits of a job."""
 
     usd: PositiveFloat | None = Field(default=None, allow_inf_nan=False)

@@ -31,6 +31,17 @@ class Gap(Record):
     status: GapStatus = "open"
     opened_in: int = 0
     closed_in: int | None = None
+    answered_in: int | None = None
+    """The pass that answered it, wholly or in part."""
+    title: str = ""
+    """The title of the facet to add, for a gap outside all facets."""
+    reason: str = ""
+
+
+class AnswerJudgement(Record):
+    """Whether the report answers the question it was written for."""
+
+    status: Literal["answered", "partly", "unanswered"]
     reason: str = ""
 
 
@@ -119,6 +130,17 @@ class PreviousRef(Record):
     key: str
 
 
+class Timing(Record):
+    """What the worker that runs the job has set; the history holds it, so that a replay agrees."""
+
+    heartbeat_seconds: float = 30.0
+    """After how long without a heartbeat an activity starts on another worker."""
+    storage_wait_seconds: float = 3600.0
+    """How long a store that cannot be used is waited for before the job is parked."""
+    overload_wait_seconds: float = 6 * 3600.0
+    """How long a provider that is overloaded or limits the rate is waited for."""
+
+
 class CorpusReady(Record):
     """The documents as they were when the job began."""
 
@@ -135,6 +157,10 @@ class LedgerRef(Record):
     claims: int = 0
     sources: int = 0
     contradictions: int = 0
+    by_facet: dict[str, int] = Field(default_factory=dict)
+    """Claims that a report may use, by facet."""
+    lost: dict[str, int] = Field(default_factory=dict)
+    """Claims whose quotes do not support them, by facet."""
 
 
 class DraftRef(Record):
@@ -145,22 +171,32 @@ class DraftRef(Record):
     mended: tuple[str, ...] = ()
 
 
+class FollowUp(Record):
+    """A further question to the same subagent, and what it brought."""
+
+    question: str
+    claims_added: int = 0
+
+
 class Acceptance(Record):
     """The four questions about an answer, and the follow-ups they led to."""
 
     answers: bool
     """Does it answer the objective?"""
     complete: bool
-    """Are there no obvious holes?"""
+    """Are there no critical holes?"""
     explored: bool
     """Was nothing adjacent left unexplored?"""
     proceed: bool
     """Could one proceed on this alone?"""
-    follow_ups: tuple[str, ...] = ()
+    follow_ups: tuple[FollowUp, ...] = ()
+    transcript: str = ""
+    """The id of the subagent's transcript."""
 
     @property
     def accepted(self) -> bool:
-        return self.answers and self.complete and self.explored and self.proceed
+        """What is adjacent is asked for with a follow-up, and is no reason for one."""
+        return self.answers and self.complete and self.proceed
 
 
 class Counters(BaseModel):
@@ -168,8 +204,13 @@ class Counters(BaseModel):
 
     spawned: int = 0
     parallel_max: int = 0
-    retries: int = 0
+    """Subagents of all roles that ran at once, at most."""
+    researchers: int = 0
+    """Research subagents; one that is retried or followed up counts once."""
+    retries: dict[str, int] = Field(default_factory=dict)
+    """Research subagents that were retried, by the status that was the reason."""
     partial: int = 0
+    """Research that ended with a part of what was asked."""
     follow_ups: int = 0
     """Precise questions to the same subagent, before its answer was accepted."""
 
@@ -195,6 +236,7 @@ class ResearchState(BaseModel):
     """Facets that an operator dropped."""
     researched: bool = False
     running: tuple[str, ...] = ()
+    """The research tasks that run now."""
     ledger: LedgerRef | None = None
     draft: DraftRef | None = None
     drafted: int = -1
@@ -202,6 +244,8 @@ class ResearchState(BaseModel):
     judged: int = -1
     """The pass whose draft was judged last."""
     gaps: tuple[Gap, ...] = ()
+    answer: AnswerJudgement | None = None
+    """The evaluator's word on the newest draft."""
     passes: tuple[Pass, ...] = ()
     stop_reason: StopReason | None = None
     spend: Spend = Spend()
@@ -218,6 +262,9 @@ class ResearchState(BaseModel):
     """Callers who joined and want to be told of checkpoints, beside the one in the request."""
     previous: PreviousRef | None = None
     """The result of the previous run, where changes are reported."""
+    waiting_for: str = ""
+    """What the job waits for without anybody's help: the store, or the model's provider."""
+    timing: Timing = Timing()
     subagent_queue: str | None = None
     """The task queue of the subagents, where the job's worker wants another than their own."""
     seconds: float = 0.0

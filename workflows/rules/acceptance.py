@@ -1,84 +1,108 @@
 """What the coordinator does with the outcome of a subagent: retry, follow up, or accept.
 
-Before it accepts an answer it asks four questions: does it answer the objective, are there obvious
-holes, was something adjacent left unexplored, could one proceed on this alone? What fails becomes a
-precise follow-up to the same subagent, two at most. A subagent that says its sources are exhausted
-is not asked again.
+Before it accepts an answer it asks four questions, and answers them from the claims rather than
+from what the subagent says of them:
+
+    answers    do the claims speak of what was asked?
+    complete   is nothing missing that the question cannot be answered without?
+    explored   do no names in the claims lead beyond the ask?
+    proceed    are the claims that bear on the ask well supported, not only the surest?
+
+A critical hole becomes a precise follow-up to the same subagent, two at most; smaller ones are left
+to the evaluation, which has money of its own. A subagent that says its sources are exhausted is not
+asked again.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from workflows.contracts.facets import Effort
 from workflows.contracts.outcomes import (
-    Failed,
+    Alternative,
+    FindingsRef,
+    Found,
     NoResults,
-    RateLimited,
-    Retry,
+    Partial,
+    Refused,
     SubagentOutcome,
-    TimedOut,
 )
-from workflows.contracts.state import Acceptance
+from workflows.contracts.state import Acceptance, FollowUp
 
 MAX_FOLLOW_UPS = 2
-MINIMUM_CONFIDENCE = 0.5
-"""Of the surest claim; below it one could not proceed."""
+MAX_RETRIES = 2
+MINIMUM_COVERAGE = 0.2
+"""Of the ask's terms in the claims; below it they speak of something else."""
+MINIMUM_SUPPORT = 0.4
+"""The median confidence below which one could not proceed."""
 _LISTED = 4
 
 
-def judge(outcome: SubagentOutcome, follow_ups: tuple[str, ...] = ()) -> Acceptance:
+def judge(
+    outcome: SubagentOutcome, follow_ups: tuple[FollowUp, ...] = (), transcript: str = ""
+) -> Acceptance:
     found = outcome.findings
-    if found is None:
-        return Acceptance(
-            answers=False, complete=False, explored=False, proceed=False, follow_ups=follow_ups
-        )
-    complete = not found.missing
     return Acceptance(
-        answers=True,
-        complete=complete,
-        # A next step is always suggested; it counts only where the answer has a hole.
-        explored=complete or not found.next_step,
-        proceed=found.confidence >= MINIMUM_CONFIDENCE,
+        answers=found is not None and found.coverage >= MINIMUM_COVERAGE,
+        complete=found is not None and not found.critical,
+        explored=found is not None and not found.leads,
+        proceed=found is not None and found.support >= MINIMUM_SUPPORT,
         follow_ups=follow_ups,
+        transcript=transcript,
     )
 
 
-def choose_follow_up(ask: str, outcome: SubagentOutcome, acceptance: Acceptance) -> str | None:
+def choose_follow_up(
+    ask: str, outcome: SubagentOutcome, acceptance: Acceptance, effort: Effort = Effort.STANDARD
+) -> str | None:
     """The next question to the same subagent; None where its answer is accepted."""
     found = outcome.findings
-    if found is None or acceptance.accepted or found.exhausted:
+    if found is None or acceptance.accepted or found.exhausted or effort is Effort.QUICK:
         return None
-    if len(acceptance.follow_ups) >= MAX_FOLLOW_UPS:
+    asked = [follow_up.question for follow_up in acceptance.follow_ups]
+    if len(asked) >= MAX_FOLLOW_UPS:
         return None
-    asks: list[str] = []
-    if not acceptance.complete:
-        asks.append("Find what you named as missing: " + "; ".join(found.missing[:_LISTED]) + ".")
-    if not acceptance.explored:
-        asks.append(f"You suggested this next, do it: {found.next_step}")
-    if not acceptance.proceed:
-        asks.append(f"Your surest claim is too weak to go on, find a stronger source for: {ask}")
-    question = " ".join(asks)[:1500]
+    question = _compose(ask, found, acceptance)
     # The same question would bring the same answer.
-    return None if question in acceptance.follow_ups else question
+    return None if question in asked else question
 
 
-MAX_RETRIES = 2
+def _compose(ask: str, found: FindingsRef, acceptance: Acceptance) -> str:
+    """What was useful, exactly what is missing, and related information."""
+    parts = [f"Useful and kept: {found.claims} claims from {found.sources} sources."]
+    if not acceptance.complete:
+        parts.append("Find exactly this: " + "; ".join(found.critical[:_LISTED]) + ".")
+    if not acceptance.answers:
+        parts.append(f"Your claims do not speak of {', '.join(found.uncovered[:_LISTED])}: {ask}")
+    if not acceptance.proceed:
+        parts.append(f"Most of your claims are weakly supported, find better sources for: {ask}")
+    related = [*found.leads[:_LISTED], *([found.next_step] if found.next_step else [])]
+    if related:
+        parts.append("Say also what you find on related points: " + "; ".join(related))
+    return " ".join(parts)[:1500]
 
 
-def choose_retry(outcome: SubagentOutcome, retries: int) -> Retry | None:
-    """The approach of the next attempt; None where the outcome is accepted.
+def choose_retry(outcome: SubagentOutcome, tried: Sequence[Alternative]) -> Alternative | None:
+    """What the next attempt tries; None where the outcome is accepted.
 
-    A timeout or a failure leads to a narrower question, an empty search to a broader one, a rate
-    limit to the same one later. A refusal is not retried, and a partial answer is accepted.
+    A refusal is not retried, a partial answer is accepted, and sources that are exhausted are
+    searched once more only.
     """
-    if retries >= MAX_RETRIES:
-        return None
     match outcome:
-        case TimedOut() | Failed():
-            return "narrower"
-        case NoResults(exhausted=True) if retries > 0:
+        case Found() | Partial() | Refused():
             return None
-        case NoResults():
-            return "broader"
-        case RateLimited():
-            return "again"
-        case _:
+        case NoResults(exhausted=True) if tried:
             return None
+    if len(tried) >= MAX_RETRIES:
+        return None
+    return next((a for a in untried(outcome, tried) if a.kind != "operator"), None)
+
+
+def untried(outcome: SubagentOutcome, tried: Sequence[Alternative]) -> tuple[Alternative, ...]:
+    """The alternatives of a failure that no attempt has used; waiting can be done again."""
+    used = {(alternative.kind, alternative.query) for alternative in tried}
+    return tuple(
+        alternative
+        for alternative in getattr(outcome, "alternatives", ())
+        if alternative.kind == "later" or (alternative.kind, alternative.query) not in used
+    )

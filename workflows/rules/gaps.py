@@ -1,24 +1,32 @@
 """Gaps, and when a job may stop.
 
-A gap is specific enough for a follow-up. It ends closed (something was found), partly (the sources
-hold related passages only), absent (searched, and the sources hold nothing) or failed (it could not
-be searched); until then it is open.
+A gap is specific enough for a follow-up. It ends closed (the judge says that the new claims answer
+its question), partly (they answer a part of it), absent (searched, and nothing new answers it) or
+failed (it could not be searched); until then it is open.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from workflows.contracts.activity_io import GapRuling
 from workflows.contracts.facets import Facet, Plan
 from workflows.contracts.outcomes import (
     Failed,
     NoResults,
+    Partial,
     RateLimited,
     Refused,
     SubagentOutcome,
     TimedOut,
 )
-from workflows.contracts.state import LATE, Gap, GapStatus, Pass, StopReason
+from workflows.contracts.state import LATE, Gap, GapStatus, LedgerRef, Pass, StopReason
+
+MOST_PURSUED = 8
+"""Gaps that one pass follows up; those beyond wait for the next, or are named as not pursued."""
+
+PARTIAL = "partial-"
+"""The ids of gaps that a partial answer opened begin with this."""
 
 
 def open_gaps(gaps: Iterable[Gap]) -> list[Gap]:
@@ -26,8 +34,22 @@ def open_gaps(gaps: Iterable[Gap]) -> list[Gap]:
 
 
 def commissionable_gaps(gaps: Iterable[Gap]) -> list[Gap]:
-    """Open gaps that a follow-up could close. Facets beyond the cap are named, not researched."""
-    return [gap for gap in open_gaps(gaps) if gap.kind not in ("left_out", LATE)]
+    """Open gaps that the next pass follows up, an operator's first. Facets beyond the cap are
+    named, not researched."""
+    wanted = [gap for gap in open_gaps(gaps) if gap.kind not in ("left_out", LATE)]
+    return sorted(wanted, key=lambda gap: gap.kind != "asked")[:MOST_PURSUED]
+
+
+def next_gaps(gaps: Iterable[Gap], most: int) -> list[Gap]:
+    """The gaps of the next pass: what an operator asked for, what the evaluation found, the rest.
+
+    What a facet said to be missing waits where the evaluation asks about the same facet.
+    """
+    wanted = commissionable_gaps(gaps)
+    judged = {gap.facet_id for gap in wanted if not gap.id.startswith(PARTIAL)}
+    wanted = [g for g in wanted if not (g.id.startswith(PARTIAL) and g.facet_id in judged)]
+    order = sorted(wanted, key=lambda gap: (gap.kind != "asked", gap.id.startswith(PARTIAL)))
+    return order[:most]
 
 
 def late_gaps(gaps: Iterable[Gap]) -> list[Gap]:
@@ -76,19 +98,90 @@ def merge(known: Iterable[Gap], found: Iterable[Gap]) -> tuple[Gap, ...]:
 
 
 def from_research(plan: Plan, outcomes: Mapping[str, SubagentOutcome]) -> tuple[Gap, ...]:
-    """The gaps that need no judge: facets that found nothing, failed, or were left out."""
+    """The gaps that need no judge: facets without a whole answer, and those left out."""
     gaps = [gap for f in plan.facets if (gap := _from_outcome(f, outcomes.get(f.id)))]
     gaps += [
         Gap(
             id=f"left-out-{facet.id}",
             kind="left_out",
             facet_id=facet.id,
-            text=f"“{facet.title}” was left out: the effort allows no more facets.",
+            text=f"“{facet.title}” was left out: {facet.left_out_because or 'too many facets'}.",
             question=facet.question[:600],
         )
         for facet in plan.left_out
     ]
     return tuple(gaps)
+
+
+def from_lost_claims(plan: Plan, ledger: LedgerRef | None) -> tuple[Gap, ...]:
+    """Facets that lost most of their claims, because the quotes did not support them."""
+    lost = ledger.lost if ledger else {}
+    kept = ledger.by_facet if ledger else {}
+    return tuple(
+        Gap(
+            id=f"lost-{facet.id}",
+            kind="thin",
+            facet_id=facet.id,
+            text=f"“{facet.title}” rests on little: the sources do not support "
+            f"{lost[facet.id]} of the claims found for it.",
+            question=facet.question[:600],
+        )
+        for facet in plan.facets
+        if lost.get(facet.id, 0) > kept.get(facet.id, 0)
+    )
+
+
+def widen(plan: Plan, gaps: Iterable[Gap], most_facets: int) -> tuple[Plan, tuple[Gap, ...]]:
+    """The plan with a facet for each gap outside all facets, and the gaps with their facets.
+
+    Beyond the limit the facet is left out, and its gap says so.
+    """
+    placed: list[Gap] = []
+    for gap in gaps:
+        if not gap.facet_id:
+            facet = _new_facet(gap)
+            if len(plan.facets) < most_facets:
+                why = f"widened by “{facet.title}” after the draft: {gap.text}"
+                plan = plan.model_copy(
+                    update={"facets": (*plan.facets, facet), "changes": (*plan.changes, why)}
+                )
+                gap = gap.model_copy(update={"facet_id": facet.id})
+            else:
+                plan = plan.model_copy(update={"left_out": (*plan.left_out, facet)})
+                reason = "not pursued: the effort allows no more facets"
+                gap = gap.model_copy(
+                    update={"facet_id": facet.id, "kind": "left_out", "reason": reason}
+                )
+        placed.append(gap)
+    return plan, tuple(placed)
+
+
+def _new_facet(gap: Gap) -> Facet:
+    return Facet(
+        id=f"added-{gap.id}"[:64],
+        title=gap.title or gap.text[:160],
+        question=gap.question,
+        boundary="what the other facets ask",
+        prefer="primary and recent sources",
+        reason=gap.text,
+    )
+
+
+_NOT_PURSUED = {
+    StopReason.CAP: "the limit of passes was reached",
+    StopReason.BUDGET: "the budget was reached",
+    StopReason.NO_PROGRESS: "the last pass closed nothing",
+    StopReason.FINISHED: "the job was told to finish",
+}
+
+
+def explain_open(gaps: Iterable[Gap], stopped: StopReason) -> tuple[Gap, ...]:
+    """The gaps at the end of a job; those that stay open say why nobody pursued them."""
+    why = f"not pursued: {_NOT_PURSUED.get(stopped, 'research had ended')}"
+    return tuple(
+        gap.model_copy(update={"reason": why}) if gap.status == "open" and not gap.reason else gap
+        for gap in gaps
+    )
 
 
 def from_late_facets(facets: Iterable[Facet]) -> tuple[Gap, ...]:
@@ -105,10 +198,28 @@ def from_late_facets(facets: Iterable[Facet]) -> tuple[Gap, ...]:
     )
 
 
-def after_follow_up(gap: Gap, outcome: SubagentOutcome, claims: int, n: int) -> Gap:
-    """The gap after its follow-up, which brought `claims` new claims."""
-    if claims > 0:
-        return gap.model_copy(update={"status": "closed", "closed_in": n})
+def update(gaps: Iterable[Gap], changed: Iterable[Gap]) -> tuple[Gap, ...]:
+    """The gaps, each in its changed form where there is one."""
+    after = {gap.id: gap for gap in changed}
+    return tuple(after.get(gap.id, gap) for gap in gaps)
+
+
+def after_late_facet(gap: Gap, outcome: SubagentOutcome, ledger: LedgerRef | None, n: int) -> Gap:
+    """The gap of a facet that has returned at last."""
+    if ledger and ledger.claims:
+        return gap.model_copy(update={"status": "closed", "closed_in": n, "answered_in": n})
+    return after_follow_up(gap, outcome, None, n)
+
+
+def after_follow_up(gap: Gap, outcome: SubagentOutcome, ruling: GapRuling | None, n: int) -> Gap:
+    """The gap after its follow-up. There is no ruling where nothing new was found."""
+    if ruling:
+        changes: dict[str, object] = {"status": ruling.status, "reason": ruling.reason}
+        if ruling.status in ("closed", "partly"):
+            changes |= {"answered_in": n}
+        if ruling.status == "closed":
+            changes |= {"closed_in": n}
+        return gap.model_copy(update=changes)
     match outcome:
         case NoResults() as nothing:
             ended: GapStatus = "partly" if gap.kind == "thin" else "absent"
@@ -116,7 +227,7 @@ def after_follow_up(gap: Gap, outcome: SubagentOutcome, claims: int, n: int) -> 
         case TimedOut() | RateLimited() | Refused() | Failed() as failure:
             return gap.model_copy(update={"status": "failed", "reason": failure.reason})
         case _:
-            # All that was found was known: the sources hold no more on it.
+            # All that was found was known, or its quotes did not support it.
             return gap.model_copy(update={"status": "absent", "reason": "nothing new was found"})
 
 
@@ -132,9 +243,11 @@ def _from_outcome(facet: Facet, outcome: SubagentOutcome | None) -> Gap | None:
                 status="absent",
                 reason=outcome.reason,
             )
-        case (TimedOut() | RateLimited() | Refused() | Failed()) as failure if (
-            failure.findings is None
-        ):
+        case Partial(findings=found, missing=missing):
+            return _partial_gap(facet, found.exhausted, "; ".join(missing))
+        case (TimedOut() | RateLimited() | Refused() | Failed()) as failure if failure.findings:
+            return _partial_gap(facet, False, failure.reason)
+        case (TimedOut() | RateLimited() | Refused() | Failed()) as failure:
             return Gap(
                 id=f"failed-{facet.id}",
                 kind="failed",
@@ -146,6 +259,19 @@ def _from_outcome(facet: Facet, outcome: SubagentOutcome | None) -> Gap | None:
             )
         case _:
             return None
+
+
+def _partial_gap(facet: Facet, exhausted: bool, reason: str) -> Gap:
+    """What a facet that was answered in part still lacks."""
+    return Gap(
+        id=f"{PARTIAL}{facet.id}",
+        kind="thin",
+        facet_id=facet.id,
+        text=f"“{facet.title}” is answered in part: {reason}"[:600],
+        question=f"{facet.question} Still open: {reason}"[:600],
+        status="partly" if exhausted else "open",
+        reason=reason[:600],
+    )
 
 
 def _key(gap: Gap) -> tuple[str, str]:

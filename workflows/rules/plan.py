@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from workflows.contracts.facets import Effort, Facet, Limits, Plan, QuestionKind
+from workflows.contracts.facets import Effort, Facet, LeftOut, Limits, Plan, QuestionKind
 from workflows.contracts.state import ResearchState
 
 LIMITS: dict[Effort, Limits] = {
@@ -19,41 +19,74 @@ LIMITS: dict[Effort, Limits] = {
 }
 
 
-def limits_for(effort: Effort, kind: QuestionKind, max_facets: int | None = None) -> Limits:
-    """A narrow fact gets one researcher and no refinement with any effort."""
+BROAD = 3
+"""A fact with so many facets of different words is a broad question."""
+SAME_FACT = 0.6
+"""The share of their words that two wordings of one fact have in common."""
+
+
+def limits_for(
+    effort: Effort,
+    kind: QuestionKind,
+    max_facets: int | None = None,
+    max_passes: int | None = None,
+) -> Limits:
+    """A narrow fact gets one researcher and no refinement, unless the request says otherwise."""
     limits = LIMITS[effort]
+    overrides: dict[str, int] = {}
     if kind is QuestionKind.FACT:
-        return limits.model_copy(update={"facets": 1, "passes": 0})
+        overrides = {"facets": 1, "passes": 0}
     if max_facets is not None:
-        return limits.model_copy(update={"facets": max_facets})
-    return limits
+        overrides["facets"] = max_facets
+    if max_passes is not None:
+        overrides["passes"] = max_passes
+    return limits.model_copy(update=overrides)
 
 
 def job_limits(state: ResearchState) -> Limits:
     """The limits of a job: its effort's, with what the request sets itself."""
     request = state.request
     kind = state.plan.kind if state.plan else QuestionKind.OVERVIEW
-    limits = limits_for(request.effort, kind, request.max_facets)
-    overrides: dict[str, int] = {}
+    limits = limits_for(request.effort, kind, request.max_facets, request.max_passes)
     if request.max_claims is not None:
-        overrides["claims"] = request.max_claims
-    if request.max_passes is not None and kind is not QuestionKind.FACT:
-        overrides["passes"] = request.max_passes
-    return limits.model_copy(update=overrides)
+        return limits.model_copy(update={"claims": request.max_claims})
+    return limits
 
 
 def fit(plan: Plan, effort: Effort, max_facets: int | None = None) -> Plan:
-    """The plan cut to the limit; what is cut is listed in `left_out`."""
+    """The plan cut to the limit; what is cut is listed in `left_out`, with the reason.
+
+    A fact whose facets ask about different things is no fact: it becomes an overview.
+    """
+    plan = _widen(plan)
     cap = limits_for(effort, plan.kind, max_facets).facets
     kept, cut = plan.facets[:cap], plan.facets[cap:]
+    reason = (
+        f"--max-facets {max_facets} allows no more facets"
+        if max_facets is not None
+        else "a narrow question gets one researcher"
+        if plan.kind is QuestionKind.FACT
+        else f"{effort} effort allows {cap} facets"
+    )
     ids = {facet.id for facet in kept}
     kept = tuple(
         facet.model_copy(update={"depends_on": tuple(d for d in facet.depends_on if d in ids)})
         for facet in kept
     )
-    # The extra facets of a fact are other wordings of one question, nothing that is missing.
-    left_out = () if plan.kind is QuestionKind.FACT else (*plan.left_out, *cut)
-    return plan.model_copy(update={"facets": kept, "left_out": left_out})
+    left_out = (LeftOut(**facet.model_dump(), left_out_because=reason) for facet in cut)
+    return plan.model_copy(update={"facets": kept, "left_out": (*plan.left_out, *left_out)})
+
+
+def _widen(plan: Plan) -> Plan:
+    """A question judged to be a narrow fact, with facets that share too little to be one."""
+    if plan.kind is not QuestionKind.FACT or len(plan.facets) < BROAD:
+        return plan
+    first, *others = (_words(facet) for facet in plan.facets)
+    if all(len(first & words) >= SAME_FACT * min(len(first), len(words)) for words in others):
+        return plan
+    note = f"judged narrow, but it has {len(plan.facets)} different parts: researched as a whole"
+    changes = (*plan.changes, note)
+    return plan.model_copy(update={"kind": QuestionKind.OVERVIEW, "changes": changes})
 
 
 def faults(plan: Plan) -> list[str]:

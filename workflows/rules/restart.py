@@ -17,6 +17,7 @@ from pydantic import ValidationError
 from workflows.config.roles import ROLES
 from workflows.contracts.request import ResearchRequest
 from workflows.contracts.state import Parent, ResearchState
+from workflows.rules import steering
 
 PLAIN = (
     "model",
@@ -40,10 +41,38 @@ NONE = "none"
 """The value that resets a setting to its default."""
 
 
-def restart_state(state: ResearchState, *, run_id: str, checkpoint: str) -> ResearchState:
-    """The same job from this checkpoint on."""
+def restart_state(
+    state: ResearchState, *, run_id: str, checkpoint: str, facet: str | None = None
+) -> ResearchState:
+    """The same job from this checkpoint on; with `facet`, to research that facet once more.
+
+    Raises ValueError where the plan has no such facet.
+    """
     parent = Parent(id=state.id, run_id=run_id, checkpoint=checkpoint, how="restart")
-    return _without_blocks(state, parent)
+    copy = _without_blocks(state, parent)
+    if facet is not None:
+        _take_up(copy, facet)
+    return copy
+
+
+def _take_up(state: ResearchState, facet_id: str) -> None:
+    """Reopen the facet's gap as an operator's wish, which is worth a pass in any case."""
+    facets = {facet.id: facet for facet in (state.plan.facets if state.plan else ())}
+    if facet_id not in facets:
+        known = ", ".join(facets) or "none yet"
+        raise ValueError(f"there is no facet {facet_id!r}; the plan has {known}")
+    outcome = state.outcomes.get(facet_id)
+    if outcome is not None and outcome.findings is None:
+        del state.outcomes[facet_id]
+    if not state.researched:
+        return
+    reopened = {"kind": "asked", "status": "open", "closed_in": None, "reason": ""}
+    gaps = [gap for gap in state.gaps if gap.facet_id == facet_id and gap.status != "closed"]
+    if gaps:
+        again = {gaps[0].id: gaps[0].model_copy(update=reopened)}
+        state.gaps = tuple(again.get(gap.id, gap) for gap in state.gaps)
+    else:
+        steering.add_gap(state, facets[facet_id], facets[facet_id].question)
 
 
 def fork_state(

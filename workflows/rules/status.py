@@ -47,6 +47,7 @@ def describe_status(state: ResearchState, approve_by: str | None = None) -> Stat
         budget_tokens=state.request.budget.tokens,
         checkpoints=tuple(c.name for c in state.checkpoints),
         blocked=state.blocked,
+        waiting_for=state.waiting_for,
         paused=state.paused,
         finishing=state.finishing,
         approve_by=approve_by,
@@ -65,6 +66,8 @@ def facet_reports(state: ResearchState) -> tuple[FacetReport, ...]:
             status=outcome.status,
             reason=getattr(outcome, "reason", ""),
             missing=getattr(outcome, "missing", ()),
+            next_step=outcome.findings.next_step if outcome.findings else "",
+            problems=outcome.problems,
         )
         for facet in (state.plan.facets if state.plan else ())
         if (outcome := state.outcomes.get(facet.id))
@@ -81,6 +84,8 @@ def _facets(state: ResearchState) -> list[FacetStatus]:
             claims=found.claims if (found := _findings(state, facet.id)) else 0,
             sources=found.sources if found else 0,
             turns=spend.turns if (spend := state.spend_by_facet.get(facet.id)) else 0,
+            follow_ups=taken.follow_ups if (taken := state.acceptances.get(facet.id)) else (),
+            transcript=taken.transcript if taken else "",
         )
         for facet in facets
     ]
@@ -151,6 +156,8 @@ def _describe_wait(state: ResearchState) -> list[str]:
     if state.blocked:
         why = f"{_escape(state.blocked.reason, 300)}; {_escape(state.blocked.remedy, 300)}"
         return [f"**blocked** at {_escape(state.blocked.step, 80)}: {why}"]
+    if state.waiting_for:
+        return [f"**waiting**: {_escape(state.waiting_for, 300)}"]
     if state.paused:
         return ["**paused**: resume it to go on"]
     if state.phase is Phase.APPROVING:

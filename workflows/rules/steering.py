@@ -110,7 +110,7 @@ def _add(state: ResearchState, facet: Facet) -> None:
         state.plan, (*state.plan.facets, facet), f"added “{facet.title}”: an operator asked for it"
     )
     if state.researched:
-        _add_gap(state, facet, facet.question)
+        add_gap(state, facet, facet.question)
 
 
 def _cannot_drop(state: ResearchState, facet_id: str) -> str | None:
@@ -145,7 +145,7 @@ def _refine(state: ResearchState, facet_id: str, question: str) -> None:
     if state.plan is None or facet is None:
         return
     if state.researched or facet_id in state.outcomes:
-        _add_gap(state, facet, question)
+        add_gap(state, facet, question)
     elif facet.question != question:
         refined = facet.model_copy(update={"question": question})
         facets = tuple(refined if f.id == facet_id else f for f in state.plan.facets)
@@ -154,7 +154,7 @@ def _refine(state: ResearchState, facet_id: str, question: str) -> None:
             _note(state, TaskNote(text=f"Your question is now: {question}", task=facet_id))
 
 
-def _add_gap(state: ResearchState, facet: Facet, question: str) -> None:
+def add_gap(state: ResearchState, facet: Facet, question: str) -> None:
     """A question that comes after the research becomes a gap for the next pass."""
     question = question[:600]
     if any(gap.facet_id == facet.id and gap.question == question for gap in state.gaps):

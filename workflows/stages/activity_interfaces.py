@@ -15,8 +15,13 @@ from workflows.contracts.activity_io import (
     CorpusOpened,
     EvaluateBrief,
     Evaluated,
+    GapsJudged,
+    JudgeClaimsBrief,
+    Judged,
+    JudgeGapsBrief,
+    JudgeRelationsBrief,
     KeepCheckpoint,
-    KeepPrevious,
+    KeepReport,
     Kept,
     OpenCorpus,
     PlanBrief,
@@ -28,12 +33,10 @@ from workflows.contracts.activity_io import (
     ResearchBrief,
     Researched,
     ReviewBrief,
-    Verified,
-    VerifyBrief,
     WriteBrief,
     Written,
 )
-from workflows.contracts.result import ResearchResult
+from workflows.contracts.result import ReportRef, ResearchResult
 
 
 class PlanningActivities(Protocol):
@@ -54,7 +57,13 @@ class VerificationActivities(Protocol):
     async def reconcile(self, brief: ReconcileBrief) -> Reconciled: ...
 
     @activity.defn
-    async def verify(self, brief: VerifyBrief) -> Verified: ...
+    async def judge_claims(self, brief: JudgeClaimsBrief) -> Judged: ...
+
+    @activity.defn
+    async def judge_relations(self, brief: JudgeRelationsBrief) -> Judged: ...
+
+    @activity.defn
+    async def judge_gaps(self, brief: JudgeGapsBrief) -> GapsJudged: ...
 
 
 class WritingActivities(Protocol):
@@ -78,7 +87,7 @@ class RecordActivities(Protocol):
     async def post_control_messages(self, brief: PostControlMessages) -> ControlMessagesPosted: ...
 
     @activity.defn
-    async def keep_previous(self, brief: KeepPrevious) -> Kept: ...
+    async def keep_report(self, brief: KeepReport) -> ReportRef: ...
 
     @activity.defn
     async def publish(self, brief: PublishBrief) -> ResearchResult: ...

@@ -24,7 +24,7 @@ async def evaluate(execution: Execution, n: int = 0) -> None:
     state = execution.state
     if state.draft is None or state.judged >= n:
         return
-    allowance = writing_allowance(state.request.budget, state.spend)
+    allowance = writing_allowance(state)
     if not (allowance.is_nothing or state.finishing):
         state.phase = Phase.EVALUATING
         brief = EvaluateBrief(
@@ -41,7 +41,11 @@ async def evaluate(execution: Execution, n: int = 0) -> None:
             evaluated = await execution.call(
                 EvaluationActivities.evaluate, brief, EVALUATION, "judge the draft"
             )
-        state.gaps = gap_rules.merge(state.gaps, evaluated.gaps)
+        state.plan, found = gap_rules.widen(
+            execution.plan, evaluated.gaps, job_limits(state).facets
+        )
+        state.gaps = gap_rules.merge(state.gaps, found)
+        state.answer = evaluated.answer
         state.book("evaluator", evaluated.spend)
     state.judged = n
 
@@ -55,6 +59,6 @@ def stop_reason(execution: Execution) -> StopReason | None:
         state.gaps,
         state.passes,
         job_limits(state).passes,
-        is_exhausted(state.request.budget, state.spend),
+        is_exhausted(state),
         state.finishing,
     )

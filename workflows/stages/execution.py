@@ -1,22 +1,36 @@
 """Calls activities for a job, and parks the job when the retries of an activity are exhausted.
 
 A parked job does not fail. It says what it waits for and what would repair it; after `resume` it
-makes the same call again. A paused job waits in the same way.
+makes the same call again. A paused job waits in the same way. A store that fails and a provider
+that is overloaded are waited for before the job is parked.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 from temporalio import workflow
 from temporalio.common import Priority
-from temporalio.exceptions import ActivityError, ApplicationError, is_cancelled_exception
+from temporalio.exceptions import (
+    ActivityError,
+    ApplicationError,
+    FailureError,
+    is_cancelled_exception,
+)
 
-from workflows.config.policies import HEARTBEAT_TIMEOUT, PAUSED, SUBAGENT_QUEUE, ActivityPolicy
+from workflows.config.policies import (
+    DAMAGED,
+    OVERLOAD,
+    PAUSED,
+    STORAGE,
+    SUBAGENT_QUEUE,
+    ActivityPolicy,
+)
 from workflows.contracts.activity_io import Job, PostControlMessages
 from workflows.contracts.evidence import Record
 from workflows.contracts.facets import Plan
@@ -32,7 +46,7 @@ ActivityMethod = Callable[[Any, Brief], Awaitable[Result]]
 StateChanged = Callable[[], Awaitable[None]]
 
 SHORT_WRITE = ActivityPolicy(
-    start_to_close=timedelta(seconds=20), schedule_to_close=timedelta(minutes=2), attempts=8
+    start_to_close=timedelta(seconds=20), schedule_to_close=timedelta(minutes=2), attempts=3
 )
 """Checkpoints and control messages, written by the worker that runs the workflow."""
 
@@ -45,10 +59,18 @@ REMEDIES = {
     "spend_limit": "raise the provider's spend limit, then resume",
     "bad_input": "correct the input, then resume or start again",
     "wrong_store": "set RESEARCH_STORE of all workers to the store of the job, then resume",
-    "storage": "make room in the store or repair its access, then resume",
+    STORAGE: "make room in the store or repair its access, then resume",
+    "rate_limited": "raise the provider's limits or wait, then resume",
+    "overloaded_error": "wait until the provider can answer, then resume",
+    "refused": "start again with the question worded differently, or with another --model",
+    "no_plan": "resume to try once more, or start again with another --model",
+    DAMAGED: "restore the named object from a backup of the store, then resume",
 }
 DEFAULT_REMEDY = "look at the worker's log, repair the cause, then resume"
 _PAUSE_DELAY = timedelta(seconds=2)
+_SHORTEST_DELAY, _LONGEST_STORAGE_DELAY, _LONGEST_OVERLOAD_DELAY = 2.0, 30.0, 600.0
+_LOCAL_ATTEMPTS = 3
+"""Few: retries of a local activity keep a workflow task open. Longer waits are timers."""
 
 
 class Execution:
@@ -58,7 +80,9 @@ class Execution:
         self.state = state
         self._on_change = on_change
         self._resumes = 0
+        self._subagents = 0
         self._parked: list[Blocked] = []
+        self._waiting: list[str] = []
 
     @property
     def plan(self) -> Plan:
@@ -90,6 +114,7 @@ class Execution:
             model=request.model,
             question=request.question,
             pinned=request.pinned,
+            audience=request.audience,
             today=self.state.started_at[:10],
             corpus=request.corpus,
             models=request.models,
@@ -108,12 +133,17 @@ class Execution:
         brief: Brief,
         policy: ActivityPolicy,
         summary: str,
+        park_on: Callable[[ActivityError], bool] | None = None,
     ) -> Result:
-        """Run an activity on a worker of the policy's queue."""
-        while True:
+        """Run an activity on a worker of the policy's queue.
+
+        Raises ActivityError where `park_on` says that a failure does not concern the whole job.
+        """
+
+        async def run() -> Result:
             await workflow.wait_condition(lambda: not self.state.paused)
             workflow.set_current_details(render_details(self.state))
-            try:
+            with self._count_subagent(policy):
                 return await workflow.execute_activity_method(
                     method,
                     brief,
@@ -121,12 +151,23 @@ class Execution:
                     priority=self._priority(),
                     start_to_close_timeout=policy.start_to_close,
                     schedule_to_close_timeout=policy.schedule_to_close,
-                    heartbeat_timeout=HEARTBEAT_TIMEOUT,
+                    heartbeat_timeout=timedelta(seconds=self.state.timing.heartbeat_seconds),
                     retry_policy=policy.retry_policy,
                     summary=summary[:200],
                 )
-            except ActivityError as error:
-                await self._handle_failure(_name_of(method), error)
+
+        return await self._repeat_until_done(method.__name__, run, park_on)
+
+    @contextmanager
+    def _count_subagent(self, policy: ActivityPolicy) -> Iterator[None]:
+        """Count the subagents that run at once, of all roles."""
+        self._subagents += policy.queue == "subagents"
+        counters = self.state.counters
+        counters.parallel_max = max(counters.parallel_max, self._subagents)
+        try:
+            yield
+        finally:
+            self._subagents -= policy.queue == "subagents"
 
     async def call_local(
         self,
@@ -136,18 +177,42 @@ class Execution:
         summary: str,
     ) -> Result:
         """Run a short activity in the worker that runs this workflow, as part of its task."""
+
+        async def run() -> Result:
+            return await workflow.execute_local_activity_method(
+                method,
+                brief,
+                start_to_close_timeout=policy.start_to_close,
+                schedule_to_close_timeout=policy.schedule_to_close,
+                retry_policy=replace(policy, attempts=_LOCAL_ATTEMPTS).retry_policy,
+                summary=summary[:200],
+            )
+
+        return await self._repeat_until_done(method.__name__, run)
+
+    async def _repeat_until_done(
+        self,
+        step: str,
+        run: Callable[[], Awaitable[Result]],
+        park_on: Callable[[ActivityError], bool] | None = None,
+    ) -> Result:
+        """Make a call until it succeeds; nothing that fails in it fails the job.
+
+        A remote activity raises ActivityError when its retries are exhausted, a local one the bare
+        ApplicationError or TimeoutError: all are FailureErrors.
+        """
+        failing_since: datetime | None = None
         while True:
             try:
-                return await workflow.execute_local_activity_method(
-                    method,
-                    brief,
-                    start_to_close_timeout=policy.start_to_close,
-                    schedule_to_close_timeout=policy.schedule_to_close,
-                    retry_policy=policy.retry_policy,
-                    summary=summary[:200],
-                )
-            except ActivityError as error:
-                await self._handle_failure(_name_of(method), error)
+                return await run()
+            except FailureError as error:
+                if is_cancelled_exception(error):
+                    raise
+                if park_on and isinstance(error, ActivityError) and not park_on(error):
+                    raise
+                failing_since = failing_since or workflow.now()
+                if await self._handle_failure(step, error, workflow.now() - failing_since):
+                    failing_since = None
 
     async def call_mechanical(
         self,
@@ -176,6 +241,7 @@ class Execution:
             "tell running subagents",
         )
         self.state.subagent_queue = posted.subagent_queue
+        self.state.timing = posted.timing
 
     def _task_queue(self, policy: ActivityPolicy) -> str:
         if policy.queue == "coordinator":
@@ -192,19 +258,48 @@ class Execution:
             fairness_weight=request.weight,
         )
 
-    async def _handle_failure(self, activity_name: str, error: ActivityError) -> None:
-        """Park the job; return when the same call is to be made again."""
-        if is_cancelled_exception(error):
-            raise error
-        cause = error.cause or error
+    async def _handle_failure(self, step: str, error: FailureError, failing: timedelta) -> bool:
+        """Return when the same call is to be made again; True where a person said so."""
+        cause = (error.cause if isinstance(error, ActivityError) else None) or error
         kind = (cause.type or "") if isinstance(cause, ApplicationError) else ""
-        if kind != PAUSED:
-            reason = str(getattr(cause, "message", "") or cause)
-            await self.park(activity_name, reason, REMEDIES.get(kind, DEFAULT_REMEDY))
-        elif not self.state.paused:
-            # The subagent read the control messages before this workflow changed its own state, or
-            # read the ones of a pause that is over.
-            await workflow.sleep(_PAUSE_DELAY, summary="wait until the pause is known here")
+        reason = str(getattr(cause, "message", "") or cause)
+        if kind == PAUSED:
+            if not self.state.paused:
+                # The subagent read the control messages before this workflow changed its own
+                # state, or read the ones of a pause that is over.
+                await workflow.sleep(_PAUSE_DELAY, summary="wait until the pause is known here")
+        elif kind == STORAGE and failing.total_seconds() < self.state.timing.storage_wait_seconds:
+            await self._wait(reason, failing, _LONGEST_STORAGE_DELAY)
+        elif kind in OVERLOAD and failing.total_seconds() < self.state.timing.overload_wait_seconds:
+            asked = cause.next_retry_delay if isinstance(cause, ApplicationError) else None
+            await self._wait(reason, failing, _LONGEST_OVERLOAD_DELAY, asked or timedelta())
+        else:
+            await self.park(step, reason, REMEDIES.get(kind, DEFAULT_REMEDY))
+            return True
+        return False
+
+    async def _wait(
+        self, reason: str, failing: timedelta, longest: float, asked: timedelta = timedelta()
+    ) -> None:
+        """Most trouble ends without anybody's help; the status says what is waited for.
+
+        The pause is as long again as the trouble has lasted (2, 2, 4, 8, … seconds up to the
+        longest), and at least what the provider asked for. `resume` ends it.
+        """
+        waiting = reason[:2000]
+        self._waiting.append(waiting)
+        self.state.waiting_for = self._waiting[0]
+        await self.notify()
+        delay = max(_SHORTEST_DELAY, min(longest, failing.total_seconds()), asked.total_seconds())
+        resumes = self._resumes
+        with suppress(TimeoutError):
+            await workflow.wait_condition(
+                lambda: self._resumes > resumes,
+                timeout=delay,
+                timeout_summary="wait for the store or the provider",
+            )
+        self._waiting.remove(waiting)
+        self.state.waiting_for = self._waiting[0] if self._waiting else ""
 
     # --- parking --------------------------------------------------------------------------------
 
@@ -258,7 +353,3 @@ def group_events(kind: str, which: str | int, label: str) -> AbstractContextMana
     if isinstance(which, str):
         which = hashlib.sha256(which.encode()).hexdigest()[:8]
     return workflow.create_event_group(f"{kind}-{which}", label=label[:200]).scope()
-
-
-def _name_of(method: Callable[..., object]) -> str:
-    return method.__name__

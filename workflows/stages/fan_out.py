@@ -14,19 +14,22 @@ from statistics import median
 
 from temporalio import workflow
 
-from workflows.contracts.state import Gap, Phase
+from workflows.contracts.activity_io import FollowUp
+from workflows.contracts.state import Gap, LedgerRef, Phase
 from workflows.rules import gaps as gap_rules
+from workflows.rules.budget import affordable_gaps
 from workflows.stages.checkpoints import save_checkpoint
 from workflows.stages.execution import Execution, group_events
 from workflows.stages.research import Assignment, Research
-from workflows.stages.verification import Verification, VerifiedFindings
+from workflows.stages.verification import Verification
 
 MOST = 0.6
 """The share of the facets that must have returned before the rest can be late."""
 MINIMUM_WAIT = timedelta(seconds=30)
 """No facet is late before this."""
 
-Tasks = dict[str, asyncio.Task[VerifiedFindings]]
+Tasks = dict[str, asyncio.Task[LedgerRef | None]]
+"""Each ends with the verified ledger of what it found; None where it found nothing."""
 
 
 class FanOut:
@@ -49,6 +52,7 @@ class FanOut:
         )
         plan = self._execution.plan
         found = gap_rules.from_research(plan, state.outcomes)
+        found += gap_rules.from_lost_claims(plan, state.ledger)
         found += gap_rules.from_late_facets(f for f in plan.facets if f.id in self._late)
         state.gaps = gap_rules.merge(state.gaps, found)
         state.researched = True
@@ -58,7 +62,9 @@ class FanOut:
         """Follow up the open gaps; return how many were closed."""
         state = self._execution.state
         state.phase = Phase.REFINING
-        gaps = gap_rules.commissionable_gaps(state.gaps)
+        known = state.ledger
+        # What the pass cannot pay for stays open.
+        gaps = gap_rules.next_gaps(state.gaps, affordable_gaps(state, len(state.gaps)))
         assignments = [
             Assignment(self._execution.plan.facet(gap.facet_id), gap.question, gap.id)
             for gap in gaps
@@ -67,7 +73,7 @@ class FanOut:
         for gap in gaps:
             # A facet that was added after the research has no outcome but its gap's.
             state.outcomes.setdefault(gap.facet_id, state.outcomes[gap.id])
-        return self._close_gaps([(gap, gap.id) for gap in gaps], parts, n)
+        return await self._close_gaps(gaps, parts, known, n)
 
     async def await_late_facets(self) -> None:
         """Wait for the late facets, whose findings the next pass writes up.
@@ -84,35 +90,57 @@ class FanOut:
                 self._late[facet.id] = asyncio.create_task(self._pursue(assignment))
         parts = {gap.facet_id: await self._late.pop(gap.facet_id) for gap in late}
         await self._pool(parts.values())
-        n = len(self._execution.state.passes)
-        self._close_gaps([(gap, gap.facet_id) for gap in late], parts, n)
+        state, n = self._execution.state, len(self._execution.state.passes)
+        after = [
+            gap_rules.after_late_facet(gap, state.outcomes[gap.facet_id], parts[gap.facet_id], n)
+            for gap in late
+        ]
+        state.gaps = gap_rules.update(state.gaps, after)
+        lost = gap_rules.from_lost_claims(self._execution.plan, state.ledger)
+        state.gaps = gap_rules.merge(state.gaps, lost)
 
-    def _close_gaps(
-        self, gaps: Sequence[tuple[Gap, str]], parts: Mapping[str, VerifiedFindings], n: int
+    async def _close_gaps(
+        self,
+        gaps: Sequence[Gap],
+        parts: Mapping[str, LedgerRef | None],
+        known: LedgerRef | None,
+        n: int,
     ) -> int:
-        """Record what the task of each gap came to; return how many gaps were closed."""
+        """Have judged what the follow-ups brought; return how many gaps were closed."""
         state = self._execution.state
-        after: dict[str, Gap] = {}
-        for gap, task in gaps:
-            ledger = parts[task].ledger
-            after[gap.id] = gap_rules.after_follow_up(
-                gap, state.outcomes[task], ledger.claims if ledger else 0, n
+        follow_ups = [
+            FollowUp(
+                gap=gap,
+                ledger=ledger,
+                said=found.summary,
+                missing=getattr(outcome, "missing", found.missing),
             )
-        state.gaps = tuple(after.get(gap.id, gap) for gap in state.gaps)
-        return sum(gap.status == "closed" for gap in after.values())
+            for gap in gaps
+            if (ledger := parts[gap.id])
+            and ledger.claims
+            and (found := (outcome := state.outcomes[gap.id]).findings)
+        ]
+        with self._execution.measure("verify"):
+            rulings = await self._verification.judge_gaps(known, follow_ups, n)
+        after = [
+            gap_rules.after_follow_up(gap, state.outcomes[gap.id], rulings.get(gap.id), n)
+            for gap in gaps
+        ]
+        state.gaps = gap_rules.update(state.gaps, after)
+        return sum(gap.status == "closed" for gap in after)
 
     # --- running assignments side by side -------------------------------------------------------
 
     async def _run(
         self, wanted: Callable[[], Sequence[Assignment]], patience: float | None = None
-    ) -> dict[str, VerifiedFindings]:
+    ) -> dict[str, LedgerRef | None]:
         """Research and verify what is wanted, then pool the ledgers.
 
         `wanted` is asked again whenever a task ends or the plan changes. With `patience`, tasks
         that take so many times longer than most are left running in `_late`.
         """
         running: Tasks = {}
-        cancelled: list[asyncio.Task[VerifiedFindings]] = []
+        cancelled: list[asyncio.Task[LedgerRef | None]] = []
         try:
             while True:
                 cancelled += self._follow_plan(running, wanted())
@@ -135,7 +163,7 @@ class FanOut:
 
     def _follow_plan(
         self, running: Tasks, assignments: Sequence[Assignment]
-    ) -> list[asyncio.Task[VerifiedFindings]]:
+    ) -> list[asyncio.Task[LedgerRef | None]]:
         """Start tasks that are new; cancel and return those that are no longer wanted."""
         wanted = {assignment.task for assignment in assignments}
         dropped = [running.pop(task) for task in list(running) if task not in wanted]
@@ -175,10 +203,10 @@ class FanOut:
         due = max(started[task] for task in unfinished) + allowed
         return max(due - workflow.now(), timedelta())
 
-    async def _pursue(self, assignment: Assignment) -> VerifiedFindings:
+    async def _pursue(self, assignment: Assignment) -> LedgerRef | None:
         """Research one assignment and verify it when it returns, not when the slowest does."""
         facet, task = assignment.facet, assignment.task
-        part = VerifiedFindings()
+        ledger: LedgerRef | None = None
         with group_events("facet", facet.id, facet.title):
             self._research.waiting.add(task)
             try:
@@ -188,10 +216,10 @@ class FanOut:
                 self._research.waiting.discard(task)
             if findings:
                 with self._execution.measure("verify", facet.id):
-                    part = await self._verification.check(findings, checked, task, facet)
+                    ledger = await self._verification.check(findings, checked, task, facet)
         started = self._research.started_at.get(task, workflow.now())
         self._took[task] = (workflow.now() - started).total_seconds()
-        return part
+        return ledger
 
     def _is_ready(self, assignment: Assignment) -> bool:
         """A facet waits for those it depends on, as long as they are in the plan."""
@@ -200,8 +228,8 @@ class FanOut:
         outcomes = self._execution.state.outcomes
         return all(need in outcomes or need not in planned for need in needs)
 
-    async def _pool(self, parts: Iterable[VerifiedFindings]) -> None:
-        with_ledger = [part for part in parts if part.ledger]
-        if with_ledger:
+    async def _pool(self, parts: Iterable[LedgerRef | None]) -> None:
+        ledgers = [ledger for ledger in parts if ledger]
+        if ledgers:
             with self._execution.measure("verify"):
-                await self._verification.pool(with_ledger)
+                await self._verification.pool(ledgers)

@@ -10,7 +10,6 @@ from temporalio import workflow
 from temporalio.exceptions import ApplicationError, ChildWorkflowError, WorkflowAlreadyStartedError
 from temporalio.workflow import ChildWorkflowHandle, ParentClosePolicy
 
-from workflows.config.policies import WORKFLOW_TASK_TIMEOUT
 from workflows.contracts.messages import Change, Finish, Pause, Resume, Steer
 from workflows.contracts.state import ResearchState
 from workflows.refinement import PassRequest, RefinementWorkflow
@@ -91,7 +90,7 @@ class RefinementPasses:
                     PassRequest(n=n, state=state),
                     id=f"{state.id}/pass-{n}",
                     parent_close_policy=ParentClosePolicy.REQUEST_CANCEL,
-                    task_timeout=WORKFLOW_TASK_TIMEOUT,
+                    task_timeout=workflow.info().task_timeout,
                     static_summary=f"pass {n}: {len(commissionable_gaps(state.gaps))} gaps",
                 )
             except WorkflowAlreadyStartedError:

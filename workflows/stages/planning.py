@@ -47,7 +47,7 @@ async def plan(execution: Execution) -> None:
         return
     state.phase = Phase.PLANNING
     brief = PlanBrief(
-        job=execution.describe_job(writing_allowance(state.request.budget, state.spend)),
+        job=execution.describe_job(writing_allowance(state)),
         effort=state.request.effort,
         max_facets=job_limits(state).facets,
         notes=state.plan_notes,
@@ -67,7 +67,7 @@ async def review(execution: Execution) -> None:
         return
     state.phase = Phase.REVIEWING
     brief = ReviewBrief(
-        job=execution.describe_job(writing_allowance(state.request.budget, state.spend)),
+        job=execution.describe_job(writing_allowance(state)),
         plan=execution.plan,
         max_facets=job_limits(state).facets,
     )
@@ -112,10 +112,10 @@ class PlanApproval:
                 timeout_summary="how long the plan waits for an answer",
             )
         except TimeoutError:
-            self._answer = Approve(decision=approval.default)
+            self._answer = None
         finally:
             self.deadline = None
-        answer = self._answer or Approve()
+        answer = self._answer or Approve(decision=approval.default)
         if answer.decision == "reject" and not answer.note:
             raise ApplicationError(
                 "the plan was rejected; restart the job from `planned` to accept it after all",

@@ -1,4 +1,4 @@
-"""Publishing: put the result together; for a scheduled job, compare it with the last run's."""
+"""Publishing: put the report together, compare a scheduled one with the last, and store it."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from datetime import timedelta
 from temporalio import workflow
 
 from workflows.config.policies import ActivityPolicy
-from workflows.config.store_keys import previous_key
-from workflows.contracts.activity_io import CompareBrief, KeepPrevious, PublishBrief
+from workflows.config.store_keys import report_key
+from workflows.contracts.activity_io import CompareBrief, KeepReport, PublishBrief
 from workflows.contracts.messages import FINISHED
-from workflows.contracts.result import ResearchResult
+from workflows.contracts.result import ResearchResult, ResearchSummary
 from workflows.contracts.state import Phase, PreviousRef
+from workflows.rules.report_pages import summarize_result
 from workflows.stages.activity_interfaces import RecordActivities
 from workflows.stages.checkpoints import notify_callers
 from workflows.stages.execution import SHORT_WRITE, Execution
@@ -24,27 +25,22 @@ PUBLISHING = ActivityPolicy(
 )
 
 
-async def keep_previous_result(execution: Execution) -> None:
-    """Store the result of a schedule's last run, which `publish` compares with.
+def find_previous_report(execution: Execution) -> None:
+    """Note where the report of a schedule's last run is, which `publish` compares with.
 
-    It has to be in the store: a restart or a continued run does not receive it again.
+    In the state, because a restart or a continued run is not told again.
     """
     state = execution.state
     if not state.request.report_changes or state.previous is not None:
         return
     if workflow.has_last_completion_result():
-        key = previous_key(state.id, workflow.info().run_id)
-        last = workflow.get_last_completion_result(dict)
-        await execution.call_local(
-            RecordActivities.keep_previous,
-            KeepPrevious(key=key, result=last or {}),
-            SHORT_WRITE,
-            "keep the last run's result",
-        )
-        state.previous = PreviousRef(key=key)
+        last = workflow.get_last_completion_result(dict) or {}
+        if key := (last.get("report") or {}).get("key"):
+            state.previous = PreviousRef(key=key)
 
 
-async def publish(execution: Execution, seconds: float) -> ResearchResult:
+async def publish(execution: Execution, seconds: float) -> tuple[ResearchResult, ResearchSummary]:
+    """Put the full report together and store it; also returns what the workflow returns."""
     state = execution.state
     state.phase = Phase.FINISHED
     result = await execution.call_mechanical(
@@ -60,5 +56,11 @@ async def publish(execution: Execution, seconds: float) -> ResearchResult:
             PUBLISHING,
             "compare with the last run",
         )
+    report = await execution.call_local(
+        RecordActivities.keep_report,
+        KeepReport(key=report_key(state.id, workflow.info().run_id), result=result),
+        SHORT_WRITE,
+        "store the report",
+    )
     await notify_callers(execution, FINISHED)
-    return result
+    return result, summarize_result(result, report)

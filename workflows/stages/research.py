@@ -1,7 +1,8 @@
 """Research: one subagent per assignment, called again where its outcome asks for it.
 
-A failed attempt is retried with a narrower or broader question; a thin answer gets a precise
-follow-up to the same subagent.
+A failed attempt is retried with the first alternative that was not tried; an answer with a critical
+hole gets a precise follow-up to the same subagent. A facet whose activity fails for a cause of its
+own has a failed outcome; the job goes on.
 """
 
 from __future__ import annotations
@@ -11,19 +12,25 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from temporalio import workflow
+from temporalio.exceptions import ActivityError, ApplicationError, TimeoutError, TimeoutType
 
 from workflows.config.policies import ActivityPolicy
 from workflows.contracts.activity_io import (
-    Approach,
     Known,
     Reconciled,
     ResearchBrief,
     Researched,
 )
 from workflows.contracts.facets import Facet
-from workflows.contracts.outcomes import Failed, FindingsRef, Partial, RateLimited, SubagentOutcome
+from workflows.contracts.outcomes import (
+    Alternative,
+    Failed,
+    FindingsRef,
+    Partial,
+    SubagentOutcome,
+)
 from workflows.contracts.spend import Allowance, Spend
-from workflows.contracts.state import ResearchState
+from workflows.contracts.state import FollowUp, ResearchState
 from workflows.rules import acceptance
 from workflows.rules.budget import is_exhausted, research_allowance
 from workflows.rules.plan import job_limits
@@ -54,24 +61,54 @@ class Assignment:
 class _Attempts:
     """What the attempts at one assignment have come to so far."""
 
-    number: int = 0
-    approach: Approach = "first"
+    tried: tuple[Alternative, ...] = ()
+    """What each retry tried."""
     previous: str = ""
     """Why the last attempt was not enough."""
-    follow_ups: tuple[str, ...] = ()
+    follow_ups: tuple[FollowUp, ...] = ()
+    problems: tuple[str, ...] = ()
     found: dict[int, FindingsRef] = field(default_factory=dict)
     """The newest findings of each attempt."""
     checked: Reconciled | None = None
 
-    def record(self, answer: Researched) -> None:
-        if answer.outcome.findings:
-            self.found[self.number] = answer.outcome.findings
-            self.checked = answer.checked
+    @property
+    def number(self) -> int:
+        return len(self.tried)
 
-    def retry(self, approach: Approach, outcome: SubagentOutcome) -> None:
-        self.approach, self.previous = approach, getattr(outcome, "reason", "")
-        self.number += 1
+    def record(self, answer: Researched) -> None:
+        self.problems = tuple(dict.fromkeys((*self.problems, *answer.outcome.problems)))
+        found = answer.outcome.findings
+        if found is None:
+            return
+        known = self.found.get(self.number)
+        if self.follow_ups and known:
+            last = self.follow_ups[-1].model_copy(
+                update={"claims_added": found.claims - known.claims}
+            )
+            self.follow_ups = (*self.follow_ups[:-1], last)
+        self.found[self.number] = found
+        self.checked = answer.checked
+
+    def retry(self, alternative: Alternative, outcome: SubagentOutcome) -> None:
+        self.previous = getattr(outcome, "reason", "")
+        self.tried += (alternative,)
         self.follow_ups = ()
+
+    def conclude(self, outcome: SubagentOutcome) -> SubagentOutcome:
+        """The outcome with what all attempts found, met and left untried."""
+        updates: dict[str, object] = {"problems": self.problems}
+        if left := acceptance.untried(outcome, self.tried):
+            updates["alternatives"] = left
+        if outcome.findings is None and self.found:
+            # An earlier attempt found a part before it failed; that part is kept.
+            newest = list(self.found.values())[-1]
+            outcome = Partial(
+                findings=newest,
+                missing=(getattr(outcome, "reason", "the rest"),),
+                searched=outcome.searched,
+            )
+            del updates["alternatives"]
+        return outcome.model_copy(update=updates)
 
 
 class Research:
@@ -96,13 +133,9 @@ class Research:
         while True:
             answer = await self._ask(assignment, attempts)
             attempts.record(answer)
-            if self._must_stop() or not await self._continue(assignment, attempts, answer.outcome):
+            if self._must_stop() or not await self._continue(assignment, attempts, answer):
                 break
-        outcome = answer.outcome
-        if outcome.findings is None and attempts.found:
-            # An earlier attempt found a part before it failed; that part is kept.
-            newest = list(attempts.found.values())[-1]
-            outcome = Partial(findings=newest, missing=(getattr(outcome, "reason", "the rest"),))
+        outcome = attempts.conclude(answer.outcome)
         state = self._state
         state.counters.partial += outcome.status != "found" and outcome.findings is not None
         state.outcomes[assignment.task] = outcome
@@ -111,26 +144,29 @@ class Research:
         return keys, attempts.checked if len(keys) == 1 else None
 
     async def _continue(
-        self, assignment: Assignment, attempts: _Attempts, outcome: SubagentOutcome
+        self, assignment: Assignment, attempts: _Attempts, answer: Researched
     ) -> bool:
         """Prepare the next attempt or follow-up; False where the outcome is taken."""
-        state = self._state
-        approach = acceptance.choose_retry(outcome, attempts.number)
-        if approach is not None:
-            if isinstance(outcome, RateLimited):
+        state, outcome = self._state, answer.outcome
+        alternative = acceptance.choose_retry(outcome, attempts.tried)
+        if alternative is not None:
+            if alternative.wait_seconds:
                 await workflow.sleep(
-                    timedelta(seconds=outcome.retry_after_seconds),
+                    timedelta(seconds=alternative.wait_seconds),
                     summary="wait for the provider's rate limit",
                 )
-            attempts.retry(approach, outcome)
-            state.counters.retries += 1
+            attempts.retry(alternative, outcome)
+            retries = state.counters.retries
+            retries[outcome.status] = retries.get(outcome.status, 0) + 1
             return True
-        judged = acceptance.judge(outcome, attempts.follow_ups)
+        judged = acceptance.judge(outcome, attempts.follow_ups, answer.transcript)
         state.acceptances[assignment.task] = judged
-        question = acceptance.choose_follow_up(assignment.ask, outcome, judged)
+        question = acceptance.choose_follow_up(
+            assignment.ask, outcome, judged, state.request.effort
+        )
         if question is None:
             return False
-        attempts.follow_ups = (*attempts.follow_ups, question)
+        attempts.follow_ups = (*attempts.follow_ups, FollowUp(question=question))
         state.counters.follow_ups += 1
         return True
 
@@ -146,7 +182,7 @@ class Research:
             self._promised[assignment.task] = allowance
             state.running += (assignment.task,)
             state.counters.spawned += not attempts.follow_ups
-            state.counters.parallel_max = max(state.counters.parallel_max, len(state.running))
+            state.counters.researchers += not (attempts.follow_ups or attempts.number)
             await self._execution.notify()
             seconds = state.request.subagent_seconds
             try:
@@ -156,7 +192,10 @@ class Research:
                         self._brief(assignment, attempts, allowance, seconds),
                         research_policy(seconds),
                         assignment.facet.title,
+                        park_on=concerns_job,
                     )
+            except ActivityError as error:
+                return Researched(outcome=_failed(assignment, error), spend=Spend())
             finally:
                 del self._promised[assignment.task]
                 state.running = tuple(task for task in state.running if task != assignment.task)
@@ -175,9 +214,9 @@ class Research:
             known=self._known(assignment),
             known_findings=self._known_findings(assignment),
             attempt=attempts.number,
-            approach=attempts.approach,
+            alternative=attempts.tried[-1] if attempts.tried else None,
             previous=attempts.previous,
-            follow_ups=attempts.follow_ups,
+            follow_ups=tuple(follow_up.question for follow_up in attempts.follow_ups),
             cycles=limits.cycles,
             max_claims=limits.claims,
             allowance=allowance,
@@ -185,13 +224,19 @@ class Research:
         )
 
     def _known(self, assignment: Assignment) -> tuple[Known, ...]:
-        """Summaries for the prompt: of the facets it depends on, or of its own facet so far."""
+        """For the prompt: what the facets it depends on came to, or its own facet so far."""
         facet = assignment.facet
         wanted = (facet.id,) if assignment.is_follow_up else facet.depends_on
         return tuple(
-            Known(facet=self._execution.plan.facet(fid).title, summary=found.summary)
+            Known(
+                facet=self._execution.plan.facet(fid).title,
+                status=outcome.status,
+                summary=outcome.findings.summary if outcome.findings else "",
+                reason=getattr(outcome, "reason", "")
+                or "; ".join(f"not found: {point}" for point in getattr(outcome, "missing", ())),
+            )
             for fid in wanted
-            if (outcome := self._state.outcomes.get(fid)) and (found := outcome.findings)
+            if (outcome := self._state.outcomes.get(fid))
         )
 
     def _known_findings(self, assignment: Assignment) -> tuple[str, ...]:
@@ -202,13 +247,13 @@ class Research:
     def _share(self, task: str) -> Allowance:
         """An equal share of what is neither spent nor promised to another subagent."""
         state = self._state
-        left = research_allowance(state.request.budget, state.spend, self._promised.values())
+        left = research_allowance(state, self._promised.values())
         return left.divided(len(self.waiting | {task}))
 
     def _must_stop(self) -> bool:
         """True when research may not start another turn."""
         state = self._state
-        return state.finishing or is_exhausted(state.request.budget, state.spend)
+        return state.finishing or is_exhausted(state)
 
     def _not_started(self, assignment: Assignment) -> Failed:
         why, remedy = (
@@ -217,5 +262,33 @@ class Research:
             else ("the budget was reached", "raise the budget and run again")
         )
         return Failed(
-            asked=assignment.ask, reason=f"{why} before this was researched", try_instead=remedy
+            asked=assignment.ask,
+            reason=f"{why} before this was researched",
+            alternatives=(Alternative(kind="operator", text=remedy),),
         )
+
+
+def concerns_job(error: ActivityError) -> bool:
+    """Whether a failure concerns the whole job: credentials, storage, the provider, no worker.
+
+    These have error types of our own, in lower case. An exception that has only its class for a
+    type is a crash on this facet's input; a facet may also hang, or kill its workers, each time.
+    """
+    cause = error.cause
+    if isinstance(cause, TimeoutError):
+        return cause.type not in (TimeoutType.START_TO_CLOSE, TimeoutType.HEARTBEAT)
+    return not isinstance(cause, ApplicationError) or (cause.type or "").islower()
+
+
+def _failed(assignment: Assignment, error: ActivityError) -> Failed:
+    reason = str(getattr(error.cause, "message", "") or error.cause or error)
+    return Failed(
+        asked=assignment.ask,
+        reason=f"the subagent failed each time it was started: {reason}"[:600],
+        alternatives=(
+            Alternative(
+                kind="operator",
+                text=f"look at the worker's log, then restart with --facet {assignment.facet.id}",
+            ),
+        ),
+    )

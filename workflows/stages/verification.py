@@ -1,19 +1,32 @@
-"""Verification: check claims against their sources; have conflicting claims judged."""
+"""Verification: claims against their quotes, against each other, and against the gaps.
+
+The claims of a facet are judged when the facet returns; how claims bear on each other, within a
+facet and across facets, is judged when all are pooled.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 
 from workflows.config.policies import ActivityPolicy
-from workflows.contracts.activity_io import Batch, ReconcileBrief, Reconciled, VerifyBrief
+from workflows.contracts.activity_io import (
+    FollowUp,
+    GapRuling,
+    JudgeClaimsBrief,
+    Judged,
+    JudgeGapsBrief,
+    JudgeRelationsBrief,
+    ReconcileBrief,
+    Reconciled,
+)
 from workflows.contracts.facets import Facet
+from workflows.contracts.spend import Allowance
 from workflows.contracts.state import LedgerRef
 from workflows.rules.budget import verification_allowance
 from workflows.stages.activity_interfaces import VerificationActivities
-from workflows.stages.execution import Execution
+from workflows.stages.execution import ActivityMethod, Brief, Execution
 
 RECONCILING = ActivityPolicy(
     start_to_close=timedelta(minutes=10),
@@ -21,21 +34,13 @@ RECONCILING = ActivityPolicy(
     attempts=10,
     queue="coordinator",
 )
-VERIFYING = ActivityPolicy(
+JUDGING = ActivityPolicy(
     start_to_close=timedelta(minutes=15), schedule_to_close=timedelta(minutes=60), attempts=10
 )
-VERIFYING_IN_BATCHES = ActivityPolicy(
+JUDGING_IN_BATCHES = ActivityPolicy(
     start_to_close=timedelta(hours=26), schedule_to_close=timedelta(hours=60), attempts=10
 )
 """The provider's batches may take a day."""
-
-
-@dataclass(frozen=True)
-class VerifiedFindings:
-    """The ledger of one assignment, and the rulings on it."""
-
-    ledger: LedgerRef | None = None
-    rulings: tuple[str, ...] = ()
 
 
 class Verification:
@@ -45,32 +50,99 @@ class Verification:
 
     async def check(
         self, findings: tuple[str, ...], checked: Reconciled | None, task: str, facet: Facet
-    ) -> VerifiedFindings:
-        """Check the findings of one assignment, and have judged what conflicts in them.
+    ) -> LedgerRef:
+        """The ledger of one assignment, every claim of it judged beside its quotes.
 
         `checked` is the ledger of findings that come from one attempt; those of several attempts
         are reconciled here.
         """
         checked = checked or await self._reconcile(facet.title, [facet], findings=findings)
-        return VerifiedFindings(checked.ledger, await self._verify(checked, task))
+        ledger, batches = checked.ledger, checked.claim_batches
+        judged = await asyncio.gather(
+            *(
+                self._judge(
+                    VerificationActivities.judge_claims,
+                    JudgeClaimsBrief(
+                        job=self._execution.describe_job(self._share(len(batches))),
+                        ledger=ledger,
+                        claim_ids=batch,
+                        task=f"judge-{task}-{i}",
+                    ),
+                    f"judge {len(batch)} claims",
+                )
+                for i, batch in enumerate(batches)
+            )
+        )
+        return await self._apply(ledger, judged, facet.title, [facet])
 
-    async def pool(self, parts: Sequence[VerifiedFindings]) -> None:
-        """Join the ledgers of all assignments with the job's, and judge what conflicts across."""
-        state = self._execution.state
+    async def pool(self, parts: Sequence[LedgerRef]) -> None:
+        """Join the ledgers of all assignments with the job's, and judge how claims relate."""
+        state, facets = self._execution.state, self._execution.plan.facets
         known = [state.ledger.key] if state.ledger else []
-        facets = self._execution.plan.facets
         pooled = await self._reconcile(
             "pool all claims",
             facets,
-            ledgers=(*known, *(part.ledger.key for part in parts if part.ledger)),
-            rulings=tuple(key for part in parts for key in part.rulings),
+            ledgers=(*known, *(part.key for part in parts)),
+            relate=True,
         )
-        rulings = await self._verify(pooled, f"pool-{len(state.passes)}")
-        if rulings:
-            pooled = await self._reconcile(
-                "apply the rulings", facets, ledgers=(pooled.ledger.key,), rulings=rulings
+        batches = pooled.group_batches
+        judged = await asyncio.gather(
+            *(
+                self._judge(
+                    VerificationActivities.judge_relations,
+                    JudgeRelationsBrief(
+                        job=self._execution.describe_job(self._share(len(batches))),
+                        ledger=pooled.ledger,
+                        groups=batch,
+                        task=f"relate-{len(state.passes)}-{i}",
+                    ),
+                    f"judge {len(batch)} groups of claims",
+                )
+                for i, batch in enumerate(batches)
             )
-        state.ledger = pooled.ledger
+        )
+        state.ledger = await self._apply(pooled.ledger, judged, "apply the rulings", facets)
+
+    async def judge_gaps(
+        self, known: LedgerRef | None, follow_ups: Sequence[FollowUp], n: int
+    ) -> dict[str, GapRuling]:
+        """The rulings on gaps by id; a gap whose follow-up brought nothing new has none."""
+        if not follow_ups:
+            return {}
+        judged = await self._execution.call(
+            VerificationActivities.judge_gaps,
+            JudgeGapsBrief(
+                job=self._execution.describe_job(self._share(1)),
+                known=known,
+                follow_ups=tuple(follow_ups),
+                task=f"gaps-{n}",
+            ),
+            self._policy,
+            f"judge {len(follow_ups)} gaps",
+        )
+        self._execution.state.book("verifier", judged.spend)
+        return {ruling.gap_id: ruling for ruling in judged.rulings}
+
+    async def _judge(
+        self,
+        method: ActivityMethod[Brief, Judged],
+        brief: Brief,
+        summary: str,
+    ) -> Judged:
+        async with self._slots:
+            self._execution.state.counters.spawned += 1
+            judged = await self._execution.call(method, brief, self._policy, summary)
+        self._execution.state.book("verifier", judged.spend)
+        return judged
+
+    async def _apply(
+        self, ledger: LedgerRef, judged: Sequence[Judged], summary: str, facets: Sequence[Facet]
+    ) -> LedgerRef:
+        if not judged:
+            return ledger
+        rulings = tuple(batch.rulings for batch in judged)
+        applied = await self._reconcile(summary, facets, ledgers=(ledger.key,), rulings=rulings)
+        return applied.ledger
 
     async def _reconcile(
         self,
@@ -79,6 +151,7 @@ class Verification:
         findings: tuple[str, ...] = (),
         ledgers: tuple[str, ...] = (),
         rulings: tuple[str, ...] = (),
+        relate: bool = False,
     ) -> Reconciled:
         brief = ReconcileBrief(
             job=self._execution.describe_job(),
@@ -86,37 +159,16 @@ class Verification:
             findings=findings,
             ledgers=ledgers,
             rulings=rulings,
+            relate=relate,
         )
         return await self._execution.call_mechanical(
             VerificationActivities.reconcile, brief, RECONCILING, summary
         )
 
-    async def _verify(self, pooled: Reconciled, task: str) -> tuple[str, ...]:
-        """The keys of the rulings, one per batch."""
-        return tuple(
-            await asyncio.gather(
-                *(
-                    self._verify_batch(pooled, batch, f"verify-{task}-{i}")
-                    for i, batch in enumerate(pooled.batches)
-                )
-            )
-        )
+    @property
+    def _policy(self) -> ActivityPolicy:
+        return JUDGING_IN_BATCHES if self._execution.state.request.economy else JUDGING
 
-    async def _verify_batch(self, pooled: Reconciled, batch: Batch, task: str) -> str:
+    def _share(self, batches: int) -> Allowance:
         state = self._execution.state
-        async with self._slots:
-            state.counters.spawned += 1
-            allowance = verification_allowance(state.request.budget, state.spend)
-            verified = await self._execution.call(
-                VerificationActivities.verify,
-                VerifyBrief(
-                    job=self._execution.describe_job(allowance.divided(len(pooled.batches))),
-                    ledger=pooled.ledger,
-                    batch=batch,
-                    task=task,
-                ),
-                VERIFYING_IN_BATCHES if state.request.economy else VERIFYING,
-                f"judge {len(batch.groups)} groups of claims",
-            )
-        state.book("verifier", verified.spend)
-        return verified.rulings
+        return verification_allowance(state).divided(max(1, batches))

@@ -26,7 +26,7 @@ async def write(execution: Execution, revise: Sequence[str] = (), n: int = 0) ->
         return
     state.phase = Phase.WRITING
     brief = WriteBrief(
-        job=execution.describe_job(writing_allowance(state.request.budget, state.spend)),
+        job=execution.describe_job(writing_allowance(state)),
         plan=execution.plan,
         ledger=execution.ledger,
         reports=facet_reports(state),

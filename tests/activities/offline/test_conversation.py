@@ -8,14 +8,7 @@ from typing import Any
 import pytest
 
 from activities.agent import messages
-from activities.agent.schemas import (
-    DraftAnswer,
-    EvaluationAnswer,
-    PlanDraft,
-    PlanReview,
-    ResearchAnswer,
-    VerifierAnswer,
-)
+from activities.agent.request_template import ANSWERS
 from activities.offline.conversation import Conversation, JsonObject, read_request
 from activities.offline.skills import SKILLS
 
@@ -53,8 +46,7 @@ def answered(**answer: Any) -> JsonObject:
 
 
 def test_every_answer_that_a_role_is_asked_for_has_a_skill() -> None:
-    forms = (PlanDraft, PlanReview, ResearchAnswer, VerifierAnswer, DraftAnswer, EvaluationAnswer)
-    assert {form.model_json_schema()["title"] for form in forms} <= set(SKILLS)
+    assert {form.model_json_schema()["title"] for form in ANSWERS.values()} == set(SKILLS)
 
 
 def test_a_hit_keeps_its_document_headings_and_blocks() -> None:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from activities.agent.schemas import GroupAnswer, VerifierAnswer
+from activities.agent.schemas import GroupAnswer, RelationsAnswer
+from activities.evidence.conflicts.finder import candidates
 from activities.offline.conversation import JsonObject, read_request
-from activities.offline.verifier import verify
+from activities.offline.transport import Reply
+from activities.offline.verifier import judge_relations
+from workflows.contracts.evidence import Claim
 
 
 def claim(cid: str, text: str, after: str = "", date: str = "2024-01-01") -> JsonObject:
@@ -28,14 +31,29 @@ def claim(cid: str, text: str, after: str = "", date: str = "2024-01-01") -> Jso
     }
 
 
-def judge(*claims: JsonObject, question: str = "What is known?", **group: Any) -> GroupAnswer:
-    brief = {"question": question, "groups": [{**group, "claims": list(claims)}]}
+def answer(claims: tuple[JsonObject, ...], question: str, group: JsonObject) -> list[GroupAnswer]:
+    found = candidates(
+        [Claim.model_validate(entry) for entry in claims],
+        questions={"f1": question},
+        dates={quote["source_id"]: quote["date"] for c in claims for quote in c["quotes"]},
+    )
+    by_code = found[0].model_dump(mode="json") if found else {"sides": [], "about": ""}
+    asked = {**by_code, **group, "group": "g1", "claims": list(claims)}
+    brief = {"question": question, "groups": [asked]}
     body = {
         "model": "offline",
-        "output_config": {"format": {"schema": {"title": "VerifierAnswer"}}},
+        "output_config": {"format": {"schema": {"title": "RelationsAnswer"}}},
         "messages": [{"role": "user", "content": f"<brief>{json.dumps(brief)}</brief>"}],
     }
-    return VerifierAnswer.model_validate(verify(read_request(body)).answer).groups[0]
+    reply = judge_relations(read_request(body))
+    assert isinstance(reply, Reply)
+    return RelationsAnswer.model_validate(reply.answer).groups
+
+
+def judge(*claims: JsonObject, question: str = "What is known?", **group: Any) -> GroupAnswer:
+    """What the engine says of a group, which has the sides that the finder gave it."""
+    (found,) = answer(claims, question, group)
+    return found
 
 
 def verdicts(group: GroupAnswer) -> dict[str, str]:
@@ -114,25 +132,10 @@ def test_three_sides_are_all_kept() -> None:
     assert {cid for side in group.sides for cid in side.claim_ids} == {"a", "b", "c"}
 
 
-def test_claims_that_say_the_same_are_supported() -> None:
-    group = judge(
-        claim("a", "The Orla bridge cost EUR 41 million."),
-        claim("b", "The Orla bridge cost EUR 41 million in all."),
-        kind="number",
-    )
-    assert group.relation == "agreement"
-    assert set(verdicts(group).values()) == {"supported"}
-
-
-def test_what_cannot_be_compared_is_unclear() -> None:
-    group = judge(
-        claim("a", "The Orla bridge cost EUR 41 million."),
-        claim("b", "The Orla bridge carries 9,000 cars a day."),
-        kind="number",
-    )
-    assert group.relation == "unclear"
-    assert set(verdicts(group).values()) == {"unverified"}
-    assert group.sides == []
+def test_claims_in_which_the_finder_sees_no_difference_get_no_entry() -> None:
+    cost = claim("a", "The Orla bridge cost EUR 41 million.")
+    assert answer((cost, claim("b", "The Orla bridge carries 9,000 cars a day.")), "?", {}) == []
+    assert answer((cost, claim("b", "The Orla bridge cost EUR 41 million in all.")), "?", {}) == []
 
 
 def test_a_group_without_kind_and_subject_is_judged_by_the_question() -> None:
@@ -148,10 +151,12 @@ def test_a_group_without_kind_and_subject_is_judged_by_the_question() -> None:
 
 def test_every_claim_gets_a_ruling_and_the_answer_is_stable() -> None:
     claims = [
-        claim("a", "Orla bridge traffic fell in 2023."),
-        claim("b", "Orla bridge traffic rose in 2023."),
+        claim("a", "Traffic on the Orla bridge fell in 2023."),
+        claim("b", "Traffic on the Orla bridge rose in 2023."),
     ]
-    one, other = judge(*claims, kind="polarity"), judge(*claims, kind="polarity")
+    sides = [{"claim_ids": [cid], "value": "", "date": ""} for cid in ("a", "b")]
+    opposed: JsonObject = {"kind": "polarity", "relation": "contradicts", "sides": sides}
+    one, other = judge(*claims, **opposed), judge(*claims, **opposed)
     assert one == other
     assert set(verdicts(one)) == {"a", "b"}
 

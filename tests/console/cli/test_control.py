@@ -19,7 +19,7 @@ from console.devserver.server import DevServer
 from tests.console.cli.test_commands import GOOD, wait_for
 from tests.console.conftest import STARTER, Place, call, eventually
 from workflows.contracts.facets import Plan
-from workflows.contracts.messages import AddFacet, SetBudget, Steer
+from workflows.contracts.messages import Steer
 
 Served = tuple[Place, DevServer]
 
@@ -201,9 +201,7 @@ def test_changes_are_plain_json_for_other_clients() -> None:
         {"changes": [{"kind": "set_budget", "budget": {"usd": 3}},
                      {"kind": "add_facet", "facet": _facet("a")}]}
     )  # fmt: skip
-    budget, facet = order.changes
-    assert isinstance(budget, SetBudget)
-    assert isinstance(facet, AddFacet)
+    assert [change.kind for change in order.changes] == ["set_budget", "add_facet"]
 
 
 @pytest.mark.parametrize(
