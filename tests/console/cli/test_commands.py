@@ -200,7 +200,7 @@ def test_what_a_job_may_spend_is_said_before_it_starts(
     assert code == 0
     assert said.startswith("Model: Claude, a model per role, because an API key is set;")
     assert said.splitlines()[1:3] == [
-        "Spends at most $2.00 (the default of quick effort): --budget-usd changes it.",
+        "Spends at most $1.00 (the default of quick effort): --budget-usd changes it.",
         "Job w starts.",
     ]
     assert "`python starter.py plan w` shows the plan; `approve w` approves it." in said

@@ -263,7 +263,7 @@ def test_a_fork_to_a_paid_model_gets_a_limit(
     assert call("run", "paid", *GOOD, "--id", "paid", "--model", "offline")[0] == 0
     code, said, _ = call("fork", "paid", "--set", "model=claude", "--id", "paid2", "--wait")
     assert code == 0
-    assert "Spends at most $10.00: --set budget_usd=X changes it." in said
+    assert "Spends at most $4.00: --set budget_usd=X changes it." in said
     code, said, _ = call("fork", "paid", "--set", "model=claude", "--set", "budget_usd=none")
     assert (code, "Spends" in said) == (0, False)
 

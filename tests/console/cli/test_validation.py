@@ -178,12 +178,12 @@ KEY = {"ANTHROPIC_API_KEY": "k"}
 
 
 def test_a_key_brings_claude_the_web_and_a_limit() -> None:
-    for effort, usd in {"quick": 2, "standard": 10, "deep": 40}.items():
+    for effort, usd in {"quick": 1, "standard": 4, "deep": 20}.items():
         request = build_request(JobOptions(question="q", effort=effort), Settings.read(KEY))
         assert (request.model, request.web, request.corpus) == (MIXED, Web(), None)
         assert request.budget == Budget(usd=usd)
     assert describe_budget(request, by_default=True) == (
-        "Spends at most $40.00 (the default of deep effort): --budget-usd changes it."
+        "Spends at most $20.00 (the default of deep effort): --budget-usd changes it."
     )
     request = build_request(
         JobOptions(question="q", budget_usd=3, budget_tokens=9), Settings.read(KEY)
