@@ -72,7 +72,13 @@ def build_context(
     named = McpSettings.load(Path(settings.mcp), os.environ) if settings.mcp else None
     return ActivityContext(
         store,
-        Models(transport, settings.provider, fleet=fleet, context_window=settings.context_window),
+        Models(
+            transport,
+            settings.provider,
+            fleet=fleet,
+            context_window=settings.context_window,
+            local_model=settings.local_model,
+        ),
         Path(settings.state_dir) / "indexes",
         McpServers(named, store) if named else None,
         fleet,

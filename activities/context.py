@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from cachetools import LRUCache
@@ -33,6 +34,9 @@ from workflows.contracts.request import OFFLINE
 from workflows.contracts.spend import Allowance
 
 _CACHED_TEMPLATES = 200
+_WIDE_WINDOW = 64_000
+"""Tokens; with a smaller context window a search returns fewer passages."""
+_FEWEST_HITS = 3
 
 
 class ActivityContext:
@@ -128,6 +132,10 @@ class ActivityContext:
         is_guided: bool = False,
     ) -> Toolbox:
         """`pages` are stored web pages that the role may read; `is_guided` as in `Toolbox`."""
+        window = self.models.context_window(model_for(role, job.model, job.models))
+        if 0 < window < _WIDE_WINDOW:
+            # One search must not fill the window.
+            role = replace(role, hits=max(_FEWEST_HITS, role.hits * window // _WIDE_WINDOW))
         return Toolbox(
             role,
             await self.corpus(job.corpus),

@@ -14,9 +14,9 @@ from temporalio.exceptions import ApplicationError
 
 from activities.context import ActivityContext
 from activities.evidence.compare import compare, told
+from activities.evidence.draft import Draft
 from activities.evidence.ledger import Ledger
 from activities.evidence.publish import publish
-from activities.evidence.report_gate import Draft
 from activities.fleet.heartbeat import send_heartbeats
 from activities.storage.store import Store
 from workflows.config.store_keys import control_key

@@ -28,8 +28,7 @@ from typing import Any
 
 import httpx2
 
-from activities.offline.skills import SKILLS
-from activities.offline.transport import OfflineTransport
+from activities.offline.transport import SKILLS, OfflineTransport
 from console.client.research_request import default_budget_usd
 from console.devserver.server import run_dev_server
 from console.runtime.connection import connect

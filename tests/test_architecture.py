@@ -117,6 +117,7 @@ def test_every_role_has_exactly_the_tools_it_was_given() -> None:
         "researcher": ("search", "read", "web_search", "web_fetch", "code"),
         "verifier": ("search", "read", "web_search", "web_fetch", "code"),
         "writer": ("read",),
+        "draft_judge": (),
         "evaluator": (),
     }
 
@@ -128,7 +129,7 @@ def test_a_worker_asks_for_work_before_it_loads_the_model_client() -> None:
         [sys.executable, "-c", told], cwd=ROOT, check=True, capture_output=True, text=True
     ).stdout.split()
     assert "activities.llm.client" in loaded
-    assert not {"anthropic", "activities.offline.skills"} & set(loaded)
+    assert not {"anthropic", "activities.offline.transport"} & set(loaded)
 
 
 def test_only_worker_and_starter_stand_beside_the_packages() -> None:

@@ -61,9 +61,12 @@ class ResearchWorkflow:
     async def run(
         self, request: ResearchRequest | None = None, state: ResearchState | None = None
     ) -> ResearchSummary:
-        if self._invalid:
-            raise ApplicationError(self._invalid, type="bad_input", non_retryable=True)
-        job = self._execution
+        with self._visibility.record_end():
+            if self._invalid:
+                raise ApplicationError(self._invalid, type="bad_input", non_retryable=True)
+            return await self._research(self._execution)
+
+    async def _research(self, job: Execution) -> ResearchSummary:
         await self._show()
         # Replaces the control messages that an earlier run of this id may have left.
         await job.post_control_messages()

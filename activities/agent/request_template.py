@@ -19,6 +19,7 @@ from typing import Any
 from activities.agent.schemas import (
     Answer,
     DraftAnswer,
+    DraftJudgement,
     EntailmentAnswer,
     EvaluationAnswer,
     GapRulingsAnswer,
@@ -46,6 +47,7 @@ ANSWERS: dict[str, type[Answer]] = {
         RelationsAnswer,
         GapRulingsAnswer,
         DraftAnswer,
+        DraftJudgement,
         EvaluationAnswer,
     )
 }

@@ -161,15 +161,47 @@ class ContradictionAnswer(Answer):
     markdown: str
 
 
+class DerivedAnswer(Answer):
+    """A figure that the writer calculated; code repeats the calculation."""
+
+    result: str = Field(min_length=1, max_length=80)
+    """As the report writes it: `44,500` or `12 %`."""
+    expression: str = Field(min_length=1, max_length=200)
+    """Numbers of the cited claims with + - * / ** and parentheses: `412000 - 367500`."""
+    cite: list[int] = Field(default_factory=list)
+    about: str = Field(default="", max_length=200)
+
+
 class DraftAnswer(Answer):
     """The report in parts; the parts are put together, numbered and checked by code."""
 
     title: str = Field(min_length=1, max_length=200)
     summary: str = Field(min_length=1)
     sections: list[SectionAnswer]
+    conclusion: str = ""
+    """Markdown: what the facets add up to."""
+    derived: list[DerivedAnswer] = Field(default_factory=list)
     contradictions: list[ContradictionAnswer] = Field(default_factory=list)
     gaps: str = ""
     """Markdown: what was searched and absent, what failed and why, what stays open."""
+
+
+class SentenceVerdict(Answer):
+    """Whether a sentence of the report says more than what it cites."""
+
+    id: int
+    verdict: Literal["entailed", "overstated", "unsupported"]
+    reason: str = ""
+    claim_ids: list[str] = Field(default_factory=list)
+    """The claims that a failing sentence should have said."""
+
+
+class DraftJudgement(Answer):
+    """The judge's reading of a draft, sentence by sentence."""
+
+    verdicts: list[SentenceVerdict]
+    named_gaps: list[str] = Field(default_factory=list)
+    """Ids of the gaps in question that the report does name, in whatever words."""
 
 
 class FacetJudgement(Answer):
@@ -188,9 +220,21 @@ class GapAnswer(Answer):
     question: str = Field(min_length=1, max_length=600)
 
 
+class RubricAnswer(Answer):
+    """Whether the report meets one of the asker's own points."""
+
+    point: int
+    status: Literal["met", "partly", "not_met"]
+    reason: str = Field(min_length=1)
+    cite: list[int] = Field(default_factory=list)
+    facet_id: str = ""
+    """The facet that would have to be researched for it."""
+
+
 class EvaluationAnswer(Answer):
     answered: Literal["answered", "partly", "unanswered"] | None = None
     """Whether the report answers the question that was asked."""
     answered_reason: str = ""
     judgements: list[FacetJudgement]
+    rubric: list[RubricAnswer] = Field(default_factory=list)
     gaps: list[GapAnswer] = Field(default_factory=list)

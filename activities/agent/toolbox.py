@@ -21,19 +21,18 @@ from temporalio.exceptions import ApplicationError
 from activities.agent.messages import tool_error
 from activities.agent.retrieval import DOCUMENTS, WEB, RetrievalLog
 from activities.evidence.quotes import sketch
-from activities.evidence.text.stopwords import detect_language
-from activities.evidence.text.terms import words
+from activities.evidence.text.terms import detect_language, words
 from activities.mcp.definitions import PREFIX as MCP
 from activities.sources.chunks import SECTION_MARK
 from activities.sources.corpus import Corpus
 from activities.sources.documents import DocumentMeta, Hit, UnknownDocument
 from activities.sources.formats.lines import units
 from activities.sources.snapshots import Snapshots, Unquotable
-from activities.sources.web import Breakdown, Fetch, Search, ServerTools
+from activities.sources.web import Breakdown, Fetch, Ran, Search, ServerTools
 from activities.sources.web import Hit as WebHit
 from activities.storage.store import Store
 from workflows.config.roles import Role
-from workflows.contracts.evidence import Source
+from workflows.contracts.evidence import MAX_CODE, MAX_OUTPUT, CodeRun, Source
 
 if TYPE_CHECKING:
     from activities.mcp.registry import McpServers
@@ -80,6 +79,8 @@ class Toolbox:
         self._shown: set[tuple[str, int]] = set()
         self.sources: dict[str, Source] = {}
         self.log = RetrievalLog()
+        self.code_runs: list[CodeRun] = []
+        """What was calculated in the provider's sandbox."""
 
     async def run(self, name: str, tool_input: JsonObject, turn: int) -> JsonObject:
         if name.startswith(MCP) and self._servers is not None:
@@ -155,6 +156,10 @@ class Toolbox:
                         self.sources[source.id] = source
                 case Fetch():
                     log.add_opened(WEB, failed=True)
+                case Ran():
+                    run = CodeRun(code=event.code[:MAX_CODE], output=event.output[:MAX_OUTPUT])
+                    if run not in self.code_runs:
+                        self.code_runs.append(run)
                 case Breakdown():
                     pass
             if event.trouble:

@@ -17,8 +17,8 @@ from itertools import product
 from typing import Literal, TypeVar
 
 from activities.evidence.conflicts.statements import is_negated
+from activities.evidence.draft import marks
 from activities.evidence.quantities.amounts import numbers_missing
-from activities.evidence.report_gate import marks
 from activities.evidence.text.names import names
 from activities.evidence.text.terms import terms
 from workflows.contracts.changes import (

@@ -8,23 +8,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
+from activities.evidence.draft import CITATION, CODE_BLOCK, Draft, marks, sections_by_facet
 from activities.evidence.ledger import Ledger, origin_count, origins
-from activities.evidence.report_gate import (
-    CITATION,
-    CODE_BLOCK,
-    Draft,
-    marks,
-    sections_by_facet,
-)
 from workflows.config.model_catalog import card
 from workflows.contracts.evidence import Cycle, DroppedClaim, Quote, Relation
 from workflows.contracts.facets import Facet
 from workflows.contracts.result import (
+    CONCLUSION,
     DISAGREE,
     METHOD,
     MISSING,
+    POINTS,
     SOURCES,
     SUMMARY,
+    Calculation,
     ClaimOut,
     Coverage,
     CoverageStatus,
@@ -36,7 +33,7 @@ from workflows.contracts.result import (
     SourceOut,
     Telemetry,
 )
-from workflows.contracts.state import Gap, ResearchState
+from workflows.contracts.state import Gap, ResearchState, RubricVerdict
 from workflows.rules.gaps import PARTIAL
 
 _RELATION_WORDS: dict[Relation, str] = {
@@ -71,9 +68,10 @@ def publish(
     origin = origins(ledger)
     coverage = tuple(_coverage(state, ledger, origin, cycles))
     body = _body(state, draft) if draft else _nothing_found(state)
-    differences = _differences(ledger)
-    numbers = _reading_order(CODE_BLOCK.sub("", f"{body}\n{differences}"), ledger.numbers)
-    markdown, differences = (_renumbered(part, numbers) for part in (body, differences))
+    body = "\n\n".join(filter(None, [body, _rubric(state, ledger)]))
+    notes = "\n\n".join(filter(None, [_differences(ledger), _calculations(draft)]))
+    numbers = _reading_order(CODE_BLOCK.sub("", f"{body}\n{notes}"), ledger.numbers)
+    markdown, notes = (_renumbered(part, numbers) for part in (body, notes))
     sources = sorted(
         (_source(ledger, sid, numbers, origin) for sid in ledger.sources),
         key=lambda s: (s.n is None, s.n or 0, s.uri),
@@ -100,11 +98,14 @@ def publish(
         dropped=ledger.all_dropped(),
         gaps=state.gaps,
         answer=state.answer,
+        rubric=tuple(_renumbered_points(_points(state, ledger), numbers)),
+        calculations=tuple(_renumbered_calculations(draft, numbers)) if draft else (),
         passes=tuple(
             PassOut(**p.model_dump(), turns=p.spend.turns, usd=p.spend.usd) for p in state.passes
         ),
         unreadable=state.corpus.unreadable,
         mended=draft.mended if draft else (),
+        unjudged=draft.unjudged if draft else "",
         stop_reason=state.stop_reason,
         parent=state.parent,
         started_at=state.started_at,
@@ -128,7 +129,7 @@ def publish(
         report_markdown="\n\n".join(
             [
                 markdown,
-                _method(state, coverage, draft, differences, ledger.all_dropped()),
+                _method(state, coverage, draft, notes, ledger.all_dropped()),
                 _source_list(sources),
             ]
         ).strip()
@@ -160,6 +161,8 @@ def assemble_body(
     parts = [f"# {draft.title}", *head, f"## {SUMMARY}", draft.summary]
     for facet in facets:
         parts += [f"## {facet.title}", sections.get(facet.id, "")]
+    if draft.conclusion:
+        parts += [f"## {CONCLUSION}", draft.conclusion]
     if told:
         parts += [f"## {DISAGREE}", "\n\n".join(told.values())]
     if draft.gaps or unpursued:
@@ -208,11 +211,67 @@ def _differences(ledger: Ledger) -> str:
     return "Claims that differ without contradiction:\n\n" + _items(lines) if lines else ""
 
 
+def _points(state: ResearchState, ledger: Ledger) -> list[RubricVerdict]:
+    """The asker's points as they were judged last; a citation that leads nowhere is not shown."""
+    judged = state.rubric or tuple(RubricVerdict(point=point) for point in state.request.rubric)
+    known = set(ledger.numbers.values())
+    return [
+        one.model_copy(update={"cite": tuple(n for n in one.cite if n in known)}) for one in judged
+    ]
+
+
+def _rubric(state: ResearchState, ledger: Ledger) -> str:
+    rows = [
+        f"| {_cell(one.point)} | {one.status.replace('_', ' ')} |"
+        f" {' '.join(filter(None, [_cell(one.reason), marks(one.cite)]))} |"
+        for one in _points(state, ledger)
+    ]
+    head = [f"## {POINTS}", "", "| Point | Status | Why |", "|---|---|---|"]
+    return "\n".join([*head, *rows]) if rows else ""
+
+
+def _renumbered_points(
+    points: Iterable[RubricVerdict], numbers: Mapping[int, int]
+) -> Iterable[RubricVerdict]:
+    for one in points:
+        yield one.model_copy(update={"cite": tuple(numbers[n] for n in one.cite)})
+
+
+def _calculations(draft: Draft | None) -> str:
+    """The figures that the writer calculated, each with the sources of its numbers."""
+    given = draft.calculations if draft else ()
+    lines = [
+        f"{_cell(one.about) + ': ' if one.about else ''}{one.expression} = {one.result}"
+        f" {marks(one.cite)}"
+        for one in given
+        if one.by == "writer"
+    ]
+    parts = (
+        ["Calculated from the claims, and repeated by code:\n\n" + _items(lines)] if lines else []
+    )
+    parts += [
+        f"Printed by a program that a researcher ran ({_cell(one.about)}):\n\n"
+        f"{_fenced(one.expression)}\n\n{_fenced(one.result)}"
+        for one in given
+        if one.by == "program"
+    ]
+    return "\n\n".join(parts)
+
+
+def _fenced(code: str) -> str:
+    return "\n".join(["```", code.replace("```", "~~~"), "```"])
+
+
+def _renumbered_calculations(draft: Draft, numbers: Mapping[int, int]) -> Iterable[Calculation]:
+    for one in draft.calculations:
+        yield one.model_copy(update={"cite": tuple(numbers[n] for n in one.cite)})
+
+
 def _method(
     state: ResearchState,
     coverage: Sequence[Coverage],
     draft: Draft | None,
-    differences: str,
+    notes: str,
     dropped: Sequence[DroppedClaim],
 ) -> str:
     """How the report came about, so that a reader can judge it."""
@@ -248,8 +307,6 @@ def _method(
     ]
     if passes:
         parts.append("Refinement after the first draft:\n\n" + _items(passes))
-    if differences:
-        parts.append(differences)
     if dropped:
         causes = Counter(claim.cause.replace("_", " ") for claim in dropped)
         counted = ", ".join(f"{n} {cause}" for cause, n in sorted(causes.items()))
@@ -260,6 +317,8 @@ def _method(
     steps = [f"{_cell(c.title)}: {_cell(c.next_step)}" for c in coverage if c.next_step]
     if steps:
         parts.append("What the researchers would look into next:\n\n" + _items(steps))
+    if notes:
+        parts.append(notes)
     if state.stop_reason:
         parts.append(f"Research stopped because: {state.stop_reason.value.replace('_', ' ')}.")
     if state.corpus.unreadable:
@@ -267,8 +326,13 @@ def _method(
         parts.append("Files that could not be read:\n\n" + _items(files))
     if draft and draft.mended:
         parts.append(
-            f"{len(draft.mended)} passages were mended mechanically because the writer's did not "
-            "pass the checks; `report.json` lists them under `mended`."
+            f"{len(draft.mended)} passages did not pass the checks and were replaced by the claims "
+            "they stood for; `report.json` lists them under `mended`."
+        )
+    if draft and draft.unjudged:
+        parts.append(
+            "No judge has read the sentences beside their claims; only citations and figures were "
+            f"checked: {draft.unjudged}."
         )
     return "\n\n".join(parts)
 

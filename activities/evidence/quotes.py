@@ -1,14 +1,18 @@
-"""Quotes against stored text, letter for letter once runs of white space are folded to one blank.
+"""Quotes against stored text, letter for letter once white space, typography and markup are folded.
 
-`StoredText` is built once per source; looking a quote up in it is a substring search, so a hundred
-claims take milliseconds.
+Models copy the words of a source and change its marks: straight quotation marks for typographic
+ones, a hyphen for a dash, no emphasis, no links. Both texts are folded for the comparison; the span
+that is stored is the source's own. `StoredText` is built once per source; looking a quote up in it
+is a substring search, so a hundred claims take milliseconds.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from functools import cached_property
 from hashlib import blake2b
+from unicodedata import normalize
 
 from activities.sources.chunks import section_paths
 from workflows.contracts.evidence import Quote
@@ -18,9 +22,75 @@ _WORD = re.compile(r"\w+")
 _SHINGLE = 4
 _SKETCH = 96
 
+_INVISIBLE = r"\u00ad\u200b-\u200d\u2060\ufeff"
+_DASHES = r"\-\u2010-\u2015\u2212"
+_BLANK = rf"[\s*`{_INVISIBLE}]"
+_MARK = re.compile(
+    # No mark begins within a word: most places are passed over here.
+    r"(?![a-zA-Z0-9 ][a-zA-Z0-9])(?:"
+    # Line marks: headings, block quotes, list items.
+    rf"(?P<line>(?:\A|\n)\s*(?:(?:\#{{1,6}}|>|[-*+\u2022\u2023\u25aa])[ \t]+)+)"
+    r"|(?P<ellipsis>\s?(?:\u2026|\.\s?\.\s?\.))"
+    rf"|(?P<dash>{_BLANK}*[{_DASHES}]+(?:{_BLANK}|[{_DASHES}])*)"
+    # A lone blank is what it folds to: passing over it makes folding several times faster.
+    rf"|(?P<space>(?! [^\s*`{_INVISIBLE}])[*`{_INVISIBLE}]*\s{_BLANK}*)"
+    # Emphasis, code marks, invisible characters, and what a link has beside its label.
+    rf"|(?P<nothing>[*`{_INVISIBLE}]+|(?<!\w)_+(?=\w)|(?<=\w)_+(?!\w)"
+    r"|!?\[(?=[^\]\n]{1,300}\]\()|\]\((?:[^()\s]|\([^()\s]*\))*\))"
+    r"|(?P<quote>[\"'\u00b4\u2018-\u201f\u2032\u2033\u00ab\u00bb\u2039\u203a])"
+    r"|(?P<letter>[\ufb00-\ufb06]|\w[\u0300-\u036f]+))"
+)
+_OPENING = re.compile(r"(?:\*+|_+|`+)$")
+_CLOSING = re.compile(r"\*+|_+|`+")
+_FOLDED = {"line": " ", "dash": "-", "space": " ", "nothing": "", "ellipsis": "...", "quote": "'"}
+
 
 def fold(text: str) -> str:
+    """The text with runs of white space folded to one blank."""
     return _SPACE.sub(" ", text).strip()
+
+
+class _Folded:
+    """A text with its marks folded, and the way back to the original."""
+
+    def __init__(self, text: str) -> None:
+        pieces: list[str] = []
+        self._folded_at: list[int] = []
+        self._original_at: list[int] = []
+        self._original_end: list[int] = []
+        self._linear: list[bool] = []
+        self._length = 0
+        position = 0
+        for mark in _MARK.finditer(text):
+            self._add(pieces, text[position : mark.start()], (position, mark.start()), linear=True)
+            kind = mark.lastgroup or ""
+            folded = _FOLDED[kind] if kind in _FOLDED else normalize("NFKC", mark[0])
+            self._add(pieces, folded, mark.span(), linear=False)
+            position = mark.end()
+        self._add(pieces, text[position:], (position, len(text)), linear=True)
+        self.text = "".join(pieces)
+
+    def _add(
+        self, pieces: list[str], folded: str, original: tuple[int, int], *, linear: bool
+    ) -> None:
+        if folded:
+            pieces.append(folded)
+            self._folded_at.append(self._length)
+            self._original_at.append(original[0])
+            self._original_end.append(original[1])
+            self._linear.append(linear)
+            self._length += len(folded)
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """Where a stretch of the folded text stands in the original."""
+        first, last = self._segment(start), self._segment(end - 1)
+        begin = self._original_at[first] + (start - self._folded_at[first]) * self._linear[first]
+        if not self._linear[last]:
+            return begin, self._original_end[last]
+        return begin, self._original_at[last] + end - self._folded_at[last]
+
+    def _segment(self, place: int) -> int:
+        return bisect_right(self._folded_at, place) - 1
 
 
 class StoredText:
@@ -46,15 +116,31 @@ class StoredText:
         wanted = fold(quote.text)
         at = self._folded.find(wanted) if wanted else -1
         if at < 0:
+            return self._find_folded(quote)
+        start, end = self._original(at), self._original(at + len(wanted) - 1) + 1
+        return quote.model_copy(update=self._place(start, end))
+
+    def _find_folded(self, quote: Quote) -> Quote | None:
+        """The quote as its source writes it, where the two differ in typography or markup only."""
+        wanted = _Folded(quote.text).text.strip(" ")
+        at = self._without_marks.text.find(wanted) if any(map(str.isalnum, wanted)) else -1
+        if at < 0:
             return None
-        start = self._original(at)
-        return quote.model_copy(
-            update={
-                "start": start,
-                "end": self._original(at + len(wanted) - 1) + 1,
-                "section": section_paths(self.text, [start])[0],
-            }
-        )
+        start, end = self._without_marks.span(at, at + len(wanted))
+        # Emphasis that is opened within the span and closed behind it, or the other way round.
+        text = self.text[start:end]
+        if (mark := _CLOSING.match(self.text, end)) and text.count(mark[0]) % 2:
+            end = mark.end()
+        if (mark := _OPENING.search(self.text[:start])) and text.count(mark[0]) % 2:
+            start = mark.start()
+        return quote.model_copy(update={"text": self.text[start:end]} | self._place(start, end))
+
+    @cached_property
+    def _without_marks(self) -> _Folded:
+        return _Folded(self.text)
+
+    def _place(self, start: int, end: int) -> dict[str, object]:
+        return {"start": start, "end": end, "section": section_paths(self.text, [start])[0]}
 
     def around(self, start: int, end: int, reach: int = 400) -> str:
         """The text about a quote, cut at blanks so that no word is torn."""

@@ -18,8 +18,7 @@ from activities.evidence.conflicts.finder import Candidate
 from activities.evidence.ledger import Ledger, SettledGroups, origins
 from activities.evidence.quantities.amounts import read
 from activities.evidence.text.names import names
-from activities.evidence.text.stopwords import detect_language
-from activities.evidence.text.terms import terms
+from activities.evidence.text.terms import detect_language, terms
 from workflows.contracts.activity_io import Group
 from workflows.contracts.evidence import (
     Claim,

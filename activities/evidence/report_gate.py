@@ -1,60 +1,48 @@
-"""The draft and its gate: what a report must hold before anyone reads it.
+"""The gate: what a draft must hold before anyone reads it.
 
     every [n] resolves
-    every paragraph of fact is cited
+    every paragraph of fact is cited, or a judge says that it follows from its part
+    no sentence says more than what it cites, as a judge reads it
+    every figure stands in a cited claim, in the question or in a declared calculation
     every contradiction shows all its sides, cited
     every gap that is not closed is named
-    no number that stands in no cited claim
 
-`faults` lists what is broken in words that can be sent back to the writer; `repair` mends it
-without a model, and what it returns has no faults. A paragraph set wholly in italics is a remark
-about the research, not a fact, and needs no citation.
+`faults` lists what is broken in words that can be sent back to the writer; what the writer does not
+mend, `report_repair` does.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from pydantic import Field
-
+from activities.evidence.draft import (
+    CITATION,
+    CONCLUSION,
+    GAPS,
+    SUMMARY,
+    TITLE,
+    Draft,
+    Sentence,
+    all_sentences,
+    cited,
+    sentences_of,
+)
 from activities.evidence.ledger import Ledger
-from activities.evidence.quantities.amounts import numbers_missing
 from activities.evidence.quotes import fold
-from workflows.contracts.evidence import Claim, Contradiction, Record, Side
+from activities.evidence.report_figures import check_calculation, unsupported_figures
+from activities.evidence.text.sentences import sentences
+from activities.evidence.text.terms import detect_language, terms, words
+from workflows.contracts.evidence import Claim
+from workflows.contracts.result import Calculation
 from workflows.contracts.state import Gap
 
-CITATION = re.compile(r"\[(\d{1,5})\]")
-_PARAGRAPHS = re.compile(r"\n\s*\n")
-CODE_BLOCK = re.compile(r"^```.*?^```[ \t]*$", re.M | re.S)
-_LIST_ITEM = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+")
-_SENTENCE = re.compile(r"(?<=[.!?…])(?:\s*(?:\[\d+\])+)?\s+(?=[^\s\[])")
+_LEAD = re.compile(r"^(?:[-*+] )?\*\*(?P<lead>[^*\n]+?):?\*\*:?\s*")
+MATTERS = 0.6
+"""The relevance from which on a summary must not pass a claim over."""
 _NAMED = 0.7
-
-
-class Section(Record):
-    facet_id: str
-    markdown: str
-
-
-class Entry(Record):
-    """A contradiction as the writer tells it."""
-
-    contradiction_id: str
-    markdown: str
-
-
-class Draft(Record):
-    """A report in parts."""
-
-    title: str
-    summary: str
-    sections: tuple[Section, ...] = ()
-    contradictions: tuple[Entry, ...] = ()
-    gaps: str = ""
-    mended: tuple[str, ...] = Field(default=())
-    """What the gate repaired, because the writer did not."""
+_MOST_CLAIMS = 3
 
 
 @dataclass(frozen=True)
@@ -63,6 +51,11 @@ class Evidence:
 
     ledger: Ledger
     gaps: tuple[Gap, ...]
+    question: str = ""
+    context: tuple[str, ...] = ()
+    """What else the asker and the plan say: figures in it need no claim."""
+    wants_conclusion: bool = False
+    wants_table: bool = False
 
     @property
     def unclosed(self) -> list[Gap]:
@@ -70,108 +63,182 @@ class Evidence:
 
 
 @dataclass(frozen=True)
+class SentenceRuling:
+    """What the judge says of a sentence."""
+
+    holds: bool
+    reason: str = ""
+    claim_ids: tuple[str, ...] = ()
+    """The claims that it should have said."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What the judge has said of a draft; nothing where it could not be asked."""
+
+    rulings: Mapping[tuple[str, str], SentenceRuling] = field(default_factory=dict)
+    """By the key of the sentence."""
+    named_gaps: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
 class Fault:
-    """One thing wrong, and where: `summary`, `gaps`, a facet's id or a contradiction's."""
+    """One thing wrong, and where: a part, a facet's id or a contradiction's."""
 
     kind: str
     where: str
     text: str
+    sentence: Sentence | None = None
 
     def __str__(self) -> str:
         return f"{self.where}: {self.text}"
 
 
-def faults(draft: Draft, evidence: Evidence) -> list[Fault]:
+def faults(draft: Draft, evidence: Evidence, judged: Judged | None = None) -> list[Fault]:
     """Everything that keeps the draft from passing; empty where it may be read."""
-    support = _Support(evidence.ledger)
-    found = list(_prose_faults("summary", draft.summary, support))
-    for section in draft.sections:
-        found += _prose_faults(section.facet_id, section.markdown, support)
-    entries = {entry.contradiction_id: entry.markdown for entry in draft.contradictions}
-    for contradiction in evidence.ledger.contradictions:
-        entry = entries.get(contradiction.id, "")
-        found += _entry_faults(contradiction, entry, support)
-    known = {c.id for c in evidence.ledger.contradictions}
-    found += [
-        Fault("unknown", cid, "no such contradiction in the ledger")
-        for cid in entries
-        if cid not in known
+    reading = Reading(draft, evidence, judged or Judged())
+    return [
+        *reading.calculation_faults(),
+        *(
+            fault
+            for sentence in all_sentences(draft)
+            for fault in reading.sentence_faults(sentence)
+        ),
+        *reading.part_faults(),
+        *reading.contradiction_faults(),
+        *reading.gap_faults(),
     ]
-    found += [
-        Fault("unresolved", "gaps", f"[{n}] names no source")
-        for n in _cited(draft.gaps)
-        if n not in support.numbers
-    ]
-    found += [
-        Fault("gap", "gaps", f"this gap is not named: {gap.text}")
-        for gap in evidence.unclosed
-        if not _names(draft.gaps, gap.text)
-    ]
-    return found
 
 
-def repair(draft: Draft, evidence: Evidence) -> Draft:
-    """The draft without its faults, and a note of each repair."""
-    before = faults(draft, evidence)
-    if not before:
-        return draft
-    support = _Support(evidence.ledger)
-    summary = _mended_prose(draft.summary, support) or "_The evidence follows by facet._"
-    sections = tuple(
-        section.model_copy(update={"markdown": _mended_prose(section.markdown, support)
-                           or "_Nothing that could be cited was found for this facet._"})
-        for section in draft.sections
-    )  # fmt: skip
-    entries = {entry.contradiction_id: entry.markdown for entry in draft.contradictions}
-    contradictions = tuple(
-        Entry(
-            contradiction_id=c.id,
-            markdown=tell(c, evidence.ledger)
-            if list(_entry_faults(c, entries.get(c.id, ""), support))
-            else entries[c.id],
-        )
-        for c in evidence.ledger.contradictions
-    )
-    gaps = CITATION.sub(lambda m: m.group() if int(m.group(1)) in support.numbers else "",
-                        draft.gaps)  # fmt: skip
-    unnamed = [gap for gap in evidence.unclosed if not _names(gaps, gap.text)]
-    gaps = "\n".join([gaps.rstrip(), *(f"- {gap.text}" for gap in unnamed)]).strip()
-    return draft.model_copy(
-        update={
-            "summary": summary,
-            "sections": sections,
-            "contradictions": contradictions,
-            "gaps": gaps,
-            "mended": (*draft.mended, *dict.fromkeys(str(fault) for fault in before)),
-        }
-    )
+def to_judge(draft: Draft, evidence: Evidence) -> tuple[list[Sentence], list[Gap]]:
+    """The sentences that are no claim's own words, and the gaps that seem not to be named."""
+    reading = Reading(draft, evidence, Judged())
+    found = [s for s in all_sentences(draft) if s.bare and not reading.support.is_verbatim(s)]
+    return found, reading.unnamed_gaps()
 
 
-def tell(contradiction: Contradiction, ledger: Ledger) -> str:
-    """A contradiction in plain words, all sides cited; what stands where the writer's does not."""
-    lines = [f"- {_one_side(side, ledger)}" for side in contradiction.sides]
-    # The reason is the verifier's reading of both sides, so it carries all their citations.
-    cites = marks(ledger.cites(sid for side in contradiction.sides for sid in side.source_ids))
-    reason = contradiction.explanation.rstrip(". ")
-    return "\n".join([*lines, f"- Why they may differ: {reason}. {cites}"])
+class Reading:
+    """One draft beside its evidence."""
+
+    def __init__(self, draft: Draft, evidence: Evidence, judged: Judged) -> None:
+        self.draft, self.evidence, self.judged = draft, evidence, judged
+        self.support = Support(evidence)
+        parts = draft.parts()
+        self.language = detect_language(" ".join(parts.values()))
+        self._cites = {where: cited(markdown) for where, markdown in parts.items()}
+        whole = tuple(dict.fromkeys(n for cites in self._cites.values() for n in cites))
+        # The summary and the conclusion speak of all facets.
+        self._cites |= dict.fromkeys((SUMMARY, CONCLUSION, TITLE), whole)
+        self._results = [
+            calculation.result
+            for calculation in draft.calculations
+            if self._wrong_calculation(calculation) is None
+        ]
+
+    def _wrong_calculation(self, calculation: Calculation) -> str | None:
+        if calculation.by == "program":
+            return None
+        unknown = [n for n in calculation.cite if n not in self.support.numbers]
+        if unknown:
+            return f"[{unknown[0]}] of the calculation “{calculation.result}” names no source"
+        known = [*self.support.texts(calculation.cite), *self.support.context]
+        return check_calculation(calculation, known, self.language)
+
+    def calculation_faults(self) -> Iterator[Fault]:
+        for calculation in self.draft.calculations:
+            if wrong := self._wrong_calculation(calculation):
+                yield Fault("calculation", "derived", wrong)
+
+    def valid_calculations(self) -> tuple[Calculation, ...]:
+        return tuple(c for c in self.draft.calculations if self._wrong_calculation(c) is None)
+
+    def sentence_faults(self, sentence: Sentence) -> Iterator[Fault]:
+        where, start = sentence.where, fold(sentence.text)[:90]
+        for n in sentence.cites:
+            if n not in self.support.numbers:
+                text = f"[{n}] names no source, in “{start}…”"
+                yield Fault("unresolved", where, text, sentence)
+        ruling = self.judged.rulings.get(sentence.key)
+        if sentence.kind in ("prose", "row") and not sentence.block_cites and ruling is None:
+            text = f"a paragraph of fact has no citation: “{start}…”"
+            yield Fault("uncited", where, text, sentence)
+        for number in self._unsupported(sentence):
+            text = f"{number} stands in no claim cited there and in no calculation, in “{start}…”"
+            yield Fault("number", where, text, sentence)
+        if ruling is not None and not ruling.holds:
+            why = ruling.reason.rstrip(". ") or "it says more than what it cites"
+            yield Fault("meaning", where, f"{why}: “{start}…”", sentence)
+
+    def _unsupported(self, sentence: Sentence) -> list[str]:
+        if sentence.kind == "remark":
+            return []
+        cites = sentence.block_cites or self._cites.get(sentence.where, ())
+        if sentence.kind in ("heading", "title"):
+            cites = self._cites.get(sentence.where, ()) or sentence.block_cites
+        known = [
+            *self.support.texts(cites),
+            *self.support.told(sentence.where),
+            *self.support.context,
+            *self._results,
+        ]
+        return unsupported_figures(CITATION.sub(" ", sentence.text), known, self.language)
+
+    def part_faults(self) -> Iterator[Fault]:
+        for where, markdown in self.draft.parts().items():
+            facts = [s for s in sentences_of(where, markdown) if s.kind in ("prose", "row")]
+            if where == CONCLUSION:
+                if self.evidence.wants_conclusion and not facts:
+                    yield Fault("missing", where, "say what the facets add up to, in `conclusion`")
+                continue
+            claims = self.support.claims_for(where)
+            if where == SUMMARY and not facts:
+                claims = [claim for claim in claims if claim.relevance >= MATTERS]
+            if claims and not facts:
+                yield Fault("empty", where, f"there are {len(claims)} claims, and nothing is said")
+            elif claims and not cited(markdown):
+                yield Fault("uncited", where, "nothing in this part is cited")
+        if self.evidence.wants_table and not any(
+            sentence.kind == "row" for sentence in all_sentences(self.draft)
+        ):
+            yield Fault("missing", SUMMARY, "a comparison needs a table of what is compared")
+
+    def contradiction_faults(self) -> Iterator[Fault]:
+        entries = {entry.contradiction_id: entry.markdown for entry in self.draft.contradictions}
+        ledger = self.evidence.ledger
+        for contradiction in ledger.contradictions:
+            shown = {self.support.source(n) for n in cited(entries.get(contradiction.id, ""))}
+            for side in contradiction.sides:
+                if not shown & set(side.source_ids):
+                    text = f"this side is not shown and cited: {side.text}"
+                    yield Fault("side", contradiction.id, text)
+        known = {contradiction.id for contradiction in ledger.contradictions}
+        for unknown in entries.keys() - known:
+            yield Fault("unknown", unknown, "no such contradiction in the ledger")
+
+    def gap_faults(self) -> Iterator[Fault]:
+        for n in cited(self.draft.gaps):
+            if n not in self.support.numbers:
+                yield Fault("unresolved", GAPS, f"[{n}] names no source")
+        for gap in self.unnamed_gaps():
+            if gap.id not in self.judged.named_gaps:
+                yield Fault("gap", GAPS, f"this gap is not named: {gap.text}")
+
+    def unnamed_gaps(self) -> list[Gap]:
+        return [gap for gap in self.evidence.unclosed if not _names(self.draft.gaps, gap.text)]
 
 
-def _one_side(side: Side, ledger: Ledger) -> str:
-    return f"{fold(side.text).rstrip('. ')}. {marks(ledger.cites(side.source_ids))}"
+class Support:
+    """What each citation number lets a sentence say."""
 
-
-def marks(numbers: Iterable[int]) -> str:
-    return "".join(f"[{n}]" for n in numbers)
-
-
-class _Support:
-    """What each citation number lets a paragraph say."""
-
-    def __init__(self, ledger: Ledger) -> None:
+    def __init__(self, evidence: Evidence) -> None:
+        ledger = evidence.ledger
         self.numbers: set[int] = set()
+        self.context = [evidence.question, *evidence.context]
+        self.context += [f"{gap.text} {gap.question}" for gap in evidence.gaps]
         self._claims: dict[int, list[Claim]] = {}
         self._about: dict[int, str] = {}
         self._source: dict[int, str] = {n: sid for sid, n in ledger.numbers.items()}
+        self._ledger = ledger
         for claim in ledger.citable():
             for n in ledger.cites(claim.source_ids):
                 self.numbers.add(n)
@@ -185,12 +252,13 @@ class _Support:
                               for s in c.sides)])
             for c in ledger.contradictions
         }  # fmt: skip
+        self._verbatim: dict[int, set[str]] = {}
 
-    def texts(self, cited: Iterable[int]) -> list[str]:
+    def texts(self, cites: Iterable[int]) -> list[str]:
         """What the cited sources and claims say, each within quotation marks: a number that opens a
         passage is part of what it says, not the number of a list item."""
         said: list[str] = []
-        for n in cited:
+        for n in cites:
             said.append(self._about.get(n, ""))
             for claim in self._claims.get(n, ()):
                 said.append(claim.text)
@@ -203,114 +271,71 @@ class _Support:
     def told(self, contradiction_id: str) -> list[str]:
         return [self._told[contradiction_id]] if contradiction_id in self._told else []
 
+    def claims_cited(self, cites: Iterable[int]) -> list[Claim]:
+        found = {claim.id: claim for n in cites for claim in self._claims.get(n, ())}
+        return list(found.values())
 
-def paragraphs(markdown: str) -> Iterator[str]:
-    """Paragraphs, and each item of a list for itself; no headings, no remarks, no code blocks."""
-    for block in _PARAGRAPHS.split(CODE_BLOCK.sub("", markdown).strip()):
-        for piece in _pieces(block):
-            if piece.strip() and not _is_heading(piece) and not _is_remark(piece):
-                yield piece
+    def claims_for(self, where: str) -> list[Claim]:
+        """The claims that a part is about, the most relevant first."""
+        citable = sorted(self._ledger.citable(), key=lambda claim: -claim.relevance)
+        if where in (SUMMARY, CONCLUSION, TITLE):
+            return citable
+        return [claim for claim in citable if claim.bears_on(where)]
 
+    def is_verbatim(self, sentence: Sentence) -> bool:
+        """Whether the sentence is a cited claim's own: nothing is left to judge."""
+        text = sentence.text
+        if lead := _LEAD.match(text):
+            named = " ".join(
+                [*self.context, *(self._about.get(n, "") for n in sentence.block_cites)]
+                + [quote.section for claim in self.claims_cited(sentence.block_cites)
+                   for quote in claim.quotes]
+            )  # fmt: skip
+            if not set(words(lead["lead"])) <= set(words(named)):
+                return False
+            text = text[lead.end() :]
+        said = " ".join(words(CITATION.sub(" ", text)))
+        return any(said in self._own_sentences(n) for n in sentence.cites or sentence.block_cites)
 
-def _pieces(block: str) -> list[str]:
-    """A block's list items (or table rows), each with its continuation lines, or the block."""
-    pieces: list[list[str]] = []
-    for line in block.splitlines():
-        if not pieces or _LIST_ITEM.match(line) or _is_heading(line) or _is_heading(pieces[-1][0]):
-            pieces.append([line])
-        else:
-            pieces[-1].append(line)
-    return ["\n".join(piece) for piece in pieces]
+    def _own_sentences(self, n: int) -> set[str]:
+        if n not in self._verbatim:
+            texts = [text for claim in self._claims.get(n, ())
+                     for text in (claim.text, *(quote.text for quote in claim.quotes))]  # fmt: skip
+            whole = [*texts, *(own for text in texts for own in sentences(text))]
+            self._verbatim[n] = {" ".join(words(text)) for text in whole}
+        return self._verbatim[n]
 
-
-def _is_heading(piece: str) -> bool:
-    return piece.lstrip().startswith("#")
-
-
-def _is_remark(piece: str) -> bool:
-    text = _LIST_ITEM.sub("", piece).strip()
-    return len(text) > 2 and text[0] == text[-1] == "_" and "_" not in text[1:-1]
-
-
-def _cited(markdown: str) -> list[int]:
-    return list(dict.fromkeys(int(n) for n in CITATION.findall(markdown)))
-
-
-def _prose_faults(
-    where: str, markdown: str, support: _Support, told: Iterable[str] = ()
-) -> Iterator[Fault]:
-    for paragraph in paragraphs(markdown):
-        cited = _cited(paragraph)
-        start = fold(paragraph)[:90]
-        for n in cited:
-            if n not in support.numbers:
-                yield Fault("unresolved", where, f"[{n}] names no source, in “{start}…”")
-        if not cited:
-            yield Fault("uncited", where, f"a paragraph of fact has no citation: “{start}…”")
-            continue
-        for number in _unsupported(paragraph, cited, support, told):
-            yield Fault("number", where, f"{number} stands in no claim cited there, in “{start}…”")
-
-
-def _unsupported(
-    passage: str, cited: Iterable[int], support: _Support, told: Iterable[str] = ()
-) -> list[str]:
-    bare = CITATION.sub(" ", _LIST_ITEM.sub("", passage))
-    return numbers_missing(bare, [*support.texts(cited), *told])
+    def stood_for(self, sentence: Sentence, ruling: SentenceRuling | None) -> list[Claim]:
+        """The claims that a failing sentence should have said."""
+        own = self.claims_for(sentence.where)
+        if ruling and ruling.claim_ids:
+            named = [claim for claim in self._ledger.citable() if claim.id in ruling.claim_ids]
+            if named:
+                return named[:_MOST_CLAIMS]
+        wanted = set(terms(sentence.bare))
+        cites = [n for n in sentence.cites or sentence.block_cites if n in self.numbers]
+        best = [_nearest(wanted, self._claims[n], own) for n in cites]
+        if not best and sentence.cites:
+            # All its citations lead nowhere: the nearest claim on the same facet, if one is near.
+            near = [c for c in own if len(wanted & set(terms(c.text))) * 2 > len(wanted)]
+            best = [_nearest(wanted, near, own)] if near else []
+        return list({claim.id: claim for claim in best}.values())[:_MOST_CLAIMS]
 
 
-def _entry_faults(contradiction: Contradiction, entry: str, support: _Support) -> Iterator[Fault]:
-    shown = {support.source(n) for n in _cited(entry)}
-    for side in contradiction.sides:
-        if not shown & set(side.source_ids):
-            yield Fault("side", contradiction.id, f"this side is not shown and cited: {side.text}")
-    if entry:
-        yield from _prose_faults(contradiction.id, entry, support, support.told(contradiction.id))
+def _nearest(wanted: set[str], claims: Sequence[Claim], own: Sequence[Claim]) -> Claim:
+    """Of these claims the one with most of the words; one of the part's own where that is equal."""
+    mine = {claim.id for claim in own}
+    return max(claims, key=lambda c: (len(wanted & set(terms(c.text))), c.id in mine, c.relevance))
 
 
 def _names(markdown: str, gap_text: str) -> bool:
     """True where the words of the gap stand together in one paragraph or item."""
-    wanted = set(re.findall(r"\w+", gap_text.lower()))
+    wanted = set(words(gap_text))
     return any(
-        len(wanted & set(re.findall(r"\w+", piece.lower()))) >= _NAMED * len(wanted)
-        for block in _PARAGRAPHS.split(markdown)
-        for piece in _pieces(block)
+        len(wanted & set(words(piece))) >= _NAMED * len(wanted) for piece in split_pieces(markdown)
     )
 
 
-def _mended_prose(markdown: str, support: _Support) -> str:
-    """Facts without a citation and sentences with unsupported numbers are taken out."""
-    blocks = []
-    for block in _PARAGRAPHS.split(markdown.strip()):
-        pieces = (_mended_piece(piece, support) for piece in _pieces(block))
-        blocks.append("\n".join(piece for piece in pieces if piece.strip()))
-    return "\n\n".join(block for block in blocks if block.strip())
-
-
-def _mended_piece(piece: str, support: _Support) -> str:
-    if not piece.strip() or _is_heading(piece) or _is_remark(piece):
-        return piece
-    piece = CITATION.sub(lambda m: m.group() if int(m.group(1)) in support.numbers else "", piece)
-    cited = _cited(piece)
-    if not cited:
-        return ""
-    if not _unsupported(piece, cited, support):
-        return piece
-    marker = _LIST_ITEM.match(piece)
-    head = marker.group() if marker else ""
-    kept = [s for s in split_sentences(piece[len(head) :])
-            if not _unsupported(s, cited, support)]  # fmt: skip
-    mended = head + " ".join(kept)
-    left = _cited(mended)
-    # Taking a sentence out takes its citation along: what stays must stand on what is left.
-    return mended if left and not _unsupported(mended, left, support) else ""
-
-
-def split_sentences(text: str) -> list[str]:
-    """Sentences with the citations that follow them."""
-    ends = [match.end() for match in _SENTENCE.finditer(text)]
-    return [text[a:b].strip() for a, b in zip([0, *ends], [*ends, len(text)], strict=True)]
-
-
-def sections_by_facet(draft: Draft) -> Mapping[str, str]:
-    return {section.facet_id: section.markdown for section in draft.sections}
+def split_pieces(markdown: str) -> list[str]:
+    """Paragraphs and list items."""
+    return [piece for piece in re.split(r"\n\s*\n|\n(?=\s*(?:[-*+]|\d+[.)])\s)", markdown) if piece]

@@ -1,16 +1,22 @@
 """Which features an endpoint lacks, learnt from its refusals, and how requests do without them.
 
-    schema           goes into the system prompt as text; the answer is checked as always
+    schema           a tool `answer`, whose input is the answer, takes its place
+    answer_tool      the schema goes into the system prompt as text
+    tool_choice      is left out
     server_tools     are left out, and the model is told so
     effort           is left out
     thinking         is left out
     cache_control    is left out
     search_results   become plain text
     stream           the answer is asked for in one piece
+    container        is left out; it expires by itself, so this is not remembered
 
 A request is first sent as it is. When the endpoint refuses a feature by name (400 or 422), the same
-request is sent without it; once that is answered, this worker remembers it for the model. The
-fingerprint of a turn is that of the original request, not of the adapted one.
+request is sent without it; once that is answered, this worker remembers it for the model. A server
+of one's own may also ignore a feature in silence: an answer that does not follow the schema shows
+that it ignores the schema, and search results, which such servers drop, are sent to models other
+than Claude as text. The fingerprint of a turn is that of the original request, not of the adapted
+one.
 """
 
 from __future__ import annotations
@@ -23,14 +29,19 @@ from typing import Any, Literal, get_args
 
 from activities.llm.errors import redact
 from activities.llm.lazy_sdk import anthropic
+from workflows.config.model_catalog import LOCAL
 
 JsonObject = dict[str, Any]
 Capability = Literal[
-    "schema", "server_tools", "effort", "thinking", "cache_control", "search_results", "stream"
-]
+    "schema", "answer_tool", "tool_choice", "server_tools", "effort", "thinking", "cache_control",
+    "search_results", "stream", "container",
+]  # fmt: skip
 CAPABILITIES: tuple[Capability, ...] = get_args(Capability)
 
 log = logging.getLogger(__name__)
+
+ANSWER = "answer"
+"""The tool whose input is the answer, where the endpoint has no structured output."""
 
 # How a refusal of each feature is worded. It counts only where the request uses the feature.
 _REFUSALS: dict[Capability, re.Pattern[str]] = {
@@ -50,6 +61,9 @@ _REFUSALS: dict[Capability, re.Pattern[str]] = {
     "cache_control": re.compile(r"cache_control|prompt caching", re.I),
     "search_results": re.compile(r"search_result", re.I),
     "stream": re.compile(r"\bstream(?:ing)?\b", re.I),
+    "tool_choice": re.compile(r"tool_choice|forced tool", re.I),
+    "answer_tool": re.compile(r"\btools?\b(?!_choice|\W+\d)|function call", re.I),
+    "container": re.compile(r"\bcontainer\b", re.I),
 }
 
 # Words that say a feature is not supported, not that it is used in the wrong way.
@@ -57,7 +71,7 @@ _NOT_SUPPORTED = re.compile(
     r"extra inputs?|extra field|unknown|unsupported|unexpected|unrecogni[sz]ed|no such"
     r"|not (?:yet )?(?:supported|permitted|allowed|available|enabled|implemented|valid"
     r"|recogni[sz]ed|known)|(?:does|do|can) ?not (?:support|match|accept|handle)|doesn't support"
-    r"|invalid|input should be|required",
+    r"|invalid|input should be|required|expired|not found",
     re.I,
 )
 
@@ -65,7 +79,10 @@ _IN_PROMPT = (
     "\n\nAnswer with one JSON object and nothing else: no words around it, no code fence. It must "
     "follow this JSON schema:\n"
 )
-_FENCE = re.compile(r"```(?:json)?[ \t]*\n(.*?)\n?[ \t]*```", re.S)
+_ANSWER_TOOL = (
+    "Give your answer by calling the tool `answer`, once, with all of it as the input; write no "
+    "answer as text."
+)
 
 
 class Capabilities:
@@ -77,31 +94,37 @@ class Capabilities:
         self._missing: dict[str, frozenset[Capability]] = {}
 
     def missing(self, model: str) -> frozenset[Capability]:
-        return self._missing.get(model, frozenset())
+        presumed: frozenset[Capability] = frozenset()
+        if model.startswith("claude"):
+            # The current models refuse to be forced; they call the answer tool unforced.
+            presumed = frozenset({"tool_choice"})
+        elif model == LOCAL:
+            presumed = frozenset({"schema", "effort", "search_results", "server_tools"})
+        elif self._own_endpoint:
+            presumed = frozenset({"search_results", "server_tools"})
+        return self._missing.get(model, frozenset()) | presumed
 
     def remember(self, model: str, missing: frozenset[Capability], why: str) -> None:
         """Remember for later requests, with one warning."""
-        new = missing - self.missing(model)
+        new = missing - self.missing(model) - {"container"}
         if new:
             log.warning(
                 "the endpoint of %s does not support %s (%s); continuing without",
                 model, ", ".join(sorted(new)), redact(why)[:300],
             )  # fmt: skip
-            self._missing[model] = self.missing(model) | missing
+            self._missing[model] = self.missing(model) | new
 
-    def check_schema_followed(self, body: JsonObject, message: JsonObject) -> None:
-        """Put the schema into the prompt from now on, where the endpoint accepts and ignores it.
+    def ignores_schema(self, sent: JsonObject, message: JsonObject) -> bool:
+        """Whether the endpoint took the schema of this request and did not follow it.
 
-        The answer goes back to the model as malformed, and that next turn has it in the prompt.
+        The same request is then sent with the answer tool.
         """
-        model = body["model"]
-        if (
+        return (
             self._own_endpoint
-            and "schema" in _used_features(body) - self.missing(model)
+            and "schema" in _used_features(sent)
             and message.get("stop_reason") == "end_turn"
-            and not _is_json(_text_of(message))
-        ):
-            self.remember(model, frozenset({"schema"}), "its answer does not follow the schema")
+            and not _follows(_text_of(message), sent["output_config"]["format"]["schema"])
+        )
 
 
 def find_refused(error: anthropic.APIStatusError, body: JsonObject) -> frozenset[Capability]:
@@ -131,18 +154,6 @@ def adapt(body: JsonObject, missing: frozenset[Capability]) -> JsonObject:
     return body
 
 
-def unwrap_answer(message: JsonObject) -> JsonObject:
-    """The answer without the code fence and the text that models put around JSON."""
-    text = _text_of(message)
-    if _is_json(text):
-        return message
-    fenced = [inside for inside in _FENCE.findall(text) if _is_json(inside)]
-    if len(fenced) != 1:
-        return message
-    others = [block for block in message["content"] if block["type"] != "text"]
-    return {**message, "content": [*others, {"type": "text", "text": fenced[0].strip()}]}
-
-
 def _used_features(body: JsonObject) -> set[Capability]:
     """The features that a request uses."""
     output = body.get("output_config") or {}
@@ -154,6 +165,9 @@ def _used_features(body: JsonObject) -> set[Capability]:
         "cache_control": '"cache_control"' in json.dumps(body),
         "search_results": '"search_result"' in json.dumps(body.get("messages") or []),
         "stream": True,
+        "answer_tool": any(tool["name"] == ANSWER for tool in body.get("tools") or ()),
+        "tool_choice": "tool_choice" in body,
+        "container": "container" in body,
     }
     return {name for name, there in held.items() if there}
 
@@ -162,10 +176,26 @@ def _is_server_tool(tool: JsonObject) -> bool:
     return bool(tool.get("type", "custom") != "custom")
 
 
-def _schema_in_prompt(body: JsonObject) -> JsonObject:
+def _schema_in_tool(body: JsonObject) -> JsonObject:
+    """Every turn must call a tool: one of its own, or `answer`."""
     schema = body["output_config"]["format"]["schema"]
+    tool = {"name": ANSWER, "description": _ANSWER_TOOL, "input_schema": schema}
+    adapted = {**_without_output(body, "format"), "tool_choice": {"type": "any"}}
+    return _append_to_system(
+        {**adapted, "tools": [*(body.get("tools") or ()), tool]}, f"\n\n{_ANSWER_TOOL}"
+    )
+
+
+def _schema_in_prompt(body: JsonObject) -> JsonObject:
+    schema = next(tool["input_schema"] for tool in body["tools"] if tool["name"] == ANSWER)
     text = _IN_PROMPT + json.dumps(schema, ensure_ascii=False)
-    return _append_to_system(_without_output(body, "format"), text)
+    rest = [tool for tool in body["tools"] if tool["name"] != ANSWER]
+    slim = {key: value for key, value in body.items() if key not in ("tools", "tool_choice")}
+    return _append_to_system({**slim, "tools": rest} if rest else slim, text)
+
+
+def _without(key: str) -> Callable[[JsonObject], JsonObject]:
+    return lambda body: {name: value for name, value in body.items() if name != key}
 
 
 def _without_server_tools(body: JsonObject) -> JsonObject:
@@ -212,10 +242,13 @@ def _plain_results(value: Any) -> Any:
 
 
 _ADAPTERS: dict[Capability, Callable[[JsonObject], JsonObject]] = {
-    "schema": _schema_in_prompt,
+    "schema": _schema_in_tool,
+    "answer_tool": _schema_in_prompt,
+    "tool_choice": _without("tool_choice"),
+    "container": _without("container"),
     "server_tools": _without_server_tools,
     "effort": lambda body: _without_output(body, "effort"),
-    "thinking": lambda body: {key: value for key, value in body.items() if key != "thinking"},
+    "thinking": _without("thinking"),
     "cache_control": lambda body: dict(_unmarked(body)),
     "search_results": lambda body: {**body, "messages": _plain_results(body["messages"])},
     "stream": lambda body: body,
@@ -232,9 +265,10 @@ def _text_of(message: JsonObject) -> str:
     return "".join(block["text"] for block in message["content"] if block["type"] == "text")
 
 
-def _is_json(text: str) -> bool:
+def _follows(text: str, schema: JsonObject) -> bool:
+    from jsonschema import Draft202012Validator
+
     try:
-        json.loads(text)
+        return bool(Draft202012Validator(schema).is_valid(json.loads(text)))
     except ValueError:
         return False
-    return True

@@ -23,7 +23,8 @@ from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 
 from activities.fleet.heartbeat import ensure_not_replaced
 from activities.fleet.limits import Fleet
-from activities.llm.capabilities import Capabilities, adapt, find_refused, unwrap_answer
+from activities.llm.answers import normalize
+from activities.llm.capabilities import Capabilities, adapt, find_refused
 from activities.llm.errors import (
     RATE_LIMITED,
     TOO_LARGE,
@@ -35,10 +36,12 @@ from activities.llm.errors import (
     to_activity_error,
 )
 from activities.llm.lazy_sdk import anthropic, load
+from activities.llm.local_server import LocalServer
+from activities.llm.model_limits import ModelLimits
 from activities.llm.prompt_cache import PromptCache
-from activities.llm.providers import offline_client, provider_client
+from activities.llm.providers import endpoint_client, offline_client, provider_client
 from activities.llm.stream import read_message
-from workflows.config.model_catalog import card
+from workflows.config.model_catalog import LOCAL, card
 from workflows.config.settings import Provider
 from workflows.contracts.request import OFFLINE
 from workflows.contracts.spend import Spend
@@ -63,8 +66,13 @@ class Models:
         idle_seconds: float = IDLE_SECONDS,
         fleet: Fleet | None = None,
         context_window: int = 0,
+        local_model: str | None = None,
     ) -> None:
-        """`context_window` is that of models that are not in the catalog; 0 where unknown."""
+        """`context_window` is that of models that are not in the catalog; 0 where unknown.
+
+        `local_model` is a file that is served as the model `local`.
+        """
+        self._local = LocalServer(local_model, context_window) if local_model else None
         self._context_window = context_window
         self._transport = transport
         self._provider = provider
@@ -72,6 +80,7 @@ class Models:
         self._fleet = fleet
         self._clients: dict[str, anthropic.AsyncAnthropic] = {}
         self._capabilities = Capabilities(own_endpoint=bool(os.environ.get("ANTHROPIC_BASE_URL")))
+        self._limits = ModelLimits()
         self._prompt_cache = PromptCache()
         self._loading: asyncio.Task[None] | None = None
 
@@ -84,7 +93,9 @@ class Models:
 
     def context_window(self, model: str) -> int:
         """Tokens a conversation with this model may hold; 0 where it is not known."""
-        return card(model).context or self._context_window
+        if model == LOCAL and self._local:
+            return self._local.context_window
+        return card(model).context or self._context_window or self._limits.context(model)
 
     @asynccontextmanager
     async def admit(self, body: JsonObject) -> AsyncIterator[Callable[[], None]]:
@@ -95,6 +106,12 @@ class Models:
         if body["model"] == OFFLINE:
             await self._wait_for_fleet()
             yield lambda: None
+            return
+        if body["model"] == LOCAL:
+            async with self._local_server().turn:
+                await self._wait_for_fleet()
+                await self._connect_local()
+                yield lambda: None
             return
         async with self._prompt_cache.admit(body) as on_start:
             # Created here, because it takes time: a call that is marked should be sent at once.
@@ -169,28 +186,51 @@ class Models:
     async def close(self) -> None:
         for client in self._clients.values():
             await client.close()
+        if self._local:
+            await self._local.close()
+
+    def _local_server(self) -> LocalServer:
+        if self._local is None:
+            raise bad_input(
+                "this worker has no local model: set RESEARCH_LOCAL_MODEL to a GGUF file"
+            )
+        return self._local
+
+    async def _connect_local(self) -> None:
+        """Start the local server if need be; one that was started again has another address."""
+        address = await self._local_server().address()
+        client = self._clients.get(LOCAL)
+        if client is None or str(client.base_url).rstrip("/") != address:
+            # Without a word while it reads a long prompt.
+            self._clients[LOCAL] = endpoint_client(address, TURN_SECONDS)
 
     async def _ask_adapted(self, body: JsonObject, on_start: Callable[[], None]) -> JsonObject:
         """Ask as the endpoint can take it, without the features that it refuses."""
         model = body["model"]
         missing, why = self._capabilities.missing(model), ""
+        limit = self._limits.output(model, body["max_tokens"])
         while True:
-            sent = adapt(body, missing)
+            sent = {**adapt(body, missing), "max_tokens": limit}
             try:
                 if "stream" in missing:
                     message = await self._ask_whole(sent)
                 else:
                     message = await self._stream(sent, on_start)
-                break
             except anthropic.APIStatusError as error:
+                # Each round asks for less or leaves out one feature more, so the loop ends.
+                if smaller := self._limits.learn(model, error, limit):
+                    limit = smaller
+                    continue
                 new = find_refused(error, sent) - missing
                 if not new:
                     raise
-                # Each round leaves out one feature more, so the loop ends.
                 missing, why = missing | new, error.message
+                continue
+            if not self._capabilities.ignores_schema(sent, message):
+                break
+            missing, why = missing | {"schema"}, "its answer does not follow the schema"
         self._capabilities.remember(model, missing, why)
-        self._capabilities.check_schema_followed(body, message)
-        return unwrap_answer(message) if "schema" in missing else message
+        return normalize(message, sent) if "schema" in missing else message
 
     async def _stream(
         self, body: JsonObject, on_start: Callable[[], None] = lambda: None
@@ -212,7 +252,7 @@ class Models:
         return _check_finished(message.to_dict(mode="json", warnings=False))
 
     def _client(self, model: str) -> anthropic.AsyncAnthropic:
-        key = OFFLINE if model == OFFLINE else "provider"
+        key = model if model in (OFFLINE, LOCAL) else "provider"
         if key not in self._clients:
             self._clients[key] = (
                 offline_client(self._transport, self._idle)

@@ -87,8 +87,8 @@ BY_STATUS: dict[int, Fault] = {
 
 # Bad requests whose message says that they are something else.
 _BY_MESSAGE = (
-    (re.compile(r"prompt is too long|exceeds? (the )?(maximum )?context|context (window|length)",
-                re.I), _TOO_LARGE),
+    (re.compile(r"prompt is too long|exceeds? (the )?(maximum )?context"
+                r"|context (window|length|size|limit)", re.I), _TOO_LARGE),
     (re.compile(r"credit balance|spend limit|usage limit", re.I), _SPEND_LIMIT),
 )  # fmt: skip
 

@@ -25,4 +25,4 @@ else:
 def load() -> None:
     """Import the SDK and the offline engine."""
     import_module("anthropic")
-    import_module("activities.offline.skills")
+    import_module("activities.offline.transport")

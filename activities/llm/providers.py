@@ -67,8 +67,7 @@ def offline_client(
 ) -> anthropic.AsyncAnthropic:
     """The offline engine behind the same client."""
     from activities.offline.families import disable
-    from activities.offline.skills import SKILLS
-    from activities.offline.transport import OfflineTransport
+    from activities.offline.transport import SKILLS, OfflineTransport
 
     # A benchmark measures the engine without one of its families of rules.
     disable(os.environ.get("RESEARCH_OFFLINE_WITHOUT", "").split())
@@ -76,6 +75,13 @@ def offline_client(
         api_key="none-needed",
         base_url="http://offline.invalid",
         **_common_options(transport or OfflineTransport(SKILLS), idle_seconds),
+    )
+
+
+def endpoint_client(address: str, idle_seconds: float) -> anthropic.AsyncAnthropic:
+    """The client of a server of ours that needs no key."""
+    return anthropic.AsyncAnthropic(
+        api_key="none-needed", base_url=address, **_common_options(None, idle_seconds)
     )
 
 

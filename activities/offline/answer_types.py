@@ -8,8 +8,8 @@ from collections.abc import Callable
 from activities.evidence.quantities.amounts import quantities
 from activities.evidence.quantities.dates import moments
 from activities.evidence.text.names import names
-from activities.evidence.text.stopwords import STOP_WORDS
-from activities.evidence.text.terms import words
+from activities.evidence.text.terms import STOP_WORDS, words
+from activities.offline.passages import ROW
 from activities.offline.question import Question, Wants
 
 _INSTRUCTION = re.compile(
@@ -44,11 +44,15 @@ _DEFINES = re.compile(
     re.IGNORECASE,
 )
 _SUBJECT_WORDS = 12
+# What a row of a table does not say.
+_IN_SENTENCES = frozenset({Wants.INSTRUCTION, Wants.REASON})
 
 
 def holds_answer(text: str, question: Question) -> bool:
     """Whether the text holds what could answer the question, beside the question's own words."""
     check = _CHECKS.get(question.wants)
+    if question.wants in _IN_SENTENCES and ROW.match(text):
+        return False
     return check is None or check(text, question)
 
 

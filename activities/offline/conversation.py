@@ -76,6 +76,20 @@ class Conversation:
         return tuple(call for call in self.calls if call.name == "search")
 
 
+@dataclass(frozen=True)
+class UseTools:
+    """The next turn calls tools: (name, input) each."""
+
+    calls: tuple[tuple[str, JsonObject], ...]
+
+
+@dataclass(frozen=True)
+class Reply:
+    """The next turn is the answer."""
+
+    answer: JsonObject
+
+
 def read_request(body: JsonObject) -> Conversation:
     """Raises ValueError where the request holds no brief or asks for no schema."""
     schema = body.get("output_config", {}).get("format", {}).get("schema", {})

@@ -6,10 +6,11 @@ so and a follow-up may look once more.
 
 from __future__ import annotations
 
-from activities.offline.conversation import Conversation, JsonObject
-from activities.offline.transport import Reply
+from activities.evidence.text.terms import terms
+from activities.offline.conversation import Conversation, JsonObject, Reply
 
 _MOST = 2
+_MOST_TERMS = 0.6
 
 
 def evaluate(conversation: Conversation) -> Reply:
@@ -26,7 +27,30 @@ def evaluate(conversation: Conversation) -> Reply:
         for facet, judged in zip(facets, judgements, strict=True)
         if judged["depth"] == "thin" and facet["id"] not in asked and not brief.get("pass")
     ]
-    return Reply({"judgements": judgements, "gaps": [_gap(facet) for facet in thin[:_MOST]]})
+    return Reply(
+        {
+            "judgements": judgements,
+            "gaps": [_gap(facet) for facet in thin[:_MOST]],
+            "rubric": [_judge_point(point, brief["claims"]) for point in brief.get("rubric", ())],
+        }
+    )
+
+
+def _judge_point(point: JsonObject, claims: list[JsonObject]) -> JsonObject:
+    """A point is met where one cited passage holds all its terms, partly where it holds most."""
+    wanted = set(terms(point["text"]))
+    shares = [len(wanted & set(terms(claim["text"]))) / max(1, len(wanted)) for claim in claims]
+    best = max(range(len(claims)), key=lambda i: shares[i], default=None)
+    share = shares[best] if best is not None else 0.0
+    status = "met" if share == 1 else "partly" if share >= _MOST_TERMS else "not_met"
+    found = best is not None and status != "not_met"
+    return {
+        "point": point["point"],
+        "status": status,
+        "reason": "A passage holds its words." if found else "No passage holds its words.",
+        "cite": claims[best]["cite"] if found and best is not None else [],
+        "facet_id": claims[best]["facet_id"] if found and best is not None else "",
+    }
 
 
 def _judge(facet: JsonObject, claims: int) -> JsonObject:

@@ -10,9 +10,11 @@ Family = Literal[
     "figures",
     "light_words",
     "links",
+    "openings",
     "parts",
     "plain_search",
     "proximity",
+    "release_notes",
     "sections",
     "spread",
 ]

@@ -98,6 +98,10 @@ class _Piece:
     """Whether a stretch may begin with it."""
     before: str | None = " "
     """What stands between it and the sentence before; None where they are no one quote."""
+    begins: bool = False
+    """Whether a paragraph begins with it."""
+    is_repeated: bool = False
+    """Whether it is the line that leads to a list, told again before the rest of the list."""
 
 
 def _read(text: str) -> _Block:
@@ -150,7 +154,7 @@ class _Cutter:
             self._hit.title,
             section,
             tuple(_join(stretch)),
-            tuple(piece.text for piece in stretch),
+            tuple(piece.text for piece in stretch if not piece.is_repeated),
             self._rank,
             place,
             heading,
@@ -168,21 +172,31 @@ def _sentences(text: str) -> Iterator[_Piece]:
     for start, stop in split_sentences(text):
         sentence = text[start:stop]
         gap = text[end:start] if end else f" {text[:start]}"
-        yield _Piece("prose", sentence, opens=end == 0 or not leans(sentence), before=gap)
+        yield _Piece("prose", sentence, not leans(sentence), before=gap, begins=end == 0)
         end = stop
 
 
 def _stretches(pieces: Sequence[_Piece], is_open: bool) -> Iterator[list[_Piece]]:
-    """The pieces of a section in turn, in stretches; one ends where the next would be too long."""
+    """The pieces of a section in turn, in stretches; one ends where the next would be too long.
+
+    The rest of a list that is too long for one stretch begins with the line that leads to it.
+    """
     words = _WORDS_OPEN if is_open else _WORDS
     stretch: list[_Piece] = []
+    lead: _Piece | None = None
     for piece in pieces:
-        is_full = _length(stretch) + len(piece.text.split()) > words
+        length = _length(stretch)
+        is_full = length + len(piece.text.split()) > words
         led = bool(stretch) and stretch[-1].text.endswith(":")
         is_apart = is_full or (not is_open and _stands_alone(stretch, piece))
-        if stretch and piece.opens and not led and is_apart:
+        # A paragraph that leans on the one before opens a stretch only where that one is full.
+        opens = piece.opens or (piece.begins and length > words)
+        if piece.kind == "prose":
+            lead = piece if piece.text.endswith(":") else None
+        if stretch and opens and not led and is_apart:
             yield stretch
-            stretch = []
+            is_listed = piece.kind == "item" and lead is not None
+            stretch = [replace(lead, is_repeated=True)] if is_listed and lead else []
         stretch.append(piece)
     if stretch:
         yield stretch

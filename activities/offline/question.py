@@ -9,8 +9,15 @@ from functools import cached_property
 from itertools import pairwise
 
 from activities.evidence.text.names import names
-from activities.evidence.text.stopwords import STOP_WORDS, detect_language
-from activities.evidence.text.terms import WORD, is_word, term, word_terms, words
+from activities.evidence.text.terms import (
+    STOP_WORDS,
+    WORD,
+    detect_language,
+    is_word,
+    term,
+    word_terms,
+    words,
+)
 from activities.offline.families import is_on
 from workflows.contracts.facets import QuestionKind
 

@@ -17,11 +17,12 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from activities.evidence.quantities.amounts import quantities
+from activities.evidence.text.headings import asks_for_changes, heads_release_notes
 from activities.evidence.text.names import names
 from activities.evidence.text.terms import words
 from activities.offline.answer_types import holds_answer
 from activities.offline.families import is_on
-from activities.offline.passages import Passage
+from activities.offline.passages import Passage, leans
 from activities.offline.question import Question, content_words
 
 _IN_HEADING, _IN_SECTION, _IN_TITLE = 1.0, 0.6, 0.5
@@ -35,10 +36,13 @@ _FIGURES = 0.2
 _TOGETHER = 0.2
 _NEAR = 4
 _FIRST_HIT = 0.18
-_ASKS = 0.5
+_ASKS, _UNWRITTEN, _ON_CHANGES, _LEANS = 0.5, 0.5, 0.75, 0.95
+"""Factors for what is seldom an answer: questions, notes to oneself, release notes, half a text."""
 _SCRAP = 6
+_OPENING, _OPENING_COVERS = 0.98, 0.5
 _LINKED = 0.85
 _LINKS_FROM = 12
+_TO_DO = re.compile(r"(?:TODO|FIXME|XXX|TBD)\b")
 _PARENTHESIS = re.compile(r"\s*\([^)]*\)")
 
 
@@ -78,6 +82,7 @@ class Scorer:
             if (count := counts.get(own, max(1, size // 10)))
         }
         self._total = sum(self.weights.values()) or 1.0
+        self._on_changes = asks_for_changes(question.text)
         asked = content_words(question.text)
         self._asked_words = frozenset(asked)
         self._pairs = [
@@ -94,6 +99,9 @@ class Scorer:
         scored.sort(key=_order)
         if is_on("links"):
             scored = self._link(scored)
+            scored.sort(key=_order)
+        if is_on("openings"):
+            scored = _raise_openings(scored)
             scored.sort(key=_order)
         return scored
 
@@ -135,9 +143,21 @@ class Scorer:
             score += _FIGURES
         if is_on("proximity"):
             score += _TOGETHER * self._together(f"{passage.heading} {core}")
-        if core.endswith("?"):
-            score *= _ASKS
+        score *= self._factor(passage, core)
         return Scored(passage, core, score, self._coverage(shares), answers, frozenset(shares))
+
+    def _factor(self, passage: Passage, core: str) -> float:
+        """What the passage is worth by what it is, whatever its words."""
+        factor = _ASKS if core.endswith("?") else 1.0
+        if _TO_DO.match(passage.text):
+            factor *= _UNWRITTEN
+        if (
+            is_on("release_notes")
+            and not self._on_changes
+            and heads_release_notes(passage.title, passage.section)
+        ):
+            factor *= _ON_CHANGES
+        return factor * _LEANS if leans(passage.parts[0]) else factor
 
     def _shares(self, passage: Passage) -> dict[str, float]:
         """How far each term of the question is covered, by where and how often it stands."""
@@ -243,6 +263,23 @@ class _Origin:
         if len(title) > 1 and title <= self._words:
             return True
         return any(key == title or (len(key) > 1 and key <= title) for key in self._names)
+
+
+def _raise_openings(scored: Sequence[Scored]) -> list[Scored]:
+    """The passages, where the opening of a section counts nearly as much as the best in it.
+
+    What stands later in a section is understood by who has read its beginning.
+    """
+    best: dict[tuple[str, str], Scored] = {}
+    for own in scored:
+        best.setdefault((own.passage.source_id, _last(own.passage.section)), own)
+    raised = []
+    for own in scored:
+        first = best[own.passage.source_id, _last(own.passage.section)]
+        opens = own.passage.heading and own.coverage >= _OPENING_COVERS * first.coverage
+        least = _OPENING * first.score if opens else 0.0
+        raised.append(replace(own, score=max(own.score, least)))
+    return raised
 
 
 def _headings(passage: Passage) -> list[tuple[str, float]]:

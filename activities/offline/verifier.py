@@ -11,11 +11,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from activities.evidence.conflicts.explanations import explain
+from activities.evidence.conflicts.relations import explain
 from activities.evidence.quantities.dates import moments
 from activities.evidence.text.sentences import sentences
-from activities.offline.conversation import Conversation, JsonObject
-from activities.offline.transport import Reply
+from activities.offline.conversation import Conversation, JsonObject, Reply
 
 _DEFINITION = re.compile(
     r"\b(?:(?:including|includes?|excluding|excludes?|not counting|counting|net of|without|"
@@ -40,13 +39,16 @@ _NOTES = {
 
 
 def judge_relations(conversation: Conversation) -> Reply:
-    groups = conversation.brief["groups"]
+    brief = conversation.brief
+    claims = {claim["id"]: claim for claim in brief["claims"]}
     # The finder has seen all claims of the job: what comes without sides does not differ for it.
-    return Reply({"groups": [_difference(group) for group in groups if group["sides"]]})
+    return Reply(
+        {"groups": [_difference(group, claims) for group in brief["groups"] if group["sides"]]}
+    )
 
 
-def _difference(found: JsonObject) -> JsonObject:
-    entries = {entry["id"]: entry for entry in found["claims"]}
+def _difference(found: JsonObject, claims: Mapping[str, JsonObject]) -> JsonObject:
+    entries = {claim_id: claims[claim_id] for claim_id in found["claim_ids"]}
     contexts = [_context(entries[side["claim_ids"][0]], side["value"]) for side in found["sides"]]
     cause, explanation = _reason(found, contexts)
     relation = found["relation"]

@@ -15,17 +15,17 @@ from dataclasses import dataclass
 from activities.evidence.text.sentences import sentences
 from activities.evidence.text.terms import words
 from activities.offline.answer_types import holds_answer
-from activities.offline.conversation import Conversation, JsonObject
+from activities.offline.conversation import Conversation, JsonObject, Reply
 from activities.offline.markdown import bare, cited, fenced, marks, passage, plain, remark
 from activities.offline.passages import leans
 from activities.offline.question import Question, Wants
-from activities.offline.transport import Reply
 
 SUMMARY_WORDS = 120
 _SENTENCE_WORDS = 45
 _MOST_LEADS = 3
 _LEAD_WORDS = 70
 _NEARLY_BEST = 0.8
+_ON_TOPIC = 0.5
 _WORTH = 0.6
 """The share of the best claim's relevance from which on a claim may stand in the summary."""
 _SHORT = 10
@@ -36,7 +36,10 @@ _ABSENT = frozenset({"absent", "no_results"})
 # A heading's number is no figure.
 _NUMBERING = re.compile(r"^\d+(?:\.\d+)*[.)]? +")
 _FACTS = frozenset({Wants.DATE, Wants.NUMBER, Wants.PERSON, Wants.PLACE})
+_EXPLAINED = frozenset({Wants.INSTRUCTION, Wants.REASON, Wants.RULE})
 _DIRECT = "a direct answer to"
+_CLOSEST = "No passage answers this question directly; the closest stand below."
+_NOTHING = "No passage could be cited for this question."
 _FAULT = re.compile(r"in “(?P<start>[^”]+?)…?”\s*$", re.M)
 
 
@@ -84,7 +87,7 @@ def write(conversation: Conversation) -> Reply:
         {
             "title": _title(str(brief["question"])),
             "summary": _without(writer.summary(), refused)
-            or remark("No passage could be cited for this question."),
+            or remark(_CLOSEST if brief["claims"] else _NOTHING),
             "sections": [
                 {"facet_id": facet["id"], "markdown": _without(writer.section(facet), refused)}
                 for facet in brief["facets"]
@@ -102,6 +105,7 @@ def write(conversation: Conversation) -> Reply:
 class _Writer:
     def __init__(self, brief: JsonObject) -> None:
         self._facets: list[JsonObject] = brief["facets"]
+        self._contradictions: list[JsonObject] = brief["contradictions"]
         self._titles = {int(s["n"]): str(s["title"]) for s in brief.get("sources", ())}
         self._claims = [
             _read_claim(claim, order)
@@ -124,9 +128,20 @@ class _Writer:
             label = f"**{bare(lead.label)}:** " if lead.label else ""
             bullet = "- " if lines or label else ""
             lines.append(f"{bullet}{label}{cited(plain(lead.text), lead.claim.cite)}")
-        if not lines or lines[0].startswith("- "):
-            return "\n".join(lines)
-        return "\n".join([lines[0], *leads[0].code(), "", *lines[1:]]).rstrip()
+        if lines and not lines[0].startswith("- "):
+            lines = [lines[0], *leads[0].code(), "", *lines[1:]]
+        if disputed := [lead for lead in leads if self._is_disputed(lead)]:
+            about = ", ".join(f"“{lead.label}”" for lead in disputed if lead.label)
+            lines += ["", remark(f"The sources disagree{about and f' on {about}'}: see below.")]
+        return "\n".join(lines).rstrip()
+
+    def _is_disputed(self, lead: _Lead) -> bool:
+        """Whether the line is one side of a contradiction that the report tells."""
+        return any(
+            side["text"].rstrip(".") in lead.text
+            for contradiction in self._contradictions
+            for side in contradiction["sides"]
+        )
 
     def _leads(self) -> list[_Lead]:
         """What the summary may say, in order; nothing that stands in another facet's lead."""
@@ -149,19 +164,20 @@ class _Writer:
         if worth and not several:
             texts[0] = key.lead(worth[0])
         label = title if several else ""
-        return [_Lead(text, label, claim) for text, claim in zip(texts, worth, strict=True)]
+        leads = [_Lead(text, label, claim) for text, claim in zip(texts, worth, strict=True)]
+        if several:
+            return leads
+        return [lead for n, lead in enumerate(leads) if n == 0 or key.speaks_of_it(lead.text)]
 
     def section(self, facet: JsonObject) -> str:
-        """A facet's passages by document, the document with the best one first."""
+        """A facet's passages by document and section, those with the best passage first."""
         claims = self._shown(facet)
         if not claims:
             return _empty(facet)
         blocks = [remark(text)] if (text := _shortfall(facet)) else []
         for number in dict.fromkeys(claim.cite[0] for claim in claims):
             told = ""
-            for claim in sorted(
-                (c for c in claims if c.cite[0] == number), key=lambda c: (c.start, c.order)
-            ):
+            for claim in _by_section([claim for claim in claims if claim.cite[0] == number]):
                 place = _place(self._titles.get(number, ""), claim.sections[0])
                 blocks.append(passage(claim.parts, claim.cite, place if place != told else ""))
                 told = place
@@ -183,6 +199,14 @@ def _first_in_document(ranked: Sequence[_Claim]) -> _Claim:
     good = [c for c in ranked if c.cite[0] == best.cite[0]
             and c.relevance >= _NEARLY_BEST * best.relevance]  # fmt: skip
     return min(good, key=lambda claim: claim.start)
+
+
+def _by_section(ranked: Sequence[_Claim]) -> list[_Claim]:
+    """A document's claims section by section as they stand there, the best section first."""
+    sections = list(dict.fromkeys(claim.sections[0] for claim in ranked))
+    return sorted(
+        ranked, key=lambda claim: (sections.index(claim.sections[0]), claim.start, claim.order)
+    )
 
 
 def _place(title: str, section: str) -> str:
@@ -226,12 +250,33 @@ class _KeySentence:
         """Whether the first words of a document may be the answer, as no fact is asked for."""
         return self._question.wants not in _FACTS
 
+    @property
+    def _is_explained(self) -> bool:
+        """Whether the answer is an explanation, which a section begins with; others are a phrase
+        that may stand anywhere in it."""
+        return self._question.wants in _EXPLAINED
+
     def lead(self, claim: _Claim) -> str:
-        """What a summary opens with: the fact that is asked for, else a short passage whole."""
-        opening, key = claim.parts[0], self.of(claim)
-        if not self.may_open or key not in opening:
+        """What a summary opens with: the fact that is asked for, else how the passage opens."""
+        opening, key = sentences(claim.parts[0]), self.of(claim)
+        if not self.may_open or not opening or "\n" in claim.parts[0]:
             return key
-        return opening if len(opening.split()) <= _LEAD_WORDS else key
+        if not self._is_explained:
+            is_short = len(claim.parts[0].split()) <= _LEAD_WORDS
+            return claim.parts[0] if is_short and key in claim.parts[0] else key
+        if self._covered(opening[0]) < _NEARLY_BEST * self._covered(key):
+            return key
+        text = opening[0]
+        for sentence in opening[1:]:
+            if len(text.split()) + len(sentence.split()) > _LEAD_WORDS:
+                break
+            text = f"{text} {sentence}"
+        return text if text in claim.parts[0] else key
+
+    def speaks_of_it(self, text: str) -> bool:
+        """Whether a line holds enough of the question to be read without its passage."""
+        least = _ON_TOPIC * sum(self._weights.values())
+        return not self._is_explained or self._covered(text) >= least
 
     def of(self, claim: _Claim) -> str:
         """The sentence, with a neighbour that it needs."""
@@ -247,12 +292,14 @@ class _KeySentence:
 
     def _worth(self, sentence: str) -> tuple[bool, bool, float]:
         """First that it reads well, then that it holds a fact that is asked for, then the terms."""
-        held = self._question.terms_of(sentence)
-        covered = sum(weight for own, weight in self._weights.items() if own in held)
         reads_well = len(sentence.split()) <= _SENTENCE_WORDS and not sentence.endswith((":", "?"))
         answers = holds_answer(sentence, self._question)
         is_fact = self._question.wants in _FACTS
-        return reads_well, answers and is_fact, covered + self._answer * answers
+        return reads_well, answers and is_fact, self._covered(sentence) + self._answer * answers
+
+    def _covered(self, sentence: str) -> float:
+        held = self._question.terms_of(sentence)
+        return sum(weight for own, weight in self._weights.items() if own in held)
 
 
 def _shortfall(facet: JsonObject) -> str:

@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from itertools import chain, zip_longest
 
 from activities.evidence.text.names import names
-from activities.evidence.text.stopwords import detect_language
-from activities.evidence.text.terms import stem, terms, words
+from activities.evidence.text.terms import detect_language, stem, terms, words
 from activities.sources.chunks import SECTION_MARK
 from activities.sources.documents import Hit
 from activities.sources.index import numbers, totals

@@ -16,14 +16,16 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from activities.evidence.text.stopwords import STOP_WORDS, detect_language
-from activities.evidence.text.terms import lemma, stem, term, words
+from activities.evidence.text.headings import asks_for_changes, heads_release_notes
+from activities.evidence.text.terms import STOP_WORDS, detect_language, lemma, stem, term, words
 from activities.sources.database import TITLE_WEIGHT
 from activities.sources.documents import DocumentMeta
 from activities.sources.index import CHUNK_BITS, META, Row, Totals, find_split, meta, totals
 
 _K1, _B = 1.2, 0.75
 _FUSION = 60  # the usual constant of reciprocal rank fusion
+# Release notes repeat a manual's words, one change at a time: they come after the manual.
+_RELEASE_NOTES = 0.7
 CANDIDATES = 200
 _MOST_TERMS = 32
 _MOST_LOOKED_UP = 200
@@ -110,6 +112,10 @@ class Ranking:
             chunk.number: 1 / (_FUSION + position) + 1 / (_FUSION + plain[chunk.number])
             for position, chunk in enumerate(chunks)
         }
+        if not asks_for_changes(" ".join(form for t in asked for form in t.forms)):
+            for chunk in chunks:
+                if heads_release_notes(chunk.document.title, chunk.section):
+                    fused[chunk.number] *= _RELEASE_NOTES
         chunks = [replace(chunk, score=round(fused[chunk.number], 6)) for chunk in chunks]
         chunks.sort(key=_order)
         return chunks

@@ -83,7 +83,16 @@ class Breakdown:
     trouble: str
 
 
-Event = Search | Fetch | Breakdown
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """Code that ran in the provider's sandbox, and what it printed."""
+
+    code: str
+    output: str
+    trouble: str = ""
+
+
+Event = Search | Fetch | Breakdown | Ran
 
 
 class ServerTools:
@@ -104,6 +113,9 @@ class ServerTools:
                 case str(kind) if kind.endswith("code_execution_tool_result"):
                     if code := _error_code(block["content"]):
                         yield Breakdown(f"code in the sandbox failed: {_sentence(code)}")
+                    elif printed := _printed(block["content"]):
+                        call = self._call(block)
+                        yield Ran(str(call.get("code") or call.get("command") or ""), printed)
 
     def _call(self, block: JsonObject) -> JsonObject:
         return self._calls.get(block.get("tool_use_id", ""), {})
@@ -137,6 +149,13 @@ def _fetch(asked: str, content: JsonObject) -> Fetch:
         return Fetch(asked, url, title, pdf=data)
     form = source.get("media_type") or source.get("type") or "no content"
     return Fetch(asked, url, title, trouble=f"{url[:200]} cannot be quoted: it came as {form}")
+
+
+def _printed(content: object) -> str:
+    """What a program printed that ended well; an encrypted output cannot be read here."""
+    if not isinstance(content, dict) or content.get("return_code"):
+        return ""
+    return str(content.get("stdout") or "").strip()
 
 
 def _error_code(content: object) -> str:

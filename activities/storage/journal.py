@@ -23,19 +23,28 @@ conversation. Nothing can be stored beyond its turn, so it does not look the nex
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
-from collections.abc import Awaitable, Callable
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
+from activities.storage.calls import ANSWER_BYTES, SharedCalls
 from activities.storage.store import Store
 from workflows.config.store_keys import journal_folder, safe
 
 JsonObject = dict[str, Any]
 _Answer = TypeVar("_Answer")
+
+LONGEST_WAIT_SECONDS = 900.0
+"""How long another process's call is waited for."""
+_POLL_SECONDS = 0.5
 
 MAYBE_CHARGED = ("broken_answer", "turn_timeout")
 """Error types after which the provider may have charged the call."""
@@ -62,7 +71,7 @@ class Journal:
 
     async def find(self, request: JsonObject) -> Turn | None:
         """The stored turn for this request."""
-        record = await self._store.get(f"{self._path(request)}.json")
+        record = await self._store.get(f"{self._path(request)}.json", is_replaceable=True)
         return None if record is None else await self._read(request, record)
 
     async def find_or_call(
@@ -71,14 +80,23 @@ class Journal:
         return await self.find(request) or await self.call(request, ask)
 
     async def call(self, request: JsonObject, ask: Callable[[], Awaitable[JsonObject]]) -> Turn:
-        """Make the model call and store its answer before returning it."""
-        marker, is_first = await self._mark_call(request)
-        # An attempt that stored the turn meanwhile has counted the calls without this one.
-        if not is_first and await self._store.get(f"{self._path(request)}.json") is not None:
-            await self._store.delete(marker)
-            return await self.find_or_call(request, ask)
-        message = await self._charge(marker, ask)
-        return await self.store(request, message, is_first)
+        """Make the model call and store its answer before returning it.
+
+        An attempt that wants what another one is asking for waits for that call.
+        """
+
+        async def ask_once() -> Callable[[], Awaitable[Turn]]:
+            # A full disk takes the mark, which is empty, and not the answer.
+            await self._store.probe(ANSWER_BYTES)
+            claimed = await self._claim_call(request)
+            if claimed is None:
+                return lambda: self._find_stored(request)
+            marker, is_first = claimed
+            async with self._keep_fresh(marker):
+                message = await self._charge(marker, ask)
+            return lambda: self.store(request, message, is_first)
+
+        return await SharedCalls.of(self._store).run(self._path(request), ask_once)
 
     async def store(self, request: JsonObject, message: JsonObject, is_first: bool = False) -> Turn:
         """Store the message as this request's turn, unless there is one.
@@ -124,7 +142,8 @@ class Journal:
 
     async def find_interrupt(self, request: JsonObject) -> JsonObject | None:
         """The interrupt that was inserted instead of sending this request."""
-        stored = await self._store.get(f"{self._path(request)}.interrupt.json")
+        key = f"{self._path(request)}.interrupt.json"
+        stored = await self._store.get(key, is_replaceable=True)
         return None if stored is None else _load(stored)
 
     async def store_interrupt(self, request: JsonObject, interrupt: JsonObject) -> JsonObject:
@@ -159,7 +178,7 @@ class Journal:
     ) -> JsonObject:
         """What the tool returned the first time: a replay must not see a world that changed."""
         key = f"{self._folder}/{turn.fingerprint}.{safe(tool_use_id)}.json"
-        stored = None if turn.is_first else await self._store.get(key)
+        stored = None if turn.is_first else await self._store.get(key, is_replaceable=True)
         if stored is None:
             stored = await self._store.settle(key, json.dumps(await run()).encode())
         return _load(stored)
@@ -176,6 +195,55 @@ class Journal:
         while not await self._store.put_new(f"{path}/call-{n}", b""):
             n += 1
         return f"{path}/call-{n}", n == 1
+
+    async def _claim_call(self, request: JsonObject) -> tuple[str, bool] | None:
+        """The mark of a call that is to be made now, and whether it is the first; None where the
+        call of another process has brought the turn.
+
+        A call in flight makes its mark new again and again; one whose mark has become old is dead.
+        The ages of marks are counted by the store's clock, from a mark that is written for it and
+        deleted while the other call is waited for: marks that stay are counted as calls.
+        """
+        clock = asyncio.get_running_loop().time
+        deadline, stale = clock() + LONGEST_WAIT_SECONDS, 3 * _refresh_seconds()
+        while True:
+            marker, is_first = await self._mark_call(request)
+            if is_first:
+                return marker, True
+            if await self._store.get(f"{self._path(request)}.json") is not None:
+                await self._store.delete(marker)
+                return None
+            ages = await self._store.ages(self._path(request), marker)
+            fresh = sum(age < stale for age in ages.values()) - 1
+            if clock() > deadline or fresh <= 0:
+                return marker, False
+            await self._store.delete(marker)
+            # Not all at the same time: those who wait must not take each other for callers.
+            await asyncio.sleep(_POLL_SECONDS * random.uniform(0.5, 1.5))  # noqa: S311
+
+    async def _find_stored(self, request: JsonObject) -> Turn:
+        if (turn := await self.find(request)) is None:
+            gone = f"the turn {self._path(request)} was stored and is gone: it is asked for again"
+            raise ApplicationError(gone, type="broken_answer")
+        return turn
+
+    @asynccontextmanager
+    async def _keep_fresh(self, marker: str) -> AsyncIterator[None]:
+        """Show other processes, while the body runs, that the call is alive."""
+
+        async def refresh() -> None:
+            while True:
+                await asyncio.sleep(_refresh_seconds())
+                with suppress(ApplicationError):
+                    await self._store.touch(marker)
+
+        task = asyncio.create_task(refresh())
+        try:
+            yield
+        finally:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
 
     async def _charge(self, marker: str, call: Callable[[], Awaitable[_Answer]]) -> _Answer:
         """Make a call; delete its mark where the provider did not charge it.
@@ -206,6 +274,13 @@ class Journal:
         if self._newest is None or self._newest[0] is not request:
             self._newest = request, fingerprint_of(request)
         return self._newest[1]
+
+
+def _refresh_seconds() -> float:
+    """How often a call in flight makes its mark new. A worker that died is noticed no sooner than
+    its heartbeats are missed."""
+    timeout = activity.info().heartbeat_timeout if activity.in_activity() else None
+    return timeout.total_seconds() / 3 if timeout else 1.0
 
 
 def fingerprint_of(request: JsonObject) -> str:

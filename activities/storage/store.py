@@ -8,15 +8,21 @@ With a keyring every object is encrypted and bound to its key, and names that wo
 become HMACs: the hash of a short text can be guessed, the id of a facet can be read. The kind of an
 object, the id of the job and the names of checkpoints and control messages stay readable.
 
-A failure here is an error of type `storage`: retried a few times, then the job is parked.
+Every object begins with a checksum that binds it to its path, and what is named by its hash is
+compared with it: damage is found when an object is read. What can be had again is set aside then,
+under `damaged/`; anything else is an error that names the object.
+
+A store that cannot be used is an error of type `storage`, which is waited out; a damaged object is
+one of type `damaged`, which parks the job.
 """
 
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import secrets
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import AsyncIterator, Callable, Hashable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -25,18 +31,25 @@ from obstore.exceptions import BaseError, PermissionDeniedError, Unauthenticated
 from pydantic import BaseModel
 from temporalio.exceptions import ApplicationError
 
-from activities.storage.backends import ABSENT, Backend, open_store
+from activities.storage.backends import ABSENT, Backend, open_backend
 from activities.storage.encryption import (
     NONCE_BYTES,
     EncryptionError,
+    KeyMissingError,
     Keyring,
     decrypt_if_encrypted,
 )
+from workflows.config.policies import DAMAGED, STORAGE
 from workflows.config.store_keys import STORE_ID
 
+_logger = logging.getLogger(__name__)
 T = TypeVar("T", bound=BaseModel)
 V = TypeVar("V")
-STORAGE = "storage"
+DAMAGED_FOLDER = "damaged"
+PAYLOADS_FOLDER = "payloads"
+"""Payloads of Temporal's, written by the driver of external storage under their hashes."""
+_CHECKSUM = b"sha256 "
+_NAMED_BY_HASH = ("texts", "findings", "ledgers", "rulings", "drafts")
 CACHE_BYTES = 32_000_000
 """Of objects that were read or written; in memory they are a few times larger."""
 # How many leading parts of a key stay readable: the kind, and the job where it comes next.
@@ -55,6 +68,17 @@ class ObjectNotFound(ApplicationError):
         )
 
 
+class DamagedObject(ApplicationError):
+    """An object is not what was written."""
+
+    def __init__(self, key: str, store: str) -> None:
+        super().__init__(
+            f"{key!r} in {store} is damaged, it is not what was written: restore it from a backup",
+            type=DAMAGED,
+            non_retryable=True,
+        )
+
+
 class Store:
     def __init__(
         self, backend: Backend, name: str = "the store", keyring: Keyring | None = None
@@ -69,7 +93,7 @@ class Store:
     @classmethod
     def open(cls, url: str, keyring: Keyring | None = None) -> Store:
         """A URL (s3://, gs://, az://, file://), or the path of a folder, which is made."""
-        return cls(Backend(open_store(url)), url, keyring)
+        return cls(open_backend(url), url, keyring)
 
     async def put_new(self, key: str, data: bytes) -> bool:
         """Store an object unless there is one under the key; False where there is."""
@@ -78,16 +102,17 @@ class Store:
             for old in earlier:
                 if await self._backend.read(old) is not None:
                     return False
-            return await self._backend.create(path, self._encrypt(key, data))
+            return await self._backend.create(path, self._pack(path, data))
 
     async def settle(self, key: str, data: bytes) -> bytes:
-        """Store an object unless there is one under the key; returns the one that is there."""
-        if await self.put_new(key, data):
-            return data
-        kept = await self.get(key)
-        if kept is None:
-            raise ObjectNotFound(key)
-        return kept
+        """Store an object unless there is one under the key; returns the one that is there.
+
+        One that is damaged is replaced: this is for what can be had again.
+        """
+        while not await self.put_new(key, data):
+            if (kept := await self.get(key, is_replaceable=True)) is not None:
+                return kept
+        return data
 
     async def identify(self) -> str:
         """The id of this store, created at its first use: a job runs only where its store is."""
@@ -96,15 +121,56 @@ class Store:
 
     async def replace(self, key: str, data: bytes) -> None:
         with self._report_errors():
-            await self._backend.replace(self._paths(key)[0], self._encrypt(key, data))
+            path = self._paths(key)[0]
+            await self._backend.replace(path, self._pack(path, data))
 
-    async def get(self, key: str) -> bytes | None:
+    async def get(self, key: str, *, is_replaceable: bool = False) -> bytes | None:
+        """The object under a key. Raises DamagedObject; one that is replaceable is set aside then
+        and counts as absent."""
         with self._report_errors():
             for path in self._paths(key):
-                data = await self._backend.read(path)
-                if data is not None:
-                    return self._decrypt(key, data)
+                stored = await self._backend.read(path)
+                if stored is None:
+                    continue
+                try:
+                    return self._unpack(path, stored, key)
+                except DamagedObject as damaged:
+                    if not is_replaceable:
+                        raise
+                    await self._set_aside(path, stored, damaged)
         return None
+
+    async def touch(self, key: str) -> None:
+        """Make an object as new as if it had been written now; `ages` shows it."""
+        with self._report_errors():
+            await self._backend.touch(self._paths(key)[0])
+
+    async def probe(self, size: int) -> None:
+        """Raise the error that a write of this size would raise, where that can be known."""
+        with self._report_errors():
+            await self._backend.probe(size)
+
+    async def find_damage(self) -> AsyncIterator[tuple[str, str]]:
+        """Every object by its path, with what is wrong with it; an empty text where nothing is."""
+        with self._report_errors():
+            for path in sorted(await self._backend.list("")):
+                stored = await self._backend.read(path)
+                if stored is not None:
+                    yield path, self._describe_damage(path, stored)
+
+    def _describe_damage(self, path: str, stored: bytes) -> str:
+        if path.startswith(f"{DAMAGED_FOLDER}/"):
+            return "it was set aside as damaged; delete it when it is of no more use"
+        if path.startswith(f"{PAYLOADS_FOLDER}/"):
+            matches = hashlib.sha256(stored).hexdigest() == path.rpartition("/")[2]
+            return "" if matches else "it does not match its hash; restore it from a backup"
+        try:
+            data = self._unpack(path, stored, path)
+            if self._keyring is None:
+                self._check_name(path, data)
+        except ApplicationError as error:
+            return error.message
+        return ""
 
     async def list(self, folder: str) -> list[str]:
         """The paths of all objects in a folder, sorted; with a keyring, as HMACs."""
@@ -114,6 +180,17 @@ class Store:
                 found += await self._backend.list(path)
         return sorted(found)
 
+    async def ages(self, folder: str, reference: str) -> dict[str, float]:
+        """By how many seconds each object in a folder is older than the reference among them.
+
+        Times are those of the store's clock, which is the same for every worker.
+        """
+        with self._report_errors():
+            written = await self._backend.list(self._paths(folder)[0])
+        reference = self._paths(reference)[0]
+        now = written.get(reference, max(written.values(), default=0.0))
+        return {path: now - at for path, at in written.items()}
+
     async def delete(self, key: str) -> None:
         with self._report_errors():
             for path in self._paths(key):
@@ -122,8 +199,9 @@ class Store:
     async def save(self, folder: str, record: BaseModel) -> str:
         data = record.model_dump_json().encode()
         key = f"{folder}/{hashlib.sha256(data).hexdigest()[:40]}.json"
-        await self.put_new(key, data)
-        self._remember((key, type(record)), record, len(data))
+        if (key, type(record)) not in self._cache:
+            await self.settle(key, data)
+            self._remember((key, type(record)), record, len(data))
         return key
 
     async def load(self, key: str, kind: type[T]) -> T:
@@ -140,6 +218,7 @@ class Store:
             return known
         if (data := await self.get(key)) is None:
             return None
+        self._check_name(key, data)
         value = read(data)
         self._remember(name, value, len(data))
         return value
@@ -151,9 +230,10 @@ class Store:
     # --- snapshots: the text of a source, under its hash ----------------------------------------
 
     async def keep_text(self, sha256: str, text: str) -> None:
-        data = text.encode()
-        await self.put_new(f"texts/{sha256}", data)
-        self._remember(sha256, text, len(data))
+        if sha256 not in self._cache:
+            data = text.encode()
+            await self.settle(f"texts/{sha256}", data)
+            self._remember(sha256, text, len(data))
 
     async def text(self, sha256: str) -> str | None:
         return await self._load_cached(sha256, f"texts/{sha256}", bytes.decode)
@@ -174,18 +254,39 @@ class Store:
         ]
         return "/".join([*parts[:readable], *hashed]), key
 
-    def _encrypt(self, key: str, data: bytes) -> bytes:
+    def _pack(self, path: str, data: bytes) -> bytes:
+        """An object as it is stored: with its checksum, and encrypted where there are keys."""
+        packed = _CHECKSUM + _checksum(path, data) + data
         if self._keyring is None:
-            return data
-        return self._keyring.encrypt(data, os.urandom(NONCE_BYTES), key.encode())
+            return packed
+        return self._keyring.encrypt(packed, os.urandom(NONCE_BYTES), path.encode())
 
-    def _decrypt(self, key: str, data: bytes) -> bytes:
+    def _unpack(self, path: str, stored: bytes, key: str) -> bytes:
         try:
-            return decrypt_if_encrypted(data, self._keyring, key.encode())
-        except EncryptionError as error:
+            packed = decrypt_if_encrypted(stored, self._keyring, path.encode())
+        except KeyMissingError as error:
             raise ApplicationError(
                 f"{key!r} in {self._name} cannot be read: {error}", type=STORAGE
             ) from error
+        except EncryptionError as error:
+            raise DamagedObject(key, self._name) from error
+        start = len(_CHECKSUM) + 64
+        data = packed[start:]
+        if packed[:start] != _CHECKSUM + _checksum(path, data):
+            raise DamagedObject(key, self._name)
+        return data
+
+    def _check_name(self, key: str, data: bytes) -> None:
+        """What is named by its hash must have it."""
+        folder, _, name = key.partition("/")
+        digest = hashlib.sha256(data).hexdigest()
+        if folder in _NAMED_BY_HASH and not digest.startswith(name.removesuffix(".json")):
+            raise DamagedObject(key, self._name)
+
+    async def _set_aside(self, path: str, stored: bytes, damaged: DamagedObject) -> None:
+        _logger.warning("%s; it is made anew, the damaged one is kept aside", damaged.message)
+        await self._backend.replace(f"{DAMAGED_FOLDER}/{path}", stored)
+        await self._backend.delete(path)
 
     # --- errors ---------------------------------------------------------------------------------
 
@@ -195,15 +296,20 @@ class Store:
             yield
         except (BaseError, OSError) as error:
             # The first line is the message; what follows is the library's own dump.
-            said = (str(error).splitlines() or [type(error).__name__])[0]
+            text = error.strerror if isinstance(error, OSError) else None
+            said = ((text or str(error)).splitlines() or [type(error).__name__])[0]
             raise ApplicationError(
                 f"{self._name} cannot be used: {said}; {_remedy(error, said)}", type=STORAGE
             ) from error
 
 
+def _checksum(path: str, data: bytes) -> bytes:
+    return hashlib.sha256(path.encode() + b"\0" + data).hexdigest().encode()
+
+
 def _remedy(error: Exception, said: str) -> str:
     if "No space left" in said or "quota" in said.lower():
-        return "it is full: make room"
+        return "its disk is full: make room there"
     if isinstance(error, PermissionDeniedError | UnauthenticatedError | PermissionError) or (
         "ermission denied" in said or "Read-only" in said
     ):

@@ -15,12 +15,13 @@ from temporalio import activity
 from activities.agent.conversation import Unanswered
 from activities.agent.schemas import EvaluationAnswer, GapAnswer
 from activities.context import ActivityContext
+from activities.evidence.draft import Draft
 from activities.evidence.ledger import Ledger, origin_count, origins
 from activities.evidence.publish import assemble_body
-from activities.evidence.report_gate import Draft
 from activities.evidence.text.terms import terms
 from activities.fleet.heartbeat import send_heartbeats
 from activities.subagents.prompt_parts import describe_contradictions, describe_facets
+from activities.subagents.rubric import Rubric
 from workflows.config.roles import EVALUATOR
 from workflows.contracts.activity_io import EvaluateBrief, Evaluated
 from workflows.contracts.state import AnswerJudgement, Gap
@@ -43,7 +44,10 @@ class Evaluating(EvaluationActivities):
             subagent = await self._context.create_subagent(EVALUATOR, brief.job, brief.task)
             ledger = await store.load(brief.ledger.key, Ledger)
             draft = await store.load(brief.draft.key, Draft)
-            reply = await subagent.converse(EvaluationAnswer, build_brief(brief, ledger, draft))
+            rubric = Rubric(brief, ledger)
+            reply = await subagent.converse(
+                EvaluationAnswer, build_brief(brief, ledger, draft), gate=rubric.complaints
+            )
         if isinstance(reply, Unanswered):
             # The draft is kept; that it was not judged is a gap that the report names.
             gap = Gap(
@@ -56,10 +60,11 @@ class Evaluating(EvaluationActivities):
                 opened_in=brief.n,
                 reason=reply.detail,
             )
-            return Evaluated(gaps=(gap,), spend=subagent.spend)
+            return Evaluated(gaps=(gap,), rubric=rubric.verdicts(()), spend=subagent.spend)
         return Evaluated(
-            gaps=find_gaps(brief, reply.answer),
+            gaps=(*find_gaps(brief, reply.answer), *rubric.gaps(reply.answer.rubric)),
             answer=judge_answer(reply.answer),
+            rubric=rubric.verdicts(reply.answer.rubric),
             spend=subagent.spend,
         )
 
@@ -152,5 +157,6 @@ def build_brief(brief: EvaluateBrief, ledger: Ledger, draft: Draft) -> JsonObjec
             gap.model_dump(include={"facet_id", "kind", "question", "status", "reason"})
             for gap in brief.gaps
         ],
+        "rubric": [{"point": n, "text": text} for n, text in enumerate(brief.rubric, 1)],
         "pass": brief.n,
     }

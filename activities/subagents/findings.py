@@ -16,8 +16,7 @@ from activities.agent.schemas import ClaimAnswer, ResearchAnswer
 from activities.agent.toolbox import Toolbox
 from activities.evidence.quotes import StoredText
 from activities.evidence.text.names import names
-from activities.evidence.text.stopwords import STOP_WORDS, detect_language
-from activities.evidence.text.terms import term, terms, words
+from activities.evidence.text.terms import STOP_WORDS, detect_language, term, terms, words
 from activities.storage.store import Store
 from workflows.contracts.activity_io import ResearchBrief
 from workflows.contracts.evidence import Claim, DroppedClaim, Findings, Quote, Source
@@ -27,6 +26,8 @@ KNOWN_CLAIMS = 60
 _RELEVANT = 0.3
 """Below this relevance a claim does not support an answer."""
 _LISTED = 6
+CODE_RUNS = 20
+"""The newest programs that are kept."""
 
 
 class QuoteChecker:
@@ -47,20 +48,22 @@ class QuoteChecker:
             f"this quote does not stand in {quote.source_id}, copy it exactly: {quote.text[:200]}"
             for claim in answer.claims
             for quote in claim.quotes
-            if not self._is_valid(quote.source_id, quote.text)
+            if self._find(quote.source_id, quote.text) is None
         ]
 
     def valid_quotes(self, claim: ClaimAnswer) -> tuple[Quote, ...]:
+        """The quotes that stand in their sources, as the sources write them."""
+        found = (self._find(quote.source_id, quote.text) for quote in claim.quotes)
         return tuple(
-            Quote(source_id=self._tools.resolve(q.source_id), text=q.text)
-            for q in claim.quotes
-            if self._is_valid(q.source_id, q.text)
+            Quote(source_id=quote.source_id, text=quote.text)
+            for quote in found
+            if quote is not None
         )
 
-    def _is_valid(self, source_id: str, text: str) -> bool:
+    def _find(self, source_id: str, text: str) -> Quote | None:
         source = self._tools.sources.get(self._tools.resolve(source_id))
         stored = self._texts.get(source.sha256) if source else None
-        return stored is not None and stored.find(Quote(source_id=source_id, text=text)) is not None
+        return stored.find(Quote(source_id=source.id, text=text)) if source and stored else None
 
 
 def gather_findings(
@@ -90,6 +93,9 @@ def gather_findings(
         uncertain=(*newest.missing, *tools.log.problems, *lost),
         next_step=newest.next_step,
         dropped=(*(earlier.dropped if earlier else ()), *dropped),
+        code_runs=tuple(dict.fromkeys((*(earlier.code_runs if earlier else ()), *tools.code_runs)))[
+            -CODE_RUNS:
+        ],
     )
 
 

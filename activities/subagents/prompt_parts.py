@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from activities.evidence.ledger import Ledger
-from activities.evidence.text.stopwords import detect_language
+from activities.evidence.text.terms import detect_language
 from workflows.contracts.activity_io import FacetReport, Job, ResearchBrief
 from workflows.contracts.facets import Plan
 

@@ -89,8 +89,7 @@ class Verifying(VerificationActivities):
             ledger = await self._context.store.load(brief.ledger.key, Ledger)
             groups = {f"g{i + 1}": group for i, group in enumerate(brief.groups)}
             distinct = dict.fromkeys(cid for group in brief.groups for cid in group.claim_ids)
-            claims = [ledger.claim(claim_id) for claim_id in distinct]
-            shown = dict(zip(distinct, await self._describe(claims, ledger), strict=True))
+            shown = await self._describe([ledger.claim(cid) for cid in distinct], ledger)
 
             async def complain(answer: RelationsAnswer) -> list[str]:
                 return relations.complain(answer, groups)
@@ -99,12 +98,9 @@ class Verifying(VerificationActivities):
                 RelationsAnswer,
                 {
                     "question": brief.job.question,
+                    "claims": shown,
                     "groups": [
-                        {"group": name}
-                        | group.model_dump(
-                            mode="json", include={"kind", "about", "relation", "sides"}
-                        )
-                        | {"claims": [shown[claim_id] for claim_id in group.claim_ids]}
+                        {"group": name} | group.model_dump(mode="json")
                         for name, group in groups.items()
                     ],
                 },

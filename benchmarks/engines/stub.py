@@ -16,7 +16,7 @@ from typing import Any
 
 import httpx2
 
-from activities.offline.stream import body, events
+from activities.offline.transport import body, events
 from benchmarks.engines.topology import RESEARCHERS, VERIFIED, TurnLog
 
 JsonObject = dict[str, Any]
@@ -156,8 +156,10 @@ def _sentences(messages: list[JsonObject]) -> Iterator[tuple[str, str]]:
 
 
 def _verify(brief: JsonObject, _: list[JsonObject]) -> JsonObject:
+    known = {claim["id"]: claim for claim in brief["claims"]}
+
     def group(shown: JsonObject) -> JsonObject:
-        claims = shown["claims"]
+        claims = [known[claim_id] for claim_id in shown["claim_ids"]]
         return {
             "group": shown["group"],
             "claim_ids": [claim["id"] for claim in claims],

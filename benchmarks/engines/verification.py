@@ -30,7 +30,7 @@ from activities.evidence.ledger import Ledger
 from activities.evidence.reconcile import reconcile
 from activities.llm.client import Models
 from activities.offline.conversation import read_request
-from activities.offline.stream import streamed
+from activities.offline.transport import streamed
 from activities.storage.store import Store
 from activities.subagents.verifying import Verifying
 from benchmarks.engines import stub

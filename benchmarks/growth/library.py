@@ -15,7 +15,7 @@ from pathlib import Path
 
 import httpx2
 
-from activities.offline.stream import streamed
+from activities.offline.transport import streamed
 from benchmarks.engines import stub
 from benchmarks.engines.stub import JsonObject
 

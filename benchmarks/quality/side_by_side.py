@@ -20,7 +20,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from activities.evidence.report_gate import CODE_BLOCK
+from activities.evidence.draft import CODE_BLOCK
 from activities.sources.formats.parsing import parse_file
 from benchmarks.quality.job_runner import JobRunner, start_runner
 from benchmarks.quality.jobs import Question, read_questions

@@ -226,7 +226,9 @@ async def _read_line(question: str) -> str:
 def parse_facet(text: str) -> Facet:
     """A facet from `Title: question`."""
     title, question = _split_pair(text, "--add-facet", "Title: question")
-    return _build(client.jobs.build_facet, "--add-facet", title=title, question=question)
+    return _build(
+        client.research_request.build_facet, "--add-facet", title=title, question=question
+    )
 
 
 def _split_pair(text: str, option: str, form: str) -> tuple[str, str]:

@@ -58,6 +58,40 @@ def doctor(as_json: Json = False) -> ExitCode:
     return ExitCode.REPORT if all(check.ok for check in checks) else ExitCode.FAILED
 
 
+@app.command(rich_help_panel=OPERATE, epilog=examples("verify", "verify --json"))
+def verify(as_json: Json = False) -> ExitCode:
+    """Read every object of the store and compare it with its checksum.
+
+    Exit codes: 0 nothing is damaged, 1 something is.
+    """
+    from temporalio.exceptions import ApplicationError
+
+    from activities.storage.store import Store
+    from console.runtime.data_converter import load_keyring
+
+    settings = client.session.read_settings()
+
+    async def check() -> tuple[int, dict[str, str]]:
+        store, count, faults = Store.open(settings.store, load_keyring(settings)), 0, {}
+        async for path, fault in store.find_damage():
+            count += 1
+            if fault:
+                faults[path] = fault
+        return count, faults
+
+    try:
+        count, faults = asyncio.run(check())
+    except ApplicationError as error:
+        raise ConsoleError(f"The store cannot be checked: {error.message}.") from error
+    if as_json:
+        print(json.dumps({"store": settings.store, "objects": count, "damaged": faults}, indent=2))
+    else:
+        for path, fault in faults.items():
+            say(f"{path}: {fault}", then="  ")
+        print(f"{count:,} objects in {settings.store}, {len(faults) or 'none'} damaged.")
+    return ExitCode.FAILED if faults else ExitCode.REPORT
+
+
 def run_checks() -> list[Check]:
     checks = [_run("python", _check_python)]
     try:
@@ -176,7 +210,7 @@ def _check_encryption(settings: Settings) -> str:
 
 def _check_models(settings: Settings) -> str:
     client.validation.check_model(None, settings)
-    client.validation.check_role_models(settings)
+    client.validation.check_role_models(settings, {})
     names = dict.fromkeys(row["model"] for row in describe_roles(settings))
     return f"{', '.join(names)}; `roles` shows them by role"
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
@@ -70,7 +71,10 @@ def status(job_id: JobId, as_json: Json = False) -> ExitCode:
         elif unattended:
             here = f"`{COMMAND} resume {job_id}` continues it"
             there = "start one with `python worker.py`"
-            say(f"No worker runs it: {here if session.server else there}.")
+            start_worker = here if session.server else there
+            say(
+                await client.jobs.explain_silence(session.client, job_id, description, start_worker)
+            )
         elif record.state == "completed":
             print(summarize(await client.jobs.wait_for_result(job)))
         # `needs` names the command itself.
@@ -164,13 +168,21 @@ def list_jobs(
             " terminated or timed_out.",
         ),
     ] = None,
+    limit: Annotated[
+        int, typer.Option("--limit", metavar="N", min=1, max=1000, help="Jobs on one page.")
+    ] = 50,
+    page: Annotated[
+        str | None,
+        typer.Option("--page", metavar="TOKEN", help="Continue where the last page ended."),
+    ] = None,
     as_json: Json = False,
 ) -> ExitCode:
-    """List the jobs, newest first."""
+    """List the jobs, a page at a time: open ones, then those that ended last."""
 
     async def action(session: Session) -> ExitCode:
         rows: list[dict[str, Any]] = []
-        for run in await client.job_list.list_last_runs(session.client, state):
+        runs, following = await client.job_list.list_page(session.client, state, limit, page)
+        for run in runs:
             record, blocked = (
                 client.job_list.JobRecord.of(run),
                 await client.job_list.read_blocked(run),
@@ -181,9 +193,14 @@ def list_jobs(
                 rows.append({**asdict(record), "question": question, "blocked": block})
         if as_json:
             print(json.dumps(rows, indent=2))
-            return ExitCode.REPORT
-        for line in _format_rows(rows, shutil.get_terminal_size((160, 24)).columns):
-            print(line)
+        elif rows or page is None:
+            for line in _format_rows(rows, shutil.get_terminal_size((160, 24)).columns):
+                print(line)
+        if following:
+            # Not among the rows: they are read by programs.
+            chosen = f" --status {state}" if state else ""
+            more = f"{COMMAND} list{chosen} --limit {limit} --page {following}"
+            print(f"There are more: `{more}`", file=sys.stderr)
         return ExitCode.REPORT
 
     return client.session.run(action)

@@ -32,6 +32,12 @@ OutIfWanted = Annotated[
 Wait = Annotated[
     bool, typer.Option("--wait", help="Wait for the report; implied on the embedded server.")
 ]
+LocalModel = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE", help="A GGUF file: the model `local`, served on this machine by llama.cpp."
+    ),
+]
 FailOnGaps = Annotated[bool, typer.Option("--fail-on-gaps", help="Exit with 3 if gaps are left.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 From = Annotated[

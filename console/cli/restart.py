@@ -42,7 +42,9 @@ def checkpoints(job_id: JobId, as_json: Json = False) -> ExitCode:
     store = client.checkpoints.CheckpointStore(
         client.validation.prepare_folders(client.session.read_settings())
     )
-    found = asyncio.run(store.load_all(job_id))
+    found, faults = asyncio.run(store.load_all(job_id))
+    for fault in faults:
+        say(fault, sys.stderr)
     if not found:
         raise BadInputError(
             f"The store has no checkpoint of a job {job_id}: `list` shows the jobs, and"
@@ -186,6 +188,8 @@ async def _restart(
     stream: TextIO,
 ) -> Job:
     job, origin = await client.runs.restart(session.client, store, job_id, name)
+    for fault in origin.faults:
+        say(fault, stream)
     spent = f" (${origin.state.spend.usd:.2f} spent before)" if origin.state else ""
     text = f"Job {job_id} restarts from {origin.checkpoint}{spent}."
     say(f"{text} {temporal_ui_link(session, job_id)}".rstrip(), stream)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -19,6 +20,7 @@ from console.cli.options import (
     FailOnGaps,
     JobId,
     Json,
+    LocalModel,
     NewId,
     Out,
     examples,
@@ -53,12 +55,17 @@ def run(
     out: Out = Path("out"),
     fail_on_gaps: FailOnGaps = False,
     as_json: Json = False,
+    local_model: LocalModel = None,
 ) -> ExitCode:
     """Research a question and write report.md, report.html and report.json.
 
     Exit codes: 0 a report was written, 1 failed or blocked, 2 bad input,
     3 gaps are left (with --fail-on-gaps), 4 nothing was found.
     """
+    if local_model is not None:
+        # The worker of this command reads it from there.
+        file = client.validation.check_local_model(local_model)
+        os.environ["RESEARCH_LOCAL_MODEL"] = str(file)
     settings, request, job_id = _prepare(options, job_id)
     out = client.validation.check_writable(out, "--out")
     stream = message_stream(as_json)
@@ -262,6 +269,8 @@ async def _begin(session: Session, job_id: str, request: ResearchRequest, stream
     await list_stopped_jobs(session, job_id, stream)
     checkpoints = client.checkpoints.CheckpointStore(session.settings)
     job, origin = await client.runs.begin(session.client, checkpoints, job_id, request)
+    for fault in origin.faults:
+        say(fault, stream)
     say(_describe_start(job, session, origin), stream)
     asked = request.model_copy(update={"store_id": origin.request.store_id})
     if job.found in ("running", "restarted") and origin.request != asked:
@@ -309,6 +318,8 @@ def _describe_model(options: JobOptions, request: ResearchRequest, settings: Set
             "No API key found: using the offline model, which extracts from documents and uses no"
             " network. Set ANTHROPIC_API_KEY for Claude."
         )
+    if settings.local_model:
+        return f"Model: {settings.local_model}, on this machine; --model chooses another."
     why = "ANTHROPIC_BASE_URL" if settings.base_url else "RESEARCH_PROVIDER"
     why = "an API key" if settings.has_credentials else why
     return f"Model: {name}, because {why} is set; --model chooses another."

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -18,7 +19,7 @@ from obstore.exceptions import BaseError
 from pydantic import ValidationError
 from temporalio.exceptions import ApplicationError
 
-from activities.storage.backends import Backend, open_store
+from activities.storage.backends import open_backend
 from activities.storage.store import Store
 from console.client.job_list import format_time
 from console.errors import ConsoleError
@@ -44,7 +45,7 @@ class StoredCheckpoint:
 class CheckpointStore:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self._backend = Backend(open_store(settings.store))
+        self._backend = open_backend(settings.store)
         self.store = Store(self._backend, settings.store, load_keyring(settings))
 
     async def identify(self) -> str:
@@ -84,13 +85,43 @@ class CheckpointStore:
                 f" read: choose another one with --from ({error.error_count()} fields differ)."
             ) from error
 
-    async def load_all(self, job_id: str) -> list[tuple[StoredCheckpoint, ResearchState]]:
+    async def load_all(
+        self, job_id: str
+    ) -> tuple[list[tuple[StoredCheckpoint, ResearchState]], list[str]]:
+        """The checkpoints that can be read, oldest first, and what is wrong with the others."""
         found = await self.find(job_id)
-        return list(zip(found, await asyncio.gather(*map(self.load, found)), strict=True))
+        loaded = await asyncio.gather(*map(self.load, found), return_exceptions=True)
+        readable: list[tuple[StoredCheckpoint, ResearchState]] = []
+        faults: list[str] = []
+        for checkpoint, state in zip(found, loaded, strict=True):
+            if isinstance(state, ResearchState):
+                readable.append((checkpoint, state))
+            elif isinstance(state, ConsoleError):
+                faults.append(str(state))
+            else:
+                raise state
+        return readable, faults
+
+    async def load_newest(
+        self, checkpoints: Sequence[StoredCheckpoint]
+    ) -> tuple[StoredCheckpoint, ResearchState, list[str]] | None:
+        """The newest of these that can be read, and what is wrong with newer ones.
+
+        Raises ConsoleError where none of them can be read.
+        """
+        faults: list[str] = []
+        for checkpoint in reversed(checkpoints):
+            try:
+                return checkpoint, await self.load(checkpoint), faults
+            except ConsoleError as error:
+                faults.append(str(error))
+        if faults:
+            raise ConsoleError(faults[0])
+        return None
 
     async def load_last(self, job_id: str) -> tuple[StoredCheckpoint, ResearchState] | None:
-        found = await self.find(job_id)
-        return (found[-1], await self.load(found[-1])) if found else None
+        newest = await self.load_newest(await self.find(job_id))
+        return newest[:2] if newest else None
 
 
 def summarize_checkpoint(checkpoint: StoredCheckpoint, state: ResearchState) -> dict[str, Any]:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import os
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
+
+from temporalio.client import WorkflowExecutionStatus
+from temporalio.service import RPCError, RPCStatusCode
 
 from console.client.jobs import WORKFLOW, find_pollers, search_attribute
 from console.errors import BadInputError
@@ -63,6 +67,47 @@ async def list_last_runs(
         if run.id not in last or run.start_time > last[run.id].start_time:
             last[run.id] = run
     return sorted(last.values(), key=lambda run: run.start_time, reverse=True)
+
+
+async def list_page(
+    client: Client, state: str | None, limit: int, page: str | None = None
+) -> tuple[list[WorkflowExecution], str]:
+    """One page of the last runs of jobs, newest first, and the token of the next page.
+
+    A page may have fewer jobs than asked for: earlier runs of a job are left out.
+    """
+    try:
+        token = base64.urlsafe_b64decode(page) if page else None
+    except ValueError:
+        raise BadInputError(f"--page {page!r} is no token: use the one `list` prints.") from None
+    runs = client.list_workflows(
+        _build_query(state), page_size=limit, next_page_token=token, limit=None
+    )
+    try:
+        await runs.fetch_next_page()
+    except RPCError as error:
+        if page and error.status is RPCStatusCode.INVALID_ARGUMENT:
+            raise BadInputError("--page: the token is of another query or server.") from error
+        raise
+    last: dict[str, WorkflowExecution] = {}
+    for run in runs.current_page or ():
+        if run.id not in last or run.start_time > last[run.id].start_time:
+            last[run.id] = run
+    found = [run for run in last.values() if await _is_last_run(client, run)]
+    following = base64.urlsafe_b64encode(runs.next_page_token or b"").decode()
+    return sorted(found, key=lambda run: run.start_time, reverse=True), following
+
+
+async def _is_last_run(client: Client, run: WorkflowExecution) -> bool:
+    """Whether a run has no successor; one that is open or completed never has."""
+    if run.status in (WorkflowExecutionStatus.RUNNING, WorkflowExecutionStatus.COMPLETED):
+        return True
+    if run.status is WorkflowExecutionStatus.CONTINUED_AS_NEW:
+        return False
+    try:
+        return (await client.get_workflow_handle(run.id).describe()).run_id == run.run_id
+    except RPCError:
+        return True
 
 
 def _build_query(state: str | None) -> str:

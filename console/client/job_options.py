@@ -10,6 +10,7 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Annotated
 
 from typer import Argument, Option
@@ -17,6 +18,7 @@ from typer import Argument, Option
 _SOURCES = "Sources"
 _LIMITS = "Limits"
 _APPROVAL = "Approval"
+_REPORT = "Report"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,11 +117,30 @@ class JobOptions:
             rich_help_panel=_APPROVAL,
         ),
     ] = None
+    rubric: Annotated[
+        Path | None,
+        Option(
+            metavar="FILE",
+            help="Points the report must meet, one a line or as a Markdown list.",
+            rich_help_panel=_REPORT,
+        ),
+    ] = None
+    audience: Annotated[
+        str, Option(metavar="TEXT", help="For whom it is written.", rich_help_panel=_REPORT)
+    ] = ""
+    length: Annotated[
+        str,
+        Option(metavar="TEXT", help="How long: `one page`, `600 words`.", rich_help_panel=_REPORT),
+    ] = ""
+    tone: Annotated[
+        str, Option(metavar="TEXT", help="In which tone: `plain`.", rich_help_panel=_REPORT)
+    ] = ""
     model: Annotated[
         str | None,
         Option(
             metavar="NAME",
-            help="`claude` (a model per role), one model for all roles, or `offline` (no key).",
+            help="`claude` (a model per role), one model for all roles, `offline` (no key) or"
+            " `local`; `ROLE=NAME` for one role, several with commas.",
         ),
     ] = None
 

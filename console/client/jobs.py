@@ -6,14 +6,20 @@ A job's id is its workflow id.
 from __future__ import annotations
 
 import asyncio
-import re
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import ValidationError
+from temporalio.api.common.v1 import WorkflowExecution as WorkflowExecutionId
+from temporalio.api.enums.v1 import TaskQueueType, WorkflowTaskFailedCause
+from temporalio.api.taskqueue.v1 import TaskQueue
+from temporalio.api.workflowservice.v1 import (
+    DescribeTaskQueueRequest,
+    GetWorkflowExecutionHistoryReverseRequest,
+)
 from temporalio.client import (
     Client,
     WorkflowExecution,
@@ -32,7 +38,6 @@ from temporalio.service import RPCError, RPCStatusCode
 from console.errors import BadInputError, ConsoleError
 from console.runtime.data_converter import store_of
 from workflows.contracts.evidence import Message
-from workflows.contracts.facets import Facet
 from workflows.contracts.messages import Change, SetBudget, Steer
 from workflows.contracts.request import TASK_QUEUE, ResearchRequest
 from workflows.contracts.result import ReportPage, ResearchResult, ResearchSummary, Status
@@ -153,6 +158,55 @@ async def fetch_start_input(
             ) from error
         return values[0], values[1] if len(values) > 1 else None
     raise ConsoleError(f"The history of {job_id} is empty: start the job again.")
+
+
+async def fetch_checkpoint_keys(client: Client, job_id: str) -> set[str]:
+    """The keys of the checkpoints that the last run's history knows; no worker has to answer."""
+    keys: set[str] = set()
+    async for event in client.get_workflow_handle(job_id).fetch_history_events():
+        details = event.marker_recorded_event_attributes.details
+        for payload in details["result"].payloads if "result" in details else ():
+            [value] = await client.data_converter.decode([payload])
+            if isinstance(value, dict):
+                keys.add(str(value.get("key")))
+    return keys
+
+
+async def explain_silence(
+    client: Client, job_id: str, description: WorkflowExecutionDescription, start_worker: str
+) -> str:
+    """Why no worker answers for a job, and what to do; `start_worker` is how to start one."""
+    if description.raw_description.pending_workflow_task.attempt > 1:
+        failure = await _last_task_failure(client, job_id)
+        if failure is not None:
+            cause, message = failure
+            if cause == WorkflowTaskFailedCause.WORKFLOW_TASK_FAILED_CAUSE_NON_DETERMINISTIC_ERROR:
+                return (
+                    "The worker runs other code than the job began with (nondeterminism): start a"
+                    f" worker of that version, or `restart {job_id}` continues from the last"
+                    " checkpoint with this one."
+                )
+            return f"Its workflow task fails again and again ({message}): see the worker's log."
+    if await has_worker(client):
+        return "Its worker does not answer now: it is busy, or see the worker's log."
+    return f"No worker runs it: {start_worker}."
+
+
+async def _last_task_failure(client: Client, job_id: str) -> tuple[int, str] | None:
+    """The cause and the message of the workflow task that failed last."""
+    page = await client.workflow_service.get_workflow_execution_history_reverse(
+        GetWorkflowExecutionHistoryReverseRequest(
+            namespace=client.namespace,
+            execution=WorkflowExecutionId(workflow_id=job_id),
+            maximum_page_size=20,
+        )
+    )
+    for event in page.history.events:
+        if event.HasField("workflow_task_failed_event_attributes"):
+            failed = event.workflow_task_failed_event_attributes
+            error = await client.data_converter.decode_failure(failed.failure)
+            return failed.cause, root_cause(error)[:300]
+    return None
 
 
 async def query_status(job: Job, seconds: float = 3.0) -> Status | None:
@@ -299,10 +353,6 @@ async def has_worker(client: Client) -> bool:
 
 async def find_pollers(client: Client, task_queue: str) -> list[PollerInfo]:
     """The workers that polled for workflow tasks in the last minutes."""
-    from temporalio.api.enums.v1 import TaskQueueType
-    from temporalio.api.taskqueue.v1 import TaskQueue
-    from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest
-
     description = await client.workflow_service.describe_task_queue(
         DescribeTaskQueueRequest(
             namespace=client.namespace,
@@ -337,17 +387,3 @@ def _describe_end(job_id: str, status: WorkflowExecutionStatus | None) -> str:
         )
     how = status.name.lower().replace("_", " ").replace("canceled", "cancelled") if status else ""
     return f"The job {job_id} has already ended ({how}): `restart {job_id}` restarts it."
-
-
-def build_facet(title: str, question: str, boundary: str = "", taken: Container[str] = ()) -> Facet:
-    """A facet whose id is made from its title and not `taken`. Raises pydantic's error."""
-    slug = re.sub(r"[\W_]+", "-", title.lower()).strip("-")[:58] or "facet"
-    candidates = (slug, *(f"{slug}-{n}" for n in range(2, 99)))
-    return Facet(
-        id=next(name for name in candidates if name not in taken),
-        title=title,
-        question=question,
-        boundary=boundary or "what the other facets cover",
-        prefer="authoritative sources",
-        reason="added by an operator",
-    )

@@ -6,7 +6,7 @@ Invalid options raise `BadInputError` before anything is started or spent.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,7 +15,7 @@ from console.client.job_options import JobOptions
 from console.errors import BadInputError
 from workflows.config.model_catalog import MIXED, MODELS, card
 from workflows.config.settings import Settings
-from workflows.contracts.facets import Effort
+from workflows.contracts.facets import Effort, Facet
 from workflows.contracts.request import OFFLINE, Approval, ResearchRequest, Web
 from workflows.contracts.spend import Budget
 
@@ -25,6 +25,7 @@ DEFAULT_BUDGET_USD = {Effort.QUICK: 1.0, Effort.STANDARD: 4.0, Effort.DEEP: 20.0
 """The budget of a job that was given none, by effort."""
 
 _DAY = 24 * 3600.0
+_WISHES = ("audience", "length", "tone")
 _DURATION = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
 
 
@@ -36,11 +37,14 @@ def build_request(options: JobOptions, settings: Settings) -> ResearchRequest:
     model, effort = values["model"], values["effort"]
     usd = values["budget_usd"]
     offline = model == OFFLINE
+    _, role_models = validation.split_models(options.model)
     return ResearchRequest(
         question=values["question"],
         corpus=str(values["corpus"]) if values["corpus"] else None,
         model=model,
-        models={} if offline else validation.check_role_models(settings),
+        models={}
+        if offline and not role_models
+        else validation.check_role_models(settings, role_models),
         efforts={} if offline else settings.efforts,
         web=values["web"],
         code=options.code,
@@ -53,6 +57,8 @@ def build_request(options: JobOptions, settings: Settings) -> ResearchRequest:
             tokens=values["budget_tokens"],
         ),
         approval=values["approve_within"],
+        rubric=values["rubric"],
+        **{wish: values[wish] for wish in _WISHES},
     )
 
 
@@ -73,7 +79,7 @@ def _run_checks(options: JobOptions, settings: Settings) -> tuple[dict[str, Any]
             errors[name] = str(error)
 
     check("question", validation.check_question, options.question)
-    check("model", validation.check_model, options.model, settings)
+    check("model", _check_model, options.model, settings)
     check("corpus", _check_corpus, options, settings)
     check("effort", validation.check_effort, options.effort)
     check("budget_usd", validation.check_budget_usd, options.budget_usd)
@@ -82,12 +88,21 @@ def _run_checks(options: JobOptions, settings: Settings) -> tuple[dict[str, Any]
     check("max_passes", validation.check_range, "--max-passes", passes, 0, MAX_PASSES)
     check("max_facets", validation.check_range, "--max-facets", facets, 1, MAX_FACETS)
     check("approve_within", _build_approval, options)
+    check("rubric", validation.check_rubric, options.rubric)
+    for wish in _WISHES:
+        check(wish, validation.check_wish, f"--{wish}", getattr(options, wish))
     if not errors:
         # These options can be valid one by one and invalid together.
         check("web", _build_web, options, values["model"], settings)
     if not errors:
         check("corpus", _check_sources, options, values)
     return values, errors
+
+
+def _check_model(text: str | None, settings: Settings) -> str:
+    name, roles = validation.split_models(text)
+    validation.check_role_models(settings, roles)
+    return validation.check_model(name, settings)
 
 
 def _check_sources(options: JobOptions, values: dict[str, Any]) -> Path | None:
@@ -177,3 +192,17 @@ def _build_approval(options: JobOptions) -> Approval | None:
     default: Literal["approve", "reject"] = "reject" if choice == "reject" else "approve"
     seconds = parse_duration(within, "--approve-within", 30) if within is not None else _DAY
     return Approval(seconds=seconds, default=default)
+
+
+def build_facet(title: str, question: str, boundary: str = "", taken: Container[str] = ()) -> Facet:
+    """A facet whose id is made from its title and not `taken`. Raises pydantic's error."""
+    slug = re.sub(r"[\W_]+", "-", title.lower()).strip("-")[:58] or "facet"
+    candidates = (slug, *(f"{slug}-{n}" for n in range(2, 99)))
+    return Facet(
+        id=next(name for name in candidates if name not in taken),
+        title=title,
+        question=question,
+        boundary=boundary or "what the other facets cover",
+        prefer="authoritative sources",
+        reason="added by an operator",
+    )

@@ -39,6 +39,8 @@ class Origin:
     state: ResearchState | None = None
     run_id: str = ""
     checkpoint: str = BEGINNING
+    faults: tuple[str, ...] = ()
+    """What is wrong with newer checkpoints, which were passed over."""
 
 
 async def begin(
@@ -157,10 +159,14 @@ async def find_origin(
         if not named:
             names = ", ".join(dict.fromkeys(item.name for item in known)) or "none yet"
             raise BadInputError(f"The job {job_id} has no checkpoint {name!r}: it has {names}.")
-        return await _load_origin(checkpoints, named[-1])
+        return await _load_origin(checkpoints, named)
     own = [item for item in known if description is None or item.run_id == description.run_id]
+    if not own and description is not None:
+        # A run that was reset has its first checkpoints under the run it was reset from.
+        inherited = await jobs.fetch_checkpoint_keys(client, job_id)
+        own = [item for item in known if item.key in inherited]
     if own:
-        return await _load_origin(checkpoints, own[-1])
+        return await _load_origin(checkpoints, own)
     assert description is not None  # noqa: S101
     request, state = await jobs.fetch_start_input(client, job_id)
     if state is None:
@@ -185,9 +191,13 @@ async def find_runs(client: Client, query: str) -> dict[str, set[str]]:
     return found
 
 
-async def _load_origin(checkpoints: CheckpointStore, checkpoint: StoredCheckpoint) -> Origin:
-    state = await checkpoints.load(checkpoint)
-    return Origin(state.request, state, checkpoint.run_id, checkpoint.name)
+async def _load_origin(
+    checkpoints: CheckpointStore, candidates: Sequence[StoredCheckpoint]
+) -> Origin:
+    newest = await checkpoints.load_newest(candidates)
+    assert newest is not None  # noqa: S101
+    checkpoint, state, faults = newest
+    return Origin(state.request, state, checkpoint.run_id, checkpoint.name, tuple(faults))
 
 
 async def _start(

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from console.errors import BadInputError
 from console.formatting import cut
-from workflows.config.model_catalog import MIXED, MODELS
+from workflows.config.model_catalog import LOCAL, MIXED, MODELS
 from workflows.config.roles import EFFORTS, ROLES
 from workflows.config.settings import Settings
 from workflows.contracts.facets import Effort
@@ -32,6 +32,10 @@ MAX_QUESTION_CHARACTERS = 40_000
 # The database, the store and the indexes of a small job take a few megabytes.
 MIN_FREE_BYTES = 50_000_000
 
+MAX_POINTS = 40
+MAX_POINT_CHARACTERS = 500
+MAX_WISH_CHARACTERS = 300
+_LIST_ITEM = re.compile(r"\s*(?:[-*+\u2022]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
 _JOB_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,199}")
 _SCHEME = re.compile(r"[A-Za-z0-9+.-]*:/")
 _HOST = re.compile(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.%]+\]")
@@ -62,6 +66,58 @@ def check_question(text: str) -> str:
                 " background material into the folder given with --corpus."
             )
     return text
+
+
+def check_wish(option: str, text: str) -> str:
+    text = " ".join(text.split())
+    if len(text) > MAX_WISH_CHARACTERS:
+        raise BadInputError(
+            f"{option} has {len(text):,} characters, the maximum is {MAX_WISH_CHARACTERS}: shorten"
+            " it, and put what the report must say into a file for --rubric."
+        )
+    return text
+
+
+def check_rubric(path: Path | None) -> tuple[str, ...]:
+    """The points in a file: the items of its lists, or its lines where it has no list."""
+    if path is None:
+        return ()
+    file = resolve_path(path, "--rubric")
+    try:
+        text = file.read_text("utf-8")
+    except FileNotFoundError:
+        raise BadInputError(f"There is no file {file}: correct --rubric.") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInputError(
+            f"The file {file} cannot be read as text ({type(error).__name__}): give --rubric a text"
+            " or Markdown file in UTF-8."
+        ) from None
+    points = _read_points(text)
+    if not points:
+        raise BadInputError(
+            f"The file {file} names no point: write one a line, or as a Markdown list."
+        )
+    longest = max(len(point) for point in points)
+    if len(points) > MAX_POINTS or longest > MAX_POINT_CHARACTERS:
+        raise BadInputError(
+            f"The file {file} has {len(points)} points, the longest of {longest} characters: write"
+            f" at most {MAX_POINTS} points of {MAX_POINT_CHARACTERS} characters."
+        )
+    return points
+
+
+def _read_points(text: str) -> tuple[str, ...]:
+    lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
+    points: list[str] = []
+    has_list = any(_LIST_ITEM.match(line) for line in lines)
+    for line in lines:
+        item = _LIST_ITEM.match(line)
+        if item or not has_list:
+            points.append(line[item.end() :].strip() if item else line.strip())
+        elif points and line[:1].isspace():
+            # The item goes on in the next line; what stands before the list is an introduction.
+            points[-1] += f" {line.strip()}"
+    return tuple(point for point in points if point)
 
 
 def check_corpus(path: str | None) -> Path | None:
@@ -105,7 +161,9 @@ def check_model(name: str | None, settings: Settings) -> str:
     """A known model with a key; any name with a custom endpoint."""
     name = settings.default_model if name is None else name.strip()
     custom = settings.base_url is not None or settings.provider != "anthropic"
-    if name == OFFLINE or (name and custom):
+    if name == LOCAL and not settings.local_model:
+        raise BadInputError("The model `local` needs a file: name it with --local-model FILE.gguf.")
+    if name in (OFFLINE, LOCAL) or (name and custom):
         return name
     if name not in (MIXED, *MODELS):
         raise BadInputError(
@@ -118,6 +176,29 @@ def check_model(name: str | None, settings: Settings) -> str:
             f"There is no key for {name}: set ANTHROPIC_API_KEY, or use --model {OFFLINE}."
         )
     return name
+
+
+def split_models(text: str | None) -> tuple[str | None, dict[str, str]]:
+    """One model for all roles and models of single roles, from `NAME` and `ROLE=NAME` parts."""
+    name: str | None = None
+    roles: dict[str, str] = {}
+    for part in text.split(",") if text is not None else ():
+        role, is_for_role, chosen = (word.strip() for word in part.partition("="))
+        if not is_for_role:
+            name = role
+        elif role not in ROLES:
+            raise BadInputError(
+                f"--model names the unknown role {role!r}: choose one of {', '.join(ROLES)}."
+            )
+        else:
+            roles[role] = chosen
+    return name, roles
+
+
+def check_local_model(file: Path) -> Path:
+    if not file.is_file():
+        raise BadInputError(f"There is no model file {file}: correct --local-model.")
+    return file.resolve()
 
 
 def check_models(request: ResearchRequest, settings: Settings) -> None:
@@ -193,9 +274,10 @@ def check_writable(folder: Path, option: str) -> Path:
     return folder
 
 
-def check_role_models(settings: Settings) -> dict[str, str]:
-    """The models of single roles, each one checked."""
-    return {role: check_model(name, settings) for role, name in settings.models.items()}
+def check_role_models(settings: Settings, chosen: Mapping[str, str]) -> dict[str, str]:
+    """The models of single roles, each one checked; what is chosen goes before the settings."""
+    models = {**settings.models, **chosen}
+    return {role: check_model(name, settings) for role, name in models.items()}
 
 
 def prepare_folders(settings: Settings) -> Settings:

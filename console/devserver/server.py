@@ -28,7 +28,7 @@ from console.errors import BadInputError, ConsoleError
 
 HOST = ports.HOST
 PORT_VARIABLE = "RESEARCH_TEMPORAL_PORT"
-SEARCH_ATTRIBUTES = ("ResearchPhase", "ResearchStatus", "ResearchModel")
+SEARCH_ATTRIBUTES = ("ResearchPhase", "ResearchStatus", "ResearchModel", "ResearchTenant")
 
 _GRACE = 8.0
 _START_SECONDS = 30.0

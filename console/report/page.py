@@ -201,6 +201,7 @@ def _build_method(result: ResearchResult) -> Section:
         *((("timeline", "Timeline"),) if result.timeline else ()),
         ("cost", "Cost"),
         *((("plan", "Changes to the plan"),) if result.plan.changes else ()),
+        *((("calculations", "Calculations"),) if result.calculations else ()),
         *((("mended", "Corrected passages"),) if result.mended else ()),
     )
     axis = Axis(result.timeline) if result.timeline else None
@@ -213,6 +214,7 @@ def _build_method(result: ResearchResult) -> Section:
         cost_tables=cost_tables(result),
         priced=card(result.model).priced or result.telemetry.usd > 0,
         prices_as_of=PRICES_AS_OF,
+        cited={source.n for source in result.sources},
     )
     return Section("made", "How it was made", body, entries)
 

@@ -40,14 +40,14 @@ from temporalio.converter import (
     StorageDriverStoreContext,
 )
 
-from activities.storage.backends import Backend, open_store
+from activities.storage.backends import open_backend
 from activities.storage.encryption import (
     NONCE_BYTES,
     EncryptionError,
     Keyring,
     decrypt_if_encrypted,
 )
-from activities.storage.store import Store
+from activities.storage.store import PAYLOADS_FOLDER, Store
 from console.errors import BadInputError, ConsoleError
 from workflows.config.settings import Settings
 
@@ -143,7 +143,7 @@ class StoreDriver(StorageDriver):
 
     def __init__(self, location: str, keyring: Keyring | None = None) -> None:
         self._location = location
-        self._backend = Backend(open_store(location))
+        self._backend = open_backend(location)
         self.objects = Store(self._backend, location, keyring)
 
     def name(self) -> str:
@@ -183,7 +183,7 @@ class StoreDriver(StorageDriver):
 
 
 def _key(digest: str) -> str:
-    return f"payloads/{digest[:2]}/{digest}"
+    return f"{PAYLOADS_FOLDER}/{digest[:2]}/{digest}"
 
 
 class SharedConverter(PydanticPayloadConverter):

@@ -15,7 +15,8 @@ from starlette.responses import RedirectResponse, Response
 
 from console.client import jobs, runs, validation
 from console.client.job_options import new_job_id
-from console.client.jobs import Job, UpdateRejectedError, build_facet
+from console.client.jobs import Job, UpdateRejectedError
+from console.client.research_request import build_facet
 from console.errors import BadInputError, ConsoleError
 from console.web import forms
 from console.web.auth import Credentials

@@ -16,8 +16,7 @@ from starlette.requests import Request
 
 from console.client import validation
 from console.client.job_options import JobOptions
-from console.client.jobs import build_facet
-from console.client.research_request import find_errors
+from console.client.research_request import build_facet, find_errors
 from console.errors import BadInputError
 from console.web.auth import Credentials
 from workflows.config.settings import Settings

@@ -11,7 +11,8 @@ import httpx2
 import pytest
 from temporalio.exceptions import ApplicationError
 
-from activities.llm.capabilities import CAPABILITIES, adapt, unwrap_answer
+from activities.llm.answers import normalize
+from activities.llm.capabilities import CAPABILITIES, adapt
 from activities.llm.client import Models
 from tests.activities.scripted import JsonObject, ScriptedTransport, failure, message, text
 
@@ -130,7 +131,9 @@ async def test_several_refusals_are_learnt_one_after_the_other() -> None:
     ])  # fmt: skip
     answer = await Models(wire).ask(ASKED)
     assert answer["content"] == [text('{"changes": []}')]
-    assert set(wire.requests[3]) == {"model", "max_tokens", "system", "messages", "tools", "stream"}
+    assert set(wire.requests[3]) == {
+        "model", "max_tokens", "system", "messages", "tools", "tool_choice", "stream",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -169,16 +172,138 @@ async def test_an_endpoint_that_refuses_whatever_is_left_out_is_not_asked_for_ev
     assert len(wire.requests) <= len(CAPABILITIES) + 1
 
 
-async def test_an_endpoint_of_ones_own_that_overlooks_the_schema_gets_it_in_the_prompt(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+REQUIRED = {
+    "title": "PlanReview",
+    "type": "object",
+    "properties": {"changes": {"type": "array", "items": {"type": "string"}}},
+    "required": ["changes"],
+}
+WANTED = {**ASKED, "output_config": {"format": {"type": "json_schema", "schema": REQUIRED}}}
+ANSWERED = message(
+    {"type": "tool_use", "id": "t9", "name": "answer", "input": {"changes": []}}, stop="tool_use"
+)
+
+
+@pytest.fixture
+def own_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://localhost:1")
-    wire = ScriptedTransport([message(text("Certainly! I think …")), GOOD])
+
+
+@pytest.mark.usefixtures("own_endpoint")
+@pytest.mark.parametrize(
+    "ignoring",
+    ["Certainly! I think …", '{"function": "search", "arguments": {"query": "a"}}', '{"a": 1}'],
+    ids=["prose", "a tool call as text", "other JSON"],
+)
+async def test_an_endpoint_that_ignores_the_schema_is_noticed_and_given_an_answer_tool(
+    ignoring: str,
+) -> None:
+    wire = ScriptedTransport([message(text(ignoring)), ANSWERED, ANSWERED])
     models = Models(wire)
-    prose = await models.ask(ASKED)
-    assert prose["content"] == [text("Certainly! I think …")], "the repair is the turn loop's"
-    assert await models.ask(ASKED) == GOOD
-    assert "PlanReview" in wire.requests[1]["system"][0]["text"]
+    for _ in range(2):
+        answer = await models.ask(WANTED)
+        assert (answer["stop_reason"], answer["content"]) == ("end_turn", [text('{"changes": []}')])
+    assert len(wire.requests) == 3, "noticed once, and remembered"
+    for request in wire.requests[1:]:
+        assert "output_config" not in request
+        assert request["tool_choice"] == {"type": "any"}
+        assert request["tools"][-1]["name"] == "answer"
+        assert request["tools"][-1]["input_schema"] == REQUIRED
+        assert OWN_TOOL in request["tools"], "its own tools are still there"
+
+
+@pytest.mark.usefixtures("own_endpoint")
+async def test_a_model_behind_ones_own_endpoint_reads_search_results_as_text() -> None:
+    wire = ScriptedTransport([GOOD])
+    await Models(wire).ask(ASKED)
+    (request,) = wire.requests
+    assert '"search_result"' not in json.dumps(request), "servers drop these in silence"
+    assert "One sentence." in json.dumps(request)
+    assert all("type" not in tool for tool in request["tools"])
+
+
+@pytest.mark.parametrize("refusal", ["tool_choice", "answer tool"])
+async def test_an_endpoint_without_schema_and_forced_tools_is_asked_as_it_can(
+    refusal: str,
+) -> None:
+    wire = ScriptedTransport([
+        no("output_config: Extra inputs are not permitted"),
+        no("tool_choice: forced tool use is not supported" if refusal == "tool_choice"
+           else "this model does not support tools"),
+        GOOD,
+    ])  # fmt: skip
+    assert await Models(wire).ask({**ASKED, "tools": []}) == GOOD
+    last = wire.requests[-1]
+    assert "tool_choice" not in last
+    assert ("tools" in last) is (refusal == "tool_choice")
+    assert ("follow this JSON schema" in last["system"][0]["text"]) is (refusal != "tool_choice")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        '{"function": "search", "arguments": {"query": "a"}}',
+        '{"name": "search", "parameters": {"query": "a"}}',
+        '{"function": {"name": "search", "arguments": "{\\"query\\": \\"a\\"}"}}',
+        '<tool_call>\n{"name": "search", "arguments": {"query": "a"}}\n</tool_call>',
+        'I will search.\n```json\n{"tool": "search", "input": {"query": "a"}}\n```',
+    ],
+)
+def test_a_tool_call_written_as_text_is_told_from_an_answer(said: str) -> None:
+    read = normalize(message(text(said)), ASKED)
+    assert read["stop_reason"] == "tool_use"
+    (block,) = read["content"]
+    assert (block["name"], block["input"]) == ("search", {"query": "a"})
+
+
+@pytest.mark.parametrize(
+    "said",
+    ['{"name": "Ada", "arguments": "for and against"}', '{"summary": "search", "claims": []}'],
+)
+def test_an_answer_that_resembles_a_tool_call_stays_an_answer(said: str) -> None:
+    assert normalize(message(text(said)), ASKED)["content"] == [text(said)]
+
+
+def test_an_answer_beside_other_calls_waits_for_their_results() -> None:
+    use = {"type": "tool_use", "id": "t1", "name": "search", "input": {"query": "a"}}
+    both = message(use, *ANSWERED["content"], stop="tool_use")
+    assert normalize(both, ASKED)["content"] == [use]
+
+
+LIMITS = {
+    "max_tokens: 64000 > 8192, which is the maximum allowed number of output tokens": 8192,
+    "max_tokens must be less than or equal to 4096": 4096,
+    "'max_tokens' is too large: 64000. This model's maximum context length is 8192 tokens and "
+    "your request has 1000 input tokens": 8192 - 1000 - 64,
+    "input length and `max_tokens` exceed context limit: 1500 + 64000 > 20000, decrease it": 18436,
+}
+
+
+@pytest.mark.parametrize("said", LIMITS)
+async def test_a_smaller_output_limit_is_learnt_from_the_error(said: str) -> None:
+    wire = ScriptedTransport([no(said), GOOD, GOOD])
+    models = Models(wire)
+    for _ in range(2):
+        await models.ask({**ASKED, "max_tokens": 64_000})
+    asked = [request["max_tokens"] for request in wire.requests]
+    assert asked[:2] == [64_000, LIMITS[said]]
+    assert asked[2] <= LIMITS[said], "and remembered"
+
+
+@pytest.mark.parametrize(
+    ("said", "window"),
+    [
+        ("request (21028 tokens) exceeds the available context size (4096 tokens), try more", 4096),
+        ("prompt is too long: 210000 tokens > 200000 maximum", 200_000),
+        ("This model's maximum context length is 8192 tokens. Your prompt has 9000 tokens", 8192),
+    ],
+)
+async def test_a_window_is_learnt_from_the_error(said: str, window: int) -> None:
+    models = Models(ScriptedTransport([no(said)]))
+    with pytest.raises(ApplicationError) as raised:
+        await models.ask(ASKED)
+    assert raised.value.type == "too_large"
+    assert models.context_window(ASKED["model"]) == window
 
 
 async def test_the_providers_own_endpoint_keeps_the_schema_whatever_the_model_says() -> None:
@@ -202,5 +327,5 @@ async def test_the_providers_own_endpoint_keeps_the_schema_whatever_the_model_sa
     ],
 )
 def test_fences_around_an_answer_are_taken_off(said: str, meant: str) -> None:
-    got: Any = unwrap_answer(message(text(said)))
+    got: Any = normalize(message(text(said)), ASKED)
     assert got["content"] == [text(meant)]

@@ -13,7 +13,7 @@ from temporalio.exceptions import ApplicationError
 
 from activities.llm.client import Models
 from activities.llm.errors import RATE_LIMITED
-from activities.offline.stream import body, events, streamed
+from activities.offline.transport import body, events, streamed
 from tests.activities.scripted import JsonObject, ScriptedTransport, failure, message, text, use
 from workflows.config.model_catalog import MEDIUM
 

@@ -16,8 +16,7 @@ from temporalio.testing import ActivityEnvironment
 from activities.agent.conversation import Answered
 from activities.context import ActivityContext
 from activities.llm.client import Models
-from activities.offline.skills import SKILLS
-from activities.offline.transport import OfflineTransport
+from activities.offline.transport import SKILLS, OfflineTransport
 from activities.storage.store import Store
 from activities.subagents.researching import Researching
 from tests.activities.scripted import (

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
+import time
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +14,9 @@ import pytest
 from temporalio.exceptions import ApplicationError
 
 from activities.evidence.quotes import StoredText
-from activities.storage.journal import Journal, Turn, fingerprint_of
+from activities.storage import calls
+from activities.storage.backends import FolderBackend
+from activities.storage.journal import Journal, fingerprint_of
 from activities.storage.store import ObjectNotFound, Store
 from workflows.config.settings import Settings
 from workflows.config.store_keys import journal_folder
@@ -51,40 +57,148 @@ async def test_another_request_or_another_job_is_another_turn(store: Store) -> N
     assert ask.sold == 3
 
 
-async def test_attempts_that_race_agree_on_the_first_answer_and_count_one_in_vain(
-    store: Store,
+def another_process(store: Store) -> Store:
+    """The same objects, and nothing that is in this process's memory."""
+    return Store(store._backend)
+
+
+@dataclass
+class Thinking:
+    """A model that answers when it is told to."""
+
+    asked: asyncio.Event = field(default_factory=asyncio.Event)
+    told: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def __call__(self) -> dict[str, Any]:
+        self.asked.set()
+        await self.told.wait()
+        return {"id": "first"}
+
+
+@pytest.mark.parametrize("elsewhere", [False, True], ids=["one process", "two processes"])
+async def test_an_attempt_waits_for_the_call_that_another_one_is_making(
+    store: Store, elsewhere: bool
 ) -> None:
-    both_asked = asyncio.Barrier(2)
-    first_kept = asyncio.Event()
+    first, second = Thinking(), Provider()
+    other = another_process(store) if elsewhere else store
+    one = asyncio.create_task(Journal(store, "job").find_or_call(REQUEST, first))
+    await first.asked.wait()
+    two = asyncio.create_task(Journal(other, "job").find_or_call(REQUEST, second))
+    await asyncio.sleep(0.5)
+    first.told.set()
+    turns = await asyncio.gather(one, two)
+    assert [turn.message for turn in turns] == [{"id": "first"}] * 2
+    assert [turn.repeated_calls for turn in turns] == [0, 0]
+    assert second.sold == 0
 
-    async def fast() -> dict[str, Any]:
-        await both_asked.wait()
-        return {"id": "fast"}
 
-    async def slow() -> dict[str, Any]:
-        await both_asked.wait()
-        await first_kept.wait()
-        return {"id": "slow"}
+async def test_a_call_whose_process_died_is_made_again_and_counted(
+    store: Store, tmp_path: Path
+) -> None:
+    mark, _ = await Journal(another_process(store), "job")._mark_call(REQUEST)
+    file, old = tmp_path / "store" / mark, time.time() - 60
+    os.utime(file, (old, old))
+    turn = await Journal(store, "job").find_or_call(REQUEST, Provider())
+    assert turn.repeated_calls == 1
 
-    async def buy(ask: Any) -> Turn:
-        turn = await Journal(store, "job").find_or_call(REQUEST, ask)
-        first_kept.set()
-        return turn
 
-    turns = await asyncio.gather(buy(fast), buy(slow))
-    assert [turn.message for turn in turns] == [{"id": "fast"}] * 2
-    assert [turn.repeated_calls for turn in turns] == [1, 1], "whichever of the two is heard"
-    replayed = await Journal(store, "job").find_or_call(REQUEST, Provider())
-    assert replayed.repeated_calls == 1
+async def test_a_call_goes_on_for_the_next_attempt_when_its_own_was_given_up(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(calls, "_was_replaced", lambda: True)
+    thinking, other = Thinking(), Provider()
+    one = asyncio.create_task(Journal(store, "job").find_or_call(REQUEST, thinking))
+    await thinking.asked.wait()
+    one.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await one
+    two = asyncio.create_task(Journal(store, "job").find_or_call(REQUEST, other))
+    await asyncio.sleep(0.05)
+    thinking.told.set()
+    assert (await two).message == {"id": "first"}
+    assert other.sold == 0
+
+
+async def test_a_call_ends_with_the_attempt_that_a_person_cancelled(store: Store) -> None:
+    ended = asyncio.Event()
+
+    async def ask() -> dict[str, Any]:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            ended.set()
+        return {}
+
+    one = asyncio.create_task(Journal(store, "job").find_or_call(REQUEST, ask))
+    await asyncio.sleep(0.2)
+    one.cancel()
+    await asyncio.wait_for(ended.wait(), 5)
+
+
+class FullDisk(FolderBackend):
+    """Takes empty files and no answers."""
+
+    is_full = False
+
+    async def create(self, path: str, data: bytes) -> bool:
+        if self.is_full and path.endswith(".json"):
+            raise OSError(errno.ENOSPC, "No space left on device", path)
+        return await super().create(path, data)
+
+    async def probe(self, size: int) -> None:
+        if self.is_full:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+
+async def test_an_answer_that_cannot_be_stored_is_kept_and_not_bought_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(calls, "_TROUBLE_SECONDS", 0.1)
+    disk = FullDisk(tmp_path / "store")
+    store, model = Store(disk, str(tmp_path / "store")), Provider()
+
+    async def ask() -> dict[str, Any]:
+        disk.is_full = True
+        return await model()
+
+    for _ in range(3):
+        with pytest.raises(ApplicationError, match="disk is full: make room there") as raised:
+            await Journal(store, "job").find_or_call(REQUEST, ask)
+        assert str(tmp_path / "store") in raised.value.message
+        assert raised.value.type == "storage"
+    disk.is_full = False
+    turn = await Journal(store, "job").find_or_call(REQUEST, ask)
+    assert (model.sold, turn.repeated_calls) == (1, 0)
+
+
+async def test_a_full_store_is_noticed_before_the_model_is_asked(tmp_path: Path) -> None:
+    disk, model = FullDisk(tmp_path / "store"), Provider()
+    disk.is_full = True
+    with pytest.raises(ApplicationError, match="make room"):
+        await Journal(Store(disk), "job").find_or_call(REQUEST, model)
+    assert model.sold == 0
+
+
+async def test_a_damaged_turn_is_bought_again_and_that_is_said(
+    store: Store, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    await Journal(store, "job").find_or_call(REQUEST, Provider())
+    file = tmp_path / "store" / f"{journal_folder('job')}/{fingerprint_of(REQUEST)}.json"
+    file.write_bytes(file.read_bytes().replace(b"msg_1", b"msg_2"))
+    model = Provider()
+    turn = await Journal(another_process(store), "job").find_or_call(REQUEST, model)
+    assert (model.sold, turn.repeated_calls) == (1, 1)
+    assert turn.message["id"] == "msg_1"
+    assert file.name in caplog.text
 
 
 async def test_who_is_first_to_come_this_far_looks_nothing_else_up(store: Store) -> None:
     looked: list[str] = []
 
     class Watched(Store):
-        async def get(self, key: str) -> bytes | None:
+        async def get(self, key: str, *, is_replaceable: bool = False) -> bytes | None:
             looked.append(key)
-            return await super().get(key)
+            return await super().get(key, is_replaceable=is_replaceable)
 
         async def list(self, folder: str) -> list[str]:
             looked.append(folder)

@@ -14,7 +14,7 @@ from temporalio.exceptions import ApplicationError
 
 from activities.llm.client import Models, spend_of
 from activities.llm.providers import PROVIDERS
-from activities.offline.stream import body, events, streamed
+from activities.offline.transport import body, events, streamed
 from tests.activities.scripted import JsonObject, ScriptedTransport, message, text, use
 from workflows.config.model_catalog import (
     DEFAULT_CLAUDE,

@@ -15,7 +15,7 @@ from activities.agent.request_template import build_template
 from activities.agent.tool_definitions import SEARCH
 from activities.llm.client import Models
 from activities.llm.prompt_cache import PromptCache, prefix_of
-from activities.offline.stream import body, events
+from activities.offline.transport import body, events
 from tests.activities.scripted import JsonObject, message, text
 from tests.simulator.brains import Turn, use
 from tests.simulator.simulator import Simulator

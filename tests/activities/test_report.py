@@ -6,18 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from activities.evidence.draft import Draft, Entry, Section, sentences_of
 from activities.evidence.ledger import join
-from activities.evidence.report_gate import (
-    Draft,
-    Entry,
-    Evidence,
-    Section,
-    faults,
-    paragraphs,
-    repair,
-    split_sentences,
-    tell,
-)
+from activities.evidence.report_gate import Evidence, faults
+from activities.evidence.report_repair import repair, tell
 from tests.activities.test_ledger import CARRIED, OTHER, claim, conflicting, ledger, settled
 from workflows.contracts.state import Gap
 
@@ -71,14 +63,15 @@ def test_each_rule_is_enforced_and_mended(change: dict[str, object], kind: str) 
 
 
 def test_a_remark_in_italics_needs_no_citation_and_a_heading_neither() -> None:
-    draft = GOOD.model_copy(update={"summary": "### Short\n\n_Two points are contested._"})
+    remark = "### Short\n\n_Two points are contested._\n\nIt opened in May 2019 [3]."
+    draft = GOOD.model_copy(update={"summary": remark})
     assert faults(draft, EVIDENCE) == []
 
 
 def test_a_list_is_judged_item_by_item() -> None:
     items = "- It opened in May 2019 [3].\n- And it is blue."
     assert kinds(GOOD.model_copy(update={"summary": items})) == ["uncited"]
-    assert len(list(paragraphs(items))) == 2
+    assert len(sentences_of("summary", items)) == 2
 
 
 def test_repair_takes_out_the_sentence_with_the_wrong_number_and_keeps_the_rest() -> None:
@@ -99,10 +92,11 @@ def test_a_contradiction_told_plainly_cites_all_its_sides() -> None:
 
 
 def test_sentences_keep_the_citations_that_follow_them() -> None:
-    assert split_sentences("One fact. [1] Another [2]. Last!") == [
-        "One fact. [1]",
+    text = "One fact is this. [1] Another [2]. Last of all!"
+    assert [sentence.text for sentence in sentences_of("summary", text)] == [
+        "One fact is this. [1]",
         "Another [2].",
-        "Last!",
+        "Last of all!",
     ]
 
 

@@ -51,6 +51,7 @@ def test_the_table_is_pinned() -> None:
         "researcher": (MEDIUM, "medium", "adaptive", SEARCHING, 14, 18),
         "verifier": (SMALL, "high", "adaptive", SEARCHING, 8, 12),
         "writer": (MEDIUM, "medium", "adaptive", ("read",), 8, 12),
+        "draft_judge": (SMALL, "medium", "adaptive", (), 4, 12),
         "evaluator": (LARGE, "high", "adaptive", (), 4, 12),
     }
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import os
 import signal
 import sys
 from pathlib import Path
@@ -16,7 +18,7 @@ from temporalio.exceptions import ApplicationError
 from activities.storage import store as store_module
 from activities.storage.encryption import Keyring, key_id_of
 from activities.storage.journal import Journal
-from activities.storage.store import ObjectNotFound, Store
+from activities.storage.store import DamagedObject, ObjectNotFound, Store
 from workflows.config import store_keys as keys
 from workflows.contracts.messages import ControlMessages
 
@@ -67,6 +69,7 @@ async def test_what_is_not_there_can_be_deleted(store: Store) -> None:
     await store.delete("nothing")
 
 
+SHA = hashlib.sha256(b"words").hexdigest()
 WRITER = """
 import asyncio, sys
 from activities.storage.store import Store
@@ -139,13 +142,13 @@ async def test_what_never_changes_is_fetched_once(store: Store, tmp_path: Path) 
     key = await store.save("findings", ControlMessages(paused=True))
     other = Store.open(str(tmp_path / "store"))
     assert await other.load(key, ControlMessages) == await store.load(key, ControlMessages)
-    await store.keep_text("sha", "words")
-    assert await other.text("sha") == "words"
+    await store.keep_text(SHA, "words")
+    assert await other.text(SHA) == "words"
     await store.delete(key)
-    await store.delete("texts/sha")
+    await store.delete(f"texts/{SHA}")
     for known in (store, other):
         assert (await known.load(key, ControlMessages)).paused
-        assert await known.text("sha") == "words"
+        assert await known.text(SHA) == "words"
     with pytest.raises(ObjectNotFound):
         await Store.open(str(tmp_path / "store")).load(key, ControlMessages)
 
@@ -154,8 +157,8 @@ async def test_what_is_too_large_for_the_cache_is_still_stored(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store_module, "CACHE_BYTES", 3)
-    await store.keep_text("sha", "words")
-    assert await store.text("sha") == "words"
+    await store.keep_text(SHA, "words")
+    assert await store.text(SHA) == "words"
 
 
 ODD = ("..", ".", "../../etc/passwd", "a/../b", "/abs", "a//b", "a\x00b", "a\nb", "x#1", "",
@@ -286,5 +289,92 @@ async def test_an_object_put_in_anothers_place_does_not_open(tmp_path: Path) -> 
     await asyncio.to_thread(
         lambda: (tmp_path / "control/a.json").rename(tmp_path / "control/b.json")
     )
-    with pytest.raises(ApplicationError, match="does not open"):
+    with pytest.raises(ApplicationError, match="is damaged"):
         await store.get("control/b.json")
+
+
+# --- damage -------------------------------------------------------------------------------------
+
+
+def files_in(folder: Path) -> list[Path]:
+    return [file for file in folder.rglob("*") if file.is_file()]
+
+
+def damage(file: Path) -> None:
+    data = bytearray(file.read_bytes())
+    data[-2] ^= 1
+    file.write_bytes(data)
+
+
+@pytest.mark.parametrize("ring", [None, RING], ids=["plain", "encrypted"])
+async def test_a_changed_object_is_named_and_not_read(tmp_path: Path, ring: Keyring | None) -> None:
+    store = Store.open(str(tmp_path), ring)
+    await store.keep_text(SHA, "words")
+    await store.put_new("control/a.json", b"paused")
+    for file in files_in(tmp_path):
+        damage(file)
+    reader = Store.open(str(tmp_path), ring)
+    for read, name in ((reader.text(SHA), SHA), (reader.get("control/a.json"), "control/a.json")):
+        with pytest.raises(DamagedObject, match=name) as raised:
+            await read
+        assert raised.value.type == "damaged"
+        assert raised.value.non_retryable, "waiting mends nothing"
+
+
+async def test_a_text_that_was_rewritten_with_its_checksum_is_still_found_out(
+    tmp_path: Path,
+) -> None:
+    store = Store.open(str(tmp_path))
+    await store.replace(f"texts/{SHA}", b"other words")
+    with pytest.raises(DamagedObject, match=SHA):
+        await store.text(SHA)
+
+
+async def test_what_can_be_had_again_is_set_aside_and_replaced(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = Store.open(str(tmp_path))
+    await store.put_new("journal/j/turn.json", b"first")
+    damage(tmp_path / "journal/j/turn.json")
+    assert await store.settle("journal/j/turn.json", b"second") == b"second"
+    assert await store.get("journal/j/turn.json") == b"second"
+    assert "journal/j/turn.json" in caplog.text
+    assert (tmp_path / "damaged/journal/j/turn.json").exists()
+
+
+async def test_files_and_folders_are_private_to_their_user(tmp_path: Path) -> None:
+    store = Store.open(str(tmp_path / "new" / "store"))
+    await store.put_new("a/b/c", b"x")
+    places = [tmp_path / "new", *(tmp_path / "new").rglob("*")]
+    modes = {oct(place.stat().st_mode & 0o777) for place in places if place.is_dir()}
+    files = {oct(place.stat().st_mode & 0o777) for place in places if place.is_file()}
+    assert (modes, files) == ({"0o700"}, {"0o600"})
+
+
+async def test_an_object_and_its_folders_are_on_the_disk_before_a_write_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synchronised: list[str] = []
+    real = os.fsync
+
+    def fsync(file: int) -> None:
+        synchronised.append(os.readlink(f"/proc/self/fd/{file}").split("#")[0])
+        real(file)
+
+    store = Store.open(str(tmp_path / "store"))
+    monkeypatch.setattr(os, "fsync", fsync)
+    await store.put_new("a/b", b"x")
+    root = str(tmp_path / "store")
+    assert synchronised == [root, f"{root}/a/b", f"{root}/a"]
+
+
+@pytest.mark.parametrize("ring", [None, RING], ids=["plain", "encrypted"])
+async def test_a_whole_store_is_checked(tmp_path: Path, ring: Keyring | None) -> None:
+    store = Store.open(str(tmp_path), ring)
+    await store.keep_text(SHA, "words")
+    await store.put_new("journal/j/turn.json", b"turn")
+    assert [fault for _, fault in [found async for found in store.find_damage()]] == ["", ""]
+    damage(next(f for f in (tmp_path / "journal").rglob("*") if f.is_file()))
+    faults = [(path, fault) async for path, fault in store.find_damage() if fault]
+    assert len(faults) == 1
+    assert faults[0][0].startswith("journal/j/")

@@ -9,7 +9,7 @@ import pytest
 from temporalio.exceptions import ApplicationError
 
 from activities.llm.client import Models
-from activities.offline.stream import body, events, streamed
+from activities.offline.transport import body, events, streamed
 from tests.activities.scripted import ScriptedTransport
 from workflows.config.model_catalog import MEDIUM
 

@@ -23,7 +23,7 @@ from anthropic.types import (
 )
 
 from activities.agent.toolbox import Toolbox
-from activities.sources.web import TROUBLES
+from activities.sources.web import TROUBLES, Ran, ServerTools
 from activities.storage.store import Store
 from tests.activities.test_web import FERRY, WORDS, call, hits, page, said
 from workflows.config.roles import RESEARCHER
@@ -157,3 +157,21 @@ async def test_a_problem_is_told_once(tools: Toolbox) -> None:
                                        failed("web_search", "unavailable", "s1")))  # fmt: skip
     assert len(tools.log.problems) == 1
     assert tools.log.queries() == ("tern", "tern", "tern")
+
+
+def test_what_code_printed_is_told_with_the_code_and_a_failed_program_is_not() -> None:
+    def ran(name: str, given: dict[str, str], return_code: int = 0) -> dict[str, object]:
+        result = {"type": f"{name}_result", "stdout": "0.8\n", "stderr": "", "content": [],
+                  "return_code": return_code}  # fmt: skip
+        return {
+            "content": [
+                {"type": "server_tool_use", "id": "srvtoolu_1", "name": name, "input": given},
+                {"type": f"{name}_tool_result", "tool_use_id": "srvtoolu_1", "content": result},
+            ]
+        }
+
+    python = ran("code_execution", {"code": "print(4 / 5)"})
+    shell = ran("bash_code_execution", {"command": "echo 0.8"})
+    assert list(ServerTools().read(python)) == [Ran("print(4 / 5)", "0.8")]
+    assert list(ServerTools().read(shell)) == [Ran("echo 0.8", "0.8")]
+    assert list(ServerTools().read(ran("code_execution", {"code": "x"}, 1))) == []

@@ -10,7 +10,7 @@ import pytest
 from obstore.store import AzureStore, GCSStore, S3Store, from_url
 
 import console.runtime.data_converter
-from activities.storage.backends import open_store
+from activities.storage.backends import BucketBackend, open_backend
 from activities.storage.store import Store
 from console.client.checkpoints import CheckpointStore
 from console.devserver.server import run_dev_server
@@ -100,6 +100,8 @@ def test_each_kind_of_bucket_is_opened_by_its_url(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("AZURE_STORAGE_ACCOUNT_NAME", "research")
-    opened = open_store(place)
+    backend = open_backend(place)
+    assert isinstance(backend, BucketBackend)
+    opened = backend._objects
     assert isinstance(opened, kind)
     assert str(opened.prefix) == "jobs"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from workflows.contracts.evidence import Contradiction, Cycle, Side, SideContext, Verdict
 from workflows.contracts.result import (
+    Calculation,
     ClaimOut,
     Coverage,
     FacetOut,
@@ -95,6 +96,11 @@ def finished(text: str, markdown: str | None = None) -> ResearchResult:
         ),
         unreadable=(UnreadableFile(uri=text, reason=text),),
         mended=(text,),
+        unjudged=text,
+        calculations=(
+            Calculation(result=text, expression=text, about=text, cite=(1,)),
+            Calculation(result=text, expression=text, about=text, by="program"),
+        ),
         started_at="2026-03-01T06:00:00+00:00",
         telemetry=Telemetry(
             turns=11,

@@ -29,10 +29,9 @@ from typing import Any
 
 import httpx2
 
-from activities.offline.conversation import Conversation
-from activities.offline.skills import SKILLS
-from activities.offline.transport import OfflineTransport, Reply, Skill
-from activities.storage.backends import ABSENT, open_store
+from activities.offline.conversation import Conversation, Reply
+from activities.offline.transport import SKILLS, OfflineTransport, Skill
+from activities.storage.backends import open_backend
 from activities.storage.journal import fingerprint_of
 from workflows.config.store_keys import journal_folder
 
@@ -62,7 +61,7 @@ def strict(judge: Skill) -> Skill:
 class Endpoint:
     def __init__(self, log: Path, store: str | None) -> None:
         self._log = log.open("a", encoding="utf-8")
-        self._store = open_store(store) if store else None
+        self._store = open_backend(store) if store else None
         self._engine = OfflineTransport({**SKILLS, _JUDGE: strict(SKILLS[_JUDGE])})
         self._answers: dict[str, asyncio.Future[tuple[int, str, bytes]]] = {}
         self._numbers: dict[str, int] = {}
@@ -147,11 +146,7 @@ class Endpoint:
     async def _is_kept(self, job: str, fingerprint: str) -> bool:
         if self._store is None or not job:
             return False
-        try:
-            await self._store.head_async(f"{journal_folder(job)}/{fingerprint}.json")
-        except ABSENT:
-            return False
-        return True
+        return await self._store.read(f"{journal_folder(job)}/{fingerprint}.json") is not None
 
     async def _answer(self, path: str, body: JsonObject, stream: bool) -> tuple[int, str, bytes]:
         """The same words for the same conversation, worked out once, whatever the job's name."""

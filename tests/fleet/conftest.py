@@ -99,6 +99,7 @@ class Site:
             "TEMPORAL_CONFIG_FILE": os.devnull,
             "RESEARCH_HOME": str(self.folder / f"home-{len(self.logs)}"),
             "RESEARCH_STORE": str(self.store),
+            "RESEARCH_HEARTBEAT_SECONDS": "3",
             **more,
         }  # fmt: skip
 

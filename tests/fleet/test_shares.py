@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from obstore.store import MemoryStore
 
 from activities.fleet.limits import Fleet, FleetLimits, Presence, divide
-from activities.storage.backends import Backend
+from activities.storage.backends import BucketBackend
 from activities.storage.store import Store
 
 EVERY = 0.05
@@ -186,7 +186,7 @@ async def test_a_store_that_is_away_changes_nothing(tmp_path: Path) -> None:
         assert fleet.share == 3
 
 
-class Counted(Backend):
+class Counted(BucketBackend):
     """Counts the calls that a bucket would bill."""
 
     def __init__(self) -> None:

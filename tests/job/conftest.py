@@ -14,8 +14,7 @@ import httpx2
 import pytest
 from temporalio.client import Client, WorkflowHandle
 
-from activities.offline.skills import SKILLS
-from activities.offline.transport import OfflineTransport
+from activities.offline.transport import SKILLS, OfflineTransport
 from console.client.jobs import fetch_report
 from console.devserver.server import run_dev_server
 from console.runtime.connection import connect

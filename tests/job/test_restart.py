@@ -280,5 +280,5 @@ async def test_any_client_may_start_a_job_with_plain_json(office: Office) -> Non
             task_timeout=timedelta(seconds=4),
             result_type=RawValue,
         )
-        await fetch_report(handle)
+        await handle.result()
     assert "researched" in await checkpoints(office, handle.id)

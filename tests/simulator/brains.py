@@ -110,8 +110,7 @@ class Offline:
     """The project's own extractive engine, asked through its transport."""
 
     def __init__(self) -> None:
-        from activities.offline.skills import SKILLS
-        from activities.offline.transport import OfflineTransport
+        from activities.offline.transport import SKILLS, OfflineTransport
 
         self._engine = OfflineTransport(SKILLS)
 

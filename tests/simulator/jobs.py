@@ -24,7 +24,7 @@ from console.client.jobs import fetch_report
 from console.devserver.server import run_dev_server
 from console.runtime.connection import connect
 from tests.durability.jobs import DOCUMENTS
-from tests.simulator.brains import Brain, Turn, think
+from tests.simulator.brains import Brain, Turn, text, think
 from tests.simulator.records import Record
 from tests.simulator.simulator import Simulator
 from tests.simulator.transport import SimulatorTransport
@@ -232,17 +232,29 @@ def starter(
     )  # fmt: skip
 
 
-class InPrompt:
-    """A brain for requests that carry their schema as words of the system prompt."""
+class Adapting:
+    """A brain for requests whose schema is that of an answer tool, or words of the prompt."""
 
     def __init__(self, inner: Brain) -> None:
         self._inner = inner
 
     async def __call__(self, body: JsonObject) -> Turn:
         words = "".join(block["text"] for block in body.get("system") or ())
-        _, found, schema = words.partition("follow this JSON schema:\n")
-        if not found:
+        _, in_prompt, schema = words.partition("follow this JSON schema:\n")
+        tools = body.get("tools") or ()
+        answer = next((tool for tool in tools if tool["name"] == "answer"), None)
+        if answer:
+            body = {**body, "tools": [tool for tool in tools if tool is not answer]}
+            wanted = {"type": "json_schema", "schema": answer["input_schema"]}
+        elif in_prompt:
+            wanted = {"type": "json_schema", "schema": json.JSONDecoder().raw_decode(schema)[0]}
+        elif "format" in (body.get("output_config") or {}):
             return await think(self._inner, body)
-        wanted = {"type": "json_schema", "schema": json.JSONDecoder().raw_decode(schema)[0]}
+        else:
+            return Turn([text("Certainly! There is much to say about this.")])
         config = {**(body.get("output_config") or {}), "format": wanted}
-        return await think(self._inner, {**body, "output_config": config})
+        turn = await think(self._inner, {**body, "output_config": config})
+        if not answer or turn.stopped_for != "end_turn":
+            return turn
+        given = json.loads("".join(b["text"] for b in turn.content if b["type"] == "text"))
+        return Turn([{"type": "tool_use", "name": "answer", "input": given}])

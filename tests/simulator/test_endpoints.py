@@ -11,7 +11,7 @@ import pytest
 
 from tests.simulator.brains import Offline
 from tests.simulator.jobs import (
-    InPrompt,
+    Adapting,
     JsonObject,
     Office,
     Wire,
@@ -21,7 +21,7 @@ from tests.simulator.jobs import (
     refused,
     temporal,
 )
-from tests.simulator.simulator import Simulator
+from tests.simulator.simulator import Settings, Simulator
 from workflows.contracts.facets import Effort
 from workflows.contracts.request import Web
 
@@ -75,7 +75,7 @@ class Plain(Wire):
 async def test_a_job_is_done_without_what_the_endpoint_lacks(
     office: Office, documents: str, words: tuple[str, ...]
 ) -> None:
-    wire = Plain(Simulator(InPrompt(Offline())), *words)
+    wire = Plain(Simulator(Adapting(Offline())), *words)
     result = await office.run(
         wire, QUESTION, corpus=documents, web=Web(), model=MODEL, effort=Effort.QUICK, max_facets=2
     )
@@ -84,3 +84,18 @@ async def test_a_job_is_done_without_what_the_endpoint_lacks(
     assert not any(HOLDS[each](body) for each in words for body in wire.bodies)
     assert {c.status for c in result.coverage} <= {"answered", "contested"}
     assert "[1]" in result.report_markdown
+
+
+async def test_a_job_is_done_behind_an_endpoint_that_ignores_the_schema_in_silence(
+    office: Office, documents: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:1")
+    wire = Wire(Simulator(Adapting(Offline()), Settings(ignores_output_format=True)))
+    result = await office.run(
+        wire, QUESTION, corpus=documents, model=MODEL, effort=Effort.QUICK, max_facets=2
+    )
+    assert refused(wire.simulator.records) == []
+    assert {c.status for c in result.coverage} <= {"answered", "contested"}
+    assert "[1]" in result.report_markdown
+    with_format = [body for body in wire.bodies if "format" in (body.get("output_config") or {})]
+    assert len(with_format) == 1, "noticed at the first answer"

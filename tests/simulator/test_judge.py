@@ -282,9 +282,10 @@ async def test_dropped_claims_are_counted_and_named(office: Office, tmp_path: Pa
 
 def contradiction(body: JsonObject, *sides: str) -> Turn:
     """A contradiction of the claims that hold these words, in the group that holds them all."""
-    found = []
-    for group in brief(body)["groups"]:
-        ids = [[c["id"] for c in group["claims"] if side in c["text"]] for side in sides]
+    found, asked = [], brief(body)
+    for group in asked["groups"]:
+        claims = [c for c in asked["claims"] if c["id"] in group["claim_ids"]]
+        ids = [[c["id"] for c in claims if side in c["text"]] for side in sides]
         if all(ids):
             entry = {
                 "group": group["group"],

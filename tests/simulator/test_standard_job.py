@@ -32,7 +32,7 @@ from tests.simulator.jobs import (
 )
 from tests.simulator.records import Record
 from tests.simulator.simulator import Simulator
-from workflows.config.roles import ROLES
+from workflows.config.roles import CLAIM_VERIFIER, GAP_VERIFIER, ROLES, VERIFIER
 from workflows.contracts.result import ResearchResult
 
 __all__ = ["credentials", "temporal"]
@@ -41,6 +41,7 @@ CACHED = 0.6
 """Of the input after a role's first turn, what is at least read from the cache."""
 REFINED = 1 / 3
 """Of the first pass's cost, what a refinement pass stays under."""
+VERIFIER_ANSWERS = {role.output for role in (VERIFIER, CLAIM_VERIFIER, GAP_VERIFIER)}
 SAMPLE_QUESTION = json.loads((ROOT / "tests/sample_truth.json").read_text("utf-8"))["question"]
 
 
@@ -114,7 +115,8 @@ def test_it_is_a_standard_job(done: Done) -> None:
     assert "Seventeen deckhands" in done.result.report_markdown
     assert done.result.model == "claude"
     asked = {record.title: record.model for record in done.records}
-    assert asked == {role.output: role.model for role in ROLES.values()}
+    roles = (*ROLES.values(), CLAIM_VERIFIER, GAP_VERIFIER)
+    assert asked == {role.output: role.model for role in roles}
 
 
 def test_the_api_refuses_nothing_and_every_turn_is_bought_once(done: Done) -> None:
@@ -162,7 +164,8 @@ def test_the_money_adds_up_by_role_pass_and_facet(done: Done) -> None:
     assert sum(spend.usd for spend in by_role.values()) == pytest.approx(result.telemetry.usd)
     assert sum(p.usd for p in result.passes) == pytest.approx(result.telemetry.usd)
     for role in ROLES.values():
-        charged = sum(cost(r) for r in done.records if r.title == role.output)
+        titles = VERIFIER_ANSWERS if role is VERIFIER else {role.output}
+        charged = sum(cost(r) for r in done.records if r.title in titles)
         assert by_role[role.name].usd == pytest.approx(charged), role.name
     # A facet is charged for its researchers; what serves the whole report is nobody's.
     researched = by_role["researcher"]

@@ -89,6 +89,7 @@ def test_markdown_of_documentation_generators(folder: Path, source: str, text: s
     ("source", "text"),
     [
         ("See :doc:`the guide <guide>` and :ref:`setup`.", "See the guide and setup."),
+        ("Use the `load <acme.Schema.load>` method.", "Use the load method."),
         ("Call :py:func:`~a.b.run` or ``x`` now.", "Call run or x now."),
         ("The |name| of `a page`_ and other_.\n\n.. |name| replace:: big size",
          "The big size of a page and other."),

@@ -14,8 +14,7 @@ import httpx2
 
 import worker
 from activities.context import ActivityContext
-from activities.offline.skills import SKILLS
-from activities.offline.transport import OfflineTransport
+from activities.offline.transport import SKILLS, OfflineTransport
 from workflows.config.settings import Settings
 
 _build = worker.build_context

@@ -17,6 +17,8 @@ SMALL = "claude-haiku-5-5"
 MIXED = "claude"
 """Each role has its own model, from the table of roles."""
 DEFAULT_CLAUDE = MIXED
+LOCAL = "local"
+"""A model file of the user's own, served by the worker."""
 
 CACHE_WRITE_5M = 1.25
 CACHE_WRITE_1H = 2.0
@@ -48,6 +50,8 @@ class ModelCard(Record):
     max_output: int = 0
     thinking: tuple[str, ...] = ()
     """The thinking modes that the model supports."""
+    composes: bool = True
+    """Whether it writes sentences of its own; False where it only quotes."""
     statement: str = ""
     """What the report says about how it was written."""
 
@@ -95,6 +99,7 @@ MODELS: dict[str, ModelCard] = {
     for card in (
         ModelCard(
             name=OFFLINE,
+            composes=False,
             statement=(
                 "No language model was used: an offline engine extracted these sentences from the "
                 "sources and put them in order."

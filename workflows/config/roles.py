@@ -104,6 +104,17 @@ WRITER = Role(
     tools=("read",),
     max_turns=8,
 )
+DRAFT_JUDGE = Role(
+    "draft_judge",
+    model=SMALL,
+    effort="medium",
+    reason=(
+        "reads every sentence of a draft beside the claims it cites: many small comparisons, and"
+        " the reader waits for them"
+    ),
+    output="DraftJudgement",
+    max_turns=4,
+)
 EVALUATOR = Role(
     "evaluator",
     model=LARGE,
@@ -113,7 +124,10 @@ EVALUATOR = Role(
     max_turns=4,
 )
 
-ROLES = {role.name: role for role in (PLANNER, REVIEWER, RESEARCHER, VERIFIER, WRITER, EVALUATOR)}
+ROLES = {
+    role.name: role
+    for role in (PLANNER, REVIEWER, RESEARCHER, VERIFIER, WRITER, DRAFT_JUDGE, EVALUATOR)
+}
 
 
 def model_for(role: Role, request_model: str, overrides: Mapping[str, str]) -> str:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from workflows.config.model_catalog import DEFAULT_CLAUDE
+from workflows.config.model_catalog import DEFAULT_CLAUDE, LOCAL
 from workflows.config.roles import ROLES
 from workflows.contracts.request import OFFLINE, TASK_QUEUE, RoleEffort
 
@@ -81,6 +81,8 @@ class Settings(BaseModel):
     has_credentials: bool = False
     base_url: str | None = Field(default=None, validation_alias="ANTHROPIC_BASE_URL")
     """Any endpoint that speaks the Messages API."""
+    local_model: str | None = Field(default=None, validation_alias="RESEARCH_LOCAL_MODEL")
+    """A GGUF file that the worker serves as the model `local`."""
     provider: Provider = Field(default="anthropic", validation_alias="RESEARCH_PROVIDER")
     models: dict[str, str] = Field(default_factory=dict)
     """RESEARCH_MODEL_<ROLE>: another model for a role than the table's."""
@@ -143,6 +145,8 @@ class Settings(BaseModel):
 
     @property
     def default_model(self) -> str:
+        if self.local_model:
+            return LOCAL
         has_model = self.has_credentials or self.base_url or self.provider != "anthropic"
         return DEFAULT_CLAUDE if has_model else OFFLINE
 

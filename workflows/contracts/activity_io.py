@@ -24,6 +24,7 @@ from .state import (
     LedgerRef,
     PreviousRef,
     ResearchState,
+    RubricVerdict,
     Timing,
     UnreadableFile,
 )
@@ -38,6 +39,8 @@ class Job(Record):
     question: str
     pinned: tuple[str, ...] = ()
     audience: str = ""
+    length: str = ""
+    tone: str = ""
     today: str
     corpus: str | None = None
     models: dict[str, str] = Field(default_factory=dict)
@@ -226,6 +229,8 @@ class WriteBrief(Record):
     ledger: LedgerRef
     reports: tuple[FacetReport, ...]
     gaps: tuple[Gap, ...]
+    findings: tuple[str, ...] = ()
+    """Keys of what the researchers brought: the writer is told what their programs printed."""
     unreadable: tuple[UnreadableFile, ...] = ()
     previous: DraftRef | None = None
     revise: tuple[str, ...] = ()
@@ -236,6 +241,8 @@ class WriteBrief(Record):
 class Written(Record):
     draft: DraftRef
     spend: Spend
+    judge_spend: Spend = Spend()
+    """What the judge of the drafts cost."""
 
 
 class EvaluateBrief(Record):
@@ -245,6 +252,8 @@ class EvaluateBrief(Record):
     draft: DraftRef
     reports: tuple[FacetReport, ...]
     gaps: tuple[Gap, ...]
+    rubric: tuple[str, ...] = ()
+    """The points that the asker wants the report to meet."""
     n: int
     task: str
 
@@ -253,6 +262,7 @@ class Evaluated(Record):
     gaps: tuple[Gap, ...]
     """A gap outside all facets has no facet id."""
     answer: AnswerJudgement | None = None
+    rubric: tuple[RubricVerdict, ...] = ()
     spend: Spend
 
 

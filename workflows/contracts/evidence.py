@@ -245,6 +245,17 @@ class DroppedClaim(Record):
     reason: str
 
 
+MAX_CODE, MAX_OUTPUT = 2000, 1000
+"""How much of a program and of its output is kept, in characters."""
+
+
+class CodeRun(Record):
+    """A program that a subagent ran in the provider's sandbox, and what it printed."""
+
+    code: str
+    output: str
+
+
 class Findings(Record):
     """What one research subagent found: at least one claim, and how."""
 
@@ -257,6 +268,7 @@ class Findings(Record):
     next_step: str = ""
     dropped: tuple[DroppedClaim, ...] = ()
     """What the subagent claimed beside: over the limit, or with a quote that was not found."""
+    code_runs: tuple[CodeRun, ...] = ()
 
     @model_validator(mode="after")
     def _quotes_name_known_sources(self) -> Findings:

@@ -21,6 +21,7 @@ MAX_QUESTION_WORDS = 2000
 DEFAULT_PARALLEL = 5
 
 Note = Annotated[str, StringConstraints(min_length=1, max_length=2000)]
+RubricPoint = Annotated[str, StringConstraints(min_length=1, max_length=500)]
 RoleEffort = Literal["low", "medium", "high", "xhigh", "max"]
 
 
@@ -82,7 +83,12 @@ class ResearchRequest(Message):
     pinned: tuple[Note, ...] = ()
     """Facts that every subagent is given with the question."""
     audience: str = Field(default="", max_length=300)
-    """For whom the report is written, and how: readers, length, tone."""
+    """For whom the report is written."""
+    length: str = Field(default="", max_length=300)
+    """How long it should be, in the asker's words."""
+    tone: str = Field(default="", max_length=300)
+    rubric: tuple[RubricPoint, ...] = Field(default=(), max_length=40)
+    """Points that the report must meet, in the asker's words."""
     approval: Approval | None = None
     """Set where a person approves the plan."""
     tenant: str = Field(default="", max_length=64)

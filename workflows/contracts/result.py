@@ -29,6 +29,7 @@ from .state import (
     Gap,
     Parent,
     Phase,
+    RubricVerdict,
     StepTiming,
     StopReason,
     UnreadableFile,
@@ -38,8 +39,10 @@ CoverageStatus = Literal["answered", "contested", "partial", "absent", "failed",
 ResultStatus = Literal["complete", "complete_with_gaps", "nothing_found"]
 
 SUMMARY = "Summary"
+CONCLUSION = "What this adds up to"
 DISAGREE = "Where the sources disagree"
 MISSING = "What is missing"
+POINTS = "The points you asked for"
 METHOD = "How this was researched"
 SOURCES = "Sources"
 """The headings of the sections that belong to no facet."""
@@ -172,6 +175,19 @@ class ClaimOut(Record):
     """What the researcher claimed, where it was overstated."""
 
 
+class Calculation(Record):
+    """A figure that was calculated, by the writer from claims or by a researcher's program."""
+
+    result: str
+    """As the report writes it; what the program printed."""
+    expression: str
+    """Arithmetic that code has repeated, or the program."""
+    by: Literal["writer", "program"] = "writer"
+    about: str = ""
+    cite: tuple[int, ...] = ()
+    """The [n] of the sources its figures come from."""
+
+
 class PassOut(Record):
     n: int
     gaps_in: int
@@ -220,9 +236,15 @@ class ResearchResult(Record):
     gaps: tuple[Gap, ...] = ()
     answer: AnswerJudgement | None = None
     """Whether the report answers the question; None where nobody judged it."""
+    rubric: tuple[RubricVerdict, ...] = ()
+    """The asker's own points, and whether the report meets each."""
+    calculations: tuple[Calculation, ...] = ()
+    """What the writer calculated from claims, and what researchers' programs printed."""
     passes: tuple[PassOut, ...] = ()
     unreadable: tuple[UnreadableFile, ...] = ()
     mended: tuple[str, ...] = ()
+    unjudged: str = ""
+    """Why no judge has read the report's sentences beside their claims; empty where one has."""
     stop_reason: StopReason | None = None
     parent: Parent | None = None
     started_at: str = ""

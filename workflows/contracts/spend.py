@@ -49,6 +49,13 @@ class Allowance(Record):
             tokens=None if self.tokens is None else self.tokens // among,
         )
 
+    def less(self, spend: Spend) -> Allowance:
+        """What is left of it after this."""
+        return Allowance(
+            usd=None if self.usd is None else max(0.0, self.usd - spend.usd),
+            tokens=None if self.tokens is None else max(0, self.tokens - spend.tokens),
+        )
+
     def spent_by(self, spend: Spend) -> bool:
         over_usd = self.usd is not None and spend.usd >= self.usd
         over_tokens = self.tokens is not None and spend.tokens >= self.tokens

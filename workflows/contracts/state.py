@@ -45,6 +45,16 @@ class AnswerJudgement(Record):
     reason: str = ""
 
 
+class RubricVerdict(Record):
+    """Whether the report meets one of the asker's own points."""
+
+    point: str
+    status: Literal["met", "partly", "not_met", "unjudged"] = "unjudged"
+    reason: str = ""
+    cite: tuple[int, ...] = ()
+    """The [n] of the sources that show it."""
+
+
 class StopReason(StrEnum):
     SUFFICIENT = "sufficient"
     NO_PROGRESS = "no_progress"
@@ -246,6 +256,8 @@ class ResearchState(BaseModel):
     gaps: tuple[Gap, ...] = ()
     answer: AnswerJudgement | None = None
     """The evaluator's word on the newest draft."""
+    rubric: tuple[RubricVerdict, ...] = ()
+    """The newest draft judged by the asker's own points."""
     passes: tuple[Pass, ...] = ()
     stop_reason: StopReason | None = None
     spend: Spend = Spend()

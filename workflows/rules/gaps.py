@@ -20,7 +20,15 @@ from workflows.contracts.outcomes import (
     SubagentOutcome,
     TimedOut,
 )
-from workflows.contracts.state import LATE, Gap, GapStatus, LedgerRef, Pass, StopReason
+from workflows.contracts.state import (
+    LATE,
+    Gap,
+    GapStatus,
+    LedgerRef,
+    Pass,
+    RubricVerdict,
+    StopReason,
+)
 
 MOST_PURSUED = 8
 """Gaps that one pass follows up; those beyond wait for the next, or are named as not pursued."""
@@ -95,6 +103,24 @@ def merge(known: Iterable[Gap], found: Iterable[Gap]) -> tuple[Gap, ...]:
     for gap in found:
         gaps.setdefault(_key(gap), gap)
     return tuple(gaps.values())
+
+
+def rubric_gap_id(number: int) -> str:
+    """The id of the gap that the asker's n-th point leaves, counted from 1."""
+    return f"rubric-{number}"
+
+
+def close_met_points(
+    gaps: Iterable[Gap], rubric: Iterable[RubricVerdict], n: int
+) -> tuple[Gap, ...]:
+    """The gaps without those of points that the draft of pass `n` meets."""
+    met = {rubric_gap_id(i) for i, point in enumerate(rubric, 1) if point.status == "met"}
+    return tuple(
+        gap.model_copy(update={"status": "closed", "closed_in": n})
+        if gap.id in met and gap.status != "closed"
+        else gap
+        for gap in gaps
+    )
 
 
 def from_research(plan: Plan, outcomes: Mapping[str, SubagentOutcome]) -> tuple[Gap, ...]:

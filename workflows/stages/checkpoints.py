@@ -28,11 +28,16 @@ async def save_checkpoint(execution: Execution, name: str) -> None:
             key=key,
         ),
     )
-    await execution.call_local(
+    kept = await execution.call_local(
         RecordActivities.keep_checkpoint,
         KeepCheckpoint(key=key, state=state),
         SHORT_WRITE,
         f"save the checkpoint {name}",
+    )
+    # A run that was reset replays this: the checkpoint is under the run that stored it.
+    state.checkpoints = tuple(
+        point.model_copy(update={"key": kept.key}) if point.key == key else point
+        for point in state.checkpoints
     )
     await notify_callers(execution, name)
 

@@ -34,6 +34,7 @@ async def evaluate(execution: Execution, n: int = 0) -> None:
             draft=state.draft,
             reports=facet_reports(state),
             gaps=state.gaps,
+            rubric=state.request.rubric,
             n=n,
             task=f"evaluate-{n}",
         )
@@ -46,6 +47,8 @@ async def evaluate(execution: Execution, n: int = 0) -> None:
         )
         state.gaps = gap_rules.merge(state.gaps, found)
         state.answer = evaluated.answer
+        state.gaps = gap_rules.close_met_points(state.gaps, evaluated.rubric, n)
+        state.rubric = evaluated.rubric
         state.book("evaluator", evaluated.spend)
     state.judged = n
 

@@ -115,6 +115,8 @@ class Execution:
             question=request.question,
             pinned=request.pinned,
             audience=request.audience,
+            length=request.length,
+            tone=request.tone,
             today=self.state.started_at[:10],
             corpus=request.corpus,
             models=request.models,

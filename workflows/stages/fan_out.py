@@ -189,6 +189,7 @@ class FanOut:
                 or {assignment.task for assignment in wanted()} != tasks
             ),
             timeout=at_most,
+            timeout_summary="how long the last facets are waited for",
         )
 
     def _time_left(self, running: Tasks, patience: float | None) -> timedelta | None:

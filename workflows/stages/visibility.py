@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from temporalio import workflow
 from temporalio.common import SearchAttributeKey
+from temporalio.exceptions import FailureError, is_cancelled_exception
 
-from workflows.contracts.state import ResearchState
+from workflows.contracts.state import Blocked, ResearchState
 from workflows.rules.status import render_details, summarize_status
 
 PHASE = SearchAttributeKey.for_keyword("ResearchPhase")
 STATUS = SearchAttributeKey.for_keyword("ResearchStatus")
 MODEL = SearchAttributeKey.for_keyword("ResearchModel")
+TENANT = SearchAttributeKey.for_keyword("ResearchTenant")
 BLOCKED_MEMO = "blocked"
 """Why a job waits. Lists read it from the memo, so no worker has to answer a query."""
 
@@ -21,21 +25,41 @@ class Visibility:
     """Shows the state of a job. Search attributes are not encrypted: nothing secret goes there."""
 
     def __init__(self) -> None:
-        self._shown: tuple[Any, ...] = ()
+        self._shown: dict[SearchAttributeKey[str], str] = {}
+        self._blocked: Blocked | None = None
 
     def update(self, state: ResearchState) -> None:
         workflow.set_current_details(render_details(state))
-        shown = (state.phase, summarize_status(state), state.request.model, state.blocked)
-        if shown == self._shown:
-            return
-        if state.blocked or (self._shown and self._shown[-1]):
+        if state.blocked != self._blocked:
+            self._blocked = state.blocked
             blocked = state.blocked.model_dump(mode="json") if state.blocked else None
             workflow.upsert_memo({BLOCKED_MEMO: blocked})
-        self._shown = shown
-        workflow.upsert_search_attributes(
-            [
-                PHASE.value_set(state.phase),
-                STATUS.value_set(summarize_status(state)),
-                MODEL.value_set(state.request.model),
-            ]
+        self._set(
+            {
+                PHASE: state.phase,
+                STATUS: summarize_status(state),
+                MODEL: state.request.model,
+                TENANT: state.request.tenant,
+            }
         )
+
+    @contextmanager
+    def record_end(self) -> Iterator[None]:
+        """Set the status to how the body ended: lists must not show a closed job as running."""
+        try:
+            yield
+        except (asyncio.CancelledError, FailureError) as error:
+            self._set({STATUS: "cancelled" if is_cancelled_exception(error) else "failed"})
+            raise
+        self._set({STATUS: "completed"})
+
+    def _set(self, values: dict[SearchAttributeKey[str], str]) -> None:
+        """Set what differs; an empty value is not set at all."""
+        changed = {
+            key: value for key, value in values.items() if value and self._shown.get(key) != value
+        }
+        if changed:
+            self._shown |= changed
+            workflow.upsert_search_attributes(
+                [key.value_set(value) for key, value in changed.items()]
+            )

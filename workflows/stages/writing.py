@@ -31,6 +31,7 @@ async def write(execution: Execution, revise: Sequence[str] = (), n: int = 0) ->
         ledger=execution.ledger,
         reports=facet_reports(state),
         gaps=state.gaps,
+        findings=tuple(o.findings.key for o in state.outcomes.values() if o.findings),
         unreadable=state.corpus.unreadable,
         previous=state.draft,
         revise=tuple(revise),
@@ -41,5 +42,6 @@ async def write(execution: Execution, revise: Sequence[str] = (), n: int = 0) ->
         written = await execution.call(WritingActivities.write, brief, WRITING, summary)
     state.draft, state.drafted = written.draft, n
     state.book("writer", written.spend)
+    state.book("draft_judge", written.judge_spend)
     if n == 0:
         await save_checkpoint(execution, "drafted")

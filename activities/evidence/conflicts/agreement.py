@@ -16,7 +16,7 @@ from activities.evidence.quantities.amounts import read, same_number
 from activities.evidence.quantities.dates import same_moment
 from activities.evidence.quotes import fold
 from activities.evidence.text.names import names
-from activities.evidence.text.stopwords import detect_language
+from activities.evidence.text.terms import detect_language
 from workflows.contracts.evidence import Claim
 
 _TOGETHER = 0.6

@@ -16,8 +16,7 @@ from types import MappingProxyType
 from pydantic import Field
 
 from activities.evidence.conflicts.alignment import aligned
-from activities.evidence.conflicts.answers import answers
-from activities.evidence.conflicts.questions import parse_question
+from activities.evidence.conflicts.answers import answers, parse_question
 from activities.evidence.conflicts.relations import relate
 from activities.evidence.conflicts.statements import (
     Document,

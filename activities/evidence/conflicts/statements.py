@@ -13,8 +13,7 @@ from activities.evidence.quantities.dates import Moment, same_moment
 from activities.evidence.quantities.units import compatible
 from activities.evidence.text.names import Name, names
 from activities.evidence.text.sentences import split_sentences
-from activities.evidence.text.stopwords import STOP_WORDS, detect_language
-from activities.evidence.text.terms import WORD, term
+from activities.evidence.text.terms import STOP_WORDS, WORD, detect_language, term
 from workflows.contracts.evidence import Claim
 
 Kind = Literal["number", "date", "name", "polarity"]

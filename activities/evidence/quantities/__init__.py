@@ -1,5 +1,4 @@
 """Numbers and dates as they stand in a text, made comparable.
 
-`amounts` reads numbers with their units, `dates` reads dates and periods; `figures` and `units` are
-their parts.
+`amounts` reads numbers with their units from `units`; `dates` reads dates and periods.
 """

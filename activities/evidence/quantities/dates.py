@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 
-from activities.evidence.text.months import MONTHS
+from activities.evidence.text.names import MONTHS
 
 # A month begins with a capital: "may" and "mar" are words of their own.
 _MONTH = "|".join(

@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from activities.evidence.text.stopwords import STOP_WORDS
-from activities.evidence.text.terms import term
+from activities.evidence.text.terms import STOP_WORDS, term
 
 SCALES: Mapping[str, float] = {
     "hundred": 1e2, "thousand": 1e3, "thousands": 1e3, "million": 1e6, "millions": 1e6,

@@ -1,13 +1,31 @@
-"""Capitalised names of people, places, organisations and works."""
+"""Capitalised names of people, places, organisations and works; the names of the months."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 
-from activities.evidence.text.months import MONTHS
-from activities.evidence.text.stopwords import STOP_WORDS
-from activities.evidence.text.terms import words
+from activities.evidence.text.terms import STOP_WORDS, words
+
+_NAMES = (
+    "january jan januar",
+    "february feb februar",
+    "march mar märz",
+    "april apr",
+    "may mai",
+    "june jun juni",
+    "july jul juli",
+    "august aug",
+    "september sept sep",
+    "october oct oktober okt",
+    "november nov",
+    "december dec dezember dez",
+)
+MONTHS: dict[str, int] = {
+    name: number for number, names in enumerate(_NAMES, 1) for name in names.split()
+}
+MONTH_PATTERN = "|".join(sorted(MONTHS, key=len, reverse=True))
+"""For a regular expression with `re.IGNORECASE`."""
 
 # A full stop belongs to an initial or a short title (St. John, J. R. Smith), not to the name's end.
 _CAPITAL = r"(?:[^\W\d_a-zß-öø-ÿ][a-z]{0,2}\.(?= [^\W\d_])|[^\W\d_a-zß-öø-ÿ][\w'’&-]*(?:\.\w+)*)"

@@ -6,9 +6,10 @@ import re
 
 from nupunkt import sent_spans  # 50 ms; its model loads with the first sentence, in 5 ms
 
-from activities.evidence.text.months import MONTH_PATTERN
+from activities.evidence.text.names import MONTH_PATTERN
 
 _MONTH = re.compile(rf"(?:{MONTH_PATTERN})\b", re.IGNORECASE)
+_GOES_ON = re.compile(r"[),;:\]–—]|--")
 _DAY = re.compile(r"\b\d{1,2}\.\s*$")
 
 
@@ -29,8 +30,8 @@ def sentences(text: str) -> list[str]:
 
 
 def _continues(before: str, piece: str) -> bool:
-    """A sentence does not begin in lower case, without a word, or with the month of "3. May"."""
-    if piece[:1].islower() or not any(map(str.isalnum, piece)):
+    """A sentence does not begin in lower case, with a mark that goes on, or as "3. May" does."""
+    if piece[:1].islower() or _GOES_ON.match(piece) or not any(map(str.isalnum, piece)):
         return True
     return bool(_DAY.search(before) and _MONTH.match(piece))
 

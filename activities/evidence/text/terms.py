@@ -3,6 +3,10 @@
 A term is the stem of a word's lemma: `built` and `build` are one term, and so are `renewal` and
 `renewed`. Lemmas come from simplemma's dictionaries, stems from SQLite's own Porter tokenizer, so
 that a stem computed here is the one in the full-text index.
+
+Function words are listed by language, and tell the language of a text: articles, pronouns,
+prepositions, conjunctions, auxiliaries and question words. Words with a meaning of their own
+("use", "new", "best") are not among them.
 """
 
 from __future__ import annotations
@@ -12,12 +16,78 @@ import sqlite3
 import threading
 from functools import lru_cache
 
-from activities.evidence.text.stopwords import STOP_WORDS, detect_language
+_LISTS = {
+    "en": """a about above across after again against all along already also although am among an
+        and another any anybody anyone anything anywhere are around as at be because been before
+        behind being below beside besides between beyond both but by can cannot could d despite did
+        do does doing don down during each either else ever every everybody everyone everywhere few
+        for from further had has have having he her here hers him his how however i if in inside
+        instead into is it its itself just ll many may me might mine more most much must my neither
+        no nobody nor not nothing now nowhere of off on once one only onto or other others our ours
+        out outside over own per re s same shall she should since so some somebody someone
+        something somewhere such t than that the their theirs them then there these they this those
+        though through thus to too toward towards under underneath unless unlike until up upon us
+        ve very via was we were what whatever when whenever where wherever whether which whichever
+        while who whoever whom whose why will with within without would yet you your yours""",
+    "de": """aber alle allem allen aller als also am an ander andere anderen auch auf aus bei beim
+        bin bis bist da damit dann das dass dein deine dem den denn der des dessen die dies diese
+        diesem diesen dieser dieses doch dort du durch ein eine einem einen einer eines er es etwas
+        euch euer für gegen hab habe haben hat hatte hatten hier hin ich ihm ihn ihnen ihr ihre
+        ihrem ihren ihrer im in ins ist ja jede jedem jeden jeder jedes kann kein keine keinem
+        keinen keiner können man mein meine meinem meinen meiner mich mir mit muss müssen nach
+        nicht nichts noch nun nur ob oder ohne sehr sein seine seinem seinen seiner seit sich sie
+        sind so soll sollen sollte sondern über um und uns unser unsere unter vom von vor wann war
+        waren warum was weil welche welchem welchen welcher welches wem wen wenn wer werde werden
+        wie wieder will wir wird wo wohin wurde wurden zu zum zur zwar zwischen""",
+    "fr": """à ai aux avec car ce cela ces cet cette combien comme comment dans de des donc du elle
+        elles en est et être eu il ils je la le les leur leurs lui ma mais me mes moi mon ne nos
+        notre nous on ont ou où par pas pour pourquoi qu quand que quel quelle quelles quels qui sa
+        sans se ses si son sont sur ta te tes toi ton tu un une vos votre vous""",
+    "es": """al como con cómo cuál cuándo cuánto cuántos de del desde donde dónde el ella ellas
+        ellos en entre era es esa ese eso esta estas este esto estos fue ha han hasta hay la las le
+        les lo los me mi muy más ni no nos o para pero por porque que quien quién qué se ser si sin
+        sobre son su sus también te tu un una uno y ya""",
+    "it": """ai al alla alle anche che chi ci come con cosa cui da dai dal dalla dei del della delle
+        di dove e è gli ha hanno il in io la le lo ma mi nel nella noi non o per perché più quale
+        quali quando quanto quanti quello questa questo se si sono sua sue sul sulla suo tra tu un
+        una uno""",
+    "nl": """aan als bij dan dat de der deze die dit door dus een en er ge haar heeft hem het hij
+        hoe hoeveel hun ik in is je kan maar me met mijn na naar niet nog nu of om onder ons ook op
+        over te tegen tot uit van veel voor waar waarom wanneer want was wat we welk welke werd wie
+        wij worden wordt zal ze zich zij zijn zo zou""",
+    "pt": """a ao aos as com como da das de do dos e é ela ele em entre era essa esse esta este eu
+        foi há isso já mais mas me na nas no nos não o onde os ou para pela pelo por porque qual
+        quais quando quanto quantos que quem se sem ser seu sua são também tem um uma você""",
+}
+STOP_WORDS: dict[str, frozenset[str]] = {
+    language: frozenset(words.split()) for language, words in _LISTS.items()
+}
+_WORD = re.compile(r"[^\W\d_]+")
+_SAMPLED = 4000
+
+
+def detect_language(text: str, default: str = "en") -> str:
+    """The language of which a text's beginning holds the most function words."""
+    words = set(_WORD.findall(text[:_SAMPLED].lower()))
+    counts = {
+        language: sum(word in listed for word in words) for language, listed in STOP_WORDS.items()
+    }
+    best = max(counts, key=lambda language: (counts[language], language == default))
+    # One word more is chance: a table or a list of names has hardly any function words.
+    return best if counts[best] > counts[default] + 1 else default
+
 
 TOKENIZER = "porter unicode61"
 WORD = re.compile(r"[^\W_]+")
 _CAMEL = re.compile(r"(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _REMEMBERED = 200_000
+_VERSION = re.compile(r"v(\d+)", re.IGNORECASE)
+# Past forms that the dictionary lists as words of their own; the verb is what texts mostly mean.
+_PAST_FORMS = {
+    "bent": "bend", "bore": "bear", "bound": "bind", "broke": "break", "dove": "dive",
+    "felt": "feel", "left": "leave", "rose": "rise", "shot": "shoot", "thought": "think",
+    "won": "win",
+}  # fmt: skip
 
 
 def words(text: str) -> list[str]:
@@ -44,6 +114,8 @@ def lemma(word: str, language: str = "en") -> str:
 
     if not word.isalpha() or len(word) < 3:
         return word.lower()
+    if language == "en" and word.lower() in _PAST_FORMS:
+        return _PAST_FORMS[word.lower()]
     found = lemmatize(word, lang=language)
     if language != "en" and word.islower():
         # German nouns are listed with capitals: `haus` is the noun, not a form of `hausen`.
@@ -67,7 +139,9 @@ def word_terms(word: str, language: str = "en") -> frozenset[str]:
 
 
 def inner_words(word: str) -> list[str]:
-    """The words inside a name such as `maxRetries` or `HTTPServer`; empty for a plain word."""
+    """The words inside a name such as `maxRetries`, `HTTPServer` or `v2`; none of a plain word."""
+    if version := _VERSION.fullmatch(word):
+        return ["version", version[1]]
     parts = _CAMEL.split(word)
     return [part.lower() for part in parts] if len(parts) > 1 else []
 

@@ -33,7 +33,7 @@ from activities.sources.formats.plaintext import (
 from activities.sources.formats.text_exports import extract_chat, extract_mails
 
 # Raised whenever the same file may give another text, so that indexes are built anew.
-VERSION = 4
+VERSION = 5
 
 _OFFICE = frozenset({".docx", ".docm", ".pptx", ".pptm", ".xlsx", ".xlsm"})
 SUFFIXES = _OFFICE | {

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from activities.agent.toolbox import Toolbox
-from activities.offline.conversation import JsonObject, read_request
-from activities.offline.skills import SKILLS
-from activities.offline.transport import Reply
+from activities.offline.conversation import JsonObject, Reply, read_request
+from activities.offline.transport import SKILLS
 from activities.sources.corpus import Corpus
 from activities.storage.store import Store
 from workflows.config.roles import PLANNER, RESEARCHER

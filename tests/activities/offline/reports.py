@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from activities.agent.schemas import DraftAnswer
+from activities.evidence.draft import Draft, Entry, Section
 from activities.evidence.ledger import Ledger
-from activities.evidence.report_gate import Draft, Entry, Evidence, Section, faults
+from activities.evidence.report_gate import Evidence, faults
 from activities.offline.conversation import Conversation, JsonObject
 from activities.offline.writer import write
 from activities.subagents.prompt_parts import describe_contradictions

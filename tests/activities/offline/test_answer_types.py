@@ -38,6 +38,7 @@ def test_a_text_of_the_right_kind_holds_an_answer(question: str, text: str) -> N
         ("Who built the tower?", "The tower is tall."),
         ("Where was Ada Holt born?", "Ada Holt was born at sea."),
         ("How do I install it?", "The installer is a program."),
+        ("How do I install it?", "Name: setup; Note: it can be run at once"),
         ("How do I install it?", "The `installer` is a program."),
         ("How do I install it?", "Several installers exist."),
         ("Why is the tram late?", "The tram is late."),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from activities.offline.parts import split_comparison, split_question
+from activities.offline.planner import split_comparison, split_question
 
 
 def titles(question: str) -> list[str]:
@@ -88,6 +88,7 @@ def test_a_part_with_its_own_subject_is_left_as_it_is() -> None:
         ("What are the differences between Orla, Venby and Skerry?", ["Orla", "Venby", "Skerry"]),
         ("Heat pumps versus gas boilers: which is cheaper?", ["Heat pumps", "gas boilers"]),
         ("How does Kafka compare to RabbitMQ?", ["Kafka", "RabbitMQ"]),
+        ("What is the difference between define and attr.s?", ["define", "attr.s"]),
         ("Unterschied zwischen Wärmepumpe und Gasheizung", ["Wärmepumpe", "Gasheizung"]),
     ],
 )

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from activities.agent.schemas import PlanReview
 from activities.offline.conversation import Conversation
-from activities.offline.planner import facets_of_question
-from activities.offline.reviewer import review
+from activities.offline.planner import facets_of_question, review
 from activities.subagents.planning import revise
 from workflows.contracts.facets import Facet, Plan, QuestionKind
 

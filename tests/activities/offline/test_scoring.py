@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from activities.evidence.text.sentences import sentences
 from activities.offline.passages import Passage
 from activities.offline.question import Question
@@ -56,6 +58,27 @@ def test_words_that_stand_together_beat_words_far_apart() -> None:
 def test_a_question_is_a_poor_answer() -> None:
     asked, told = "Is the tower of Orla tall and red?", "The tower of Orla is tall and red."
     assert best("Drying of the tower of Orla", asked, told) == told
+
+
+def test_a_note_to_oneself_is_a_poor_answer() -> None:
+    note, told = "TODO: explain how the tower is red.", "The tower is said to be red, explain it."
+    assert best("explain the red tower", note, told) == told
+
+
+def test_the_manual_comes_before_release_notes_that_use_its_words() -> None:
+    told = "The oil of the lamp is filled by hand."
+    notes = passage(told, source="d1", title="Acme 2.1.0")
+    manual = passage(told, source="d2", title="Acme manual")
+    assert rank("How is lamp oil filled?", notes, manual)[0].passage is manual
+    assert rank("Since which version is lamp oil filled?", notes, manual)[0].passage is notes
+
+
+def test_a_section_is_shown_from_its_beginning() -> None:
+    opening = replace(passage("Lamp oil is kept in the cellar.", section="Oil"), heading="Oil")
+    later = passage("Fill lamp oil by the lamp oil pump.", section="Oil", place=1)
+    other = passage("Lamp oil is sold in town.", source="d2", section="Shops")
+    ranked = [own.passage for own in rank("How do I fill lamp oil?", opening, later, other)]
+    assert ranked == [later, opening, other]
 
 
 def test_headings_and_titles_cover_what_the_passage_leaves_out() -> None:

@@ -6,8 +6,8 @@ import pytest
 
 from activities.evidence.text.sentences import sentences
 from activities.offline.passages import Passage
+from activities.offline.researcher import select
 from activities.offline.scoring import Scored
-from activities.offline.selection import select
 
 TOWN = "The tower of Orla opened in 1871 with a feast for the whole town."
 FEE = "Visitors pay three crowns at a gate beside the harbour."

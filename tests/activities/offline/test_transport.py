@@ -10,9 +10,8 @@ import httpx2
 import pytest
 
 from activities.agent import messages
-from activities.offline.conversation import Conversation, JsonObject
-from activities.offline.skills import SKILLS
-from activities.offline.transport import OfflineTransport, Reply, UseTools
+from activities.offline.conversation import Conversation, JsonObject, Reply, UseTools
+from activities.offline.transport import SKILLS, OfflineTransport
 from tests.activities.offline.library import research_brief
 
 BRIEF = research_brief("When was the tower built?")

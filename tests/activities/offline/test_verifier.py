@@ -7,8 +7,7 @@ from typing import Any
 
 from activities.agent.schemas import GroupAnswer, RelationsAnswer
 from activities.evidence.conflicts.finder import candidates
-from activities.offline.conversation import JsonObject, read_request
-from activities.offline.transport import Reply
+from activities.offline.conversation import JsonObject, Reply, read_request
 from activities.offline.verifier import judge_relations
 from workflows.contracts.evidence import Claim
 
@@ -38,8 +37,8 @@ def answer(claims: tuple[JsonObject, ...], question: str, group: JsonObject) -> 
         dates={quote["source_id"]: quote["date"] for c in claims for quote in c["quotes"]},
     )
     by_code = found[0].model_dump(mode="json") if found else {"sides": [], "about": ""}
-    asked = {**by_code, **group, "group": "g1", "claims": list(claims)}
-    brief = {"question": question, "groups": [asked]}
+    asked = {**by_code, **group, "group": "g1", "claim_ids": [c["id"] for c in claims]}
+    brief = {"question": question, "claims": list(claims), "groups": [asked]}
     body = {
         "model": "offline",
         "output_config": {"format": {"schema": {"title": "RelationsAnswer"}}},

@@ -41,6 +41,13 @@ def test_the_summary_shows_the_sentence_that_answers_with_what_it_leans_on() -> 
     )
 
 
+def test_who_asks_how_gets_the_opening_of_the_best_passage() -> None:
+    said = "Fill the lamp oil at the pump. A lamp that is full of oil burns all night by itself."
+    held = ledger([claim(1, said), claim(2, "The board meets in a hall by the sea.", source="s2")])
+    summary = written(brief(held, [facet("tower", "How do I fill the lamp oil?")])).summary
+    assert bare(summary) == said
+
+
 def test_the_summary_of_one_facet_has_at_most_120_words() -> None:
     long = "The tower was built in {} and " + "it is tall and red and " * 6 + "stands."
     held = ledger([claim(n, long.format(1800 + n)) for n in range(8)])
@@ -85,6 +92,20 @@ def test_passages_are_grouped_by_document_with_the_best_one_first() -> None:
         "**Tower guide:** The first passage [1].",
         "The second passage [1].",
     ]
+
+
+def test_the_section_with_the_best_passage_comes_first_and_reads_from_its_beginning() -> None:
+    held = ledger(
+        [
+            claim(1, "A word on oil.", relevance=0.5, section="Oil"),
+            claim(2, "Opening of the lamp.", relevance=0.6, section="Lamp"),
+            claim(3, "Best of the lamp.", relevance=1.0, section="Lamp"),
+        ]
+    )
+    blocks = sections(held, [BUILT])["tower"].split("\n\n")
+    assert [bare(block).rpartition(": ")[2] for block in blocks] == [
+        "Opening of the lamp.", "Best of the lamp.", "A word on oil.",
+    ]  # fmt: skip
 
 
 def test_a_passage_is_headed_by_its_document_and_headings() -> None:
@@ -156,6 +177,7 @@ def test_a_contradiction_shows_both_sides_cited() -> None:
     told = answer.contradictions[0].markdown
     assert "- It cost 41 crowns [1]." in told
     assert "- It cost 58 crowns [2]." in told
+    assert "_The sources disagree: see below._" in answer.summary
     assert gate(answer, held) == []
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 
 import pytest
 
+from activities.storage.store import Store
 from console.cli.doctor import run_checks
 from console.errors import ExitCode
 from tests.console.conftest import call
@@ -69,3 +71,18 @@ def test_a_problem_is_exit_code_1_also_as_json(monkeypatch: pytest.MonkeyPatch) 
 def test_the_program_prints_its_version_and_a_completion_script() -> None:
     assert call("--version")[1].startswith("durable-research ")
     assert "--show-completion" in call("--help")[1]
+
+
+def test_verify_names_what_is_damaged_in_the_store(place: Path) -> None:
+    folder = place / "state" / "store"
+    store = Store.open(str(folder))
+    asyncio.run(store.put_new("control/a.json", b"{}"))
+    asyncio.run(store.put_new("control/b.json", b"{}"))
+    code, said, _ = call("verify")
+    assert (code, "2 objects" in said, "none damaged" in said) == (ExitCode.REPORT, True, True)
+    (folder / "control" / "b.json").write_bytes(b"something else")
+    code, said, _ = call("verify")
+    assert (code, "1 damaged" in said) == (ExitCode.FAILED, True)
+    assert "control/b.json" in said
+    code, said, _ = call("verify", "--json")
+    assert list(json.loads(said)["damaged"]) == ["control/b.json"]

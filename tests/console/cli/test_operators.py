@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import signal
 from typing import Any
 
 import pytest
 
+from activities.storage.store import Store
 from tests.console.cli.test_commands import wait_for
 from tests.console.conftest import ROOT, Place, eventually
 
@@ -123,8 +125,9 @@ def test_a_worker_with_another_store_refuses_the_job(real: Place) -> None:
     wait_for(process, "Job moved starts")
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=60)
-    assert (real.state / "store" / "store-id").read_text() != "another"
-    (real.state / "store" / "store-id").write_text("another")
+    store = Store.open(str(real.state / "store"))
+    assert asyncio.run(store.get("store-id")) is not None
+    asyncio.run(store.replace("store-id", b"another"))
     real.worker = ROOT / "worker.py"
     code, _, complained = real.starter("resume", "moved")
     assert code == 1

@@ -285,3 +285,19 @@ def test_a_restarted_run_that_fails_at_once_is_taken_up_where_it_began(
     found = at(server, configured, origin)
     assert found.checkpoint == "planned"
     assert found.state.parent.how == "restart"
+
+
+def test_a_damaged_checkpoint_is_named_and_the_one_before_it_is_used(configured: Place) -> None:
+    assert call("start", "Does it hold?", "--id", "hurt")[0] == 0
+    place = configured.state / "store" / "checkpoints" / "hurt"
+    assert eventually(lambda: any(place.glob("*/000-planned.json")))
+    first = next(place.glob("*/000-planned.json"))
+    first.with_name("001-researched.json").write_bytes(first.read_bytes())
+    code, said, complained = call("checkpoints", "hurt")
+    assert (code, "planned" in said) == (0, True)
+    assert "001-researched.json' in" in complained
+    assert "is damaged" in complained
+    code, said, _ = call("restart", "hurt")
+    assert code == 0
+    assert "restarts from planned" in said
+    assert "001-researched.json" in said

@@ -34,6 +34,9 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "a.md").write_text("Something is written here.")
+    (tmp_path / "empty.md").write_text("# Points\n\n")
+    (tmp_path / "long.txt").write_text("a point\n" * 41)
+    (tmp_path / "bytes.txt").write_bytes(b"\xff\xfe\xfa")
     (tmp_path / "pictures").mkdir()
     (tmp_path / "pictures" / "a.png").write_bytes(b"")
     return tmp_path
@@ -56,6 +59,12 @@ CASES = {
     "a file for a folder": Case(["q", "--corpus", "docs/a.md"], "is a file: give --corpus the"),
     "empty folder": Case(["q", "--corpus", "pictures"], "holds no document that can be read"),
     "no folder, no key": Case(["q"], "name a folder with --corpus DIR"),
+    "missing rubric": Case([*GOOD, "--rubric", "none.md"], "none.md: correct --rubric"),
+    "empty rubric": Case([*GOOD, "--rubric", "empty.md"], "names no point: write one a line"),
+    "long rubric": Case([*GOOD, "--rubric", "long.txt"], "41 points"),
+    "rubric that is no text": Case([*GOOD, "--rubric", "bytes.txt"], "cannot be read as text"),
+    "folder as rubric": Case([*GOOD, "--rubric", "docs"], "cannot be read as text"),
+    "endless wish": Case([*GOOD, "--tone", "x" * 400], "--tone has 400 characters"),
     "unknown model": Case([*GOOD, "--model", "gpt-9"], "(a model per role), claude-opus"),
     "empty model": Case([*GOOD, "--model", ""], "choose one of"),
     "no key": Case([*GOOD, "--model", DEFAULT_CLAUDE], "set ANTHROPIC_API_KEY, or use --model off"),
@@ -272,3 +281,23 @@ def test_hidden_folders_are_no_documents(tmp_path: Path) -> None:
     (tmp_path / ".git" / "notes.md").write_text("x")
     with pytest.raises(BadInputError):
         validation.check_corpus(str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("text", "points"),
+    [
+        ("Names the cost\nNames the date\n", ("Names the cost", "Names the date")),
+        ("# Must\n\nThe report:\n\n- names the cost,\n  in euros\n- [ ] names the date\n",
+         ("names the cost, in euros", "names the date")),
+        ("1. Cost\n2) Date\n* More", ("Cost", "Date", "More")),
+    ],
+)  # fmt: skip
+def test_a_rubric_is_a_list_or_lines(place: Path, text: str, points: tuple[str, ...]) -> None:
+    (place / "points.md").write_text(text, "utf-8")
+    options = JobOptions(
+        question="q", corpus="docs", model=OFFLINE, rubric=Path("points.md"),
+        audience=" the  council ", length="one page", tone="plain",
+    )  # fmt: skip
+    request = build_request(options, Settings.read({}))
+    assert request.rubric == points
+    assert (request.audience, request.length, request.tone) == ("the council", "one page", "plain")

@@ -19,7 +19,7 @@ from console.report.contents import Axis
 from console.report.page import render_page, write_report
 from console.report.quote_links import QuoteLinks
 from tests.console.results import ferry, finished
-from workflows.contracts.result import CoverageStatus, ResearchResult
+from workflows.contracts.result import Calculation, CoverageStatus, ResearchResult
 from workflows.contracts.state import StepTiming
 
 HOSTILE = (
@@ -336,3 +336,17 @@ def test_a_facet_of_every_status_has_its_tile(status: CoverageStatus) -> None:
     coverage = tuple(item.model_copy(update={"status": status}) for item in result.coverage)
     page = render_page(result.model_copy(update={"coverage": coverage}))
     assert f'<li class="tile {status}">' in page
+
+
+def test_a_calculation_is_shown_with_its_sources_and_a_program_with_what_it_printed() -> None:
+    result = ferry().model_copy(
+        update={
+            "calculations": (
+                Calculation(result="44,500", expression="412000 - 367500", about="gap", cite=(1,)),
+                Calculation(result="0.8", expression="print(4 / 5)", by="program"),
+            )
+        }
+    )
+    page = render_page(result)
+    assert 'gap: 412000 - 367500 = 44,500 <a class="cite" href="#source-1">[1]</a>' in page
+    assert "<pre>print(4 / 5)</pre>printed<pre>0.8</pre>" in page

@@ -83,6 +83,8 @@ def extract_restructured(text: str) -> Extract:
         node.decompose()
     for node in tree.css(".problematic"):  # a reference or a substitution that is defined elsewhere
         node.replace_with(without_roles(node.text()).strip("|").rstrip("_"))
+    for node in tree.css("cite"):  # text in single backquotes: a role that the project sets for all
+        node.replace_with(role_text(node.text()))
     for node in tree.css(".classifier"):
         node.replace_with(f" ({node.text()})")
     body = "\n\n".join(written(html_blocks(tree.body))) if tree.body else ""

@@ -10,8 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from activities.evidence.text.stopwords import detect_language
-from activities.evidence.text.terms import is_word
+from activities.evidence.text.terms import detect_language, is_word
 
 HYPHEN = "\ufffe"  # what pdfium writes for a hyphen at the end of a line
 

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from activities.evidence.text.months import MONTH_PATTERN, MONTHS
-from activities.evidence.text.stopwords import STOP_WORDS, detect_language
+from activities.evidence.text.names import MONTH_PATTERN, MONTHS
+from activities.evidence.text.terms import STOP_WORDS, detect_language
 
 
 @pytest.mark.parametrize(

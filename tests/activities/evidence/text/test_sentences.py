@@ -50,3 +50,14 @@ def test_spans_are_in_order_trimmed_and_keep_every_letter(text: str) -> None:
     assert all(text[a:b] == text[a:b].strip() for a, b in spans)
     kept = "".join(text[a:b] for a, b in spans)
     assert sum(map(str.isalnum, kept)) == sum(map(str.isalnum, text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It works if -- and only if! -- the lamp is lit.",
+        "Do as little as possible (ideally: nothing!), and it can come in handy.",
+    ],
+)
+def test_a_mark_inside_a_sentence_does_not_end_it(text: str) -> None:
+    assert sentences(text) == [text]

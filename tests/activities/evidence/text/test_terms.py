@@ -28,6 +28,8 @@ from activities.evidence.text.terms import (
         ("children", "child"),
         ("cities", "city"),
         ("paid", "pay"),
+        ("rose", "rise"),
+        ("left", "leaves"),
     ],
 )
 def test_forms_of_an_english_word_are_one_term(one: str, other: str) -> None:
@@ -93,3 +95,13 @@ def test_words_are_lower_case_and_hold_letters_or_digits(text: str) -> None:
 @given(st.text(min_size=1))
 def test_any_word_has_a_term(text: str) -> None:
     assert all(term(word, language) for word in words(text) for language in ("en", "de"))
+
+
+def test_a_short_version_is_found_by_the_word_and_its_number() -> None:
+    assert inner_words("v2") == ["version", "2"]
+    assert "version" in extra_forms("The v2 protocol is in use.").split()
+
+
+@pytest.mark.parametrize("word", ["inside", "another", "behind", "whenever"])
+def test_a_function_word_is_no_term(word: str) -> None:
+    assert terms(f"one pump {word} a pump", "en") == ["pump", "pump"]
