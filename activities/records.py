@@ -66,6 +66,12 @@ class Records(RecordActivities):
 
         Where more has to be parsed than one worker should, the parts are returned instead.
         """
+        if brief.store_id and brief.store_id != await self._store.identify():
+            raise ApplicationError(
+                "the worker's store is not the one the job was started with",
+                type="wrong_store",
+                non_retryable=True,
+            )
         if brief.corpus is None:
             return CorpusOpened(corpus=CorpusReady())
         corpora = self._context.corpora

@@ -82,7 +82,7 @@ def test_the_console_imports_nothing_of_activities_but_storage(path: Path) -> No
 def test_packages_of_the_console_import_in_one_direction(package: str, allowed: set[str]) -> None:
     for path in modules(f"console/{package}"):
         found = {name.split(".")[1] for name in imports(path) if name.startswith("console.")}
-        assert found - allowed <= {"errors", "text"}, path.name
+        assert found - allowed <= {"errors", "formatting"}, path.name
 
 
 def test_console_modules_have_unique_names_in_packages_of_at_most_fifteen_files() -> None:

@@ -10,6 +10,7 @@ from temporalio import workflow
 with workflow.unsafe.imports_passed_through():
     from workflows.config.policies import SUBAGENT_QUEUE, ActivityPolicy
     from workflows.contracts.activity_io import OpenCorpus
+    from workflows.contracts.request import TASK_QUEUE
     from workflows.contracts.state import CorpusReady, Timing
     from workflows.stages import corpora
 
@@ -33,10 +34,12 @@ class CorpusWorkflow:
 
 
 async def _call(activity: Any, brief: Any, policy: ActivityPolicy, summary: str) -> Any:
+    # Another queue than that of all workers belongs to one worker, which runs everything on it.
+    own = workflow.info().task_queue
     return await workflow.execute_activity_method(
         activity,
         brief,
-        task_queue=SUBAGENT_QUEUE,
+        task_queue=SUBAGENT_QUEUE if own == TASK_QUEUE else own,
         start_to_close_timeout=policy.start_to_close,
         schedule_to_close_timeout=policy.schedule_to_close,
         heartbeat_timeout=timedelta(seconds=Timing().heartbeat_seconds),

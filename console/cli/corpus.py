@@ -14,8 +14,8 @@ import typer
 
 from console import client
 from console.cli.options import Json, examples
-from console.cli.output import message_stream, say
 from console.errors import COMMAND, BadInputError, ExitCode
+from console.formatting import message_stream, say
 
 if TYPE_CHECKING:
     from activities.storage.corpora import CorpusHead, Rules
@@ -54,9 +54,7 @@ def add(
 ) -> ExitCode:
     """Put the documents of a folder or a bucket into the store, and index them."""
     if "://" not in source:
-        from pathlib import Path
-
-        source = str(client.validation.check_folder(Path(source)))
+        source = str(client.validation.check_folder(source))
     return _publish(name, source, _read_rules(labels or []), as_json=as_json)
 
 
@@ -127,7 +125,7 @@ def remove(name: Name, as_json: Json = False) -> ExitCode:
 
 
 def _publish(name: str, source: str, rules: Rules | None, *, as_json: bool) -> ExitCode:
-    stream = message_stream(as_json)
+    stream, job_id = message_stream(as_json), f"corpus-{name}"
     settings = client.validation.prepare_folders(client.session.read_settings())
     progress = partial(say, stream=stream)
 
@@ -135,7 +133,8 @@ def _publish(name: str, source: str, rules: Rules | None, *, as_json: bool) -> E
         head = await client.corpora.publish(
             settings, name, source, rules=rules, on_progress=progress
         )
-        ready = await client.corpora.index(session.client, head, progress)
+        queue = client.session.find_task_queue(settings, job_id)
+        ready = await client.corpora.index(session.client, head, queue, progress)
         say(f"{_describe(head)}: {ready.documents:,} documents", stream)
         for file in ready.unreadable:
             say(f"  could not be read: {file.uri}: {file.reason}", stream)
@@ -149,7 +148,7 @@ def _publish(name: str, source: str, rules: Rules | None, *, as_json: bool) -> E
     return client.session.run(
         action,
         settings=settings,
-        with_worker=True,
+        job_id=job_id,
         on_interrupt=lambda: f"\nStopped; `{COMMAND} corpus add {name} {source}` goes on with it.",
     )
 

@@ -18,10 +18,10 @@ from activities.storage.store import Store
 from console.client import jobs, validation
 from console.client.progress import describe_indexing
 from console.errors import BadInputError, ConsoleError
-from console.runtime.codec import load_keyring
+from console.runtime.data_converter import load_keyring
 from workflows.config.settings import Settings
 from workflows.contracts.activity_io import OpenCorpus
-from workflows.contracts.request import TASK_QUEUE, ResearchRequest
+from workflows.contracts.request import ResearchRequest
 from workflows.contracts.state import CorpusReady
 
 OnProgress = Callable[[str], None]
@@ -80,7 +80,7 @@ async def find(settings: Settings, name: str) -> CorpusHead:
 
 
 async def index(
-    client: Client, head: CorpusHead, on_progress: OnProgress | None = None
+    client: Client, head: CorpusHead, task_queue: str, on_progress: OnProgress | None = None
 ) -> CorpusReady:
     """Have the workers index the newest version; a cancelled wait cancels the work.
 
@@ -92,7 +92,7 @@ async def index(
         "CorpusWorkflow",
         OpenCorpus(corpus=f"{head.name}@{head.version}", labels=tuple(labels)),
         id=f"corpus-{validation.check_job_id(head.name)}-{head.version[:12]}",
-        task_queue=TASK_QUEUE,
+        task_queue=task_queue,
         result_type=CorpusReady,
         id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
     )

@@ -23,7 +23,9 @@ _REPORT = "Report"
 
 @dataclass(frozen=True, kw_only=True)
 class JobOptions:
-    question: Annotated[str, Argument(help="The question, in quotes.", show_default=False)]
+    question: Annotated[
+        str, Argument(metavar="QUESTION", help="The question, in quotes.", show_default=False)
+    ]
     corpus: Annotated[
         str | None,
         Option(

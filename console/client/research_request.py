@@ -6,7 +6,7 @@ Invalid options raise `BadInputError` before anything is started or spent.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,7 +16,7 @@ from console.client.job_options import JobOptions
 from console.errors import BadInputError
 from workflows.config.model_catalog import MIXED, MODELS, card
 from workflows.config.settings import Settings
-from workflows.contracts.facets import Effort
+from workflows.contracts.facets import Effort, Facet
 from workflows.contracts.request import LABEL, OFFLINE, Approval, ResearchRequest, Web
 from workflows.contracts.spend import Budget
 
@@ -204,3 +204,17 @@ def _build_approval(options: JobOptions) -> Approval | None:
     default: Literal["approve", "reject"] = "reject" if choice == "reject" else "approve"
     seconds = parse_duration(within, "--approve-within", 30) if within is not None else _DAY
     return Approval(seconds=seconds, default=default)
+
+
+def build_facet(title: str, question: str, boundary: str = "", taken: Container[str] = ()) -> Facet:
+    """A facet whose id is made from its title and not `taken`. Raises pydantic's error."""
+    slug = re.sub(r"[\W_]+", "-", title.lower()).strip("-")[:58] or "facet"
+    candidates = (slug, *(f"{slug}-{n}" for n in range(2, 99)))
+    return Facet(
+        id=next(name for name in candidates if name not in taken),
+        title=title,
+        question=question,
+        boundary=boundary or "what the other facets cover",
+        prefer="authoritative sources",
+        reason="added by an operator",
+    )

@@ -20,9 +20,9 @@ from console.client import jobs, validation
 from console.client.checkpoints import CheckpointStore, StoredCheckpoint
 from console.client.jobs import CLOSED_FOR_RESTART, OPEN_STATUSES, WORKFLOW, Job, StartState
 from console.client.research_request import default_budget_usd
+from console.client.session import find_task_queue
 from console.errors import BadInputError, ConsoleError
-from workflows.config.settings import Settings
-from workflows.contracts.request import TASK_QUEUE, ResearchRequest
+from workflows.contracts.request import ResearchRequest
 from workflows.contracts.state import ResearchState
 from workflows.rules.restart import SETTABLE, change_request, fork_state, restart_state
 from workflows.rules.status import describe_request
@@ -49,6 +49,7 @@ async def begin(
     """Start the job, or find the existing one of this id; restart it if it ended badly."""
     description = await jobs.describe(client, job_id)
     if description is None:
+        request = request.model_copy(update={"store_id": await checkpoints.identify()})
         if not await _start(client, checkpoints, job_id, request):
             # Another process started it in the meantime.
             return await begin(client, checkpoints, job_id, request)
@@ -108,7 +109,6 @@ async def restart(
 async def fork(
     client: Client,
     checkpoints: CheckpointStore,
-    settings: Settings,
     job_id: str,
     *,
     name: str | None,
@@ -130,7 +130,7 @@ async def fork(
         request = change_request(origin.request, changes)
     except ValueError as error:
         raise BadInputError(f"--set {error}.") from None
-    validation.check_models(request, settings)
+    validation.check_models(request, checkpoints.settings)
     limit = None
     if request.budget.usd is None and "budget_usd" not in changes:
         limit = default_budget_usd(request.model, request.effort)
@@ -233,8 +233,8 @@ async def _start(
             WORKFLOW,
             args=[request] if state is None else [request, state],
             id=job_id,
-            task_queue=TASK_QUEUE,
-            task_timeout=checkpoints.task_timeout,
+            task_queue=find_task_queue(checkpoints.settings, job_id),
+            task_timeout=checkpoints.settings.pace.task,
             id_reuse_policy=reuse,
             **describe_request(request),
         )

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from obstore.store import AzureStore, GCSStore, S3Store, from_url
 
-import console.runtime.external_storage
+import console.runtime.data_converter
 from activities.sources.corpora import Corpora
 from activities.sources.index_cache import IndexCache
 from activities.storage.backends import BucketBackend, open_backend
@@ -20,7 +20,6 @@ from console.devserver.server import run_dev_server
 from console.runtime.connection import connect
 from console.runtime.keys_file import create_file
 from tests import seaweed
-from tests.confidential.conftest import ring_of
 from tests.confidential.jobs import QUESTION, SECRETS, corpus, work
 from tests.job.conftest import Office
 from workflows.config.settings import Settings
@@ -71,7 +70,7 @@ async def test_a_job_keeps_everything_in_the_bucket_and_sealed(
             "RESEARCH_KEYS": str(keys),
         }
     )
-    monkeypatch.setattr(console.runtime.external_storage, "THRESHOLD", 4000)
+    monkeypatch.setattr(console.runtime.data_converter, "THRESHOLD", 4000)
     with run_dev_server(tmp_path / "server") as temporal:
         client = await connect(settings, temporal.address)
         job_id, result, _ = await work(Office(client, settings, corpus(tmp_path / "documents")))
@@ -88,7 +87,7 @@ async def test_a_job_keeps_everything_in_the_bucket_and_sealed(
     everything = b"".join(key.encode() + data for key, data in kept.items()).lower()
     assert [word for word in SECRETS if word.encode() in everything] == []
 
-    checkpoints = CheckpointStore(bucket, ring_of(keys))
+    checkpoints = CheckpointStore(Settings(store=bucket, keys=str(keys)))
     state = await checkpoints.load((await checkpoints.find(job_id))[-1])
     assert state.request.question == QUESTION
 

@@ -13,6 +13,7 @@ from tests.durability.processes import Process
 from tests.durability.site import Site
 from tests.durability.steps import Step
 from tests.durability.waiting import until
+from workflows.config.settings import Settings
 
 
 async def frozen_in_research(site: Site, turn: int = 9) -> tuple[Job, Process]:
@@ -43,7 +44,7 @@ async def test_a_zombie_that_wakes_in_the_middle_changes_nothing(
     row = Row("frozen", "worker", in_flight=5)
     settle(row, job, await job.result(), reference)
     assert row.faults() == []
-    readable, faults = await CheckpointStore(str(site.store)).load_all(job.id)
+    readable, faults = await CheckpointStore(Settings(store=str(site.store))).load_all(job.id)
     assert len(readable) == len(job.checkpoint_files())
     assert faults == []
 

@@ -142,11 +142,11 @@ async def test_a_corpus_is_indexed_ahead_of_its_jobs(office: Office) -> None:
     settings = office.settings
     async with office.working(Wire(*RULES)):
         head = await client_corpora.publish(settings, "harbour", str(office.corpus))
-        ready = await client_corpora.index(office.client, head, said.append)
+        ready = await client_corpora.index(office.client, head, TASK_QUEUE, said.append)
         assert ready.documents == 4
         assert ready.ref is not None
         assert ready.ref.version == head.version
-        again = await client_corpora.index(office.client, head)
+        again = await client_corpora.index(office.client, head, TASK_QUEUE)
     assert again == ready
     assert (await load_head(Store.open(settings.store), "harbour")) == head
 

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from workflows.config.model_catalog import DEFAULT_CLAUDE, LOCAL
 from workflows.config.roles import ROLES
-from workflows.contracts.request import OFFLINE, RoleEffort
+from workflows.contracts.request import OFFLINE, TASK_QUEUE, RoleEffort
 
 Provider = Literal["anthropic", "bedrock", "vertex", "foundry"]
 WorkerRole = Literal["all", "alone", "coordinator", "subagents"]
@@ -120,6 +120,8 @@ class Settings(BaseModel):
         default=None, gt=0, validation_alias="RESEARCH_FLEET_TURNS_PER_MINUTE"
     )
     """How many model calls all workers together make."""
+    task_queue: str = Field(default=TASK_QUEUE, validation_alias="RESEARCH_TASK_QUEUE")
+    """The queue a worker takes jobs from. Commands set it for the worker of their own job."""
     heartbeat_timeout: float | None = Field(
         default=None, ge=1, le=600, validation_alias="RESEARCH_HEARTBEAT_SECONDS"
     )

@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Iterable
 from urllib.parse import quote
 
+STORE_ID = "store-id"
 _LONGEST = 160
 """Characters of one segment: a file name may have 255 bytes, and suffixes are added."""
 

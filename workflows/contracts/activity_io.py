@@ -60,6 +60,8 @@ class OpenCorpus(Record):
     labels: tuple[str, ...] = ()
     is_parsed: bool = False
     """All files have been parsed: what is left is to index them."""
+    store_id: str = ""
+    """The job's store; empty where the client did not say."""
 
 
 class CorpusOpened(Record):

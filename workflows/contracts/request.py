@@ -101,6 +101,8 @@ class ResearchRequest(Message):
     """A tenant of twice the weight gets twice the share."""
     priority: int = Field(default=3, ge=1, le=5)
     """1 goes before 5, for all tenants."""
+    store_id: str = Field(default="", max_length=64)
+    """The store of the client that started the job; workers with another one refuse it."""
     notify: Notify | None = None
     """A workflow that is signalled at each checkpoint."""
     report_changes: bool = False
@@ -117,7 +119,7 @@ def shared_id(request: ResearchRequest, scope: str = "") -> str:
     """
     # Without defaults, so that a setting that is added later does not rename running jobs.
     settings = request.model_dump(
-        mode="json", exclude={"question", "notify"}, exclude_defaults=True
+        mode="json", exclude={"question", "notify", "store_id"}, exclude_defaults=True
     )
     question = " ".join(request.question.casefold().split()).rstrip(" ?!.")
     identity = json.dumps([scope, question, settings], sort_keys=True, ensure_ascii=True)

@@ -33,7 +33,8 @@ async def open_corpus(execution: Execution) -> None:
             progress = {"files": files, "files_parsed": parsed}
             state.corpus = state.corpus.model_copy(update=progress)
 
-        brief = OpenCorpus(corpus=state.request.corpus, labels=state.request.labels)
+        request = state.request
+        brief = OpenCorpus(corpus=request.corpus, labels=request.labels, store_id=request.store_id)
         with execution.measure("open"):
             state.corpus = await corpora.open_corpus(execution.call, brief, report)
     if not state.checkpoints:

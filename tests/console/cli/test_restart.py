@@ -140,7 +140,9 @@ def test_who_follows_a_job_follows_it_through_a_restart(configured: Place, serve
     async def follow(client: Client) -> str:
         job = await jobs.find_running(client, "followed")
         ending = asyncio.ensure_future(jobs.wait_for_result(job))
-        await runs.restart(client, CheckpointStore(str(configured.state / "store")), "followed")
+        await runs.restart(
+            client, CheckpointStore(Settings(store=str(configured.state / "store"))), "followed"
+        )
         return (await ending).id
 
     assert at(server, configured, follow) == "followed"
@@ -191,7 +193,7 @@ def test_a_job_without_a_checkpoint_begins_with_what_it_was_given(
 ) -> None:
     _, server = served
     with monkeypatch.context() as patch:
-        patch.setattr("console.client.runs.TASK_QUEUE", "deserted")
+        patch.setattr("console.client.runs.find_task_queue", lambda *_: "deserted")
         assert call("start", "early", *GOOD, "--id", "early", "--max-passes", "7")[0] == 0
     code, _, complained = call("fork", "early")
     assert (code, "has no checkpoint yet" in complained) == (2, True)
@@ -274,12 +276,12 @@ def test_a_restarted_run_that_fails_at_once_is_taken_up_where_it_began(
     """Not where an older run of the job had got to: it was told to go back."""
     _, server = served
     failed("back")
-    monkeypatch.setattr("console.client.runs.TASK_QUEUE", "deserted")
+    monkeypatch.setattr("console.client.runs.find_task_queue", lambda *_: "deserted")
     assert call("restart", "back")[0] == 0
 
     async def origin(client: Client) -> runs.Origin:
         about = await jobs.describe(client, "back")
-        kept = CheckpointStore(str(configured.state / "store"))
+        kept = CheckpointStore(Settings(store=str(configured.state / "store")))
         return await runs.find_origin(client, kept, "back", about, None)
 
     found = at(server, configured, origin)

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from console.client.pending import join_titles
-from console.text import clock, count, cut, plain
+from console.client.progress import join_titles
+from console.formatting import clock, count, cut, plain
 from workflows.contracts.result import FacetStatus, Status
 from workflows.contracts.state import Gap, Phase
 
 if TYPE_CHECKING:
-    from console.client.pending import PendingStep
-    from console.client.progress import Progress
+    from console.client.progress import PendingStep, Progress
 
 MARKS = {"waiting": "·", "running": "▸", "found": "✓", "partial": "◐", "no_results": "∅"}
 GAP_MARKS = {"open": "○", "closed": "✓", "partly": "◐", "absent": "∅", "failed": "✗"}

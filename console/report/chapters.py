@@ -1,4 +1,6 @@
-"""Render Markdown as safe HTML: no raw HTML, no images, links only to the web and within the page.
+"""The written report as chapters of safe HTML.
+
+There is no raw HTML and no image; links lead only to the web and within the page.
 
 A citation [n] becomes a link to source n and carries the quotes that support its sentence. A mark
 behind a contested sentence links to its contradiction, once per paragraph.
@@ -8,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from html import escape
 
@@ -17,6 +20,8 @@ from markdown_it.token import Token
 from markupsafe import Markup
 
 from console.report.quote_links import QuoteLinks
+from workflows.config.model_catalog import card
+from workflows.contracts.result import METHOD, SOURCES, ResearchResult
 
 _SIGN = re.compile(r"(?P<cites>(?:\[\d{1,5}\])+)|(?P<end>[.!?][\"”’)]*(?=\s|$))")
 _WEB = re.compile(r"https?://", re.IGNORECASE)
@@ -26,6 +31,9 @@ _TOGETHER = 5
 """The number of citations that are kept on one line."""
 _CONTENTS = 3
 """The highest level of headings within a part."""
+
+_HEADING = re.compile(r"^##[ \t]+(.*?)[ \t]*$", re.MULTILINE)
+_TITLE = re.compile(r"\A\s*#[ \t]+(.*?)[ \t]*$", re.MULTILINE)
 
 
 class MarkdownRenderer:
@@ -179,3 +187,45 @@ def _wrap_tables(state: StateCore) -> None:
 
 def _token(kind: str, content: str) -> Token:
     return Token(kind, "", 0, content=content)
+
+
+@dataclass(frozen=True)
+class Chapter:
+    title: str
+    markdown: str
+
+
+@dataclass(frozen=True)
+class SplitReport:
+    title: str
+    lead: str
+    """The text in front of the first heading."""
+    chapters: tuple[Chapter, ...]
+
+
+def split_report(result: ResearchResult) -> SplitReport:
+    """The chapters without the method and the sources, which the page renders from the result."""
+    text, title = result.report_markdown, result.question
+    if found := _TITLE.match(text):
+        title, text = found.group(1), text[found.end() :]
+    starts = list(_HEADING.finditer(text))
+    bounds = [*(start.start() for start in starts), len(text)]
+    chapters = [
+        Chapter(start.group(1), text[start.end() : end].strip())
+        for start, end in zip(starts, bounds[1:], strict=True)
+    ]
+    cited = any(source.n is not None for source in result.sources)
+    for own in (METHOD, *((SOURCES,) if cited else ())):
+        # The last one: a facet may have the same title.
+        place = max((i for i, c in enumerate(chapters) if c.title == own), default=None)
+        if place is not None:
+            del chapters[place]
+    lead = text[: bounds[0]].strip()
+    statement = card(result.model).statement
+    blocks = [
+        block
+        for block in re.split(r"\n\s*\n", lead)
+        # The page's header has the same statement.
+        if not (statement and block.startswith(f"_{statement}"))
+    ]
+    return SplitReport(title.strip() or result.question, "\n\n".join(blocks), tuple(chapters))

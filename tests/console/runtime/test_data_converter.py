@@ -9,8 +9,7 @@ import pytest
 from temporalio.api.common.v1 import Payload
 from temporalio.converter import StorageDriverRetrieveContext, StorageDriverStoreContext
 
-from console.runtime.connection import data_converter
-from console.runtime.external_storage import THRESHOLD, StoreDriver
+from console.runtime.data_converter import THRESHOLD, StoreDriver, data_converter
 from workflows.config.settings import Settings
 
 PUT, GET = StorageDriverStoreContext(), StorageDriverRetrieveContext()
