@@ -93,13 +93,13 @@ class Scorer:
     def rank(self, passages: Iterable[Passage]) -> list[Scored]:
         """The passages that cover anything of the question, best first."""
         scored = [self._score(passage) for passage in passages if not self._is_scrap(passage)]
-        scored = [own for own in scored if own.coverage > 0]
         if is_on("plain_search") and not self.question.is_open:
             scored = self._with_plain_search(scored)
         scored.sort(key=_order)
         if is_on("links"):
             scored = self._link(scored)
             scored.sort(key=_order)
+        scored = [own for own in scored if own.coverage > 0]
         if is_on("openings"):
             scored = _raise_openings(scored)
             scored.sort(key=_order)
@@ -254,7 +254,7 @@ class _Origin:
 
     def __init__(self, scored: Scored) -> None:
         self.scored = scored
-        self._names = [name.key for name in names(scored.core)]
+        self._names = [name.key for name in names(scored.passage.text)]
         self._words = frozenset(words(scored.core))
 
     def names_title(self, source_id: str, title: frozenset[str]) -> bool:
