@@ -17,7 +17,8 @@ JOBS ?= 3
 BENCH := out/bench
 SUDO := $(shell test $$(id -u) = 0 || echo sudo)
 
-.PHONY: install run browser test test-all test-typescript soak cluster-test histories lint format bench bench-quality bench-docs \
+.PHONY: install run browser test test-all test-models test-live test-typescript soak cluster-test histories \
+  lint format bench bench-quality bench-docs \
   bench-engines-install gallery lock clean
 
 run: $(RUNTIME)  ## a research job on the sample documents, into out/
@@ -37,6 +38,21 @@ gallery: $(DEV)  ## the pictures in docs/gallery, taken anew of real jobs on the
 
 test-all: test  ## everything: also a kill at every step, a hundred jobs at once, one huge job
 	$(PY) -m pytest -m slow -s
+
+test-models: $(DEV) .venv-models/.installed  ## jobs through LiteLLM and on llama.cpp, both real
+	LITELLM=$(CURDIR)/.venv-models/bin/litellm LLAMA=$(CURDIR)/.venv-models/llama \
+	  $(PY) -m pytest -m slow -s tests/simulator/test_litellm.py tests/simulator/test_local_model.py
+
+.venv-models/.installed: tests/simulator/requirements.txt
+	$(PYTHON) -m venv .venv-models
+	.venv-models/bin/python -m pip install --quiet --disable-pip-version-check \
+	  -r tests/simulator/requirements.txt
+	.venv-models/bin/python -m pip install --quiet --disable-pip-version-check \
+	  --target .venv-models/llama -r tests/simulator/requirements-llama.txt
+	touch $@
+
+test-live: $(RUNTIME)  ## what works at the endpoint that the environment names; costs some cents
+	$(PY) -m tests.live
 
 test-typescript: $(DEV)  ## a result read by Temporal's TypeScript client; skipped without node
 	@command -v npm >/dev/null || { echo "skipped: npm is missing"; exit 0; }; \
@@ -108,4 +124,4 @@ lock: $(DEV)  ## after a change of pyproject.toml
 	  -o deploy/requirements.runtime.lock
 
 clean:
-	rm -rf $(VENV) .venv-engines .research out .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-engines .venv-models .research out .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis

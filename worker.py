@@ -35,10 +35,11 @@ from activities.fleet.limits import Fleet, FleetLimits
 from activities.fleet.slot_supplier import FleetSlotSupplier
 from activities.llm.client import Models
 from activities.llm.errors import redact
-from activities.mcp.registry import McpServers
 from activities.mcp.server_settings import McpSettings
+from activities.mcp.servers import McpServers
 from activities.nexus import ResearchHandler
 from activities.records import Records
+from activities.storage.corpora import Limits
 from activities.storage.store import Store
 from activities.subagents.evaluating import Evaluating
 from activities.subagents.planning import Planning
@@ -47,17 +48,15 @@ from activities.subagents.verifying import Verifying
 from activities.subagents.writing import Writing
 from activities.telemetry import CountingInterceptor, record_jobs
 from console.errors import exit_process
-from console.runtime.codec import load_keyring
-from console.runtime.connection import connect
-from console.runtime.health import serve_health
-from console.runtime.job_counts import count_jobs
+from console.runtime.connection import FRESH_SERVER_SECONDS, connect, register
+from console.runtime.data_converter import load_keyring
+from console.runtime.health import count_jobs, serve_health
 from console.runtime.logs import set_up_logging
-from console.runtime.search_attributes import FRESH_SERVER_SECONDS, register
 from workflows.config.policies import SUBAGENT_QUEUE
 from workflows.config.settings import Settings
-from workflows.contracts.request import TASK_QUEUE
 from workflows.contracts.state import Timing
 from workflows.coordinator import ResearchWorkflow
+from workflows.corpus import CorpusWorkflow
 from workflows.refinement import RefinementWorkflow
 
 DRAIN = timedelta(seconds=30)
@@ -88,6 +87,8 @@ def build_context(
         settings.provider,
         settings.corpora,
         settings.max_tokens,
+        Limits(settings.corpus_files, settings.corpus_bytes),
+        settings.index_cache_bytes,
     )
 
 
@@ -100,7 +101,7 @@ async def build_worker(
         await stack.enter_async_context(detect_freezes())
         # Without subagents a worker still runs the workflows: it answers queries and updates.
         subagents = settings.worker_role != "coordinator" and settings.parallel_subagents > 0
-        if subagents:
+        if subagents and not _shares_queue(settings, context):
             if context.fleet:
                 await stack.enter_async_context(context.fleet.join())
             await stack.enter_async_context(_for_subagents(client, settings, context))
@@ -115,18 +116,17 @@ async def build_worker(
 
 
 def _for_jobs(client: Client, settings: Settings, context: ActivityContext) -> Worker:
-    # The limits of a fleet need the subagents on a task queue of their own.
-    shares_queue = settings.worker_role == "alone" and context.fleet is None
+    shares_queue = _shares_queue(settings, context)
     timing = Timing(
         heartbeat_seconds=settings.pace.heartbeat.total_seconds(),
         storage_wait_seconds=settings.storage_wait,
         overload_wait_seconds=settings.overload_wait,
     )
-    records = Records(context, TASK_QUEUE if shares_queue else None, timing)
+    records = Records(context, _subagent_queue(settings, context), timing)
     return Worker(
         client,
-        task_queue=TASK_QUEUE,
-        workflows=[ResearchWorkflow, RefinementWorkflow],
+        task_queue=settings.task_queue,
+        workflows=[ResearchWorkflow, RefinementWorkflow, CorpusWorkflow],
         activities=[
             Verifying(context).reconcile,
             records.publish,
@@ -155,7 +155,7 @@ def _for_jobs(client: Client, settings: Settings, context: ActivityContext) -> W
 def _for_subagents(client: Client, settings: Settings, context: ActivityContext) -> Worker:
     return Worker(
         client,
-        task_queue=SUBAGENT_QUEUE,
+        task_queue=_subagent_queue(settings, context) or SUBAGENT_QUEUE,
         activities=_subagents(context),
         tuner=_tuner(settings, context),
         interceptors=[CountingInterceptor()],
@@ -166,15 +166,30 @@ def _for_subagents(client: Client, settings: Settings, context: ActivityContext)
     )
 
 
+def _shares_queue(settings: Settings, context: ActivityContext) -> bool:
+    """Whether subagents are on their job's queue; the limits of a fleet need another one."""
+    return settings.worker_role == "alone" and context.fleet is None
+
+
+def _subagent_queue(settings: Settings, context: ActivityContext) -> str | None:
+    """Where the jobs of this worker send their subagents; None for the queue of all workers."""
+    if settings.worker_role != "alone":
+        return None
+    suffix = "" if _shares_queue(settings, context) else "-subagents"
+    return settings.task_queue + suffix
+
+
 def _pollers(settings: Settings) -> PollerBehaviorAutoscaling:
     most = settings.pace.max_pollers
     return PollerBehaviorAutoscaling(minimum=1, initial=min(2, most), maximum=most)
 
 
 def _subagents(context: ActivityContext) -> list[Callable[..., Any]]:
-    planning, verifying = Planning(context), Verifying(context)
+    planning, records = Planning(context), Records(context)
+    verifying = Verifying(context)
     return [
-        Records(context).open_corpus,
+        records.open_corpus,
+        records.parse_files,
         planning.plan,
         planning.review_plan,
         Researching(context).research,

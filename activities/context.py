@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from cachetools import LRUCache
-from temporalio.exceptions import ApplicationError
 
 from activities.agent.interrupts import Interrupts
 from activities.agent.loop import Subagent
@@ -19,9 +17,19 @@ from activities.agent.toolbox import Toolbox
 from activities.fleet.limits import Fleet
 from activities.llm.batches import Batches
 from activities.llm.client import Models
-from activities.mcp.registry import McpServers
-from activities.sources.corpus import Corpus
-from activities.sources.refresh import IndexReport
+from activities.mcp.servers import McpServers
+from activities.sources.corpora import Corpora
+from activities.sources.index_cache import CACHE_BYTES, IndexCache
+from activities.storage.corpora import (
+    Limits,
+    is_bucket,
+    is_source,
+    load_head,
+    name_of,
+    publish,
+    split_version,
+)
+from activities.storage.document_sources import CorpusError
 from activities.storage.journal import Journal
 from activities.storage.store import Store
 from activities.telemetry import TurnTelemetry
@@ -37,6 +45,7 @@ _CACHED_TEMPLATES = 200
 _WIDE_WINDOW = 64_000
 """Tokens; with a smaller context window a search returns fewer passages."""
 _FEWEST_HITS = 3
+_CACHED_SOURCES = 20_000
 
 
 class ActivityContext:
@@ -48,28 +57,32 @@ class ActivityContext:
         servers: McpServers | None = None,
         fleet: Fleet | None = None,
         provider: Provider = "anthropic",
-        corpora: Sequence[str] = (),
+        folders: Sequence[str] = (),
         max_tokens: int = MAX_TOKENS,
+        limits: Limits | None = None,
+        index_cache_bytes: int = CACHE_BYTES,
     ) -> None:
-        """`provider` is a label of telemetry.
+        """`provider` is a label of telemetry; `indexes` is the folder of fetched indexes.
 
-        Where `corpora` are named, documents are read from these folders only: a client that starts
-        a job may name any path.
+        Where `folders` are named, documents are taken from these only: a client that starts a job
+        may name any path. `limits` hold for corpora that this worker makes.
         """
         self.store = store
         self.models = models
         self.fleet = fleet
         self._provider = provider
         self._max_tokens = max_tokens
-        self._indexes = indexes
-        self._allowed = [Path(folder).resolve() for folder in corpora]
+        self.indexes = IndexCache(store, indexes, index_cache_bytes)
+        self.corpora = Corpora(store, self.indexes)
+        self._limits = limits
+        self._allowed = [Path(folder).resolve() for folder in folders]
         self._servers = servers
-        self._corpora: dict[str, Corpus] = {}
-        self._sources: dict[str, Source] = {}
+        self._sources: LRUCache[str, Source] = LRUCache(_CACHED_SOURCES)
         self._templates: LRUCache[str, RequestTemplate] = LRUCache(_CACHED_TEMPLATES)
-        self._indexing = asyncio.Lock()
 
     async def close(self) -> None:
+        await self.corpora.close()
+        self.indexes.close()
         await self.models.close()
         if self._servers:
             await self._servers.close()
@@ -138,7 +151,7 @@ class ActivityContext:
             role = replace(role, hits=max(_FEWEST_HITS, role.hits * window // _WIDE_WINDOW))
         return Toolbox(
             role,
-            await self.corpus(job.corpus),
+            await self.indexes.open(job.corpus) if job.corpus else None,
             self.store,
             cycles,
             self._sources,
@@ -147,32 +160,28 @@ class ActivityContext:
             is_guided=is_guided,
         )
 
-    async def corpus(self, path: str | None) -> Corpus | None:
-        """The corpus of a folder, indexed by this worker if it has not been yet."""
-        if path is None:
-            return None
-        if path not in self._corpora:
-            await self.index(path)
-        return self._corpora[path]
+    async def find_version(self, corpus: str) -> tuple[str, str]:
+        """Name and version of the documents that a request names.
 
-    async def index(self, path: str) -> IndexReport:
-        """Bring the index of a folder up to date; only what changed is parsed."""
-        self._check_allowed(path)
-        # Two jobs over one folder would parse it twice.
-        async with self._indexing:
-            corpus = self._corpora.get(path)
-            if corpus is None:
-                corpus = await asyncio.to_thread(Corpus.open, Path(path), self._indexes)
-            report = await asyncio.to_thread(corpus.refresh)
-            self._corpora[path] = corpus
-            return report
+        What comes from a bucket is brought up to date first, as is a folder that is named by its
+        path: only this worker may have it. Others are refreshed where their folder is.
+        """
+        if not is_source(corpus):
+            name, version = split_version(corpus)
+            if version:
+                return name, version
+            head = await load_head(self.store, name)
+            if is_bucket(head.source):
+                head = await publish(self.store, name, head.source, limits=self._limits)
+            return name, head.version
+        self._check_allowed(corpus)
+        head = await publish(self.store, name_of(corpus), corpus, limits=self._limits)
+        return head.name, head.version
 
-    def _check_allowed(self, path: str) -> None:
-        folder = Path(path).resolve()
+    def _check_allowed(self, source: str) -> None:
+        folder = Path(source.removeprefix("file://")).resolve()
         if self._allowed and not any(folder.is_relative_to(allowed) for allowed in self._allowed):
-            raise ApplicationError(
-                f"this worker may not read {path}: add it to RESEARCH_CORPORA, or name a folder"
-                " inside one of those",
-                type="bad_input",
-                non_retryable=True,
+            raise CorpusError(
+                f"this worker may not read {source}: add it to RESEARCH_CORPORA, or name a folder"
+                " inside one of those, or a corpus of the store"
             )

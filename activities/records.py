@@ -6,7 +6,6 @@ import asyncio
 import hashlib
 import re
 from collections.abc import Mapping
-from pathlib import Path
 
 from pydantic import ValidationError
 from temporalio import activity
@@ -17,31 +16,34 @@ from activities.evidence.compare import compare, told
 from activities.evidence.draft import Draft
 from activities.evidence.ledger import Ledger
 from activities.evidence.publish import publish
-from activities.fleet.heartbeat import send_heartbeats
-from activities.storage.store import Store
+from activities.fleet.heartbeat import send_heartbeats, show_progress
+from activities.sources.corpora import split_files
+from activities.storage.corpora import find_changes, load_listing
+from activities.storage.document_sources import CorpusError
+from activities.storage.store import ObjectNotFound, Store
 from workflows.config.store_keys import control_key
 from workflows.contracts.activity_io import (
     CompareBrief,
     ControlMessagesPosted,
     CorpusOpened,
+    FilesParsed,
     KeepCheckpoint,
     KeepReport,
     Kept,
     OpenCorpus,
+    ParseFiles,
     PostControlMessages,
     PublishBrief,
 )
 from workflows.contracts.evidence import Cycle, Findings, Quote
 from workflows.contracts.result import ReportRef, ResearchResult
-from workflows.contracts.state import CorpusReady, Timing, UnreadableFile
+from workflows.contracts.state import CorpusReady, Timing
 from workflows.rules.report_pages import split_pages
 from workflows.stages.activity_interfaces import RecordActivities
 
 REACH = 220
 """How many characters before and after a quote the report shows."""
 _CONCURRENT_TEXTS = 16
-_LISTED = 100
-"""How many unreadable files are named."""
 _SPACE = re.compile(r"\s+")
 
 
@@ -60,26 +62,57 @@ class Records(RecordActivities):
 
     @activity.defn
     async def open_corpus(self, brief: OpenCorpus) -> CorpusOpened:
-        """Index the folder; files that cannot be read are listed."""
-        if brief.path is None:
-            return CorpusOpened(corpus=CorpusReady())
-        if not await asyncio.to_thread(Path(brief.path).is_dir):
+        """Settle the version and have it indexed.
+
+        Where more has to be parsed than one worker should, the parts are returned instead.
+        """
+        if brief.store_id and brief.store_id != await self._store.identify():
             raise ApplicationError(
-                f"the worker sees no folder {brief.path!r}; give a path that all workers can read",
-                type="bad_input",
+                "the worker's store is not the one the job was started with",
+                type="wrong_store",
                 non_retryable=True,
             )
+        if brief.corpus is None:
+            return CorpusOpened(corpus=CorpusReady())
+        corpora = self._context.corpora
         async with send_heartbeats():
-            report = await self._context.index(brief.path)
-        unreadable = [UnreadableFile(uri=u.uri, reason=u.reason) for u in report.unreadable]
-        return CorpusOpened(
-            corpus=CorpusReady(
-                path=brief.path,
-                documents=report.documents,
-                unreadable=tuple(unreadable[:_LISTED]),
-                unreadable_count=len(unreadable),
-            )
-        )
+            try:
+                name, version = await self._context.find_version(brief.corpus)
+            except CorpusError as error:
+                raise ApplicationError(str(error), type="bad_input", non_retryable=True) from error
+            version = await corpora.select(version, brief.labels)
+            ready = await corpora.find(name, version)
+            if ready is not None:
+                return CorpusOpened(corpus=ready)
+            base = await corpora.find_base(name, brief.labels)
+            changed = await corpora.find_changed(version, base.version if base else "")
+            parts = list(split_files(changed))
+            if len(parts) > 1 and not brief.is_parsed:
+                return CorpusOpened(
+                    corpus=CorpusReady(files=len(changed)),
+                    version=f"{name}@{version}",
+                    parse=tuple(
+                        ParseFiles(
+                            version=version,
+                            base=base.version if base else "",
+                            start=start,
+                            end=end,
+                        )
+                        for start, end in parts
+                    ),
+                )
+            ready = await corpora.make_ready(name, version, brief.labels, _show_files)
+            return CorpusOpened(corpus=ready)
+
+    @activity.defn
+    async def parse_files(self, brief: ParseFiles) -> FilesParsed:
+        """Parse one part of the files; each result is stored at once, so a retry goes on."""
+        corpora = self._context.corpora
+        async with send_heartbeats():
+            files = await corpora.find_changed(brief.version, brief.base)
+            part = files[brief.start : brief.end]
+            await corpora.parse(part, _show_files)
+            return FilesParsed(files=len(part))
 
     @activity.defn
     async def keep_checkpoint(self, brief: KeepCheckpoint) -> Kept:
@@ -124,7 +157,29 @@ class Records(RecordActivities):
                 return told(brief.result, None)
             # Thousands of claims take a while, and heartbeats must go on meanwhile.
             changes = await asyncio.to_thread(compare, before, brief.result)
-            return told(brief.result, changes)
+            documents = await self._compare_documents(before, brief.result)
+            return told(brief.result, changes.model_copy(update=documents))
+
+    async def _compare_documents(
+        self, before: ResearchResult, after: ResearchResult
+    ) -> dict[str, tuple[str, ...]]:
+        """The documents of the corpus that are new, changed or gone."""
+        if not before.corpus or not after.corpus:
+            return {}
+        try:
+            old, new = [
+                (await load_listing(self._store, corpus.version)).files
+                for corpus in (before.corpus, after.corpus)
+            ]
+        except ObjectNotFound:
+            activity.logger.warning("the last run's list of files is gone: nothing is compared")
+            return {}
+        found = find_changes(old, new)
+        return {
+            "new_documents": found.new,
+            "changed_documents": found.changed,
+            "gone_documents": found.gone,
+        }
 
     @activity.defn
     async def keep_report(self, brief: KeepReport) -> ReportRef:
@@ -137,6 +192,10 @@ class Records(RecordActivities):
             bytes=len(data),
             pages=len(split_pages(brief.result)),
         )
+
+
+def _show_files(done: int, total: int) -> None:
+    show_progress(files_parsed=done, files=total)
 
 
 async def _quote_contexts(store: Store, ledger: Ledger) -> Mapping[Quote, tuple[str, str]]:

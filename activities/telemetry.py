@@ -28,6 +28,7 @@ from workflows.config.roles import EVALUATOR, PLANNER, RESEARCHER, REVIEWER, VER
 from workflows.contracts.activity_io import PublishBrief, ResearchBrief, Researched
 from workflows.contracts.request import OFFLINE
 from workflows.contracts.spend import Spend
+from workflows.rules.acceptance import is_partial
 
 JsonObject = dict[str, Any]
 RecordTurn = Callable[[Turn, Spend], None]
@@ -39,7 +40,8 @@ SCOPE = "durable-research"
 _tracer = trace.get_tracer(SCOPE)
 _meter = metrics.get_meter(SCOPE)
 _spawned = _meter.create_counter(
-    "research.subagents.spawned", description="Subagents started; follow-ups are not counted."
+    "research.subagents.spawned",
+    description="Subagents started; retries and follow-ups of one are not counted.",
 )
 _running = _meter.create_up_down_counter(
     "research.subagents.running", description="Subagents that run in this process."
@@ -48,7 +50,8 @@ _outcomes = _meter.create_counter(
     "research.subagent.outcomes", description="Outcomes of research subagents."
 )
 _retries = _meter.create_counter(
-    "research.retries", description="Subagents retried, by the coordinator or by Temporal."
+    "research.retries",
+    description="Subagents retried, by the coordinator or by Temporal, and the reason.",
 )
 _turns = _meter.create_counter("research.turns", description="Model calls.")
 _repeated_calls = _meter.create_counter(
@@ -178,8 +181,8 @@ class CountingInterceptor(Interceptor):
 
     def __init__(self) -> None:
         # A counter that is not there before its first event hides that event from `increase`.
-        for by in ("coordinator", "temporal"):
-            _retries.add(0, {"by": by, "role": RESEARCHER.name})
+        for by, reason in (("coordinator", "failed"), ("temporal", "error")):
+            _retries.add(0, {"by": by, "role": RESEARCHER.name, "reason": reason})
         for event in ("opened", "closed"):
             _gaps.add(0, {"event": event})
 
@@ -204,19 +207,24 @@ class _ActivityCounter(ActivityInboundInterceptor):
         finally:
             _running.add(-1, {"role": role})
         if isinstance(result, Researched):
-            _outcomes.add(1, {"outcome": result.outcome.status, "role": role})
+            partial = str(is_partial(result.outcome)).lower()
+            labels = {"outcome": result.outcome.status, "role": role, "partial_data": partial}
+            _outcomes.add(1, labels)
         return result
 
 
 def _count_start(role: str, brief: object, attempt: int) -> None:
+    """A researcher that is retried or followed up is still one researcher."""
     if attempt > 1:
-        _retries.add(1, {"by": "temporal", "role": role})
+        _retries.add(1, {"by": "temporal", "role": role, "reason": "error"})
         return
     if isinstance(brief, ResearchBrief):
         if brief.follow_ups:
             return
         if brief.attempt > 0:
-            _retries.add(1, {"by": "coordinator", "role": role})
+            reason = brief.retried_after
+            _retries.add(1, {"by": "coordinator", "role": role, "reason": reason})
+            return
     _spawned.add(1, {"role": role})
 
 

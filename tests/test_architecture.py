@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from activities.sources.formats.parsing import SUFFIXES
-from console.client.validation import READABLE
 from workflows.config.roles import ROLES
 
 ROOT = Path(__file__).parent.parent
@@ -84,7 +82,7 @@ def test_the_console_imports_nothing_of_activities_but_storage(path: Path) -> No
 def test_packages_of_the_console_import_in_one_direction(package: str, allowed: set[str]) -> None:
     for path in modules(f"console/{package}"):
         found = {name.split(".")[1] for name in imports(path) if name.startswith("console.")}
-        assert found - allowed <= {"errors", "text"}, path.name
+        assert found - allowed <= {"errors", "formatting"}, path.name
 
 
 def test_console_modules_have_unique_names_in_packages_of_at_most_fifteen_files() -> None:
@@ -134,7 +132,3 @@ def test_a_worker_asks_for_work_before_it_loads_the_model_client() -> None:
 
 def test_only_worker_and_starter_stand_beside_the_packages() -> None:
     assert {p.name for p in ROOT.glob("*.py")} == {"worker.py", "starter.py"}
-
-
-def test_the_console_checks_for_the_formats_that_can_be_parsed() -> None:
-    assert READABLE == SUFFIXES

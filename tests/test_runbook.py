@@ -152,7 +152,7 @@ async def test_a_corpus_no_worker_sees_blocks_the_job_until_it_is_there(office: 
         status = await status_when(job, lambda s: s.blocked is not None)
         assert status.blocked
         assert status.blocked.step == "open_corpus"
-        assert "a path that all workers can read" in status.blocked.reason
+        assert "on the machine that has it" in status.blocked.reason
         await asyncio.to_thread(documents, missing)
         await job.execute_update(ResearchWorkflow.resume, Resume())
         assert (await fetch_report(job)).claims

@@ -11,10 +11,10 @@ request ends with our message or, after a pause, with the model's own.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib import resources
-from typing import Any
+from typing import Any, Literal
 
 from activities.agent.schemas import (
     Answer,
@@ -29,6 +29,7 @@ from activities.agent.schemas import (
     ResearchAnswer,
 )
 from activities.llm.lazy_sdk import anthropic
+from activities.mcp.tool_format import PREFIX as MCP
 from workflows.config.model_catalog import card
 from workflows.config.roles import Role
 from workflows.config.settings import MAX_TOKENS
@@ -53,6 +54,9 @@ ANSWERS: dict[str, type[Answer]] = {
 }
 """The answers by their schema's title, which a role names as its output."""
 
+ToolKind = Literal["documents", "web", "code", "mcp"]
+_TOOL_PARTS = "{{tools}}"
+"""Where the parts of a prompt for the tools of the role stand."""
 _MARK = {"type": "ephemeral"}
 _MARKED_ENDS = 2
 """The newest, which the next turn reads; the one before it, up to which the last turn wrote.
@@ -91,7 +95,9 @@ def build_template(
     fixed: JsonObject = {
         "model": model,
         "max_tokens": min(max_tokens, card(model).max_output or max_tokens),
-        "system": [{"type": "text", "text": prompt(role), "cache_control": dict(_MARK)}],
+        "system": [
+            {"type": "text", "text": prompt(role, tool_kinds(tools)), "cache_control": dict(_MARK)}
+        ],
         "output_config": {
             "effort": effort,
             "format": {"type": "json_schema", "schema": schema(role)},
@@ -108,10 +114,27 @@ def build_template(
     )
 
 
+def tool_kinds(tools: Iterable[JsonObject]) -> tuple[ToolKind, ...]:
+    """The kinds of tools a role has in a job; its prompt has a part for each."""
+    names = {str(tool["name"]) for tool in tools}
+    has: dict[ToolKind, bool] = {
+        "documents": "search" in names,
+        "web": "web_search" in names,
+        "code": "code_execution" in names,
+        "mcp": any(name.startswith(MCP) for name in names),
+    }
+    return tuple(kind for kind, is_there in has.items() if is_there)
+
+
 @cache
-def prompt(role: Role) -> str:
+def prompt(role: Role, kinds: tuple[ToolKind, ...] = ()) -> str:
+    """The role's prompt, with its parts for the tools that it has."""
     prompts = resources.files("activities.subagents") / "prompts"
-    return (prompts / f"{role.prompt or role.name}.md").read_text("utf-8")
+    name = role.prompt or role.name
+    files = [prompts / f"{name}_{kind}.md" for kind in kinds]
+    parts = [file.read_text("utf-8").strip() for file in files if file.is_file()]
+    whole = (prompts / f"{name}.md").read_text("utf-8")
+    return whole.replace(_TOOL_PARTS, "\n\n".join(parts))
 
 
 @cache

@@ -61,6 +61,8 @@ class RetrievalLog:
         self._cycles: dict[int, _Cycle] = {}
         self._document_turns: set[int] = set()
         self._first_hits: list[str] = []
+        self._has_hits = False
+        """The conversation shows hits, which can be scored."""
         self.searched: list[str] = []
         """Queries that were answered, each with its place."""
         self.problems: list[str] = []
@@ -98,8 +100,13 @@ class RetrievalLog:
     def add_hits(self, turn: int, source_ids: Iterable[str], terms: dict[str, int]) -> None:
         """What a search of the documents brought."""
         self.terms.update(terms)
+        self._has_hits = True
         if self.number(turn) == 1 and not self._first_hits:
             self._first_hits = list(dict.fromkeys(source_ids))[:IN_SIGHT]
+
+    def forget(self) -> None:
+        """A new conversation starts: the hits of the last one are not there to be scored."""
+        self._has_hits = False
 
     def add_opened(self, place: str, failed: bool) -> None:
         known = self._places.setdefault(place, _Place())
@@ -144,7 +151,7 @@ class RetrievalLog:
 
     def objection(self, turn: int, tool_input: JsonObject) -> str | None:
         """Why a search is not made: the hits before it are not scored, or it has enough."""
-        if self.number(turn) == 1 or not self._first_hits:
+        if self.number(turn) == 1 or not self._has_hits:
             return None
         scores = read_scores(tool_input)
         if not scores or not str(tool_input.get("aim", "")).strip():

@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, MutableMapping, Sequence
 from fnmatch import fnmatch
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,7 @@ from activities.agent.messages import tool_error
 from activities.agent.retrieval import DOCUMENTS, WEB, RetrievalLog
 from activities.evidence.quotes import sketch
 from activities.evidence.text.terms import detect_language, words
-from activities.mcp.definitions import PREFIX as MCP
+from activities.mcp.tool_format import PREFIX as MCP
 from activities.sources.chunks import SECTION_MARK
 from activities.sources.corpus import Corpus
 from activities.sources.documents import DocumentMeta, Hit, UnknownDocument
@@ -35,7 +35,7 @@ from workflows.config.roles import Role
 from workflows.contracts.evidence import MAX_CODE, MAX_OUTPUT, CodeRun, Source
 
 if TYPE_CHECKING:
-    from activities.mcp.registry import McpServers
+    from activities.mcp.servers import McpServers
 
 JsonObject = dict[str, Any]
 READ_CHARACTERS = 6000
@@ -55,7 +55,7 @@ class Toolbox:
         corpus: Corpus | None,
         store: Store,
         cycles: int,
-        kept: dict[str, Source] | None = None,
+        kept: MutableMapping[str, Source] | None = None,
         *,
         servers: McpServers | None = None,
         pages: Mapping[str, Source] | None = None,
@@ -168,6 +168,7 @@ class Toolbox:
     def forget(self) -> None:
         """A new conversation starts, in which nothing has been shown yet."""
         self._shown.clear()
+        self.log.forget()
 
     def start_over(self) -> None:
         """A new attempt starts, which may search as much as the one before."""
@@ -234,12 +235,14 @@ class Toolbox:
         }
 
     async def _keep(self, corpus: Corpus, meta: DocumentMeta) -> Source:
-        known = self.sources.get(meta.id) or self._kept.get(meta.id)
+        # The labels of a document can change, and its text be the same.
+        key = " ".join((meta.id, *meta.labels))
+        known = self.sources.get(meta.id) or self._kept.get(key)
         if known:
             return known
         document = await asyncio.to_thread(corpus.document, meta.id)
         await self._store.keep_text(document.sha256, document.text)
-        self._kept[meta.id] = Source(
+        self._kept[key] = source = Source(
             id=meta.id,
             uri=meta.uri,
             title=meta.title,
@@ -247,8 +250,9 @@ class Toolbox:
             kind=meta.kind,
             sha256=meta.sha256,
             sketch=await asyncio.to_thread(sketch, document.text),
+            labels=meta.labels,
         )
-        return self._kept[meta.id]
+        return source
 
     def _page(self, source_id: str) -> Source | None:
         """A stored page or tool result by its id, however it is spelt."""

@@ -86,6 +86,9 @@ def tell(changes: Changes) -> str:
         ("New sources", [f"{s.title}, `{s.uri}`" for s in changes.new_sources]),
         ("Sources whose text changed", [f"{s.title}, `{s.uri}`" for s in changes.changed_sources]),
         ("Sources no longer used", [f"{s.title}, `{s.uri}`" for s in changes.gone_sources]),
+        ("New documents", [f"`{path}`" for path in changes.new_documents]),
+        ("Changed documents", [f"`{path}`" for path in changes.changed_documents]),
+        ("Documents that are gone", [f"`{path}`" for path in changes.gone_documents]),
     ):
         if lines:
             shown = [f"- {line}" for line in lines[:LISTED]]

@@ -5,24 +5,32 @@ All of it is mechanical. What the gate let through is not touched again, only it
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from activities.evidence.draft import CITATION, CODE_BLOCK, Draft, marks, sections_by_facet
+from activities.evidence.draft import CITATION, CODE_BLOCK, Draft, sections_by_facet
 from activities.evidence.ledger import Ledger, origin_count, origins
+from activities.evidence.report_appendix import (
+    bullet_list,
+    describe_calculations,
+    describe_differences,
+    describe_method,
+    describe_points,
+    list_points,
+    list_sources,
+    one_line,
+    renumber_calculations,
+    renumber_points,
+)
 from workflows.config.model_catalog import card
-from workflows.contracts.evidence import Cycle, DroppedClaim, Quote, Relation
+from workflows.contracts.evidence import Claim, Cycle, Quote
 from workflows.contracts.facets import Facet
 from workflows.contracts.result import (
     CONCLUSION,
     DISAGREE,
-    METHOD,
     MISSING,
-    POINTS,
-    SOURCES,
     SUMMARY,
-    Calculation,
     ClaimOut,
+    CorpusOut,
     Coverage,
     CoverageStatus,
     PassOut,
@@ -33,25 +41,8 @@ from workflows.contracts.result import (
     SourceOut,
     Telemetry,
 )
-from workflows.contracts.state import Gap, ResearchState, RubricVerdict
+from workflows.contracts.state import Gap, ResearchState
 from workflows.rules.gaps import PARTIAL
-
-_RELATION_WORDS: dict[Relation, str] = {
-    "contradicts": "contradiction",
-    "other_period": "for different periods",
-    "superseded": "one is superseded",
-    "other_entity": "about different things of one name",
-    "other_definition": "by different definitions",
-    "unclear": "unresolved: the sources do not tell",
-}
-_STATUS_WORDS: dict[CoverageStatus, str] = {
-    "answered": "answered",
-    "contested": "answered, contested",
-    "partial": "answered in part",
-    "absent": "searched and absent",
-    "failed": "failed",
-    "left_out": "left out",
-}
 
 
 def publish(
@@ -68,15 +59,15 @@ def publish(
     origin = origins(ledger)
     coverage = tuple(_coverage(state, ledger, origin, cycles))
     body = _body(state, draft) if draft else _nothing_found(state)
-    body = "\n\n".join(filter(None, [body, _rubric(state, ledger)]))
-    notes = "\n\n".join(filter(None, [_differences(ledger), _calculations(draft)]))
+    body = "\n\n".join(filter(None, [body, describe_points(state, ledger)]))
+    notes = "\n\n".join(filter(None, [describe_differences(ledger), describe_calculations(draft)]))
     numbers = _reading_order(CODE_BLOCK.sub("", f"{body}\n{notes}"), ledger.numbers)
     markdown, notes = (_renumbered(part, numbers) for part in (body, notes))
     sources = sorted(
         (_source(ledger, sid, numbers, origin) for sid in ledger.sources),
         key=lambda s: (s.n is None, s.n or 0, s.uri),
     )
-    spend, counters = state.spend, state.counters
+    spend, counters, ref = state.spend, state.counters, state.corpus.ref
     return ResearchResult(
         id=state.id,
         question=state.request.question,
@@ -90,6 +81,7 @@ def publish(
                 **claim.model_dump(exclude={"quotes"}),
                 quotes=tuple(_quote(quote, *around.get(quote, ("", ""))) for quote in claim.quotes),
                 origins=origin_count(claim, origin),
+                labels=_labels(ledger, claim),
             )
             for claim in ledger.claims
         ),
@@ -98,8 +90,8 @@ def publish(
         dropped=ledger.all_dropped(),
         gaps=state.gaps,
         answer=state.answer,
-        rubric=tuple(_renumbered_points(_points(state, ledger), numbers)),
-        calculations=tuple(_renumbered_calculations(draft, numbers)) if draft else (),
+        rubric=tuple(renumber_points(list_points(state, ledger), numbers)),
+        calculations=tuple(renumber_calculations(draft, numbers)) if draft else (),
         passes=tuple(
             PassOut(**p.model_dump(), turns=p.spend.turns, usd=p.spend.usd) for p in state.passes
         ),
@@ -124,13 +116,14 @@ def publish(
             follow_ups=counters.follow_ups,
             by_role=state.spend_by_role,
         ),
+        corpus=CorpusOut(name=ref.name, version=ref.version) if ref else None,
         documents=state.corpus.documents,
         timeline=state.timeline,
         report_markdown="\n\n".join(
             [
                 markdown,
-                _method(state, coverage, draft, notes, ledger.all_dropped()),
-                _source_list(sources),
+                describe_method(state, coverage, draft, notes, ledger.all_dropped()),
+                list_sources(sources),
             ]
         ).strip()
         + "\n",
@@ -149,7 +142,7 @@ def _unanswered(state: ResearchState) -> list[str]:
     if answer is None or answer.status == "answered":
         return []
     how = "answered only in part" if answer.status == "partly" else "not answered"
-    return [f"**The question is {how}.** {_cell(answer.reason)}".rstrip()]
+    return [f"**The question is {how}.** {one_line(answer.reason)}".rstrip()]
 
 
 def assemble_body(
@@ -167,7 +160,7 @@ def assemble_body(
         parts += [f"## {DISAGREE}", "\n\n".join(told.values())]
     if draft.gaps or unpursued:
         parts += [f"## {MISSING}", draft.gaps]
-        parts += [_items(f"{_cell(gap.text)} ({gap.reason})" for gap in unpursued)]
+        parts += [bullet_list(f"{one_line(gap.text)} ({gap.reason})" for gap in unpursued)]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -197,154 +190,6 @@ def _head(state: ResearchState) -> str:
         f"_{card(state.request.model).statement} Question: “{state.request.question.strip()}” "
         f"Date: {state.started_at[:10]}. Documents searched: {documents}._"
     )
-
-
-def _differences(ledger: Ledger) -> str:
-    """Claims that differ and can all be right, side by side, each with the reason."""
-    lines = []
-    for difference in ledger.differences:
-        sides = "; ".join(
-            f"{side.context.value or _cell(side.text)} {marks(ledger.cites(side.source_ids))}"
-            for side in difference.sides
-        )
-        lines.append(f"{_cell(difference.about)} ({_RELATION_WORDS[difference.relation]}): {sides}")
-    return "Claims that differ without contradiction:\n\n" + _items(lines) if lines else ""
-
-
-def _points(state: ResearchState, ledger: Ledger) -> list[RubricVerdict]:
-    """The asker's points as they were judged last; a citation that leads nowhere is not shown."""
-    judged = state.rubric or tuple(RubricVerdict(point=point) for point in state.request.rubric)
-    known = set(ledger.numbers.values())
-    return [
-        one.model_copy(update={"cite": tuple(n for n in one.cite if n in known)}) for one in judged
-    ]
-
-
-def _rubric(state: ResearchState, ledger: Ledger) -> str:
-    rows = [
-        f"| {_cell(one.point)} | {one.status.replace('_', ' ')} |"
-        f" {' '.join(filter(None, [_cell(one.reason), marks(one.cite)]))} |"
-        for one in _points(state, ledger)
-    ]
-    head = [f"## {POINTS}", "", "| Point | Status | Why |", "|---|---|---|"]
-    return "\n".join([*head, *rows]) if rows else ""
-
-
-def _renumbered_points(
-    points: Iterable[RubricVerdict], numbers: Mapping[int, int]
-) -> Iterable[RubricVerdict]:
-    for one in points:
-        yield one.model_copy(update={"cite": tuple(numbers[n] for n in one.cite)})
-
-
-def _calculations(draft: Draft | None) -> str:
-    """The figures that the writer calculated, each with the sources of its numbers."""
-    given = draft.calculations if draft else ()
-    lines = [
-        f"{_cell(one.about) + ': ' if one.about else ''}{one.expression} = {one.result}"
-        f" {marks(one.cite)}"
-        for one in given
-        if one.by == "writer"
-    ]
-    parts = (
-        ["Calculated from the claims, and repeated by code:\n\n" + _items(lines)] if lines else []
-    )
-    parts += [
-        f"Printed by a program that a researcher ran ({_cell(one.about)}):\n\n"
-        f"{_fenced(one.expression)}\n\n{_fenced(one.result)}"
-        for one in given
-        if one.by == "program"
-    ]
-    return "\n\n".join(parts)
-
-
-def _fenced(code: str) -> str:
-    return "\n".join(["```", code.replace("```", "~~~"), "```"])
-
-
-def _renumbered_calculations(draft: Draft, numbers: Mapping[int, int]) -> Iterable[Calculation]:
-    for one in draft.calculations:
-        yield one.model_copy(update={"cite": tuple(numbers[n] for n in one.cite)})
-
-
-def _method(
-    state: ResearchState,
-    coverage: Sequence[Coverage],
-    draft: Draft | None,
-    notes: str,
-    dropped: Sequence[DroppedClaim],
-) -> str:
-    """How the report came about, so that a reader can judge it."""
-    parts = [f"## {METHOD}"]
-    rows = [
-        f"| {_cell(c.title)} | {_STATUS_WORDS[c.status]} | {c.claims} | {c.sources} "
-        f"| {c.origins} | {_cell(c.reason)} |"
-        for c in coverage
-    ]
-    parts.append(
-        "\n".join(
-            [
-                "| Facet | Status | Claims | Sources | Independent origins | Remark |",
-                "|---|---|---|---|---|---|",
-                *rows,
-            ]
-        )
-    )
-    if troubles := [f"{c.title}: {p}" for c in coverage for p in c.problems]:
-        parts.append("Tools and sources that failed:\n\n" + _items(map(_cell, troubles)))
-    if ways := [
-        f"{c.title}: {'; '.join(a.text for a in c.alternatives)}"
-        for c in coverage
-        if c.alternatives
-    ]:
-        parts.append("What could still be tried:\n\n" + _items(map(_cell, ways)))
-    if state.plan and state.plan.changes:
-        parts.append("Changes to the plan:\n\n" + _items(state.plan.changes))
-    passes = [
-        f"Pass {p.n}: {p.gaps_in} gaps taken up, {p.gaps_closed} closed, {p.spend.turns} turns."
-        for p in state.passes
-        if p.n > 0
-    ]
-    if passes:
-        parts.append("Refinement after the first draft:\n\n" + _items(passes))
-    if dropped:
-        causes = Counter(claim.cause.replace("_", " ") for claim in dropped)
-        counted = ", ".join(f"{n} {cause}" for cause, n in sorted(causes.items()))
-        parts.append(
-            f"{len(dropped)} claims were dropped ({counted}); `report.json` lists them under "
-            "`dropped`, with the reason."
-        )
-    steps = [f"{_cell(c.title)}: {_cell(c.next_step)}" for c in coverage if c.next_step]
-    if steps:
-        parts.append("What the researchers would look into next:\n\n" + _items(steps))
-    if notes:
-        parts.append(notes)
-    if state.stop_reason:
-        parts.append(f"Research stopped because: {state.stop_reason.value.replace('_', ' ')}.")
-    if state.corpus.unreadable:
-        files = [f"`{f.uri}`: {f.reason}" for f in state.corpus.unreadable]
-        parts.append("Files that could not be read:\n\n" + _items(files))
-    if draft and draft.mended:
-        parts.append(
-            f"{len(draft.mended)} passages did not pass the checks and were replaced by the claims "
-            "they stood for; `report.json` lists them under `mended`."
-        )
-    if draft and draft.unjudged:
-        parts.append(
-            "No judge has read the sentences beside their claims; only citations and figures were "
-            f"checked: {draft.unjudged}."
-        )
-    return "\n\n".join(parts)
-
-
-def _source_list(sources: Iterable[SourceOut]) -> str:
-    cited = [s for s in sources if s.n is not None]
-    lines = [
-        f"{s.n}. {s.title} ({', '.join(x for x in (s.kind, s.date, *s.marks) if x)}), `{s.uri}`, "
-        f"sha256 `{s.sha256[:12]}`"
-        for s in cited
-    ]
-    return "\n\n".join([f"## {SOURCES}", "\n".join(lines)]) if lines else ""
 
 
 def _renumbered(markdown: str, numbers: Mapping[int, int]) -> str:
@@ -457,12 +302,10 @@ def _source(
     )
 
 
-def _items(lines: Iterable[str]) -> str:
-    return "\n".join(f"- {line}" for line in lines)
-
-
-def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|")
+def _labels(ledger: Ledger, claim: Claim) -> tuple[str, ...]:
+    """The labels of all sources of a claim."""
+    sources = (ledger.sources.get(quote.source_id) for quote in claim.quotes)
+    return tuple(sorted({label for source in sources if source for label in source.labels}))
 
 
 def _share(part: int, whole: int) -> float:

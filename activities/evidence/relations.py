@@ -32,11 +32,11 @@ from workflows.contracts.evidence import (
     Verdict,
 )
 
-BATCH = 32
+BATCH = 36
 """Claims that one call of the judge reads, in their groups."""
-NEIGHBOURS = 5
+NEIGHBOURS = 3
 """Claims that each claim is put beside."""
-LARGEST = 16
+LARGEST = 12
 """Claims in a group."""
 _CROWD = 60
 """A feature that more claims share than this tells nothing, and is not followed."""

@@ -24,7 +24,7 @@ from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 from activities.fleet.heartbeat import ensure_not_replaced
 from activities.fleet.limits import Fleet
 from activities.llm.answers import normalize
-from activities.llm.capabilities import Capabilities, adapt, find_refused
+from activities.llm.capabilities import Capabilities, Capability, adapt, find_refused
 from activities.llm.errors import (
     RATE_LIMITED,
     TOO_LARGE,
@@ -96,6 +96,10 @@ class Models:
         if model == LOCAL and self._local:
             return self._local.context_window
         return card(model).context or self._context_window or self._limits.context(model)
+
+    def missing_capabilities(self, model: str) -> frozenset[Capability]:
+        """What the endpoint of this model was found to lack."""
+        return self._capabilities.missing(model)
 
     @asynccontextmanager
     async def admit(self, body: JsonObject) -> AsyncIterator[Callable[[], None]]:

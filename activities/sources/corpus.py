@@ -1,19 +1,17 @@
-"""A folder of documents that can be searched and read.
+"""Documents that can be searched and read: one version of a corpus, for the labels of one job.
 
-    corpus = Corpus.open(Path("documents"), Path(".research/index"))
-    corpus.refresh()
     hits = corpus.search("cost of home charging")
     more = corpus.follow("cost of home charging", hits)
     text = corpus.read(hits[0].document.id)
 
-Documents are read by id and from the index, so nothing outside the folder can be reached.
-Every method may be called from any thread, and from several processes on the same index.
+Documents are read by id and from the index, so nothing else can be reached. Every method may be
+called from any thread. `activities.sources.corpora` makes and opens them.
 """
 
 from __future__ import annotations
 
-import hashlib
 import sqlite3
+import weakref
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
@@ -22,10 +20,8 @@ from activities.evidence.text.terms import lemma, words
 from activities.sources import index
 from activities.sources.database import Database
 from activities.sources.documents import Document, DocumentMeta, Hit, Passage
-from activities.sources.formats.parsing import VERSION
 from activities.sources.hops import as_hit, follow
 from activities.sources.ranking import CANDIDATES, Chunk, Ranking, phrase
-from activities.sources.refresh import IndexReport, Progress, refresh
 from activities.sources.sentence_spans import passage
 
 _MOST_ROUNDS = 3
@@ -34,37 +30,16 @@ _FIRST_DOCUMENTS = 10
 
 
 class Corpus:
-    """The documents of one folder."""
+    """The documents of one index."""
 
-    def __init__(self, folder: Path, database: Database) -> None:
-        self.folder = folder
-        self._database = database
+    def __init__(self, index_file: Path) -> None:
+        self._database = Database(index_file)
+        # Also when nobody has closed it: a worker opens indexes for as long as it lives.
+        weakref.finalize(self, self._database.close)
         self._ranking = Ranking()
-
-    @classmethod
-    def open(cls, folder: Path, index_dir: Path) -> Corpus:
-        """Open the folder's index, made anew where there is none; `refresh` fills it."""
-        if not folder.is_dir():
-            raise NotADirectoryError(
-                f"{folder} is not a folder; name the folder that holds the documents"
-            )
-        # One index for each folder and each version of the parsers: no migration is ever needed.
-        place = hashlib.sha256(str(folder.resolve()).encode("utf-8", "surrogateescape"))
-        name = f"corpus-{place.hexdigest()[:16]}-v{VERSION}.sqlite3"
-        return cls(folder, Database(index_dir / name))
-
-    def refresh(self, progress: Progress | None = None) -> IndexReport:
-        """Bring the index up to date with the folder."""
-        return refresh(self.folder, self._database, progress)
 
     def close(self) -> None:
         self._database.close()
-
-    def __enter__(self) -> Corpus:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def __len__(self) -> int:
         with self._database.reading() as connection:
@@ -122,7 +97,9 @@ class Corpus:
         with self._database.reading() as connection:
             number, meta = index.find(connection, document_id)
             text = index.text_between(connection, number, 0, 1 << 62)
-        return Document(meta.id, meta.uri, meta.title, meta.date, meta.kind, meta.sha256, text)
+        return Document(
+            meta.id, meta.uri, meta.title, meta.date, meta.kind, meta.sha256, text, meta.labels
+        )
 
     def documents(self) -> Iterator[DocumentMeta]:
         """All documents in the order of their ids."""

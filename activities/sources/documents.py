@@ -44,7 +44,10 @@ class UnknownDocument(LookupError):
 
 @dataclass(frozen=True, slots=True)
 class DocumentMeta:
-    """A document without its text; `also_at` are other files with the same words."""
+    """A document without its text; `also_at` are other files with the same words.
+
+    A job sees it only if it carries all of its `labels`.
+    """
 
     id: str
     uri: str
@@ -53,6 +56,7 @@ class DocumentMeta:
     kind: Kind
     sha256: str
     also_at: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +70,13 @@ class Document:
     kind: Kind
     sha256: str
     text: str
+    labels: tuple[str, ...] = ()
 
     @property
     def meta(self) -> DocumentMeta:
-        return DocumentMeta(self.id, self.uri, self.title, self.date, self.kind, self.sha256)
+        return DocumentMeta(
+            self.id, self.uri, self.title, self.date, self.kind, self.sha256, labels=self.labels
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,12 @@ import hashlib
 import json
 import re
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import cast
 
 from activities.evidence.text.terms import extra_forms
 from activities.sources.chunks import chunk_starts, section_paths
-from activities.sources.database import Database
 from activities.sources.documents import (
     Document,
     DocumentMeta,
@@ -28,32 +27,25 @@ from activities.sources.documents import (
 # A chunk's number holds its document's, so finding one from the other needs no join.
 CHUNK_BITS = 20
 _SHORTEST_PART = 2
+# Documents that are cut into chunks before they are written: a cancellation is heard between.
+_INSERTED = 500
 _LAST_CHUNK = (1 << CHUNK_BITS) - 1
 _WORD = re.compile(r"\w+")
 
-Row = tuple[int, str, str, str, str | None, str, str, str | None]
+Row = tuple[int, str, str, str, str | None, str, str, str, str | None]
 META = (
-    "d.number, d.id, d.uri, d.title, d.date, d.kind, d.sha256,"
+    "d.number, d.id, d.uri, d.title, d.date, d.kind, d.sha256, d.labels,"
     " (SELECT group_concat(c.uri, char(10)) FROM copies c WHERE c.number = d.number)"
 )
 """The columns of documents as `d` that `meta` reads."""
 
 
 @dataclass(frozen=True, slots=True)
-class StoredFile:
-    """A file as it was last read; `mtime_ns` is -1 where it says nothing."""
-
-    path: str
-    size: int
-    mtime_ns: int
-    sha256: str
-
-
-@dataclass(frozen=True, slots=True)
 class FileContent:
     """What a file gave."""
 
-    file: StoredFile
+    path: str
+    labels: tuple[str, ...]
     documents: tuple[Document, ...]
     unreadable: tuple[Unreadable, ...]
 
@@ -76,7 +68,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """The size of the corpus; `generation` changes with every write."""
+    """The size of the corpus; `generation` is the same for as long as an index is."""
 
     generation: int
     documents: int
@@ -86,11 +78,6 @@ class Totals:
 
 def totals(connection: sqlite3.Connection) -> Totals:
     return Totals(*connection.execute("SELECT * FROM totals").fetchone())
-
-
-def stored_files(connection: sqlite3.Connection) -> dict[str, StoredFile]:
-    rows = connection.execute("SELECT path, size, mtime_ns, sha256 FROM files")
-    return {row[0]: StoredFile(*row) for row in rows}
 
 
 def unreadable(connection: sqlite3.Connection) -> tuple[Unreadable, ...]:
@@ -108,9 +95,10 @@ def metas(connection: sqlite3.Connection, after: str = "", limit: int = 1000) ->
 
 
 def meta(row: Row) -> DocumentMeta:
-    _, identifier, uri, title, date, kind, sha256, copies = row
+    _, identifier, uri, title, date, kind, sha256, labels, copies = row
     also_at = tuple(copies.split("\n")) if copies else ()
-    return DocumentMeta(identifier, uri, title, date, cast(Kind, kind), sha256, also_at)
+    known = cast(Kind, kind)
+    return DocumentMeta(identifier, uri, title, date, known, sha256, also_at, tuple(labels.split()))
 
 
 def find(connection: sqlite3.Connection, identifier: str) -> tuple[int, DocumentMeta]:
@@ -173,16 +161,20 @@ def text_between(connection: sqlite3.Connection, number: int, start: int, end: i
 def store(connection: sqlite3.Connection, contents: Sequence[FileContent]) -> Change:
     """Put what these files gave in the place of what they gave before."""
     change = Change()
-    added: list[tuple[str, Document]] = []
+    added: list[tuple[FileContent, Document]] = []
     for content in contents:
-        path = content.file.path
+        path = content.path
         before = dict(
-            connection.execute("SELECT id, number FROM documents WHERE path = ?", (path,))
+            connection.execute(
+                "SELECT id, number FROM documents WHERE path = ? AND labels = ?",
+                (path, " ".join(content.labels)),
+            )
         )
         now = {document.id: document for document in content.documents}
-        gone = [number for identifier, number in before.items() if identifier not in now]
-        new = [(path, document) for each, document in now.items() if each not in before]
-        added.extend(new)
+        kept = before.keys() & now.keys()
+        rows = connection.execute("SELECT id, number FROM documents WHERE path = ?", (path,))
+        gone = [number for identifier, number in rows.fetchall() if identifier not in kept]
+        added.extend((content, document) for each, document in now.items() if each not in kept)
         change += _delete(connection, gone)
         connection.execute("DELETE FROM copies WHERE path = ?", (path,))
         connection.execute("DELETE FROM unreadable WHERE path = ?", (path,))
@@ -190,17 +182,9 @@ def store(connection: sqlite3.Connection, contents: Sequence[FileContent]) -> Ch
             "INSERT INTO unreadable VALUES (?, ?, ?)",
             [(path, each.uri, each.reason) for each in content.unreadable],
         )
-    change += Change(added=_insert(connection, added))
-    touch(connection, [content.file for content in contents])
+    for start in range(0, len(added), _INSERTED):
+        change += Change(added=_insert(connection, added[start : start + _INSERTED]))
     return change
-
-
-def touch(connection: sqlite3.Connection, files: Iterable[StoredFile]) -> None:
-    """Remember how these files looked, so that they need not be read again."""
-    connection.executemany(
-        "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?)",
-        [(file.path, file.size, file.mtime_ns, file.sha256) for file in files],
-    )
 
 
 def remove(connection: sqlite3.Connection, paths: Sequence[str]) -> Change:
@@ -209,18 +193,17 @@ def remove(connection: sqlite3.Connection, paths: Sequence[str]) -> Change:
     for path in paths:
         rows = connection.execute("SELECT number FROM documents WHERE path = ?", (path,))
         change += _delete(connection, [row[0] for row in rows])
-        for table in ("copies", "unreadable", "files"):
+        for table in ("copies", "unreadable"):
             connection.execute(f"DELETE FROM {table} WHERE path = ?", (path,))  # noqa: S608
     return change
 
 
-def optimise(database: Database) -> None:
+def optimise(connection: sqlite3.Connection) -> None:
     """Merge the full-text index into one piece, which halves the time of a search."""
-    with database.writing() as connection:
-        connection.execute("INSERT INTO passages(passages) VALUES ('optimize')")
+    connection.execute("INSERT INTO passages(passages) VALUES ('optimize')")
 
 
-def _insert(connection: sqlite3.Connection, documents: list[tuple[str, Document]]) -> int:
+def _insert(connection: sqlite3.Connection, documents: list[tuple[FileContent, Document]]) -> int:
     """Store documents, or note them as copies; the number of documents that are new."""
     if not documents:
         return 0
@@ -231,8 +214,9 @@ def _insert(connection: sqlite3.Connection, documents: list[tuple[str, Document]
     taken: set[str] = set()
     originals: dict[bytes, tuple[int, str]] = {}
     copies: list[tuple[str, str, int]] = []
-    for path, document in documents:
-        fingerprint = _fingerprint(document.text)
+    for content, document in documents:
+        path, labels = content.path, " ".join(content.labels)
+        fingerprint = _fingerprint(document.text, labels)
         original = originals.get(fingerprint) or _original(connection, fingerprint)
         # Records of one file are told apart by their places, whatever their words.
         if original is not None and original[1] != path:
@@ -244,13 +228,13 @@ def _insert(connection: sqlite3.Connection, documents: list[tuple[str, Document]
         taken.add(identifier)
         rows.append(
             (number, identifier, path, document.uri, document.title, document.date, document.kind,
-             document.sha256, fingerprint)
+             document.sha256, fingerprint, labels)
         )  # fmt: skip
         for position, (start, section, body) in enumerate(_bodies(document.text)):
             chunk = number << CHUNK_BITS | position
             chunks.append((chunk, start, body.count(" ") + body.count("\n") + 1, section, body))
             texts.append((chunk, *_indexed(document.title, section, body)))
-    connection.executemany("INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+    connection.executemany("INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
     connection.executemany("INSERT INTO copies VALUES (?, ?, ?)", copies)
     connection.executemany("INSERT INTO chunks VALUES (?, ?, ?, ?, ?)", chunks)
     connection.executemany(
@@ -260,9 +244,10 @@ def _insert(connection: sqlite3.Connection, documents: list[tuple[str, Document]
     return len(rows)
 
 
-def _fingerprint(text: str) -> bytes:
-    """The same for texts that differ only in case, spaces and punctuation."""
-    return hashlib.sha256(" ".join(_WORD.findall(text.casefold())).encode()).digest()
+def _fingerprint(text: str, labels: str) -> bytes:
+    """The same for texts of the same labels that differ only in case, spaces and punctuation."""
+    words = " ".join(_WORD.findall(text.casefold()))
+    return hashlib.sha256(f"{labels}\0{words}".encode()).digest()
 
 
 def _original(connection: sqlite3.Connection, fingerprint: bytes) -> tuple[int, str] | None:
@@ -300,7 +285,7 @@ def _free_id(connection: sqlite3.Connection, document: Document, taken: set[str]
 def _delete(connection: sqlite3.Connection, gone: Sequence[int]) -> Change:
     """Remove documents. FTS5 without its own copy must be told the text it is to forget.
 
-    Copies of a removed document are forgotten with their files, so that these are read again.
+    The files of its copies are returned, so that they are stored again.
     """
     orphans: set[str] = set()
     for number in gone:
@@ -308,7 +293,6 @@ def _delete(connection: sqlite3.Connection, gone: Sequence[int]) -> Change:
             "SELECT path FROM copies WHERE number = ?", (number,)
         ).fetchall()
         orphans.update(row[0] for row in copies)
-        connection.executemany("DELETE FROM files WHERE path = ?", copies)
         connection.execute("DELETE FROM copies WHERE number = ?", (number,))
         first = number << CHUNK_BITS
         rows = connection.execute(

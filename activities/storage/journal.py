@@ -210,11 +210,12 @@ class Journal:
             marker, is_first = await self._mark_call(request)
             if is_first:
                 return marker, True
+            ages = await self._store.ages(self._path(request), marker)
+            fresh = sum(age < stale for age in ages.values()) - 1
+            # Looked up last: a process that was frozen may wake and store its answer at any time.
             if await self._store.get(f"{self._path(request)}.json") is not None:
                 await self._store.delete(marker)
                 return None
-            ages = await self._store.ages(self._path(request), marker)
-            fresh = sum(age < stale for age in ages.values()) - 1
             if clock() > deadline or fresh <= 0:
                 return marker, False
             await self._store.delete(marker)

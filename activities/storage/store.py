@@ -21,6 +21,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
+import secrets
 from collections.abc import AsyncIterator, Callable, Hashable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -39,6 +40,7 @@ from activities.storage.encryption import (
     decrypt_if_encrypted,
 )
 from workflows.config.policies import DAMAGED, STORAGE
+from workflows.config.store_keys import STORE_ID
 
 _logger = logging.getLogger(__name__)
 T = TypeVar("T", bound=BaseModel)
@@ -47,12 +49,16 @@ DAMAGED_FOLDER = "damaged"
 PAYLOADS_FOLDER = "payloads"
 """Payloads of Temporal's, written by the driver of external storage under their hashes."""
 _CHECKSUM = b"sha256 "
-_NAMED_BY_HASH = ("texts", "findings", "ledgers", "rulings", "drafts")
+_NAMED_BY_HASH = (
+    "texts", "findings", "ledgers", "rulings", "drafts",
+    "originals", "listings", "manifests", "index-parts",
+)  # fmt: skip
 CACHE_BYTES = 32_000_000
 """Of objects that were read or written; in memory they are a few times larger."""
 # How many leading parts of a key stay readable: the kind, and the job where it comes next.
 _READABLE_PARTS = {
-    "checkpoints": 99, "fleet": 99, "control": 99, "templates": 2, "journal": 2, "transcripts": 2,
+    "checkpoints": 99, "fleet": 99, "control": 99, "corpora": 99, "templates": 2, "journal": 2,
+    "transcripts": 2,
 }  # fmt: skip
 
 
@@ -111,6 +117,11 @@ class Store:
             if (kept := await self.get(key, is_replaceable=True)) is not None:
                 return kept
         return data
+
+    async def identify(self) -> str:
+        """The id of this store, created at its first use: a job runs only where its store is."""
+        known = await self.get(STORE_ID)
+        return (known or await self.settle(STORE_ID, secrets.token_hex(8).encode())).decode()
 
     async def replace(self, key: str, data: bytes) -> None:
         with self._report_errors():

@@ -25,7 +25,7 @@ from activities.subagents.rubric import Rubric
 from workflows.config.roles import EVALUATOR
 from workflows.contracts.activity_io import EvaluateBrief, Evaluated
 from workflows.contracts.state import AnswerJudgement, Gap
-from workflows.rules.gaps import late_gaps
+from workflows.rules.gaps import PARTIAL, late_gaps
 from workflows.stages.activity_interfaces import EvaluationActivities
 
 JsonObject = dict[str, Any]
@@ -74,19 +74,14 @@ def judge_answer(answer: EvaluationAnswer) -> AnswerJudgement | None:
 
     None where it judged nothing.
     """
+    if answer.answered:
+        return AnswerJudgement(status=answer.answered, reason=answer.answered_reason)
     depths = {judgement.depth for judgement in answer.judgements}
-    if answer.answered:
-        reasons = [answer.answered_reason]
-    else:
-        reasons = [judgement.reason for judgement in answer.judgements]
-    reason = " ".join(dict.fromkeys(filter(None, reasons)))[:1000]
-    if answer.answered:
-        return AnswerJudgement(status=answer.answered, reason=reason)
     if not depths:
         return None
-    if depths == {"absent"}:
-        return AnswerJudgement(status="unanswered", reason=reason)
-    return AnswerJudgement(status="partly" if "adequate" not in depths else "answered")
+    if "adequate" in depths:
+        return AnswerJudgement(status="answered")
+    return AnswerJudgement(status="unanswered" if depths == {"absent"} else "partly")
 
 
 def find_gaps(brief: EvaluateBrief, answer: EvaluationAnswer) -> tuple[Gap, ...]:
@@ -156,6 +151,7 @@ def build_brief(brief: EvaluateBrief, ledger: Ledger, draft: Draft) -> JsonObjec
         "gaps": [
             gap.model_dump(include={"facet_id", "kind", "question", "status", "reason"})
             for gap in brief.gaps
+            if not gap.id.startswith(PARTIAL)
         ],
         "rubric": [{"point": n, "text": text} for n, text in enumerate(brief.rubric, 1)],
         "pass": brief.n,

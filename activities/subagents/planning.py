@@ -8,7 +8,9 @@ from temporalio.exceptions import ApplicationError
 from activities.agent.conversation import Answered, Unanswered
 from activities.agent.schemas import PlanChange, PlanDraft, PlanReview
 from activities.context import ActivityContext
+from activities.evidence.text.terms import detect_language, terms, words
 from activities.fleet.heartbeat import send_heartbeats
+from activities.subagents.prompt_parts import describe_asker
 from workflows.config.roles import PLANNER, REVIEWER
 from workflows.contracts.activity_io import PlanBrief, Planned, ReviewBrief
 from workflows.contracts.facets import Facet, Plan
@@ -38,22 +40,22 @@ class Planning(PlanningActivities):
         job, plan = brief.job, brief.plan
 
         async def review_faults(review: PlanReview) -> list[str]:
-            return faults(revise(plan, review.changes))
+            return faults(revise(plan, review.changes, job.question))
 
         async with send_heartbeats():
             subagent = await self._context.create_subagent(REVIEWER, job, "review")
             reply = await subagent.converse(
                 PlanReview,
                 {
-                    "question": job.question,
-                    "pinned": job.pinned,
+                    **describe_asker(job),
                     "max_facets": brief.max_facets,
                     "plan": plan.model_dump(mode="json", include={"kind", "facets"}),
                 },
                 gate=review_faults,
             )
         if isinstance(reply, Answered):
-            return Planned(plan=revise(plan, reply.answer.changes), spend=reply.spend)
+            revised = revise(plan, reply.answer.changes, job.question)
+            return Planned(plan=revised, spend=reply.spend)
         # A plan that could not be reviewed is used; the report says that it was not reviewed.
         note = f"not reviewed: {reply.detail}"
         return Planned(
@@ -64,9 +66,7 @@ class Planning(PlanningActivities):
 def _prompt(brief: PlanBrief) -> dict[str, object]:
     job = brief.job
     told: dict[str, object] = {
-        "question": job.question,
-        "pinned": job.pinned,
-        "today": job.today,
+        **describe_asker(job),
         "effort": brief.effort,
         "max_facets": brief.max_facets,
     }
@@ -75,14 +75,33 @@ def _prompt(brief: PlanBrief) -> dict[str, object]:
     return told
 
 
-def revise(plan: Plan, changes: list[PlanChange]) -> Plan:
-    """The plan after a review. A change that names no facet of the plan changes nothing."""
+def revise(plan: Plan, changes: list[PlanChange], question: str = "") -> Plan:
+    """The plan after a review. A change that names no facet of the plan changes nothing.
+
+    What the question names stays: a change that leaves a word of it without a facet is not made.
+    """
     facets = list(plan.facets)
     notes = list(plan.changes)
     for change in changes:
-        if note := _apply_change(facets, change):
+        changed = list(facets)
+        note = _apply_change(changed, change)
+        if note is None:
+            continue
+        if lost := _lost_words(question, facets, changed):
+            notes.append(f"not {note}: the question names {', '.join(sorted(lost))}")
+        else:
+            facets = changed
             notes.append(f"{note}: {change.reason}")
     return plan.model_copy(update={"facets": tuple(facets), "changes": tuple(notes)})
+
+
+def _lost_words(question: str, before: list[Facet], after: list[Facet]) -> set[str]:
+    """The words of the question that a facet was titled by, and that no facet speaks of now."""
+    language = detect_language(question)
+    titled = {t for facet in before for t in terms(facet.title, language)}
+    held = {t for facet in after for t in terms(f"{facet.title} {facet.question}", language)}
+    lost = titled - held
+    return {word for word in words(question) if lost.intersection(terms(word, language))}
 
 
 def _apply_change(facets: list[Facet], change: PlanChange) -> str | None:

@@ -13,8 +13,7 @@ from benchmarks.engines.on_temporal import OnTemporal
 from benchmarks.engines.processes import Process, python
 from console.devserver import server
 from console.devserver.worker_process import build_environment
-from console.runtime.connection import connect
-from console.runtime.search_attributes import FRESH_SERVER_SECONDS, register
+from console.runtime.connection import FRESH_SERVER_SECONDS, connect, register
 from workflows.config.settings import EMBEDDED, Settings
 from workflows.contracts.request import TASK_QUEUE, ResearchRequest
 from workflows.coordinator import ResearchWorkflow

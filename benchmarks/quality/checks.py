@@ -41,7 +41,7 @@ def check_report(result: ResearchResult, texts: Mapping[str, str]) -> dict[str, 
     """The measures of a report; `texts` are the stored copies of its sources by hash."""
     cited = {source.id for source in result.sources if source.n is not None}
     claims = sum(any(q.source_id in cited for q in claim.quotes) for claim in result.claims)
-    answered = sum(c.status in ("answered", "contested") for c in result.coverage)
+    answered = sum(c.status in ("answered", "contested", "partial") for c in result.coverage)
     queries = sum(len(cycle.queries) for c in result.coverage for cycle in c.cycles)
     authority = [source.authority for source in result.sources if source.n is not None]
     telemetry = result.telemetry

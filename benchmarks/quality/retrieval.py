@@ -50,6 +50,7 @@ from benchmarks.quality.sets import (
 from workflows.config.roles import RESEARCHER
 from workflows.config.settings import Settings
 from workflows.contracts.activity_io import Job
+from workflows.contracts.state import CorpusRef
 
 CYCLES = 3
 SCORES = ("hits@4", "hits@10", "MAP@10", "all@10")
@@ -64,7 +65,7 @@ _TODAY = "2026-01-01"
 class Collection:
     """The passages of one file as a corpus, and plain search over them."""
 
-    folder: Path
+    corpus: CorpusRef
     ids: list[str]
     documents: dict[str, str]
     """Which passage each document of the corpus is, by the document's id."""
@@ -133,7 +134,7 @@ class Retrieval:
         question, gold = case.content["q"], {str(one) for one in case.content["gold"]}
         documents = collection.documents
         job = Job(id=case.id, journal=case.id, model=self._options.model, question=question,
-                  today=_TODAY, corpus=str(collection.folder))  # fmt: skip
+                  today=_TODAY, corpus=collection.corpus)  # fmt: skip
         measures: dict[str, Pair] = {}
         for peer, search in (("FTS5", collection.fts5.rank), ("BM25", collection.bm25.rank)):
             ranks = search(question, _FIRST)
@@ -199,12 +200,13 @@ async def _open(context: ActivityContext, path: Path, place: Path) -> Collection
     """Write a file's passages as a corpus and index it, for the tool and for its peers."""
     folder = place / path.parent.name / path.stem
     records = await asyncio.to_thread(_write_corpus, path, folder)
-    corpus = await context.corpus(str(folder))
-    assert corpus is not None
+    ready = await context.corpora.make_ready(*await context.find_version(str(folder)))
+    assert ready.ref is not None
+    corpus = await context.indexes.open(ready.ref)
     ids = [str(record["id"]) for record in records]
     addresses = {f"corpus.jsonl#line-{n}": one for n, one in enumerate(ids, 1)}
     return Collection(
-        folder,
+        ready.ref,
         ids,
         {meta.id: addresses[meta.uri] for meta in corpus.documents()},
         Fts5((record["title"], record["text"]) for record in records),

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
+import shlex
+import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
@@ -14,10 +19,11 @@ from console.cli.options import CONTROL, JobId, Json, examples
 from console.errors import COMMAND, BadInputError, ConsoleError, ExitCode
 
 if TYPE_CHECKING:
+    from console.client.jobs import Job
     from console.client.session import Session
     from workflows.contracts.evidence import Message
     from workflows.contracts.facets import Facet, Plan
-    from workflows.contracts.messages import Change
+    from workflows.contracts.messages import Approve, Change
 
     Model = TypeVar("Model", bound=Message)
 
@@ -158,10 +164,71 @@ def cancel(job_id: JobId, as_json: Json = False) -> ExitCode:
     return client.session.run(action)
 
 
+async def ask_approval(job: Job) -> None:
+    """Show the plan that waits for approval, and send what the person at the terminal decides."""
+    from console.cli.inspect import print_plan
+    from workflows.contracts.messages import Approve
+
+    state = await client.jobs.query_state(job)
+    if state is None or state.plan is None:
+        return
+    print_plan(state.plan)
+    decision: Approve | None = None
+    while decision is None:
+        match (await _read_line("\nApprove this plan? [y/n/edit] ")).lower():
+            case "y" | "yes":
+                decision = Approve(decision="approve")
+            case "n" | "no":
+                note = await _read_line("What should change? (without an answer the job ends) ")
+                decision = Approve(decision="reject", note=note[:2000])
+            case "e" | "edit":
+                decision = await _edit_plan(state.plan)
+    try:
+        await client.jobs.send_update(job, "approve", decision)
+    except client.jobs.UpdateRejectedError as error:
+        print(f"The job rejects that: {error.reason}.")
+
+
+async def _edit_plan(plan: Plan) -> Approve | None:
+    """The plan as the person's editor leaves it; None if it is not a plan any more."""
+    from workflows.contracts.messages import Approve
+
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "plan.json"
+        file.write_text(plan.model_dump_json(indent=2), "utf-8")
+        try:
+            process = await asyncio.create_subprocess_exec(*shlex.split(editor), str(file))
+            await process.wait()
+            return Approve(decision="approve", plan=_read_plan(file))
+        except (OSError, ValueError) as error:
+            print(f"The editor {editor!r} does not run ({error}): set EDITOR to another one.")
+        except BadInputError as error:
+            print(error)
+    return None
+
+
+async def _read_line(question: str) -> str:
+    """A line of the terminal; the event loop goes on meanwhile, so that Ctrl-C is heard."""
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[str] = loop.create_future()
+    print(question, end="", flush=True)
+    loop.add_reader(sys.stdin.fileno(), lambda: answer.set_result(sys.stdin.readline()))
+    try:
+        line = await answer
+    finally:
+        loop.remove_reader(sys.stdin.fileno())
+    if not line:
+        raise ConsoleError(f"The input has ended: `{COMMAND} approve ID` answers for the plan.")
+    return line.strip()
+
+
 def parse_facet(text: str) -> Facet:
     """A facet from `Title: question`."""
     title, question = _split_pair(text, "--add-facet", "Title: question")
-    return _build(client.facets.build_facet, "--add-facet", title=title, question=question)
+    return _build(
+        client.research_request.build_facet, "--add-facet", title=title, question=question
+    )
 
 
 def _split_pair(text: str, option: str, form: str) -> tuple[str, str]:
@@ -189,6 +256,7 @@ def _read_plan(path: Path) -> Plan:
     from workflows.contracts.facets import Plan
     from workflows.rules.plan import faults
 
+    path = client.validation.resolve_path(path, "--plan")
     try:
         plan = Plan.model_validate_json(path.read_bytes())
     except OSError as error:

@@ -1,4 +1,4 @@
-"""The `doctor` command: checks what a job needs, and names the remedy for each problem."""
+"""The `doctor` and `roles` commands: what a job needs and gets, as this environment is set up."""
 
 from __future__ import annotations
 
@@ -8,21 +8,24 @@ import platform
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from console import client
-from console.cli.options import OPERATE, Json, examples
-from console.cli.output import say
+from console.cli.options import INSPECT, OPERATE, Json, examples
 from console.errors import BadInputError, ConsoleError, ExitCode
+from console.formatting import say
 
 if TYPE_CHECKING:
+    from workflows.config.model_catalog import ModelCard
+    from workflows.config.roles import Role
     from workflows.config.settings import Settings
+
 
 MIN_PYTHON = (3, 11)
 _PROBE_KEY = "doctor/probe"
@@ -64,7 +67,7 @@ def verify(as_json: Json = False) -> ExitCode:
     from temporalio.exceptions import ApplicationError
 
     from activities.storage.store import Store
-    from console.runtime.codec import load_keyring
+    from console.runtime.data_converter import load_keyring
 
     settings = client.session.read_settings()
 
@@ -142,8 +145,7 @@ def _check_server(settings: Settings) -> str:
 
 
 async def _check_connection(settings: Settings) -> str:
-    from console.runtime.connection import connect
-    from console.runtime.search_attributes import find_missing
+    from console.runtime.connection import connect, find_missing
 
     temporal = await connect(settings, patience=3.0)
     address = f"{temporal.service_client.config.target_host}, namespace {temporal.namespace}"
@@ -200,15 +202,13 @@ def _check_api_key(settings: Settings) -> str:
 
 
 def _check_encryption(settings: Settings) -> str:
-    from console.runtime.codec import load_keyring
+    from console.runtime.data_converter import load_keyring
 
     keyring = load_keyring(settings)
     return f"on, current key {keyring.current}" if keyring else "off; RESEARCH_KEYS turns it on"
 
 
 def _check_models(settings: Settings) -> str:
-    from console.cli.roles import describe_roles
-
     client.validation.check_model(None, settings)
     client.validation.check_role_models(settings, {})
     names = dict.fromkeys(row["model"] for row in describe_roles(settings))
@@ -216,4 +216,108 @@ def _check_models(settings: Settings) -> str:
 
 
 def _check_corpus(folder: str) -> str:
-    return f"{client.validation.check_corpus(Path(folder))}, readable"
+    return f"{client.validation.check_folder(folder)}, readable"
+
+
+@app.command(rich_help_panel=INSPECT, epilog=examples("roles", "roles --json"))
+def roles(as_json: Json = False) -> ExitCode:
+    """Show the model, effort and tools of each role."""
+    settings = client.session.read_settings()
+    rows = describe_roles(settings)
+    if as_json:
+        print(json.dumps(rows, indent=2))
+    else:
+        _print_table(rows, settings)
+    return ExitCode.REPORT
+
+
+def describe_roles(settings: Settings) -> list[dict[str, Any]]:
+    """One row per role, with the overrides of the settings applied."""
+    from workflows.config.model_catalog import card
+    from workflows.config.roles import ROLES, effort_for, model_for
+
+    rows = []
+    for role in ROLES.values():
+        model = card(model_for(role, settings.default_model, settings.models))
+        prices = {"input": model.input, "output": model.output}
+        rows.append(
+            {
+                "role": role.name,
+                "model": model.name,
+                "effort": effort_for(role, settings.efforts),
+                "thinking": _thinking(role, model),
+                "max_turns": role.max_turns,
+                "max_tokens": min(settings.max_tokens, model.max_output or settings.max_tokens),
+                "usd_per_million": prices if model.priced else None,
+                "tools": list(role.tools),
+                "reason": role.reason,
+            }
+        )
+    return rows
+
+
+def _print_table(rows: list[dict[str, Any]], settings: Settings) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("role", "model", "effort", "thinking"):
+        table.add_column(heading, no_wrap=True)
+    for heading in ("turns", "tokens", "$ in / out"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for row in rows:
+        table.add_row(
+            Text(row["role"]),
+            Text(row["model"] + _star(row["role"], settings.models)),
+            Text(row["effort"] + _star(row["role"], settings.efforts)),
+            Text(row["thinking"]),
+            f"{row['max_turns']}",
+            f"{row['max_tokens']:,}",
+            _format_price(row),
+        )
+    console = Console()
+    console.print(table)
+    console.print()
+    for row in rows:
+        say(f"{row['role']} ({', '.join(row['tools']) or 'no tools'}): {row['reason']}.")
+    console.print()
+    for line in _footnotes(settings):
+        say(line)
+
+
+def _thinking(role: Role, model: ModelCard) -> str:
+    if not model.thinking:
+        return "none"
+    return role.thinking if role.thinking in model.thinking else model.thinking[0]
+
+
+def _format_price(row: Mapping[str, Any]) -> str:
+    from workflows.contracts.request import OFFLINE
+
+    if row["model"] == OFFLINE:
+        return "free"
+    prices = row["usd_per_million"]
+    return f"{prices['input']:.2f} / {prices['output']:.2f}" if prices else "none known"
+
+
+def _star(role: str, overrides: Mapping[str, str]) -> str:
+    return "*" if role in overrides else ""
+
+
+def _footnotes(settings: Settings) -> list[str]:
+    from workflows.config.model_catalog import MIXED, PRICES_AS_OF
+
+    lines = [
+        f"Prices are dollars per million tokens, as published on {PRICES_AS_OF}; turns and tokens"
+        " are the maximum per subagent and per answer."
+    ]
+    if settings.models or settings.efforts:
+        lines.append("* set by RESEARCH_MODEL_<ROLE> or RESEARCH_EFFORT_<ROLE>.")
+    if settings.default_model != MIXED:
+        lines.append(
+            f"No key is set, so every role uses the {settings.default_model} model; with"
+            " ANTHROPIC_API_KEY set, each role has its own."
+        )
+    lines.append("A job started with --model NAME uses that model for every role.")
+    return lines

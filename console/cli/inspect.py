@@ -18,9 +18,9 @@ import typer
 
 from console import client
 from console.cli.options import INSPECT, FailOnGaps, JobId, Json, Out, examples
-from console.cli.output import NO_BREAK, message_stream, say
 from console.cli.run import finish_job
 from console.errors import COMMAND, ConsoleError, ExitCode
+from console.formatting import NO_BREAK, message_stream, say
 
 if TYPE_CHECKING:
     from temporalio.client import WorkflowExecutionDescription
@@ -98,7 +98,7 @@ def plan(job_id: JobId, as_json: Json = False) -> ExitCode:
         if as_json:
             print(state.plan.model_dump_json(indent=2))
         else:
-            _print_plan(state.plan)
+            print_plan(state.plan)
         return ExitCode.REPORT
 
     return _run(job_id, action)
@@ -107,8 +107,8 @@ def plan(job_id: JobId, as_json: Json = False) -> ExitCode:
 @app.command(rich_help_panel=INSPECT, epilog=examples("gaps x1 --json"))
 def gaps(job_id: JobId, as_json: Json = False) -> ExitCode:
     """Show what the report lacks so far, and how each gap ended."""
-    from console.live.format import gap_line
-    from console.text import plain
+    from console.formatting import plain
+    from console.live.status_text import gap_line
 
     async def action(session: Session) -> ExitCode:
         state = await _read_state(job_id, session)
@@ -222,7 +222,7 @@ async def _read_progress(
         progress = await client.progress.read_progress(job)
         if progress.answered:
             return progress, ""
-    last = await client.checkpoints.CheckpointStore.open(session.settings).load_last(job.id)
+    last = await client.checkpoints.CheckpointStore(session.settings).load_last(job.id)
     if last is None:
         return None, ""
     checkpoint, state = last
@@ -251,7 +251,7 @@ async def _read_state(job_id: str, session: Session) -> ResearchState | None:
     job, _ = await client.jobs.find(session.client, job_id)
     if _may_answer(job, session) and (state := await client.jobs.query_state(job)):
         return state
-    last = await client.checkpoints.CheckpointStore.open(session.settings).load_last(job.id)
+    last = await client.checkpoints.CheckpointStore(session.settings).load_last(job.id)
     return last[1] if last else None
 
 
@@ -290,7 +290,7 @@ def _next_commands(state: str, job_id: str) -> list[str]:
 
 
 def _print_notes(status: Status) -> None:
-    from console.text import plain
+    from console.formatting import plain
 
     if status.parent is not None:
         how = "restarted" if status.parent.how == "restart" else "forked"
@@ -301,7 +301,7 @@ def _print_notes(status: Status) -> None:
         say(plain(note), first="  note: ", then="    ")
 
 
-def _print_plan(plan: Plan) -> None:
+def print_plan(plan: Plan) -> None:
     print(f"{plan.kind.value}, {len(plan.facets)} facets")
     for facet in plan.facets:
         print(f"\n{facet.id}: {facet.title}")
@@ -322,7 +322,7 @@ def _print_plan(plan: Plan) -> None:
 
 def _format_rows(rows: list[dict[str, Any]], width: int) -> Iterator[str]:
     """Aligned columns; the question takes the rest of the line."""
-    from console.text import age, cut, plain
+    from console.formatting import age, cut, plain
 
     if not rows:
         yield f"No jobs: `{COMMAND} run QUESTION --corpus DIR` starts one."

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from console.client.job_options import JobOptions
 from console.errors import COMMAND, ExitCode
@@ -43,6 +44,26 @@ From = Annotated[
     str | None,
     typer.Option("--from", metavar="NAME", help="A checkpoint's name; by default the last one."),
 ]
+
+
+class HelpGroup(TyperGroup):
+    """A group of commands whose help names no type for flags: they take no value."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _without_flag_types(super().get_params(ctx))
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        command = super().get_command(ctx, cmd_name)
+        if command is not None:
+            _without_flag_types(command.get_params(ctx))
+        return command
+
+
+def _without_flag_types(params: list[Any]) -> list[Any]:
+    for param in params:
+        if getattr(param, "is_flag", False) and param.metavar is None:
+            param.metavar = ""
+    return params
 
 
 def examples(*lines: str) -> str:

@@ -16,7 +16,6 @@ import typer
 
 from console import client
 from console.cli.options import RECOVER, From, JobId, Json, OutIfWanted, Wait, examples
-from console.cli.output import message_stream, say
 from console.cli.run import (
     finish_job,
     follow_job,
@@ -26,6 +25,7 @@ from console.cli.run import (
 )
 from console.client.job_options import new_job_id
 from console.errors import COMMAND, BadInputError, ConsoleError, ExitCode
+from console.formatting import message_stream, say
 
 if TYPE_CHECKING:
     from console.client.jobs import Job
@@ -39,10 +39,12 @@ app = typer.Typer()
 def checkpoints(job_id: JobId, as_json: Json = False) -> ExitCode:
     """List a job's checkpoints, from the store alone."""
     client.validation.check_job_id(job_id)
-    store = client.checkpoints.CheckpointStore.open(
+    store = client.checkpoints.CheckpointStore(
         client.validation.prepare_folders(client.session.read_settings())
     )
     found, faults = asyncio.run(store.load_all(job_id))
+    if faults and not found:
+        raise ConsoleError(faults[0])
     for fault in faults:
         say(fault, sys.stderr)
     if not found:
@@ -72,6 +74,7 @@ def checkpoints(job_id: JobId, as_json: Json = False) -> ExitCode:
     rich_help_panel=RECOVER,
     epilog=examples(
         "restart x1 --from researched",
+        "restart x1 --facet insurance",
         "restart --query 'ResearchStatus=\"blocked\"'",
     ),
 )
@@ -84,6 +87,12 @@ def restart(
         typer.Option("--query", metavar="Q", help="All jobs that this visibility query finds."),
     ] = None,
     name: From = None,
+    facet: Annotated[
+        str | None,
+        typer.Option(
+            "--facet", metavar="ID", help="Research this facet again, also of a complete job."
+        ),
+    ] = None,
     out: OutIfWanted = None,
     wait: Wait = False,
     as_json: Json = False,
@@ -94,27 +103,32 @@ def restart(
     """
     if (job_id is None) == (query is None):
         raise BadInputError("Which job? Give its ID, or --query for several.")
+    if facet is not None and job_id is None:
+        raise BadInputError("--facet names a facet of one job: give its ID instead of --query.")
+    if job_id is not None:
+        client.validation.check_job_id(job_id)
     settings, folder, wait = _prepare(out, wait)
     stream = message_stream(as_json)
 
     async def action(session: Session) -> ExitCode:
-        store = client.checkpoints.CheckpointStore.open(settings)
+        store = client.checkpoints.CheckpointStore(settings)
         if job_id is not None:
-            client.validation.check_job_id(job_id)
-            job = await _restart(session, store, job_id, name, stream)
+            job = await _restart(session, store, job_id, name, stream, facet)
             return await _follow(job, session, folder if wait else None, as_json)
         assert query is not None  # noqa: S101
         started, failed = await _restart_all(session, store, query, name, stream)
         for job in started:
+            session.start_worker(job.id)
             try:
                 await _follow(job, session, folder / job.id if wait else None, as_json)
             except ConsoleError as error:
                 failed += 1
                 say(f"Error: {error}", sys.stderr)
+            await session.stop_worker(job.id)
         return ExitCode.FAILED if failed else ExitCode.REPORT
 
     interrupted = interruption_message(settings, job_id or "ID", folder)
-    return client.session.run(action, settings=settings, with_worker=True, on_interrupt=interrupted)
+    return client.session.run(action, settings=settings, job_id=job_id, on_interrupt=interrupted)
 
 
 @app.command(
@@ -152,9 +166,9 @@ def fork(
     stream = message_stream(as_json)
 
     async def action(session: Session) -> ExitCode:
-        store = client.checkpoints.CheckpointStore.open(settings)
+        store = client.checkpoints.CheckpointStore(settings)
         job, origin, limit = await client.runs.fork(
-            session.client, store, settings, job_id, name=name, changes=changes, new_id=new_job
+            session.client, store, job_id, name=name, changes=changes, new_id=new_job
         )
         if limit is not None:
             say(f"Spends at most ${limit:,.2f}: --set budget_usd=X changes it.", stream)
@@ -166,7 +180,7 @@ def fork(
         return await _follow(job, session, folder if wait else None, as_json)
 
     interrupted = interruption_message(settings, new_job, folder)
-    return client.session.run(action, settings=settings, with_worker=True, on_interrupt=interrupted)
+    return client.session.run(action, settings=settings, job_id=new_job, on_interrupt=interrupted)
 
 
 def _prepare(out: Path | None, wait: bool) -> tuple[Settings, Path, bool]:
@@ -183,8 +197,9 @@ async def _restart(
     job_id: str,
     name: str | None,
     stream: TextIO,
+    facet: str | None = None,
 ) -> Job:
-    job, origin = await client.runs.restart(session.client, store, job_id, name)
+    job, origin = await client.runs.restart(session.client, store, job_id, name, facet)
     for fault in origin.faults:
         say(fault, stream)
     spent = f" (${origin.state.spend.usd:.2f} spent before)" if origin.state else ""

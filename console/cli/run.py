@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
+import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 import typer
 
 from console import client
+from console.cli.control import ask_approval
 from console.cli.options import (
     ASK,
     CONTROL,
@@ -24,9 +28,9 @@ from console.cli.options import (
     examples,
     with_job_options,
 )
-from console.cli.output import message_stream, say
 from console.client.job_options import JobOptions, new_job_id
 from console.errors import COMMAND, BadInputError, ConsoleError, ExitCode
+from console.formatting import message_stream, say
 
 if TYPE_CHECKING:
     from console.client.jobs import Job
@@ -75,7 +79,7 @@ def run(
         return finish_job(result, out, stream, fail_on_gaps=fail_on_gaps, as_json=as_json)
 
     interrupted = interruption_message(settings, job_id, out)
-    return client.session.run(action, settings=settings, with_worker=True, on_interrupt=interrupted)
+    return client.session.run(action, settings=settings, job_id=job_id, on_interrupt=interrupted)
 
 
 @app.command(
@@ -116,10 +120,11 @@ def watch(job_id: JobId, as_json: Json = False) -> ExitCode:
     from console.live.view import summarize
 
     stream = message_stream(as_json)
+    client.validation.check_job_id(job_id)
     settings = client.validation.prepare_folders(client.session.read_settings())
 
     async def action(session: Session) -> ExitCode:
-        job, _ = await client.jobs.find(session.client, client.validation.check_job_id(job_id))
+        job, _ = await client.jobs.find(session.client, job_id)
         await warn_without_worker(session, stream)
         result = await follow_job(job, session, stream)
         say(summarize(result), stream)
@@ -131,7 +136,7 @@ def watch(job_id: JobId, as_json: Json = False) -> ExitCode:
         return code
 
     interrupted = interruption_message(settings, job_id)
-    return client.session.run(action, settings=settings, with_worker=True, on_interrupt=interrupted)
+    return client.session.run(action, settings=settings, job_id=job_id, on_interrupt=interrupted)
 
 
 @app.command(rich_help_panel=CONTROL, epilog=examples("resume x1"))
@@ -140,12 +145,14 @@ def resume(job_id: JobId, out: Out = Path("out"), as_json: Json = False) -> Exit
     from workflows.contracts.messages import Resume
 
     stream = message_stream(as_json)
+    client.validation.check_job_id(job_id)
     settings = client.validation.prepare_folders(client.session.read_settings())
     if not settings.has_server:
         out = client.validation.check_writable(out, "--out")
 
     async def action(session: Session) -> ExitCode:
-        job = await client.jobs.find_running(session.client, client.validation.check_job_id(job_id))
+        job = await client.jobs.find_running(session.client, job_id)
+        await list_stopped_jobs(session, job_id, stream)
         if session.server is not None:
             result = await follow_job(job, session, stream, unblock=True)
             return finish_job(result, out, stream, as_json=as_json)
@@ -157,7 +164,7 @@ def resume(job_id: JobId, out: Out = Path("out"), as_json: Json = False) -> Exit
         return ExitCode.REPORT
 
     interrupted = interruption_message(settings, job_id, out)
-    return client.session.run(action, settings=settings, with_worker=True, on_interrupt=interrupted)
+    return client.session.run(action, settings=settings, job_id=job_id, on_interrupt=interrupted)
 
 
 def interruption_message(
@@ -181,11 +188,14 @@ async def follow_job(
     job: Job, session: Session, stream: TextIO, *, unblock: bool = False
 ) -> ResearchResult:
     """Show the job until its result. Raises `ConsoleError` if it is blocked."""
-    from console.live.view import open_view
+    from console.live.view import follow, open_view
     from workflows.contracts.result import ResearchResult
 
+    asks = ask_approval if sys.stdin.isatty() and stream.isatty() else None
     with open_view(stream) as view:
-        ended = await client.watch.follow(job, view, session.worker, unblock=unblock)
+        ended = await follow(
+            job, view, session.workers.get(job.id), unblock=unblock, ask_approval=asks
+        )
     if isinstance(ended, ResearchResult):
         return ended
     assert ended.blocked is not None  # noqa: S101
@@ -205,7 +215,7 @@ def finish_job(
 ) -> ExitCode:
     """Write the report's files, print where they are, and return the exit code."""
     from console.live.view import summarize
-    from console.report.files import write_report
+    from console.report.page import write_report
 
     files = write_report(result, out)
     unclosed = [gap for gap in result.gaps if gap.status != "closed"]
@@ -227,10 +237,20 @@ def temporal_ui_link(session: Session, job_id: str) -> str:
     return f"Temporal UI: {session.server.web}/namespaces/default/workflows/{job_id}"
 
 
+async def list_stopped_jobs(session: Session, job_id: str, stream: TextIO) -> None:
+    """Name the unfinished jobs of the embedded server that this command does not continue."""
+    if session.server is None:
+        return
+    stopped = await client.job_list.list_stopped(session.client, job_id)
+    if stopped:
+        jobs = f"{len(stopped)} unfinished job{'s stay' if len(stopped) > 1 else ' stays'} stopped"
+        say(f"{jobs}: {', '.join(stopped)}; `{COMMAND} resume ID` continues one.", stream)
+
+
 async def warn_without_worker(session: Session, stream: TextIO) -> None:
     from workflows.contracts.request import TASK_QUEUE
 
-    if session.worker is None and not await client.jobs.has_worker(session.client):
+    if session.server is None and not await client.jobs.has_worker(session.client):
         say(
             f"No worker polls the task queue {TASK_QUEUE!r} yet: start one with `python worker.py`"
             " and the same TEMPORAL_* settings.",
@@ -240,19 +260,30 @@ async def warn_without_worker(session: Session, stream: TextIO) -> None:
 
 def _prepare(options: JobOptions, job_id: str | None) -> tuple[Settings, ResearchRequest, str]:
     """Validate everything before anything is started."""
+    from activities.storage.corpora import is_source, split_version
+
     settings = client.session.read_settings()
     request = client.research_request.build_request(options, settings)
     job_id = client.validation.check_job_id(job_id) if job_id is not None else new_job_id()
-    return client.validation.prepare_folders(settings), request, job_id
+    client.session.check_job_files(settings)
+    settings = client.validation.prepare_folders(settings)
+    if request.corpus and not is_source(request.corpus):
+        asyncio.run(client.corpora.find(settings, split_version(request.corpus)[0]))
+    return settings, request, job_id
 
 
 async def _begin(session: Session, job_id: str, request: ResearchRequest, stream: TextIO) -> Job:
-    checkpoints = client.checkpoints.CheckpointStore.open(session.settings)
+    await list_stopped_jobs(session, job_id, stream)
+    checkpoints = client.checkpoints.CheckpointStore(session.settings)
+    request = await client.corpora.publish_for(
+        request, session.settings, partial(say, stream=stream)
+    )
     job, origin = await client.runs.begin(session.client, checkpoints, job_id, request)
     for fault in origin.faults:
         say(fault, stream)
     say(_describe_start(job, session, origin), stream)
-    if job.found in ("running", "restarted") and origin.request != request:
+    asked = request.model_copy(update={"store_id": origin.request.store_id})
+    if job.found in ("running", "restarted") and origin.request != asked:
         say(
             f"It keeps the settings it was started with; `{COMMAND} fork {job_id} --set key=value`"
             " starts another job with other settings.",

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from console import client
-from console.cli.options import Json, examples, with_job_options
-from console.cli.output import message_stream
+from console.cli.options import HelpGroup, Json, examples, with_job_options
 from console.client.job_options import JobOptions
 from console.errors import COMMAND, BadInputError, ConsoleError, ExitCode
+from console.formatting import message_stream
 
 if TYPE_CHECKING:
     from temporalio.client import (
@@ -41,6 +41,7 @@ Name = Annotated[
 ]
 
 app = typer.Typer(
+    cls=HelpGroup,
     help="Repeat research on a schedule; each report lists what changed since the last run.",
     no_args_is_help=True,
 )
@@ -89,9 +90,12 @@ def create(
     request = client.research_request.build_request(options, settings).model_copy(
         update={"report_changes": True}
     )
+    client.session.check_job_files(settings)
     spec = _build_spec(every, cron, zone)
 
     async def action(session: Session) -> ExitCode:
+        nonlocal request
+        store_id = await client.checkpoints.CheckpointStore(settings).identify()
         from temporalio.client import (
             Schedule,
             ScheduleActionStartWorkflow,
@@ -100,10 +104,15 @@ def create(
             SchedulePolicy,
         )
 
+        request = await client.corpora.publish_for(request, settings)
+        if request.corpus is not None:
+            # Every run reads the newest version at its time.
+            corpus = request.corpus.partition("@")[0]
+            request = request.model_copy(update={"corpus": corpus})
         schedule = Schedule(
             action=ScheduleActionStartWorkflow(
                 client.jobs.WORKFLOW,
-                request,
+                request.model_copy(update={"store_id": store_id}),
                 id=name,
                 task_queue=TASK_QUEUE,
                 task_timeout=settings.pace.task,

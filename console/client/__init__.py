@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from console.client import checkpoints as checkpoints
-    from console.client import facets as facets
+    from console.client import corpora as corpora
     from console.client import job_list as job_list
     from console.client import jobs as jobs
     from console.client import progress as progress
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from console.client import runs as runs
     from console.client import session as session
     from console.client import validation as validation
-    from console.client import watch as watch
 else:
 
     def __getattr__(name):

@@ -11,7 +11,7 @@ import asyncio
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import unquote
 
@@ -20,12 +20,11 @@ from pydantic import ValidationError
 from temporalio.exceptions import ApplicationError
 
 from activities.storage.backends import open_backend
-from activities.storage.encryption import Keyring
 from activities.storage.store import Store
 from console.client.job_list import format_time
 from console.errors import ConsoleError
-from console.runtime.codec import load_keyring
-from workflows.config.settings import EMBEDDED, Settings
+from console.runtime.data_converter import load_keyring
+from workflows.config.settings import Settings
 from workflows.config.store_keys import checkpoints_folder
 from workflows.contracts.state import ResearchState
 from workflows.rules.gaps import open_gaps
@@ -44,31 +43,30 @@ class StoredCheckpoint:
 
 
 class CheckpointStore:
-    def __init__(
-        self,
-        location: str,
-        keyring: Keyring | None = None,
-        task_timeout: timedelta = EMBEDDED.task,
-    ) -> None:
-        """`task_timeout` is that of the runs that are started from these checkpoints."""
-        self.task_timeout = task_timeout
-        self._location = location
-        self._backend = open_backend(location)
-        self.store = Store(self._backend, location, keyring)
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self._backend = open_backend(settings.store)
+        self.store = Store(self._backend, settings.store, load_keyring(settings))
 
-    @classmethod
-    def open(cls, settings: Settings) -> CheckpointStore:
-        return cls(settings.store, load_keyring(settings), settings.pace.task)
+    async def identify(self) -> str:
+        """The id of the store. Raises `ConsoleError` if the store cannot be used."""
+        try:
+            return await self.store.identify()
+        except (ApplicationError, BaseError, OSError) as error:
+            raise self._unusable(error) from error
+
+    def _unusable(self, error: Exception) -> ConsoleError:
+        return ConsoleError(
+            f"The store {self.settings.store} cannot be used: set RESEARCH_STORE to the one the"
+            f" workers use, and check its credentials ({str(error).splitlines()[0][:200]})."
+        )
 
     async def find(self, job_id: str) -> list[StoredCheckpoint]:
         """The checkpoints of all runs of a job, oldest first."""
         try:
             written = await self._backend.list(checkpoints_folder(job_id))
         except (BaseError, OSError) as error:
-            raise ConsoleError(
-                f"The store {self._location} cannot be read: set RESEARCH_STORE to the one the"
-                f" workers use ({str(error).splitlines()[0][:200]})."
-            ) from error
+            raise self._unusable(error) from error
         found = [
             StoredCheckpoint(path, key["run"], int(key["n"]), unquote(key["name"]), at)
             for path, at in written.items()

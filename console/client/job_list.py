@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
+import os
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -10,7 +12,7 @@ from typing import TYPE_CHECKING
 from temporalio.client import WorkflowExecutionStatus
 from temporalio.service import RPCError, RPCStatusCode
 
-from console.client.jobs import WORKFLOW, search_attribute
+from console.client.jobs import WORKFLOW, find_pollers, search_attribute
 from console.errors import BadInputError
 from workflows.contracts.state import Blocked
 
@@ -25,6 +27,7 @@ _STATES = {
     "terminated": "Terminated",
     "timed_out": "TimedOut",
 }
+_MAX_STOPPED = 20
 TIME_FORMAT = "%Y-%m-%d %H:%M:%SZ"
 WAITING_STATES = ("blocked", "paused", "awaiting_approval")
 """States in which a running job waits for a person."""
@@ -118,6 +121,29 @@ def _build_query(state: str | None) -> str:
         raise BadInputError(f"The status {state!r} is unknown: choose one of {known}.")
     # A closed run may have a successor: only the list of all runs shows which one is the last.
     return query
+
+
+async def list_stopped(client: Client, asked: str) -> list[str]:
+    """Unfinished jobs of the embedded server that no process works on, besides the asked one."""
+    query = f'{_build_query("running")} AND WorkflowId != "{asked}"'
+    found = [run async for run in client.list_workflows(query, limit=_MAX_STOPPED)]
+    pollers = await asyncio.gather(*(find_pollers(client, run.task_queue) for run in found))
+    return [
+        run.id
+        for run, polls in zip(found, pollers, strict=True)
+        if not any(_is_alive(poller.identity) for poller in polls)
+    ]
+
+
+def _is_alive(identity: str) -> bool:
+    """Whether a worker of this machine still runs; the SDK names it PID@HOST."""
+    try:
+        os.kill(int(identity.partition("@")[0]), 0)
+    except PermissionError:
+        return True
+    except (ValueError, OSError):
+        return False
+    return True
 
 
 async def read_blocked(execution: WorkflowExecution) -> Blocked | None:

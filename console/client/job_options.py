@@ -23,10 +23,25 @@ _REPORT = "Report"
 
 @dataclass(frozen=True, kw_only=True)
 class JobOptions:
-    question: Annotated[str, Argument(help="The question, in quotes.", show_default=False)]
+    question: Annotated[
+        str, Argument(metavar="QUESTION", help="The question, in quotes.", show_default=False)
+    ]
     corpus: Annotated[
-        Path | None,
-        Option(metavar="DIR", help="A folder of documents to read.", rich_help_panel=_SOURCES),
+        str | None,
+        Option(
+            metavar="DIR|NAME",
+            help="A folder of documents to read, or a corpus that was added.",
+            rich_help_panel=_SOURCES,
+        ),
+    ] = None
+    labels: Annotated[
+        list[str] | None,
+        Option(
+            "--label",
+            metavar="L",
+            help="Also read documents with this permission label; repeatable.",
+            rich_help_panel=_SOURCES,
+        ),
     ] = None
     web: Annotated[
         bool | None,

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import ValidationError
 from temporalio.api.common.v1 import WorkflowExecution as WorkflowExecutionId
@@ -36,13 +36,16 @@ from temporalio.exceptions import ApplicationError, FailureError
 from temporalio.service import RPCError, RPCStatusCode
 
 from console.errors import BadInputError, ConsoleError
-from console.runtime.external_storage import store_of
+from console.runtime.data_converter import store_of
 from workflows.contracts.evidence import Message
 from workflows.contracts.messages import Change, SetBudget, Steer
 from workflows.contracts.request import TASK_QUEUE, ResearchRequest
 from workflows.contracts.result import ReportPage, ResearchResult, ResearchSummary, Status
 from workflows.contracts.spend import Budget
 from workflows.contracts.state import Gap, ResearchState
+
+if TYPE_CHECKING:
+    from temporalio.api.taskqueue.v1 import PollerInfo
 
 WORKFLOW = "ResearchWorkflow"
 CLOSED_FOR_RESTART = "restarted from a checkpoint"
@@ -126,6 +129,12 @@ async def describe(client: Client, job_id: str) -> WorkflowExecutionDescription 
     if description.workflow_type != WORKFLOW:
         raise BadInputError(f"{job_id} is not a research job: choose another id.")
     return description
+
+
+async def is_open(client: Client, job_id: str) -> bool:
+    """False if the job has ended, or was deleted. Raises `ConsoleError` without an answer."""
+    description = await describe(client, job_id)
+    return description is not None and description.status in OPEN_STATUSES
 
 
 def get_handle(client: Client, job_id: str) -> Handle:
@@ -337,15 +346,21 @@ async def cancel(job: Job) -> bool:
 
 async def has_worker(client: Client) -> bool:
     """True if a worker polls the task queue, or did so within the length of a poll."""
+    recent = datetime.now(UTC) - timedelta(seconds=75)
+    pollers = await find_pollers(client, TASK_QUEUE)
+    return any(poller.last_access_time.ToDatetime(UTC) > recent for poller in pollers)
+
+
+async def find_pollers(client: Client, task_queue: str) -> list[PollerInfo]:
+    """The workers that polled for workflow tasks in the last minutes."""
     description = await client.workflow_service.describe_task_queue(
         DescribeTaskQueueRequest(
             namespace=client.namespace,
-            task_queue=TaskQueue(name=TASK_QUEUE),
+            task_queue=TaskQueue(name=task_queue),
             task_queue_type=TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW,
         )
     )
-    recent = datetime.now(UTC) - timedelta(seconds=75)
-    return any(poller.last_access_time.ToDatetime(UTC) > recent for poller in description.pollers)
+    return list(description.pollers)
 
 
 def root_cause(error: BaseException) -> str:

@@ -1,32 +1,30 @@
-"""The progress of a job: its own status, and the pending activities on the server.
+"""The progress of a job: its own status, and its pending activities in words.
 
 `ProgressPoller` sends the status query and describes the workflow at the same time; the description
 also has attempts, failures and retry times. It caches what cannot have changed and suggests an
 interval, so that polling costs two calls a second at most.
+
+A subagent names its facet in its first heartbeat, a second after it starts. Until then, and while
+it is queued, it can only be one of the facets that no other subagent has named.
 """
 
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from temporalio.api.enums.v1 import PendingActivityState
+from temporalio.client import WorkflowHandle, WorkflowQueryFailedError
 from temporalio.service import RPCError
 
 from console.client import jobs
-from console.client.pending import (
-    FACET_ACTIVITIES,
-    PASS_STEPS,
-    STEPS,
-    PendingStep,
-    assign_facets,
-    name_facet,
-)
+from console.client.jobs import Job
 from console.errors import COMMAND
 from workflows.contracts.result import Status
-from workflows.contracts.state import Gap, Phase
+from workflows.contracts.state import CorpusReady, Gap, Phase
 
 if TYPE_CHECKING:
     from google.protobuf.timestamp_pb2 import Timestamp
@@ -35,10 +33,137 @@ if TYPE_CHECKING:
     from temporalio.converter import DataConverter
 
     from console.client.jobs import Job
+    from workflows.contracts.result import FacetStatus
+
+
+STEPS = {
+    "open_corpus": "reading the documents",
+    "parse_files": "parsing the documents",
+    "plan": "planning the facets",
+    "review_plan": "reviewing the plan",
+    "research": "researching",
+    "reconcile": "checking claims against their sources",
+    "judge_claims": "judging claims beside their quotes",
+    "judge_relations": "judging how claims relate",
+    "judge_gaps": "judging what was found for the gaps",
+    "write": "writing the report",
+    "evaluate": "evaluating the draft",
+    "publish": "publishing the report",
+    "compare": "comparing with the last run",
+}
+PASS_STEPS = STEPS | {"research": "following up", "write": "revising the report"}
+FACET_ACTIVITIES = ("research",)
+_STARTING = {"researching": "starting on", "following up": "starting to follow up on"}
+_UNKNOWN = {"researching": "researching a facet", "following up": "following up on a gap"}
 
 SECONDS_PER_CALL = 0.5
-
+_TIMES_OF_START = ("last_started_time", "scheduled_time")
+_TIMES_OF_RETRY = ("last_started_time", "last_attempt_complete_time", "last_heartbeat_time")
 _PHASES_WITH_GAPS = (Phase.WRITING, Phase.EVALUATING, Phase.REFINING, Phase.FINISHED)
+
+
+@dataclass(frozen=True)
+class PendingStep:
+    """One activity, or several that cannot be told apart yet."""
+
+    step: str
+    """In words: `researching Costs and funding`."""
+    since: datetime
+    facet_id: str | None = None
+    verb: str = ""
+    """What is done, as it stands before the titles."""
+    titles: tuple[str, ...] = ()
+    """The facets; several if the subagents have not named theirs yet."""
+    count: int = 1
+    """The number of activities."""
+    started: bool = True
+    """False if it is queued or waits for its next attempt."""
+    attempt: int = 1
+    turns: int = 0
+    sources: int = 0
+    files: int = 0
+    """How many files are parsed by this step."""
+    files_parsed: int = 0
+    last_failure: str = ""
+    retry_at: datetime | None = None
+    """The time of the next attempt, if it waits for one."""
+
+
+def assign_facets(pending: list[PendingStep], busy: Sequence[FacetStatus]) -> list[PendingStep]:
+    """Give subagents without a heartbeat the facets that are left over.
+
+    One facet left for one subagent is its own. Several subagents become one step with all the
+    titles that are left.
+    """
+    known = {step.facet_id for step in pending}
+    left = [facet for facet in busy if facet.id not in known]
+    unassigned = [step for step in pending if step.step in _STARTING]
+    nameless = [step for step in unassigned if step.attempt == 1]
+    others = [step for step in pending if step not in unassigned]
+    others += [replace(step, step=_UNKNOWN[step.step]) for step in unassigned if step.attempt > 1]
+    if not nameless:
+        return others
+    started = [step for step in nameless if step.started]
+    first = min(started or nameless, key=lambda step: step.since)
+    if not left:
+        merged = replace(first, step=_UNKNOWN[first.step])
+    elif len(left) == len(nameless) == 1:
+        merged = name_facet(first, first.step, left[0])
+    else:
+        verb = _STARTING[first.step] if started else _verb(first.step)
+        titles = tuple(facet.title for facet in left)
+        merged = replace(first, step=f"{verb} {join_titles(titles)}", verb=verb, titles=titles)
+    return [*others, replace(merged, started=bool(started), count=len(nameless))]
+
+
+def merge_parsing(pending: list[PendingStep], status: Status) -> list[PendingStep]:
+    """Steps that parse files, with how far they are; those of several workers are one step."""
+    named = [_count_files(step, step.files_parsed, step.files) for step in pending]
+    parts = [step for step in pending if step.step == STEPS["parse_files"]]
+    if not parts:
+        return named
+    others = [step for step in named if not step.step.startswith(STEPS["parse_files"])]
+    first = replace(min(parts, key=lambda step: step.since), count=len(parts))
+    done = status.files_parsed + sum(step.files_parsed for step in parts)
+    return [*others, _count_files(first, done, status.files)]
+
+
+def _count_files(step: PendingStep, done: int, total: int) -> PendingStep:
+    return replace(step, step=f"{step.step}: {done:,} of {total:,} files") if total else step
+
+
+def name_facet(pending: PendingStep, step: str, facet: FacetStatus) -> PendingStep:
+    verb = _verb(step)
+    return replace(
+        pending,
+        step=f"{verb} {facet.title}",
+        verb=verb,
+        titles=(facet.title,),
+        facet_id=facet.id,
+    )
+
+
+def group_by_facet(
+    pending: Sequence[PendingStep], facets: Sequence[FacetStatus]
+) -> dict[str, PendingStep]:
+    """The pending step of each facet, where it is known; a queued group is queued as a whole."""
+    queued = {title: step for step in pending if not step.started for title in step.titles}
+    found = {facet.id: queued[facet.title] for facet in facets if facet.title in queued}
+    return found | {step.facet_id: step for step in pending if step.facet_id}
+
+
+def join_titles(titles: Sequence[str], most: int = 2) -> str:
+    """Titles in a sentence; several are quoted, because titles contain commas."""
+    if len(titles) == 1:
+        return titles[0]
+    shown = [f"“{title}”" for title in titles[:most]]
+    if len(titles) > most:
+        return f"{', '.join(shown)} and {len(titles) - most} more"
+    return " and ".join(shown)
+
+
+def _verb(step: str) -> str:
+    return step if step == STEPS["research"] else f"{step} on"
 
 
 @dataclass(frozen=True)
@@ -77,6 +202,22 @@ def describe_needs(status: Status) -> str:
             f" `{COMMAND} plan {status.id}` shows it, `{COMMAND} approve {status.id}` approves it"
         )
     return "finishing with what was found" if status.finishing else ""
+
+
+async def describe_indexing(handle: WorkflowHandle[Any, CorpusReady]) -> str:
+    """How far the workers are with a corpus; empty if they do not say."""
+    try:
+        description = await handle.describe()
+        ready = await handle.query(
+            "progress", result_type=CorpusReady, rpc_timeout=timedelta(seconds=3)
+        )
+    except (RPCError, WorkflowQueryFailedError):
+        return ""
+    status = _minimal_status(handle.id, description).model_copy(
+        update={"files": ready.files, "files_parsed": ready.files_parsed}
+    )
+    pending = await _describe_pending(description, status, STEPS, set())
+    return "; ".join(step.last_failure or step.step for step in pending)
 
 
 class ProgressPoller:
@@ -169,6 +310,7 @@ async def _describe_pending(
         await _describe_activity(info, converter, status, steps)
         for info in description.raw_description.pending_activities
     ]
+    pending = merge_parsing(pending, status)
     return assign_facets(pending, [facet for facet in status.facets if facet.id in busy])
 
 
@@ -181,23 +323,28 @@ async def _describe_activity(
     heartbeat = await _read_heartbeat(info, converter)
     name = info.activity_type.name
     step = steps.get(name, name.replace("_", " "))
+    if files := int(heartbeat.get("files", 0)):
+        step += f", {int(heartbeat.get('files_parsed', 0)):,} of {files:,} files"
     facet = next((f for f in status.facets if f.id == heartbeat.get("facet")), None)
     started = info.state == PendingActivityState.PENDING_ACTIVITY_STATE_STARTED
     retrying = not started and info.attempt > 1
+    # While it waits for a retry, `scheduled_time` is the time of that retry.
+    times = _TIMES_OF_RETRY if retrying else _TIMES_OF_START if started else ("scheduled_time",)
     failure = ""
     if info.HasField("last_failure"):
         failure = jobs.root_cause(await converter.decode_failure(info.last_failure))
     pending = PendingStep(
         step=step,
-        # While it waits for a retry, `scheduled_time` is the time of that retry.
-        since=_to_datetime(info.last_started_time if started or retrying else info.scheduled_time),
+        since=_read_time(info, *times) or datetime.now(UTC),
         facet_id=facet.id if facet else None,
         started=started,
         attempt=info.attempt,
         turns=int(heartbeat.get("turns", 0)),
         sources=int(heartbeat.get("sources", 0)),
+        files=int(heartbeat.get("files", 0)),
+        files_parsed=int(heartbeat.get("files_parsed", 0)),
         last_failure=failure,
-        retry_at=_to_datetime(info.next_attempt_schedule_time) if retrying else None,
+        retry_at=_read_time(info, "next_attempt_schedule_time") if retrying else None,
     )
     return name_facet(pending, step, facet) if facet and name in FACET_ACTIVITIES else pending
 
@@ -220,5 +367,7 @@ def _minimal_status(job_id: str, description: WorkflowExecutionDescription) -> S
     )
 
 
-def _to_datetime(stamp: Timestamp) -> datetime:
-    return stamp.ToDatetime(UTC)
+def _read_time(info: PendingActivityInfo, *names: str) -> datetime | None:
+    """The first of these times that the server has set: an unset one would read as 1970."""
+    stamps: list[Timestamp] = [getattr(info, name) for name in names]
+    return next((stamp.ToDatetime(UTC) for stamp in stamps if stamp.seconds > 0), None)

@@ -6,17 +6,18 @@ Invalid options raise `BadInputError` before anything is started or spent.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from pathlib import Path
 from typing import Any, Literal
 
+from activities.storage.corpora import is_source
 from console.client import validation
 from console.client.job_options import JobOptions
 from console.errors import BadInputError
 from workflows.config.model_catalog import MIXED, MODELS, card
 from workflows.config.settings import Settings
-from workflows.contracts.facets import Effort
-from workflows.contracts.request import OFFLINE, Approval, ResearchRequest, Web
+from workflows.contracts.facets import Effort, Facet
+from workflows.contracts.request import LABEL, OFFLINE, Approval, ResearchRequest, Web
 from workflows.contracts.spend import Budget
 
 MAX_FACETS = 60
@@ -40,7 +41,8 @@ def build_request(options: JobOptions, settings: Settings) -> ResearchRequest:
     _, role_models = validation.split_models(options.model)
     return ResearchRequest(
         question=values["question"],
-        corpus=str(values["corpus"]) if values["corpus"] else None,
+        corpus=values["corpus"],
+        labels=values["labels"],
         model=model,
         models={}
         if offline and not role_models
@@ -81,6 +83,7 @@ def _run_checks(options: JobOptions, settings: Settings) -> tuple[dict[str, Any]
     check("question", validation.check_question, options.question)
     check("model", _check_model, options.model, settings)
     check("corpus", _check_corpus, options, settings)
+    check("labels", _check_labels, options.labels or [])
     check("effort", validation.check_effort, options.effort)
     check("budget_usd", validation.check_budget_usd, options.budget_usd)
     check("budget_tokens", validation.check_tokens, options.budget_tokens)
@@ -105,7 +108,7 @@ def _check_model(text: str | None, settings: Settings) -> str:
     return validation.check_model(name, settings)
 
 
-def _check_sources(options: JobOptions, values: dict[str, Any]) -> Path | None:
+def _check_sources(options: JobOptions, values: dict[str, Any]) -> str | None:
     """The corpus, if there is anything to read with the model."""
     offline = values["model"] == OFFLINE
     if values["corpus"] is None and values["web"] is None:
@@ -114,8 +117,8 @@ def _check_sources(options: JobOptions, values: dict[str, Any]) -> Path | None:
     if offline and (options.code or options.economy):
         option = "--code" if options.code else "--economy"
         raise BadInputError(f"{option} needs a Claude model: choose one with --model, or omit it.")
-    folder: Path | None = values["corpus"]
-    return folder
+    corpus: str | None = values["corpus"]
+    return corpus
 
 
 def default_budget_usd(model: str, effort: Effort) -> float | None:
@@ -148,16 +151,25 @@ def parse_duration(text: str, option: str, max_days: int) -> float:
     return total
 
 
-def _check_corpus(options: JobOptions, settings: Settings) -> Path | None:
-    folder = validation.check_corpus(options.corpus)
+def _check_corpus(options: JobOptions, settings: Settings) -> str | None:
+    corpus = validation.check_corpus(options.corpus)
     allowed = [Path(place).resolve() for place in settings.corpora]
-    if folder and allowed and not any(folder.is_relative_to(place) for place in allowed):
-        names = ", ".join(str(place) for place in allowed)
-        raise BadInputError(
-            f"Workers may not read the folder {folder}: choose one within {names}, or change"
-            " RESEARCH_CORPORA."
-        )
-    return folder
+    if corpus and is_source(corpus) and allowed:
+        folder = Path(corpus.removeprefix("file://"))
+        if not any(folder.is_relative_to(place) for place in allowed):
+            names = ", ".join(str(place) for place in allowed)
+            raise BadInputError(
+                f"The folder {folder} may not be read: choose one within {names}, or change"
+                " RESEARCH_CORPORA."
+            )
+    return corpus
+
+
+def _check_labels(labels: list[str]) -> tuple[str, ...]:
+    for label in labels:
+        if not re.fullmatch(LABEL, label):
+            raise BadInputError(f"--label {label!r} is not a label: use letters and digits.")
+    return tuple(labels)
 
 
 def _build_web(options: JobOptions, model: str, settings: Settings) -> Web | None:
@@ -192,3 +204,17 @@ def _build_approval(options: JobOptions) -> Approval | None:
     default: Literal["approve", "reject"] = "reject" if choice == "reject" else "approve"
     seconds = parse_duration(within, "--approve-within", 30) if within is not None else _DAY
     return Approval(seconds=seconds, default=default)
+
+
+def build_facet(title: str, question: str, boundary: str = "", taken: Container[str] = ()) -> Facet:
+    """A facet whose id is made from its title and not `taken`. Raises pydantic's error."""
+    slug = re.sub(r"[\W_]+", "-", title.lower()).strip("-")[:58] or "facet"
+    candidates = (slug, *(f"{slug}-{n}" for n in range(2, 99)))
+    return Facet(
+        id=next(name for name in candidates if name not in taken),
+        title=title,
+        question=question,
+        boundary=boundary or "what the other facets cover",
+        prefer="authoritative sources",
+        reason="added by an operator",
+    )

@@ -20,9 +20,9 @@ from console.client import jobs, validation
 from console.client.checkpoints import CheckpointStore, StoredCheckpoint
 from console.client.jobs import CLOSED_FOR_RESTART, OPEN_STATUSES, WORKFLOW, Job, StartState
 from console.client.research_request import default_budget_usd
+from console.client.session import find_task_queue
 from console.errors import BadInputError, ConsoleError
-from workflows.config.settings import Settings
-from workflows.contracts.request import TASK_QUEUE, ResearchRequest
+from workflows.contracts.request import ResearchRequest
 from workflows.contracts.state import ResearchState
 from workflows.rules.restart import SETTABLE, change_request, fork_state, restart_state
 from workflows.rules.status import describe_request
@@ -49,6 +49,7 @@ async def begin(
     """Start the job, or find the existing one of this id; restart it if it ended badly."""
     description = await jobs.describe(client, job_id)
     if description is None:
+        request = request.model_copy(update={"store_id": await checkpoints.identify()})
         if not await _start(client, checkpoints, job_id, request):
             # Another process started it in the meantime.
             return await begin(client, checkpoints, job_id, request)
@@ -66,22 +67,41 @@ async def begin(
 
 
 async def restart(
-    client: Client, checkpoints: CheckpointStore, job_id: str, name: str | None = None
+    client: Client,
+    checkpoints: CheckpointStore,
+    job_id: str,
+    name: str | None = None,
+    facet: str | None = None,
 ) -> tuple[Job, Origin]:
-    """Start a new run of the job from its last checkpoint or a named one."""
+    """Start a new run of the job from its last checkpoint or a named one.
+
+    With `facet`, that facet is researched once more, also where the job is complete.
+    """
     description = await jobs.describe(client, job_id)
-    _check_not_complete(job_id, description)
+    if facet is None:
+        _check_not_complete(job_id, description)
     # Before the open run is closed: an unknown checkpoint name must change nothing.
     origin = await find_origin(client, checkpoints, job_id, description, name)
     if description is not None and description.status in OPEN_STATUSES:
         await _close(client, job_id)
         description = await jobs.describe(client, job_id)
-        _check_not_complete(job_id, description)
+        if facet is None:
+            _check_not_complete(job_id, description)
         origin = await find_origin(client, checkpoints, job_id, description, name)
     state = origin.state
     if state is not None:
-        state = restart_state(state, run_id=origin.run_id, checkpoint=origin.checkpoint)
-    if not await _start(client, checkpoints, job_id, origin.request, state):
+        try:
+            state = restart_state(
+                state, run_id=origin.run_id, checkpoint=origin.checkpoint, facet=facet
+            )
+        except ValueError as error:
+            raise BadInputError(f"--facet {facet}: {error}.") from None
+    reuse = (
+        WorkflowIDReusePolicy.ALLOW_DUPLICATE_FAILED_ONLY
+        if facet is None
+        else WorkflowIDReusePolicy.ALLOW_DUPLICATE
+    )
+    if not await _start(client, checkpoints, job_id, origin.request, state, reuse):
         raise ConsoleError(f"Another process has just started the job {job_id}: `watch` it.")
     return Job(jobs.get_handle(client, job_id), StartState.RESTARTED), origin
 
@@ -89,7 +109,6 @@ async def restart(
 async def fork(
     client: Client,
     checkpoints: CheckpointStore,
-    settings: Settings,
     job_id: str,
     *,
     name: str | None,
@@ -111,7 +130,7 @@ async def fork(
         request = change_request(origin.request, changes)
     except ValueError as error:
         raise BadInputError(f"--set {error}.") from None
-    validation.check_models(request, settings)
+    validation.check_models(request, checkpoints.settings)
     limit = None
     if request.budget.usd is None and "budget_usd" not in changes:
         limit = default_budget_usd(request.model, request.effort)
@@ -214,8 +233,8 @@ async def _start(
             WORKFLOW,
             args=[request] if state is None else [request, state],
             id=job_id,
-            task_queue=TASK_QUEUE,
-            task_timeout=checkpoints.task_timeout,
+            task_queue=find_task_queue(checkpoints.settings, job_id),
+            task_timeout=checkpoints.settings.pace.task,
             id_reuse_policy=reuse,
             **describe_request(request),
         )

@@ -1,7 +1,9 @@
 """The server and the worker of one command.
 
 If Temporal's settings name a server, the command uses it, and its workers run elsewhere. Otherwise
-the command joins or starts the embedded server of the state folder, with a worker beside it.
+the command joins or starts the embedded server of the state folder. There every job has a task
+queue of its own, and a command starts a worker for the job it was asked for: a job that was stopped
+with Ctrl-C stays stopped until a command names it.
 """
 
 from __future__ import annotations
@@ -11,7 +13,8 @@ import contextlib
 import os
 import signal
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -23,6 +26,7 @@ from console.devserver.server import DevServer, read_port, run_dev_server
 from console.devserver.worker_process import WorkerProcess
 from console.errors import BadInputError, ConsoleError, ExitCode
 from workflows.config.settings import Settings
+from workflows.contracts.request import TASK_QUEUE
 
 if TYPE_CHECKING:
     from temporalio.client import Client
@@ -42,7 +46,20 @@ class Session:
     client: Client
     server: DevServer | None = None
     """The embedded server; None if Temporal's settings name another one."""
-    worker: WorkerProcess | None = None
+    workers: dict[str, WorkerProcess] = field(default_factory=dict)
+    """The workers of this command on the embedded server, by job id."""
+
+    def start_worker(self, job_id: str) -> bool:
+        """Have the job worked on; False if it already is, or if workers run elsewhere."""
+        if self.server is None or job_id in self.workers:
+            return False
+        queue = find_task_queue(self.settings, job_id)
+        self.workers[job_id] = WorkerProcess(self.settings, self.server.address, task_queue=queue)
+        return True
+
+    async def stop_worker(self, job_id: str) -> None:
+        if worker := self.workers.pop(job_id, None):
+            await asyncio.to_thread(worker.stop)
 
     async def wait_for_worker(self, call: Awaitable[Answer], job_id: str) -> tuple[Answer, bool]:
         """The result of a call that a worker must answer, and whether one was started for it.
@@ -52,13 +69,18 @@ class Session:
         """
         answer = asyncio.ensure_future(call)
         try:
-            if self.server is None or self.worker is not None:
+            if worker := self.workers.get(job_id):
+                return await self._wait(answer, job_id, _NEW_WORKER_SECONDS, worker), False
+            if self.server is None:
                 return await self._wait(answer, job_id, _ANSWER_SECONDS), False
             if not self.server.fresh:
                 done, _ = await asyncio.wait({answer}, timeout=_PROBE_SECONDS)
                 if done:
                     return answer.result(), False
-            worker = WorkerProcess(self.settings, self.server.address, subagents=False)
+            queue = find_task_queue(self.settings, job_id)
+            worker = WorkerProcess(
+                self.settings, self.server.address, task_queue=queue, subagents=False
+            )
             try:
                 return await self._wait(answer, job_id, _NEW_WORKER_SECONDS, worker), True
             finally:
@@ -94,16 +116,19 @@ def run(
     action: Action,
     *,
     settings: Settings | None = None,
-    with_worker: bool = False,
+    job_id: str | None = None,
     on_interrupt: Callable[[], str] = str,
 ) -> ExitCode:
-    """Run an action with a connected client; print what `on_interrupt` returns after Ctrl-C."""
+    """Run an action with a connected client; print what `on_interrupt` returns after Ctrl-C.
+
+    On the embedded server, a worker is started for the job of this id.
+    """
     settings = settings or validation.prepare_folders(read_settings())
 
     async def connect_and_run() -> ExitCode:
-        return await action(Session(settings, await _connect(settings, server), server, worker))
+        return await action(Session(settings, await _connect(settings, server), server, workers))
 
-    with _start_processes(settings, with_worker=with_worker) as (server, worker):
+    with _start_processes(settings, job_id) as (server, workers):
         try:
             return asyncio.run(connect_and_run())
         except KeyboardInterrupt:
@@ -111,9 +136,15 @@ def run(
             return ExitCode.INTERRUPTED
 
 
+def find_task_queue(settings: Settings, job_id: str) -> str:
+    """The queue of a job's tasks: its own on the embedded server, else that of all workers."""
+    return TASK_QUEUE if settings.has_server else f"{TASK_QUEUE}-{job_id}"
+
+
 def read_settings() -> Settings:
     """The settings of the environment. Raises `BadInputError` for an invalid variable."""
     validation.check_role_variables(os.environ)
+    validation.check_endpoints(os.environ)
     try:
         return Settings.read(os.environ)
     except (ValidationError, ValueError) as error:
@@ -126,10 +157,18 @@ def read_settings() -> Settings:
         ) from None
 
 
+def check_job_files(settings: Settings) -> None:
+    """Read the files that a worker will need, before anything is started."""
+    validation.check_mcp_file(settings)
+    if settings.keys is not None:
+        from console.runtime.data_converter import load_keyring
+
+        load_keyring(settings)
+
+
 async def _connect(settings: Settings, server: DevServer | None) -> Client:
     # Imported late: the server and the worker start while this import runs.
-    from console.runtime.connection import connect
-    from console.runtime.search_attributes import FRESH_SERVER_SECONDS, find_missing
+    from console.runtime.connection import FRESH_SERVER_SECONDS, connect, find_missing
 
     if server is None:
         return await connect(settings, patience=1.0)
@@ -141,32 +180,43 @@ async def _connect(settings: Settings, server: DevServer | None) -> Client:
 
 @contextlib.contextmanager
 def _start_processes(
-    settings: Settings, *, with_worker: bool
-) -> Iterator[tuple[DevServer | None, WorkerProcess | None]]:
-    """An embedded server, if none is configured, and its worker; both are stopped at the end.
+    settings: Settings, job_id: str | None
+) -> Iterator[tuple[DevServer | None, dict[str, WorkerProcess]]]:
+    """An embedded server, if none is configured, and the job's worker; all are stopped at the end.
 
     SIGTERM and SIGHUP raise KeyboardInterrupt, as Ctrl-C does, so that all child processes are
     stopped.
     """
+    workers: dict[str, WorkerProcess] = {}
     with _interrupt_on_signals():
         if settings.has_server:
-            yield None, None
+            yield None, workers
             return
-        stack = contextlib.ExitStack()
-        workers: list[WorkerProcess] = []
 
         def start_worker(address: str) -> None:
             # A worker takes longer to start than the server, so both start at the same time. If
             # the server moves to another port, the worker is stopped and started again.
-            stack.close()
-            if with_worker:
-                workers.append(stack.enter_context(WorkerProcess(settings, address)))
+            _stop_all(workers)
+            if job_id is not None:
+                queue = find_task_queue(settings, job_id)
+                workers[job_id] = WorkerProcess(settings, address, task_queue=queue)
 
         state_dir, port = Path(settings.state_dir), read_port(os.environ)
-        # The stack is entered twice: it closes if the server does not start, and before the server
-        # is stopped.
-        with stack, run_dev_server(state_dir, port, start_worker) as server, stack:
-            yield server, workers[-1] if workers else None
+        with contextlib.ExitStack() as stack:
+            # Called twice: if the server does not start, and before the server is stopped.
+            stack.callback(_stop_all, workers)
+            server = stack.enter_context(run_dev_server(state_dir, port, start_worker))
+            stack.callback(_stop_all, workers)
+            yield server, workers
+
+
+def _stop_all(workers: dict[str, WorkerProcess]) -> None:
+    """Stop the workers at the same time: each may take seconds to drain."""
+    stopped = list(workers.values())
+    workers.clear()
+    if stopped:
+        with ThreadPoolExecutor(len(stopped)) as threads:
+            list(threads.map(WorkerProcess.stop, stopped))
 
 
 @contextlib.contextmanager

@@ -5,26 +5,26 @@ Each check returns the normalised value, or raises `BadInputError` with a remedy
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from urllib.parse import urlsplit
 
+from activities.storage.corpora import check_name, split_version
+from activities.storage.document_sources import SUFFIXES, CorpusError
 from console.errors import BadInputError
+from console.formatting import cut
 from workflows.config.model_catalog import LOCAL, MIXED, MODELS
 from workflows.config.roles import EFFORTS, ROLES
 from workflows.config.settings import Settings
 from workflows.contracts.facets import Effort
 from workflows.contracts.request import MAX_QUESTION_WORDS, OFFLINE, ResearchRequest
 
-READABLE = frozenset(
-    {".csv", ".docm", ".docx", ".eml", ".htm", ".html", ".json", ".jsonl", ".log", ".markdown"}
-    | {".md", ".mdown", ".mkd", ".ndjson", ".pdf", ".pptm", ".pptx", ".rest", ".rst", ".tab"}
-    | {".mbox", ".text", ".tsv", ".txt", ".xhtml", ".xlsm", ".xlsx"}
-)
 MAX_QUESTION_CHARACTERS = 40_000
 # The database, the store and the indexes of a small job take a few megabytes.
 MIN_FREE_BYTES = 50_000_000
@@ -34,6 +34,9 @@ MAX_POINT_CHARACTERS = 500
 MAX_WISH_CHARACTERS = 300
 _LIST_ITEM = re.compile(r"\s*(?:[-*+\u2022]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
 _JOB_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,199}")
+_SCHEME = re.compile(r"[A-Za-z0-9+.-]*:/")
+_HOST = re.compile(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.%]+\]")
+STORE_SCHEMES = ("s3", "gs", "az", "file")
 _DOMAIN = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)+(/[^\s]*)?")
 
 
@@ -76,7 +79,7 @@ def check_rubric(path: Path | None) -> tuple[str, ...]:
     """The points in a file: the items of its lists, or its lines where it has no list."""
     if path is None:
         return ()
-    file = path.expanduser()
+    file = resolve_path(path, "--rubric")
     try:
         text = file.read_text("utf-8")
     except FileNotFoundError:
@@ -114,11 +117,24 @@ def _read_points(text: str) -> tuple[str, ...]:
     return tuple(point for point in points if point)
 
 
-def check_corpus(path: Path | None) -> Path | None:
-    """The folder as an absolute path: a worker may have another working directory."""
-    if path is None:
-        return None
-    folder = path.expanduser().resolve()
+def check_corpus(corpus: str | None) -> str | None:
+    """An absolute folder, an address, or the name of a corpus with or without a version."""
+    if corpus is None or "://" in corpus:
+        return corpus
+    if not corpus.strip():
+        raise BadInputError("--corpus is empty: give it a folder or the name of a corpus.")
+    if "/" in corpus or Path(corpus).exists():
+        return str(check_folder(corpus))
+    try:
+        check_name(split_version(corpus)[0])
+    except CorpusError as error:
+        raise BadInputError(f"There is no folder {corpus!r}, and {error}.") from None
+    return corpus
+
+
+def check_folder(path: str) -> Path:
+    """A folder with documents, as an absolute path."""
+    folder = resolve_path(path, "--corpus")
     if not folder.exists():
         raise BadInputError(f"There is no folder {folder}: correct --corpus.")
     if not folder.is_dir():
@@ -127,12 +143,26 @@ def check_corpus(path: Path | None) -> Path | None:
         )
     if not os.access(folder, os.R_OK | os.X_OK):
         raise BadInputError(f"The folder {folder} cannot be read: change its permissions.")
-    if not any(file.suffix.lower() in READABLE for file in _files(folder)):
+    if not any(file.suffix.lower() in SUFFIXES for file in _files(folder)):
         raise BadInputError(
             f"The folder {folder} holds no document that can be read: put Markdown, text, HTML,"
             " PDF, Word, PowerPoint, Excel, CSV or JSON Lines files into it."
         )
     return folder
+
+
+def resolve_path(path: str | Path, option: str) -> Path:
+    """The absolute path, with its links followed. Raises `BadInputError` if that is impossible."""
+    try:
+        found = Path(path).expanduser().resolve()
+        found.exists()
+    except (OSError, RuntimeError, ValueError) as error:
+        # A loop of links, a name that is too long, an unknown user after ~, a null character.
+        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise BadInputError(
+            f"{cut(str(path), 80)!r} is not a path ({cut(why, 120)}): correct {option}."
+        ) from None
+    return found
 
 
 def check_model(name: str | None, settings: Settings) -> str:
@@ -229,7 +259,7 @@ def check_job_id(text: str) -> str:
 
 def check_writable(folder: Path, option: str) -> Path:
     """The folder as an absolute path, created, writable and with free space."""
-    folder = folder.expanduser().resolve()
+    folder = resolve_path(folder, option)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder) as probe:
@@ -239,8 +269,8 @@ def check_writable(folder: Path, option: str) -> Path:
         raise BadInputError(f"{folder} is a file: choose another folder with {option}.") from None
     except OSError as error:
         raise BadInputError(
-            f"{folder} is not writable ({error.strerror}): choose another folder with"
-            f" {option}, or free it."
+            f"{cut(str(folder), 200)} is not writable ({error.strerror}): choose another folder"
+            f" with {option}, or free it."
         ) from None
     free = shutil.disk_usage(folder).free
     if free < MIN_FREE_BYTES:
@@ -262,9 +292,62 @@ def prepare_folders(settings: Settings) -> Settings:
     """The settings with absolute, writable state and store folders."""
     state = check_writable(Path(settings.state_dir), "RESEARCH_HOME")
     store = settings.store
-    if "://" not in store:
+    if _SCHEME.match(store):
+        check_url(store, "RESEARCH_STORE", STORE_SCHEMES)
+    else:
         store = str(check_writable(Path(store), "RESEARCH_STORE"))
     return settings.model_copy(update={"state_dir": str(state), "store": store})
+
+
+def check_url(text: str, variable: str, schemes: Sequence[str]) -> None:
+    """Reject a URL of another scheme, or without a host."""
+    try:
+        parts = urlsplit(text)
+        is_valid = parts.scheme in schemes and (parts.scheme == "file" or bool(parts.hostname))
+        _ = parts.port  # raises if it is not a number
+    except ValueError:
+        is_valid = False
+    if not is_valid or not text.startswith(f"{parts.scheme}://") or " " in text:
+        raise BadInputError(
+            f"{variable} is {cut(text, 80)!r}: write it as {', '.join(f'{s}://…' for s in schemes)}"
+            f"{', or as the path of a folder' if 'file' in schemes else ''}."
+        )
+
+
+def check_endpoints(env: Mapping[str, str]) -> None:
+    """Reject addresses in the environment that no client could connect to."""
+    if address := env.get("TEMPORAL_ADDRESS"):
+        host, _, port = address.rpartition(":")
+        if not (_HOST.fullmatch(host) and port.isascii() and port.isdigit() and int(port) < 65536):
+            raise BadInputError(
+                f"TEMPORAL_ADDRESS is {cut(address, 80)!r}: write it as HOST:PORT, for example"
+                " 127.0.0.1:7233, or unset it to use the embedded server."
+            )
+    if (file := env.get("TEMPORAL_CONFIG_FILE")) and not resolve_path(
+        file, "TEMPORAL_CONFIG_FILE"
+    ).exists():
+        raise BadInputError(f"There is no file {cut(file, 80)!r}: correct TEMPORAL_CONFIG_FILE.")
+    if url := env.get("ANTHROPIC_BASE_URL"):
+        check_url(url, "ANTHROPIC_BASE_URL", ("https", "http"))
+
+
+def check_mcp_file(settings: Settings) -> None:
+    """Reject a file of MCP servers that a worker could not read."""
+    if settings.mcp is None:
+        return
+    try:
+        content = json.loads(resolve_path(settings.mcp, "RESEARCH_MCP").read_bytes())
+    except OSError as error:
+        raise BadInputError(
+            f"The MCP file {settings.mcp} cannot be read ({error.strerror}): correct RESEARCH_MCP,"
+            " or unset it."
+        ) from None
+    except ValueError as error:
+        raise BadInputError(
+            f"The MCP file {settings.mcp} is not JSON ({cut(str(error), 120)}): correct it."
+        ) from None
+    if not isinstance(content, dict):
+        raise BadInputError(f"The MCP file {settings.mcp} holds no object: see docs/models.md.")
 
 
 def check_domain(text: str) -> str:

@@ -19,6 +19,7 @@ from console.devserver import supervisor
 from console.devserver.supervisor import read_log_tail
 from console.errors import ConsoleError
 from workflows.config.settings import Settings
+from workflows.contracts.request import TASK_QUEUE
 
 SCRIPT = Path(__file__).resolve().parents[2] / "worker.py"
 
@@ -37,10 +38,12 @@ class WorkerProcess:
         address: str,
         script: Path | None = None,
         *,
+        task_queue: str = TASK_QUEUE,
         subagents: bool = True,
     ) -> None:
         self.log = Path(settings.state_dir) / "worker.log"
         self._env = build_environment(settings, address, os.environ)
+        self._env["RESEARCH_TASK_QUEUE"] = task_queue
         if not subagents:
             # It runs workflows, which answer queries and updates, and spends nothing.
             self._env["RESEARCH_WORKER_SUBAGENTS"] = "0"
@@ -120,7 +123,8 @@ def build_environment(settings: Settings, address: str, env: Mapping[str, str]) 
     kept = {
         name: value
         for name, value in env.items()
-        if not name.startswith("TEMPORAL_") and name != "RESEARCH_HEALTH"
+        if not name.startswith("TEMPORAL_")
+        and name not in ("RESEARCH_HEALTH", "RESEARCH_CONSOLE_TOKEN")
     }
     return kept | {
         "TEMPORAL_ADDRESS": address,

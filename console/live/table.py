@@ -25,13 +25,12 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from console.client.pending import group_by_facet
-from console.live import format
-from console.text import clock, count, cut, plain, tone
+from console.client.progress import group_by_facet
+from console.formatting import clock, count, cut, plain, tone
+from console.live import status_text
 
 if TYPE_CHECKING:
-    from console.client.pending import PendingStep
-    from console.client.progress import Progress
+    from console.client.progress import PendingStep, Progress
     from workflows.contracts.result import FacetStatus
     from workflows.contracts.state import Gap
 
@@ -70,11 +69,18 @@ class TableView:
             left = [gap for gap in self._last.gaps if gap.status != "closed"]
             self._console.print(render(self._last, self._console.width, left[:_FINAL_GAPS]))
 
+    def pause(self) -> None:
+        """Stop redrawing, so that a person can be asked something."""
+        self._live.stop()
+
+    def resume(self) -> None:
+        self._live.start()
+
     def say(self, text: str) -> None:
         self._console.print(escape(text))
 
     def show(self, progress: Progress) -> None:
-        self._gaps += format.changed_gaps(self._last.gaps if self._last else (), progress.gaps)
+        self._gaps += status_text.changed_gaps(self._last.gaps if self._last else (), progress.gaps)
         self._last = progress
 
     def _draw(self) -> RenderableType:
@@ -106,10 +112,10 @@ def _summary(progress: Progress, gaps: Sequence[Gap], width: int, now: datetime)
         table.add_row("cost", _cost(progress))
     if progress.status.contradictions:
         table.add_row("contested", count(progress.status.contradictions, "point"))
-    if missing := format.missing(progress.status, progress.gaps):
+    if missing := status_text.missing(progress.status, progress.gaps):
         table.add_row("missing", missing)
     for gap in gaps:
-        line = f"{format.GAP_MARKS[gap.status]} {gap.status}: {plain(gap.text)}"
+        line = f"{status_text.GAP_MARKS[gap.status]} {gap.status}: {plain(gap.text)}"
         table.add_row("", Text(cut(line, width), _STYLES[tone(gap.status)]))
     for label, text in zip(
         chain(("now",), repeat("")), _activity_lines(progress, width, now), strict=False
@@ -119,7 +125,7 @@ def _summary(progress: Progress, gaps: Sequence[Gap], width: int, now: datetime)
 
 
 def _title(progress: Progress, width: int, now: datetime) -> RenderableType:
-    age = format.elapsed(progress, now)
+    age = status_text.elapsed(progress, now)
     question = cut(progress.status.question or progress.status.id, max(10, width - len(age) - 2))
     line = Table.grid(expand=True)
     line.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
@@ -131,7 +137,7 @@ def _title(progress: Progress, width: int, now: datetime) -> RenderableType:
 def _stage_line(progress: Progress) -> Text:
     finished = progress.ended is not None and progress.status.phase == "finished"
     text = Text()
-    for name, mark in format.stages(progress.status, finished):
+    for name, mark in status_text.stages(progress.status, finished):
         # A stage and its mark stay on one line.
         text.append("  " if text else "")
         text.append(f"{mark}\N{NO-BREAK SPACE}{name.replace(' ', chr(0xA0))}", _STAGES[mark])
@@ -155,7 +161,7 @@ def _facets(progress: Progress, width: int, room: int | None, now: datetime) -> 
     for row in rows:
         table.add_row(*row)
     if rest:
-        states = [format.state(facet) for facet in rest]
+        states = [status_text.state(facet) for facet in rest]
         tally = ", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states))
         table.add_row("", Text(f"and {len(rest)} more: {tally}", "dim"))
     return table
@@ -174,7 +180,11 @@ def _choose_facets(
 
 
 def _row(facet: FacetStatus, step: PendingStep | None, now: datetime) -> list[Text]:
-    state, mark, style = format.state(facet), format.mark(facet), _STYLES[tone(facet.status)]
+    state, mark, style = (
+        status_text.state(facet),
+        status_text.mark(facet),
+        _STYLES[tone(facet.status)],
+    )
     turns, sources = facet.turns, facet.sources
     if step is not None:
         state = _step_state(step, now)
@@ -201,7 +211,7 @@ def _step_state(step: PendingStep, now: datetime) -> str:
 
 def _cost(progress: Progress) -> Text:
     status = progress.status
-    text = Text(format.money(status))
+    text = Text(status_text.money(status))
     if status.budget_usd:
         share = min(1.0, status.usd / status.budget_usd)
         full = round(share * _BAR)
@@ -219,13 +229,13 @@ def _activity_lines(progress: Progress, width: int, now: datetime) -> Iterator[T
     if not progress.answered:
         yield Text("no worker answers at the moment", "yellow")
     for step in [step for step in progress.pending if step.last_failure][:3]:
-        yield Text(f"! {format.pending_line(step, now)}", "yellow")
+        yield Text(f"! {status_text.pending_line(step, now)}", "yellow")
     quiet = [step for step in progress.pending if not step.last_failure]
     if len(quiet) == 1 and quiet[0].count == 1:
-        yield Text(cut(format.pending_line(quiet[0], now), width))
+        yield Text(cut(status_text.pending_line(quiet[0], now), width))
     elif quiet:
-        yield Text(plain(format.current_work(quiet)))
+        yield Text(plain(status_text.current_work(quiet)))
     elif progress.answered and not (
         progress.needs or progress.pending or progress.ended or progress.status.blocked
     ):
-        yield Text(format.current_work((), progress.status))
+        yield Text(status_text.current_work((), progress.status))

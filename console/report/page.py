@@ -1,14 +1,16 @@
-"""Render the report as one HTML page that needs no network and no other file.
+"""Render the report as one HTML page that needs no network and no other file, and write its files.
 
 The templates escape all text from sources and models, and a content security policy allows only the
 page's own style and script, by their hashes. The page works without the script: a citation then
-links to its source instead of opening it.
+links to its source instead of opening it. Each file is written under a temporary name and then
+renamed, so that a reader never sees half a report, and a full disk leaves the old one.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,21 +18,29 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from console.errors import ConsoleError
+from console.formatting import capitalize, count, duration, tone, usd
+from console.report.chapters import (
+    MarkdownRenderer,
+    SplitReport,
+    citation,
+    is_web_url,
+    split_report,
+)
 from console.report.contents import (
+    Axis,
     cost_tables,
     find_copies,
     group_by_chapter,
+    group_rows,
     key_figures,
+    list_legend,
     list_queries,
     quote_context,
     shorten,
     side_facts,
 )
-from console.report.markdown import MarkdownRenderer, citation, is_web_url
 from console.report.quote_links import QuoteLinks, collapse_spaces
-from console.report.sections import SplitReport, split_report
-from console.report.timeline import Axis, group_rows, list_legend
-from console.text import capitalize, count, duration, tone, usd
 from workflows.config.model_catalog import PRICES_AS_OF, card
 from workflows.contracts.result import DISAGREE, MISSING, SUMMARY, ResearchResult
 
@@ -46,6 +56,14 @@ _STATUS = {
     "nothing_found": "nothing found",
 }
 
+_TEMPLATES = Environment(
+    loader=FileSystemLoader(_HERE / "templates"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+
 
 def _hash(text: str) -> str:
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
@@ -56,13 +74,6 @@ CONTENT_POLICY = (
     f" style-src 'sha256-{_hash(_STYLE)}'; base-uri 'none'; form-action 'none'"
 )
 
-_TEMPLATES = Environment(
-    loader=FileSystemLoader(_HERE / "templates"),
-    autoescape=True,
-    undefined=StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
-)
 _TEMPLATES.filters |= {
     "capitalize_first": capitalize,
     "collapse": collapse_spaces,
@@ -220,3 +231,35 @@ def _build_sources(result: ResearchResult, shared: dict[str, Any]) -> Section:
         report_text=collapse_spaces(result.report_markdown),
     )
     return Section("sources", "Sources and quotes", body)
+
+
+def render_report(result: ResearchResult, suffix: str) -> str:
+    """The report as `md`, `html` or `json`."""
+    if suffix == "html":
+        return render_page(result)
+    text = result.model_dump_json(indent=2) if suffix == "json" else result.report_markdown.rstrip()
+    return f"{text}\n"
+
+
+def write_report(result: ResearchResult, folder: Path) -> list[Path]:
+    """Write the report in its three formats, over an old one."""
+    files = [folder / f"report.{suffix}" for suffix in ("md", "html", "json")]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for file in files:
+            _replace(file, render_report(result, file.suffix[1:]))
+    except OSError as error:
+        raise ConsoleError(
+            f"The report could not be written to {folder} ({error.strerror}): the job is finished;"
+            f" `result {result.id} --out DIR` writes it to another folder."
+        ) from error
+    return files
+
+
+def _replace(path: Path, text: str) -> None:
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        draft.write_text(text, encoding="utf-8")
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)

@@ -29,8 +29,7 @@ from temporalio.api.common.v1 import Payload, Payloads
 from temporalio.converter import StorageDriverRetrieveContext
 
 from console.errors import BadInputError, ConsoleError, exit_process
-from console.runtime.codec import EncryptionCodec, load_keyring
-from console.runtime.external_storage import StoreDriver, read_claim
+from console.runtime.data_converter import EncryptionCodec, StoreDriver, load_keyring, read_claim
 from console.runtime.loopback import is_loopback
 from workflows.config.settings import Settings
 

@@ -1,47 +1,30 @@
-"""Connect to a Temporal server: shared by the console and the workers.
+"""Connect to a Temporal server, and register the custom search attributes of the jobs.
 
-Both need the same data converter: pydantic JSON, encrypted if keys are set, large payloads in the
-store. Traces are sent if a collector is configured.
+The embedded server is started with the search attributes. On any other server, a worker adds the
+missing ones when it starts: a workflow task that sets an unknown attribute fails.
 """
 
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import time
-from typing import ClassVar
 
-from temporalio.client import Client
-from temporalio.contrib.pydantic import PydanticPayloadConverter, pydantic_data_converter
-from temporalio.converter import (
-    DataConverter,
-    DefaultFailureConverter,
-    DefaultFailureConverterWithEncodedAttributes,
+from temporalio.api.enums.v1 import IndexedValueType
+from temporalio.api.operatorservice.v1 import (
+    AddSearchAttributesRequest,
+    ListSearchAttributesRequest,
 )
+from temporalio.client import Client
 from temporalio.envconfig import ClientConfig, ClientConnectConfig
-from temporalio.service import GrpcCompression
+from temporalio.service import GrpcCompression, RPCError, RPCStatusCode
 
-from console.errors import ConsoleError
-from console.runtime.codec import EncryptionCodec, load_keyring
-from console.runtime.external_storage import external_storage
+from console.devserver.server import SEARCH_ATTRIBUTES
+from console.errors import BadInputError, ConsoleError
+from console.runtime.data_converter import data_converter
 from workflows.config.settings import Settings
 
-
-class SharedConverter(PydanticPayloadConverter):
-    """A singleton, because Temporal creates a converter for every payload that may go to the store,
-    and each new one would build the pydantic adapters of all types again.
-    """
-
-    _one: ClassVar[SharedConverter | None] = None
-
-    def __new__(cls) -> SharedConverter:
-        if cls._one is None:
-            cls._one = super().__new__(cls)
-        return cls._one
-
-    def __init__(self) -> None:
-        if not hasattr(self, "converters"):
-            super().__init__()
+FRESH_SERVER_SECONDS = 3.0
+"""How long a fresh embedded server may take to know its own attributes; usually milliseconds."""
 
 
 async def connect(
@@ -78,23 +61,6 @@ async def connect(
         await asyncio.sleep(0.05)
 
 
-def data_converter(settings: Settings) -> DataConverter:
-    """The data converter of clients, workers and replay.
-
-    With keys, the messages and traces of failures are encrypted too.
-    """
-    keys = load_keyring(settings)
-    return dataclasses.replace(
-        pydantic_data_converter,
-        payload_converter_class=SharedConverter,
-        payload_codec=EncryptionCodec(keys),
-        failure_converter_class=(
-            DefaultFailureConverterWithEncodedAttributes if keys else DefaultFailureConverter
-        ),
-        external_storage=external_storage(settings.store, keys),
-    )
-
-
 def _choose_compression(host: str) -> GrpcCompression:
     """On one machine, compression costs more than it saves."""
     here = host.rpartition(":")[0] in ("127.0.0.1", "localhost", "[::1]")
@@ -105,7 +71,7 @@ def _load_profile() -> ClientConnectConfig:
     try:
         return ClientConfig.load_client_connect_config()
     except RuntimeError as error:
-        raise ConsoleError(
+        raise BadInputError(
             f"Temporal's settings cannot be read: correct TEMPORAL_CONFIG_FILE or TEMPORAL_PROFILE"
             f" ({_first_line(error)})."
         ) from error
@@ -113,3 +79,36 @@ def _load_profile() -> ClientConnectConfig:
 
 def _first_line(error: RuntimeError) -> str:
     return str(error).splitlines()[0][:200]
+
+
+async def find_missing(client: Client, patience: float = 0.0) -> list[str]:
+    """The attributes the server still does not have after `patience` seconds."""
+    request = ListSearchAttributesRequest(namespace=client.namespace)
+    deadline = asyncio.get_running_loop().time() + patience
+    while True:
+        known = await client.operator_service.list_search_attributes(request, retry=True)
+        names = [name for name in SEARCH_ATTRIBUTES if name not in known.custom_attributes]
+        if not names or asyncio.get_running_loop().time() >= deadline:
+            return names
+        await asyncio.sleep(0.01)
+
+
+async def register(client: Client, patience: float = 0.0) -> None:
+    """Add the missing attributes to the server."""
+    try:
+        if names := await find_missing(client, patience):
+            keyword = IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD
+            await client.operator_service.add_search_attributes(
+                AddSearchAttributesRequest(
+                    namespace=client.namespace,
+                    search_attributes=dict.fromkeys(names, keyword),
+                )
+            )
+    except RPCError as error:
+        if error.status is RPCStatusCode.ALREADY_EXISTS:
+            return  # another worker, or the embedded server itself, added them first
+        wanted = ", ".join(SEARCH_ATTRIBUTES)
+        raise ConsoleError(
+            f"The server's search attributes cannot be read or added: ask its operator to add the"
+            f" keywords {wanted} to the namespace {client.namespace} ({error.message})."
+        ) from error

@@ -1,17 +1,19 @@
-"""The health endpoints of a worker, at the address RESEARCH_HEALTH names.
+"""The health endpoints of a worker, at the address RESEARCH_HEALTH names, and its counts of jobs.
 
     /healthz   200 while the process lives
     /readyz    200 while it polls for work and the Temporal server answers; else 503 with a reason
     /metrics   its metrics, in Prometheus text format
 
 The endpoints show no job data, so there is no authentication. An address without a host, which
-would listen on all interfaces, is rejected.
+would listen on all interfaces, is rejected. Every worker that runs workflows counts the jobs by
+status for itself, so all report the same numbers: alert rules take the maximum.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+import logging
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 from http import HTTPStatus
@@ -26,6 +28,10 @@ _SERVER_ANSWERS = timedelta(seconds=2)
 _TEXT = "text/plain; charset=utf-8"
 
 Reply = tuple[HTTPStatus, str, str]
+
+STATUSES = ("running", "blocked", "paused", "awaiting_approval")
+INTERVAL_SECONDS = 30.0
+log = logging.getLogger(__name__)
 
 
 class Health:
@@ -111,8 +117,7 @@ async def _reply(head: bytes, health: Health) -> Reply:
                 return HTTPStatus.SERVICE_UNAVAILABLE, _TEXT, f"{why_not}\n"
             return HTTPStatus.OK, _TEXT, "ready\n"
         case "/metrics":
-            from console.runtime.prometheus import CONTENT_TYPE, render_metrics
-            from console.runtime.telemetry import set_meter_provider
+            from console.runtime.telemetry import CONTENT_TYPE, render_metrics, set_meter_provider
 
             return (
                 HTTPStatus.OK,
@@ -134,3 +139,33 @@ def _response(head: bytes, reply: Reply) -> bytes:
         "Connection: close",
     )
     return "\r\n".join((*lines, "", "")).encode() + (b"" if head.startswith(b"HEAD") else body)
+
+
+@asynccontextmanager
+async def count_jobs(
+    client: Client, record: Callable[[str, int], None], interval: float = INTERVAL_SECONDS
+) -> AsyncIterator[None]:
+    """Call `record` with each status and its number of jobs, while the body runs."""
+    task = asyncio.create_task(_count_repeatedly(client, record, interval))
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+
+async def _count_repeatedly(
+    client: Client, record: Callable[[str, int], None], interval: float
+) -> None:
+    while True:
+        try:
+            for status in STATUSES:
+                found = await client.count_workflows(
+                    'WorkflowType="ResearchWorkflow" AND ExecutionStatus="Running"'
+                    f' AND ResearchStatus="{status}"'
+                )
+                record(status, found.count)
+        except RPCError as error:
+            log.warning("the jobs could not be counted: %s", error.message)
+        await asyncio.sleep(interval)

@@ -18,7 +18,7 @@ import typer
 
 from activities.storage.encryption import KEY_BYTES
 from console.errors import BadInputError, ConsoleError
-from console.runtime.codec import load_keyring
+from console.runtime.data_converter import load_keyring
 from workflows.config.settings import Settings
 
 app = typer.Typer(help="Create and rotate the encryption keys of RESEARCH_KEYS.")

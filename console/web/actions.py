@@ -14,9 +14,9 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from console.client import jobs, runs, validation
-from console.client.facets import build_facet
 from console.client.job_options import new_job_id
 from console.client.jobs import Job, UpdateRejectedError
+from console.client.research_request import build_facet
 from console.errors import BadInputError, ConsoleError
 from console.web import forms
 from console.web.auth import Credentials
@@ -45,7 +45,6 @@ FORK_SETTINGS = ("model", "effort", "budget_usd", "budget_tokens", "max_passes",
 
 UPDATES: dict[str, tuple[Message, str]] = {
     "pause": (Pause(), "Paused: nothing is spent until it is resumed."),
-    "resume": (Resume(), "It continues."),
     "finish": (Finish(), "It finishes with what was found; the report comes next."),
 }
 
@@ -59,8 +58,23 @@ class Actions:
         self._credentials = credentials
         self._page = page
 
+    async def resume(self, request: Request) -> Response:
+        """Continue a job that is blocked, paused or stopped."""
+
+        async def act(job: Job, _form: FormValues) -> str:
+            started = self._state.start_worker(job.id)
+            try:
+                await self._wait_for_worker(jobs.send_update(job, "resume", Resume()), job)
+            except UpdateRejectedError:
+                # It was only stopped: with a worker it continues by itself.
+                if not started:
+                    raise
+            return "It continues."
+
+        return await self._perform(request, act)
+
     async def send_update(self, request: Request) -> Response:
-        """Pause, resume or finish."""
+        """Pause or finish."""
         name = request.url.path.rpartition("/")[2]
         message, done = UPDATES[name]
 
@@ -144,6 +158,7 @@ class Actions:
         async def act(job: Job, form: FormValues) -> str:
             name = form["from"] or None
             _, origin = await runs.restart(state.client, state.checkpoints, job.id, name)
+            state.start_worker(job.id)
             return f"Restarted from {origin.checkpoint}; earlier work is not paid again."
 
         return await self._perform(request, act)
@@ -162,7 +177,6 @@ class Actions:
             _, origin, limit = await runs.fork(
                 state.client,
                 state.checkpoints,
-                state.settings,
                 job_id,
                 name=form["from"] or None,
                 changes=runs.parse_changes(given),
@@ -171,6 +185,7 @@ class Actions:
         except BadInputError as error:
             notice = Notice(name_fields(str(error)), "bad")
             return await self._render_fork_form(request, form, notice, status=400)
+        state.start_worker(new_id)
         budget = f" It spends at most ${limit:,.2f}." if limit is not None else ""
         return self._redirect(
             new_id,

@@ -5,24 +5,31 @@ sign-in page, then in a cookie that scripts cannot read and other sites cannot s
 
     host        on loopback, only requests to loopback names are answered (DNS rebinding)
     origin      forms of other sites are rejected, and each form carries a CSRF token
-    size        a body over the limit is not read
+    size, time  a body over the limit, or one that takes too long, is not read
+    form        what cannot be read at all is answered with 400
+    redirects   only to a path of this console
     headers     no foreign script, style, frame or referrer; nothing is cached
 """
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
+import re
 from collections.abc import Awaitable, Callable
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.formparsers import MultiPartException
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MAX_BODY_BYTES = 1_000_000
+BODY_SECONDS = 20.0
+"""How long a body may take to arrive."""
 MIN_TOKEN_LENGTH = 16
 
 CONTENT_POLICY = (
@@ -38,6 +45,8 @@ _HEADERS = {
     "Cache-Control": "no-store",
 }
 _TOO_LARGE = f"The request is too large: at most {MAX_BODY_BYTES:,} bytes are accepted."
+_TOO_SLOW = "The request took too long to arrive."
+_LENGTH = re.compile(r"[0-9]{1,12}")
 _LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -90,8 +99,15 @@ class AuthMiddleware:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
-        response = await self._reject(Request(scope, receive))
-        await (response or self._app)(scope, _limit_body(receive), _add_headers(send))
+        receive = _limit_body(receive)
+        try:
+            response = await self._reject(Request(scope, receive))
+        except HTTPException as error:
+            response = PlainTextResponse(error.detail, status_code=error.status_code)
+        except (ValueError, MultiPartException):
+            # A host, an origin or a form that cannot be parsed.
+            response = PlainTextResponse("The request cannot be read.", status_code=400)
+        await (response or self._app)(scope, receive, _add_headers(send))
 
     async def _reject(self, request: Request) -> Response | None:
         """The response to a request that may not pass; None for all others."""
@@ -100,18 +116,18 @@ class AuthMiddleware:
                 "This console answers to 127.0.0.1 and localhost only.", status_code=421
             )
         length = request.headers.get("content-length", "0")
-        if not length.isdigit() or int(length) > MAX_BODY_BYTES:
+        if not _LENGTH.fullmatch(length) or int(length) > MAX_BODY_BYTES:
             return PlainTextResponse(_TOO_LARGE, status_code=413)
         if request.method not in ("GET", "HEAD") and not _is_same_origin(request.headers):
             return PlainTextResponse("Rejected: sent from another site.", status_code=403)
         if request.method == "GET" and (token := request.query_params.get("token")) is not None:
             if self._credentials.is_token(token):
                 # The redirect removes the token from the URL and the browser's history.
-                return self._credentials.sign_in(
-                    RedirectResponse(request.url.path, status_code=303)
-                )
+                # A path of two slashes would name another host.
+                path = "/" + scope_path(request).lstrip("/\\")
+                return self._credentials.sign_in(RedirectResponse(path, status_code=303))
             return await self._sign_in_page(request)
-        if self._credentials.has_cookie(request) or request.url.path.startswith("/static/"):
+        if self._credentials.has_cookie(request) or scope_path(request).startswith("/static/"):
             return None
         return await self._sign_in_page(request)
 
@@ -132,14 +148,27 @@ def _host_name(host: str) -> str:
     return (urlsplit(f"//{host}").hostname or "").lower()
 
 
+def scope_path(request: Request) -> str:
+    """The path as it was sent; `request.url` would also parse the host."""
+    path: str = request.scope["path"]
+    return path
+
+
 def _limit_body(receive: Receive) -> Receive:
-    """Count the bytes: a body may come without a Content-Length."""
-    received = 0
+    """Count the bytes and the seconds: a body may come without a length, and slowly."""
+    received, ended = 0, False
+    deadline = asyncio.get_running_loop().time() + BODY_SECONDS
 
     async def receive_limited() -> Message:
-        nonlocal received
-        message = await receive()
+        nonlocal received, ended
+        try:
+            async with asyncio.timeout_at(None if ended else deadline):
+                message = await receive()
+        except TimeoutError:
+            raise HTTPException(408, _TOO_SLOW) from None
         received += len(message.get("body", b""))
+        # After the body, only the end of the connection is awaited.
+        ended = ended or not message.get("more_body", False)
         if received > MAX_BODY_BYTES:
             raise HTTPException(413, _TOO_LARGE)
         return message

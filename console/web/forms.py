@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from pydantic import ValidationError
 from starlette.datastructures import FormData
@@ -16,9 +15,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from console.client import validation
-from console.client.facets import build_facet
 from console.client.job_options import JobOptions
-from console.client.research_request import find_errors
+from console.client.research_request import build_facet, find_errors
 from console.errors import BadInputError
 from console.web.auth import Credentials
 from workflows.config.settings import Settings
@@ -97,7 +95,7 @@ def parse_job(form: FormValues, settings: Settings) -> JobOptions | None:
     corpus = form["corpus"].strip()
     options = JobOptions(
         question=form["question"],
-        corpus=Path(corpus) if corpus else None,
+        corpus=corpus or None,
         effort=form["effort"] or "standard",
         max_passes=form.parse_integer("max_passes"),
         max_facets=form.parse_integer("max_facets"),
@@ -109,9 +107,6 @@ def parse_job(form: FormValues, settings: Settings) -> JobOptions | None:
         approve=form["approve"] == "yes",
         approve_within=form["approve_within"].strip() or None if form["approve"] else None,
     )
-    if "\0" in corpus:
-        form.errors["corpus"] = "This is not a path."
-        return None
     found = {name: name_fields(text) for name, text in find_errors(options, settings).items()}
     # A value that could not be parsed has the more precise message.
     form.errors = found | form.errors

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from console.client import jobs, runs
+from console.client import corpora, jobs, runs
 from console.client.job_list import WAITING_STATES, JobRecord, list_last_runs, read_blocked
 from console.client.job_options import new_job_id
 from console.client.jobs import Job, StartState
@@ -18,10 +18,9 @@ from console.client.research_request import DEFAULT_BUDGET_USD, build_request, d
 from console.errors import BadInputError, ConsoleError
 from console.web import forms
 from console.web.auth import Credentials
-from console.web.events import stream_parts
 from console.web.forms import FormValues, name_fields
 from console.web.job_snapshot import fetch_outcome, fetch_request, load_last_state
-from console.web.rendering import Templates
+from console.web.rendering import Templates, stream_parts
 from console.web.state import AppState, Notice
 from workflows.config.model_catalog import MIXED, MODELS
 from workflows.contracts.facets import Effort
@@ -85,16 +84,29 @@ class HomePage:
     async def start_job(self, request: Request) -> Response:
         state, form = self._state, await forms.read_form(request, self._credentials)
         options = await asyncio.to_thread(forms.parse_job, form, state.settings)
+        if form["corpus"].strip() and not state.is_local and not state.settings.corpora:
+            form.errors["corpus"] = (
+                "This console can be reached from other machines and reads no folder it was not"
+                " told of: set RESEARCH_CORPORA where it is started."
+            )
+            options = None
         if options is None:
             notice = Notice("Nothing was started: see the messages beside the fields.", "bad")
             return await self._render(request, form, status=400, notice=notice)
         research = await asyncio.to_thread(build_request, options, state.settings)
         job_id = form["id"].strip() or new_job_id()
         try:
+            research = await corpora.publish_for(research, state.settings)
+        except BadInputError as error:
+            form.errors["corpus"] = name_fields(str(error))
+            return await self._render(request, form, status=400)
+        try:
             job, _ = await runs.begin(state.client, state.checkpoints, job_id, research)
         except BadInputError as error:
             form.errors["id"] = name_fields(str(error))
             return await self._render(request, form, status=400)
+        if job.found is not StartState.FINISHED:
+            state.start_worker(job.id)
         text = _START_NOTICES.get(
             job.found, f"Started. {describe_budget(research, by_default=False)}"
         )

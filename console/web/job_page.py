@@ -1,4 +1,4 @@
-"""The page of a job, and the stream of its changes."""
+"""The page of a job, the stream of its changes, and the report of a finished one."""
 
 from __future__ import annotations
 
@@ -8,15 +8,19 @@ import time
 from collections.abc import AsyncIterator
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import HTMLResponse, Response
 
+from console.client import jobs, validation
+from console.client.jobs import StartState
+from console.errors import BadInputError
+from console.report.page import CONTENT_POLICY, render_page, render_report
 from console.web import forms
-from console.web.events import part_version, stream_parts
 from console.web.forms import FormValues
-from console.web.job_snapshot import JobSnapshot, load_snapshot
+from console.web.job_snapshot import JobSnapshot, fetch_outcome, load_snapshot
 from console.web.job_view import JobView, build_view
-from console.web.rendering import Templates
+from console.web.rendering import Templates, part_version, stream_parts
 from console.web.state import AppState, Notice
+from workflows.contracts.result import ResearchResult
 
 LIVE_PARTS = ("glance", "facets", "gaps", "contested", "checkpoints", "remarks", "actions")
 """The parts that change. `actions` has forms and is not replaced while somebody types."""
@@ -24,6 +28,8 @@ LIVE_PARTS = ("glance", "facets", "gaps", "contested", "checkpoints", "remarks",
 _POLL_SECONDS = 1.0
 # Several viewers of one job share a snapshot.
 _SHARED_SECONDS = 0.7
+
+MEDIA_TYPES = {"md": "text/markdown", "json": "application/json", "html": "text/html"}
 
 
 class JobPage:
@@ -95,3 +101,32 @@ class JobPage:
 def _retrieve_exception(loading: asyncio.Future[JobSnapshot]) -> None:
     with contextlib.suppress(asyncio.CancelledError):
         loading.exception()
+
+
+class ReportDownloads:
+    def __init__(self, state: AppState) -> None:
+        self._state = state
+
+    async def show(self, request: Request) -> Response:
+        """The content of report.html, under its own content security policy."""
+        text = await asyncio.to_thread(render_page, await self._fetch_result(request))
+        policy = f"{CONTENT_POLICY}; frame-ancestors 'none'"
+        return HTMLResponse(text, headers={"Content-Security-Policy": policy})
+
+    async def download(self, request: Request) -> Response:
+        result, suffix = await self._fetch_result(request), request.url.path.rpartition(".")[2]
+        return Response(
+            await asyncio.to_thread(render_report, result, suffix),
+            media_type=f"{MEDIA_TYPES[suffix]}; charset=utf-8",
+            headers={"Content-Disposition": f'attachment; filename="{result.id}.{suffix}"'},
+        )
+
+    async def _fetch_result(self, request: Request) -> ResearchResult:
+        job_id = validation.check_job_id(request.path_params["job_id"])
+        job, description = await jobs.find(self._state.client, job_id)
+        if job.found is StartState.RUNNING:
+            raise BadInputError(f"The job {job_id} has no report yet: its page shows its progress.")
+        outcome = await fetch_outcome(self._state, job, description.run_id)
+        if isinstance(outcome, str):
+            raise BadInputError(f"The job {job_id} ended without a report: {outcome}.")
+        return outcome

@@ -41,6 +41,8 @@ class JobSnapshot:
     request: ResearchRequest
     blocked: Blocked | None = None
     progress: Progress | None = None
+    is_stopped: bool = False
+    """Whether it is unfinished on the embedded server and no command works on it."""
     state: ResearchState | None = None
     as_of: str = ""
     """The checkpoint the state comes from, if no worker answered."""
@@ -63,6 +65,7 @@ async def load_snapshot(app: AppState, job_id: str) -> JobSnapshot:
     if job.found is StartState.RUNNING:
         blocked = await read_blocked(description)
         return await _load_open(app, JobSnapshot(job, description, state_name, request, blocked))
+    app.worker_errors.pop(job_id, None)
     checkpoints, last = await _load_checkpoints(app, job_id, closed_run=description.run_id)
     outcome = await fetch_outcome(app, job, description.run_id)
     result = outcome if isinstance(outcome, ResearchResult) else None
@@ -82,6 +85,9 @@ async def load_snapshot(app: AppState, job_id: str) -> JobSnapshot:
 
 async def _load_open(app: AppState, known: JobSnapshot) -> JobSnapshot:
     progress = await read_progress(known.job)
+    if progress.answered:
+        # The job goes on, here or elsewhere.
+        app.worker_errors.pop(known.job.id, None)
     # A second query would wait for its timeout as well.
     state = await jobs.query_state(known.job) if progress.answered else None
     names = tuple(checkpoint.name for checkpoint in state.checkpoints) if state else ()
@@ -94,8 +100,14 @@ async def _load_open(app: AppState, known: JobSnapshot) -> JobSnapshot:
         description=known.description,
         state_name=known.state_name,
         request=state.request if state else known.request,
-        blocked=(state.blocked if state and not as_of else None) or known.blocked,
+        # The job itself knows first that it goes on; its record follows.
+        blocked=state.blocked if state and not as_of else known.blocked,
         progress=progress,
+        is_stopped=(
+            not progress.answered
+            and app.session.server is not None
+            and known.job.id not in app.session.workers
+        ),
         state=state,
         as_of=as_of,
         contradictions=await _load_contradictions(app, state),

@@ -9,11 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from console.client.pending import STEPS, PendingStep, group_by_facet
-from console.client.progress import Progress
-from console.live.format import current_work
+from console.client.progress import STEPS, PendingStep, Progress, group_by_facet
+from console.formatting import sentence
+from console.live.status_text import current_work
 from console.report.contents import STOP_REASONS
-from console.text import sentence
 from console.web.job_snapshot import CheckpointRow, JobSnapshot
 from console.web.rendering import format_time, parse_time
 from workflows.contracts.evidence import Contradiction
@@ -167,6 +166,8 @@ def _describe(snapshot: JobSnapshot) -> tuple[str, str, str]:
         if "resume" not in remedy:
             remedy = f"{remedy.rstrip('.')}, then resume it."
         return f"Blocked {where}: {snapshot.blocked.reason.rstrip('.')}.", remedy, "bad"
+    if snapshot.is_stopped:
+        return "Stopped: no worker runs it.", "“Resume” continues it.", "warn"
     if progress is None or not progress.answered:
         remedy = "Start a worker with `python worker.py` and the same TEMPORAL_* settings."
         return "No worker answers: none is running, or all are busy.", remedy, "warn"
@@ -269,7 +270,7 @@ def _possible_actions(snapshot: JobSnapshot) -> Iterator[str]:
 def _actions_of_open_job(snapshot: JobSnapshot) -> Iterator[str]:
     state = snapshot.state
     paused = bool(snapshot.progress and snapshot.progress.status.paused)
-    waits = paused or snapshot.blocked is not None
+    waits = paused or snapshot.blocked is not None or snapshot.is_stopped
     if waits:
         yield "resume"
     if state is None or snapshot.as_of:

@@ -1,22 +1,40 @@
-"""The Jinja templates and their filters. All values are escaped."""
+"""Render pages, and send the parts of a page that changed as server-sent events.
+
+One message is `{"parts": {name: {"html": …, "v": …}}}`. The version `v` changes only with the part,
+so a page that has just loaded or reconnected replaces nothing needlessly. At the end of the stream
+an `end` event tells the browser not to reconnect.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
+import re
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.requests import Request
-from starlette.responses import HTMLResponse
+from starlette.responses import HTMLResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
-from console.text import age, capitalize, clock, count, cut, duration, sentence, tone, usd
+from console.errors import ConsoleError
+from console.formatting import age, capitalize, clock, count, cut, duration, sentence, tone, usd
 from console.web.auth import Credentials
 from console.web.state import AppState, Notice
 
 HERE = Path(__file__).parent
 
 _LABELS = {"awaiting_approval": "waits for approval", "completed": "finished"}
+
+MEDIA_TYPE = "text/event-stream"
+MAX_STREAMS = 24
+"""Open pages that follow a job; each one polls the server."""
+RETRY_MILLISECONDS = 2000
+_POLLS_PER_COMMENT = 10
+_CLOCK = re.compile(r'(<span class="clock"[^>]*>)[^<]*')
 
 
 class Templates:
@@ -83,3 +101,55 @@ def format_age(stamp: str | datetime | None) -> str:
 def format_time(stamp: str | datetime | None) -> str:
     at = parse_time(stamp)
     return at.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC") if at else ""
+
+
+def part_version(html: str) -> str:
+    """A hash without the clocks, which run in the browser."""
+    return hashlib.sha256(_CLOCK.sub(r"\1", html).encode()).hexdigest()[:16]
+
+
+def stream_parts(state: AppState, parts: AsyncIterator[dict[str, str]]) -> Response:
+    if state.open_streams >= MAX_STREAMS:
+        return PlainTextResponse("Too many pages are open: close some.", status_code=429)
+    state.open_streams += 1
+    # A proxy must not buffer the stream.
+    headers = {"X-Accel-Buffering": "no"}
+    return EventStream(state, _messages(state, parts), headers=headers, media_type=MEDIA_TYPE)
+
+
+class EventStream(StreamingResponse):
+    """Counts itself as closed however it ends, also when its client has gone."""
+
+    def __init__(self, state: AppState, content: AsyncIterator[str], **options: Any) -> None:
+        super().__init__(content, **options)
+        self._state = state
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._state.open_streams -= 1
+
+
+async def _messages(state: AppState, parts: AsyncIterator[dict[str, str]]) -> AsyncIterator[str]:
+    yield f"retry: {RETRY_MILLISECONDS}\n\n"
+    sent: dict[str, str] = {}
+    unchanged = 0
+    try:
+        async for current in parts:
+            if state.is_closing():
+                return
+            versions = {name: part_version(html) for name, html in current.items()}
+            changed = {name: v for name, v in versions.items() if sent.get(name) != v}
+            sent |= changed
+            if changed:
+                body = {name: {"html": current[name], "v": v} for name, v in changed.items()}
+                yield f"data: {json.dumps({'parts': body})}\n\n"
+            unchanged = 0 if changed else unchanged + 1
+            if unchanged == _POLLS_PER_COMMENT:
+                unchanged = 0
+                yield ": keep-alive\n\n"
+        yield "event: end\ndata: {}\n\n"
+    except ConsoleError:
+        # The browser reconnects by itself when the server is back.
+        return

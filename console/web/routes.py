@@ -4,29 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from pathlib import Path
+from collections.abc import Awaitable, Callable
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import FileResponse, RedirectResponse, Response
-from starlette.routing import Mount, Route
-from starlette.staticfiles import StaticFiles
+from starlette.routing import Route
 from starlette.types import ASGIApp
 from temporalio.service import RPCError
 
 from console.client.jobs import JobNotFoundError
 from console.errors import BadInputError, ConsoleError
 from console.web.actions import UPDATES, Actions
-from console.web.auth import AuthMiddleware, Credentials
-from console.web.downloads import MEDIA_TYPES, ReportDownloads
+from console.web.auth import AuthMiddleware, Credentials, scope_path
 from console.web.forms import name_fields
 from console.web.home import HomePage
-from console.web.job_page import JobPage
+from console.web.job_page import MEDIA_TYPES, JobPage, ReportDownloads
 from console.web.rendering import HERE, Templates
 from console.web.state import AppState
 
-_PALETTE = Path(__file__).parent.parent / "palette.css"
+# Listed, because they are served without a token: no path of a request reaches the disk.
+STATIC_FILES = {
+    file.name: file for file in (HERE.parent / "palette.css", *(HERE / "static").iterdir())
+}
 # Slows down guessing the token.
 _WRONG_TOKEN_SECONDS = 0.5
 
@@ -43,7 +44,7 @@ def build_app(state: AppState, token: str, port: int, *, loopback: bool) -> ASGI
     async def sign_in_page(request: Request) -> Response:
         """Asks for the token; 401 until it is right."""
         wrong = request.query_params.get("token") is not None
-        if request.method == "POST" and request.url.path == "/sign-in":
+        if request.method == "POST" and scope_path(request) == "/sign-in":
             form = await request.form(max_files=0, max_fields=4)
             if credentials.is_token(str(form.get("token", ""))):
                 return credentials.sign_in(RedirectResponse("/", status_code=303))
@@ -55,8 +56,11 @@ def build_app(state: AppState, token: str, port: int, *, loopback: bool) -> ASGI
     async def redirect_home(_request: Request) -> Response:
         return RedirectResponse("/", status_code=303)
 
-    async def palette(_request: Request) -> Response:
-        return FileResponse(_PALETTE, media_type="text/css")
+    def static(name: str) -> Callable[[Request], Awaitable[Response]]:
+        async def send(_request: Request) -> Response:
+            return FileResponse(STATIC_FILES[name])
+
+        return send
 
     async def error_page(request: Request, error: Exception) -> Response:
         status, message = _describe_error(error)
@@ -80,10 +84,10 @@ def build_app(state: AppState, token: str, port: int, *, loopback: bool) -> ASGI
             Route(f"{path}/fork", actions.fork, methods=["POST"]),
             Route(f"{path}/approve", actions.approve, methods=["POST"]),
             Route(f"{path}/steer", actions.steer, methods=["POST"]),
+            Route(f"{path}/resume", actions.resume, methods=["POST"]),
             Route(f"{path}/cancel", actions.cancel, methods=["POST"]),
             *(Route(f"{path}/{name}", actions.send_update, methods=["POST"]) for name in UPDATES),
-            Route("/static/palette.css", palette),
-            Mount("/static", StaticFiles(directory=HERE / "static")),
+            *(Route(f"/static/{name}", static(name)) for name in STATIC_FILES),
         ],
         exception_handlers=dict.fromkeys(
             (ConsoleError, RPCError, HTTPException, Exception), error_page

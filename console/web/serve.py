@@ -13,6 +13,7 @@ import signal
 import socket
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -35,11 +36,14 @@ PORT = 8484
 
 _SHUTDOWN_SECONDS = 4
 _CHECK_SECONDS = 1.0
+_HEADER_SECONDS = 10.0
+_MAX_HEADER_BYTES = 32 * 1024
+_MAX_CONNECTIONS = 200
 
 
-def serve(host: str = "127.0.0.1", port: int = PORT, token: str | None = None) -> ExitCode:
+def serve(host: str = "127.0.0.1", port: int = PORT, token_file: Path | None = None) -> ExitCode:
     """Serve the console until Ctrl-C."""
-    token = _choose_token(host, token or os.environ.get(TOKEN_VARIABLE) or None)
+    token = _choose_token(host, _read_token(token_file))
     settings = validation.prepare_folders(sessions.read_settings())
     with _bind(host, port) as listener:
         bound_port = listener.getsockname()[1]
@@ -50,7 +54,8 @@ def serve(host: str = "127.0.0.1", port: int = PORT, token: str | None = None) -
             from console.web.state import AppState
 
             state = AppState(session)
-            app = build_app(state, token, bound_port, loopback=is_loopback(host))
+            state.is_local = is_loopback(host)
+            app = build_app(state, token, bound_port, loopback=state.is_local)
             server = _build_server(app)
             state.is_closing = lambda: server.should_exit
             print(f"The console is open: {url}/?token={quote(token, safe='')}", flush=True)
@@ -62,9 +67,20 @@ def serve(host: str = "127.0.0.1", port: int = PORT, token: str | None = None) -
         return sessions.run(
             action,
             settings=settings,
-            with_worker=True,
             on_interrupt=lambda: _closing_message(settings),
         )
+
+
+def _read_token(file: Path | None) -> str | None:
+    """The token of the file or the environment: a command line can be read by every user."""
+    if file is None:
+        return os.environ.get(TOKEN_VARIABLE) or None
+    try:
+        return validation.resolve_path(file, "--token-file").read_text("utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInputError(
+            f"The token file {file} cannot be read ({error}): correct --token-file."
+        ) from None
 
 
 def _choose_token(host: str, token: str | None) -> str:
@@ -75,7 +91,7 @@ def _choose_token(host: str, token: str | None) -> str:
         problem = "The token is too short" if token else "Beyond loopback a token is required"
         remedy = "omit it to generate one" if is_loopback(host) else "omit --host"
         raise BadInputError(
-            f"{problem}: give one of at least {MIN_TOKEN_LENGTH} characters with --token or"
+            f"{problem}: give one of at least {MIN_TOKEN_LENGTH} characters with --token-file or"
             f" {TOKEN_VARIABLE}, or {remedy}."
         )
     if not token.isascii() or not token.isprintable() or " " in token:
@@ -99,9 +115,44 @@ def _closing_message(settings: Settings) -> str:
     if settings.has_server:
         return "\nThe console is closed; jobs continue on their server."
     return (
-        "\nThe console is closed; completed work is kept. Unfinished jobs continue when"
-        f" `{COMMAND} serve` or `{COMMAND} resume ID` runs here again."
+        f"\nThe console is closed; completed work is kept. `{COMMAND} resume ID` continues an"
+        " unfinished job, or “Resume” in the console."
     )
+
+
+def _build_protocol() -> type[asyncio.Protocol]:
+    import h11
+    from uvicorn.protocols.http.h11_impl import H11Protocol
+
+    class TimedProtocol(H11Protocol):
+        """Closes a connection whose request line and headers do not arrive in time."""
+
+        _timer: asyncio.TimerHandle | None = None
+
+        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+            super().connection_made(transport)
+            self._start_timer()
+
+        def data_received(self, data: bytes) -> None:
+            if self._timer is None and self.conn.their_state is h11.IDLE:
+                self._start_timer()
+            super().data_received(data)
+            if self.conn.their_state is not h11.IDLE:
+                self._stop_timer()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._stop_timer()
+            super().connection_lost(exc)
+
+        def _start_timer(self) -> None:
+            self._timer = self.loop.call_later(_HEADER_SECONDS, self.transport.close)
+
+        def _stop_timer(self) -> None:
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
+
+    return TimedProtocol
 
 
 def _build_server(app: ASGIApp) -> Server:
@@ -132,13 +183,16 @@ def _build_server(app: ASGIApp) -> Server:
             proxy_headers=False,
             ws="none",
             lifespan="off",
+            http=_build_protocol(),
+            h11_max_incomplete_event_size=_MAX_HEADER_BYTES,
+            limit_concurrency=_MAX_CONNECTIONS,
             timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
         )
     )
 
 
 async def _serve(server: Server, listener: socket.socket, state: AppState) -> None:
-    watching = asyncio.ensure_future(_supervise_worker(state))
+    watching = asyncio.ensure_future(_supervise_workers(state))
     try:
         await server.serve(sockets=[listener])
     finally:
@@ -146,15 +200,23 @@ async def _serve(server: Server, listener: socket.socket, state: AppState) -> No
         await asyncio.gather(watching, return_exceptions=True)
 
 
-async def _supervise_worker(state: AppState) -> None:
-    """Replace a dead worker; if that is impossible, show the error here and on every page."""
-    worker = state.session.worker
-    while worker is not None:
+async def _supervise_workers(state: AppState) -> None:
+    """Replace dead workers, and stop those whose job has ended.
+
+    If a worker cannot be replaced, the error is shown here and on every page.
+    """
+    from console.client.jobs import is_open
+
+    workers = state.session.workers
+    while True:
         await asyncio.sleep(_CHECK_SECONDS)
-        try:
-            if note := worker.replace_if_dead():
-                print(note, flush=True)
-        except ConsoleError as error:
-            print(f"Error: {error}", file=sys.stderr, flush=True)
-            state.worker_error = str(error)
-            return
+        for job_id, worker in list(workers.items()):
+            try:
+                if note := worker.replace_if_dead():
+                    print(note, flush=True)
+                if not await is_open(state.client, job_id):
+                    await state.session.stop_worker(job_id)
+            except ConsoleError as error:
+                print(f"Error: {error}", file=sys.stderr, flush=True)
+                workers.pop(job_id, None)
+                state.worker_errors[job_id] = str(error)

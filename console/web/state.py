@@ -42,15 +42,18 @@ class AppState:
         self.client = session.client
         self.session = session
         self.settings = session.settings
-        self.checkpoints = CheckpointStore.open(session.settings)
+        self.checkpoints = CheckpointStore(session.settings)
         self.small_cache = Cache(4000)
         """Requests, rows of closed jobs and of checkpoints, contradictions."""
         self.result_cache = Cache(6)
         """Whole results, which may be large."""
         self.checkpoint_cache = Cache(40)
         """The checkpoints of a job, with its last state."""
-        self.worker_error = ""
-        """Why the worker process does not run."""
+        self.worker_errors: dict[str, str] = {}
+        """Why the worker process of a job does not run, by job id."""
+        self.open_streams = 0
+        self.is_local = True
+        """Whether only this machine can reach the console."""
         self.is_closing: Callable[[], bool] = lambda: False
         self._notices: LRUCache[str, Notice] = LRUCache(200)
 
@@ -58,6 +61,11 @@ class AppState:
     def temporal_ui(self) -> str:
         server = self.session.server
         return server.web if server else ""
+
+    def start_worker(self, job_id: str) -> bool:
+        """Have the job worked on, if that is for this process to do."""
+        self.worker_errors.pop(job_id, None)
+        return self.session.start_worker(job_id)
 
     async def sleep(self, seconds: float) -> None:
         """Sleep, but not beyond the end of the server."""

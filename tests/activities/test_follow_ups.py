@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
+from statistics import median
 
 import httpx2
 import pytest
@@ -32,6 +33,7 @@ from tests.activities.scripted import (
     use,
     words,
 )
+from tests.corpora import in_a_thread, publish_index
 from workflows.config.store_keys import control_key
 from workflows.contracts.activity_io import Job, Known, ResearchBrief, Researched
 from workflows.contracts.evidence import Findings
@@ -115,6 +117,8 @@ class Office:
         self.folder = folder
         self.wire = Listening()
         self.store = Store.open(str(folder / "store"))
+        indexed = publish_index(self.store, folder / "corpus", folder / "indexes")
+        self.corpus = in_a_thread(indexed).ref
         self.connect(self.wire)
 
     def connect(self, wire: httpx2.AsyncBaseTransport) -> None:
@@ -127,7 +131,7 @@ class Office:
             question="How many passengers did the harbour line carry?",
         )  # fmt: skip
         job = Job(id="job", journal="job", model="offline", question="What of the harbour line?",
-                  today="2026-01-01", corpus=str(self.folder / "corpus"))  # fmt: skip
+                  today="2026-01-01", corpus=self.corpus)  # fmt: skip
         brief = ResearchBrief(job=job, facet=facet, ask=facet.question, task="f", cycles=2,
                               max_claims=8, allowance=Allowance(), seconds=120)  # fmt: skip
         return brief.model_copy(update=more)
@@ -174,7 +178,9 @@ async def test_an_outcome_says_enough_to_decide_on(office: Office) -> None:
     assert isinstance(outcome, Found | Partial)
     found = await office.store.load(outcome.findings.key, Findings)
     confidences = [claim.confidence for claim in found.claims]
-    assert min(confidences) <= outcome.findings.support <= max(confidences)
+    assert outcome.findings.support == median(confidences)
+    assert outcome.findings.coverage > 0.5, "its claims speak of what was asked"
+    assert outcome.searched
     assert outcome.findings.claims == len(found.claims)
 
 

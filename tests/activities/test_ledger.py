@@ -230,3 +230,32 @@ def test_checking_grows_linearly_with_the_number_of_claims() -> None:
 )  # fmt: skip
 def test_a_date_that_does_not_parse_is_no_date(given: str | None, kept: str | None) -> None:
     assert source("s", date=given).date == kept
+
+
+def test_joined_claims_keep_every_doubt_and_each_sources_confidence_and_date() -> None:
+    surer = claim("a-1", CARRIED, ("s1", CARRIED)).model_copy(
+        update={"confidence": 0.9, "uncertain": "an estimate", "not_to_overstate": "one line only"}
+    )
+    doubtful = claim("b-1", CARRIED, ("s2", CARRIED)).model_copy(
+        update={"confidence": 0.4, "uncertain": "no method given"}
+    )
+    (kept,) = join([ledger(surer), ledger(doubtful)]).claims
+    assert (kept.uncertain, kept.not_to_overstate) == (
+        "an estimate; no method given",
+        "one line only",
+    )
+    assert [(q.source_id, q.confidence, q.date) for q in kept.quotes] == [
+        ("s1", 0.9, "2025-01-01"),
+        ("s2", 0.4, "2025-01-01"),
+    ]
+    (again,) = join([ledger(surer), ledger(doubtful), ledger(doubtful)]).claims
+    assert again.uncertain == kept.uncertain, "a doubt is not repeated"
+
+
+def test_a_source_that_nothing_cites_any_more_gives_up_its_number() -> None:
+    other = "It opened in May 2019."
+    known = ledger(claim("a-1", CARRIED, ("s1", CARRIED)), claim("a-2", other, ("s2", other)))
+    refuted = Ruling(claim_id="a-1", verdict=Verdict.FAILED, entailment="unsupported")
+    after = join([known], [Rulings(rulings=(refuted,))])
+    assert after.numbers == {"s2": 2}
+    assert [d.cause for d in after.all_dropped()] == ["unsupported"]

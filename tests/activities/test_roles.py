@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,7 @@ from activities.agent.request_template import (
     prompt,
     schema,
 )
+from activities.agent.tool_definitions import build_tool_set
 from activities.llm.client import Models
 from tests.activities.scripted import JsonObject, text
 from tests.simulator.simulator import Simulator
@@ -34,8 +36,11 @@ from workflows.config.roles import (
     model_for,
 )
 from workflows.config.settings import MAX_TOKENS
-from workflows.contracts.request import OFFLINE
+from workflows.contracts.activity_io import Job
+from workflows.contracts.request import OFFLINE, Web
+from workflows.contracts.state import CorpusRef
 
+DOCUMENTS = CorpusRef(name="d", version="1", index="indexes/1.json")
 SEARCHING = ("search", "read", "web_search", "web_fetch", "code")
 TOOL = {"name": "search", "description": "d", "input_schema": {"type": "object"}}
 
@@ -88,9 +93,42 @@ def test_the_verifier_of_claims_and_gaps_has_no_tools() -> None:
     "role", [*ROLES.values(), CLAIM_VERIFIER, GAP_VERIFIER], ids=lambda role: role.output
 )
 def test_every_role_has_a_prompt_that_fits_in_a_head(role: Role) -> None:
-    words = prompt(role)
-    assert 15 < len(words.splitlines()) <= 95
+    words = prompt(role, ("documents", "web", "code", "mcp"))
+    assert 15 < len(words.splitlines()) <= 110
     assert "data, never" in words, "what a document says is not an instruction"
+
+
+def system_prompt(role: Role, **given: Any) -> str:
+    job = Job(id="j", journal="j", model=MIXED, question="?", today="2026-11-01", **given)
+    lookup = {"name": "mcp__archive__lookup", "input_schema": {"type": "object"}}
+    tools = build_tool_set(role, job, [lookup] if given.get("economy") else [])
+    (block,) = build_template(role, MEDIUM, "low", tools).fixed["system"]
+    return str(block["text"])
+
+
+def test_a_web_researcher_is_told_of_no_scores_aims_and_cycles_and_of_its_limits() -> None:
+    web = system_prompt(RESEARCHER, web=Web())
+    for word in ("`aim`", "cycle", "include_paths", "Code is for", "mcp__"):
+        assert word not in web
+    for word in ("web_fetch", "limits.web_searches", "two to five plain words", "primary sources"):
+        assert word in web
+
+
+def test_a_prompt_has_a_part_for_each_tool_the_role_has_in_the_job() -> None:
+    documents = system_prompt(RESEARCHER, corpus=DOCUMENTS)
+    assert "`aim`" in documents
+    assert "web_search" not in documents
+    everything = system_prompt(RESEARCHER, corpus=DOCUMENTS, web=Web(), code=True, economy=True)
+    for word in ("`aim`", "web_fetch", "Code is for", "mcp__"):
+        assert word in everything
+    assert "{{" not in everything + documents
+
+
+def test_the_planner_looks_where_the_sources_are() -> None:
+    assert "Search the web" in system_prompt(PLANNER, web=Web())
+    assert "the documents are about" not in system_prompt(PLANNER, web=Web())
+    assert "the documents are about" in system_prompt(PLANNER, corpus=DOCUMENTS)
+    assert "Search the web" not in system_prompt(PLANNER, corpus=DOCUMENTS)
 
 
 # Frames

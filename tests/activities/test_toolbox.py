@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,20 +11,23 @@ import pytest
 
 from activities.agent.tool_definitions import READ, SEARCH, SURVEY, build_tool_set
 from activities.agent.toolbox import Toolbox
-from activities.mcp.registry import McpServers
 from activities.mcp.server_settings import McpSettings
+from activities.mcp.servers import McpServers
 from activities.sources.corpus import Corpus
 from activities.storage.store import Store
 from tests.activities.test_web import FERRY, WORDS, call, hits, page, said
 from tests.activities.test_web_errors import failed
+from tests.corpora import FolderCorpus, index_folder
 from tests.simulator.models import MODELS
 from tests.simulator.tool_definitions import check_tools
 from workflows.config.roles import EVALUATOR, PLANNER, RESEARCHER, REVIEWER, VERIFIER, WRITER, Role
 from workflows.contracts.activity_io import Job
 from workflows.contracts.request import Web
+from workflows.contracts.state import CorpusRef
 
 JsonObject = dict[str, Any]
 FIRST = "The MV Tern entered service in 2024. It carries 149 cars."
+DOCUMENTS = CorpusRef(name="d", version="1", index="indexes/1.json")
 LOOKUP = {"name": "mcp__archive__lookup", "description": "d", "input_schema": {"type": "object"}}
 
 
@@ -38,14 +40,12 @@ def names(role: Role, **given: Any) -> list[str]:
 
 
 @pytest.fixture
-def corpus(tmp_path: Path) -> Iterator[Corpus]:
+def corpus(tmp_path: Path) -> FolderCorpus:
     folder = tmp_path / "documents"
     folder.mkdir()
     (folder / "tern.md").write_text(f"# The Tern\n\n{FIRST}\n\n- One hull\n", "utf-8")
     (folder / "eider.md").write_text("# The Eider\n\nThe Eider burns diesel.\n", "utf-8")
-    with Corpus.open(folder, tmp_path / "index") as opened:
-        opened.refresh()
-        yield opened
+    return index_folder(folder, tmp_path / "index")
 
 
 @pytest.fixture
@@ -57,9 +57,9 @@ def store(tmp_path: Path) -> Store:
 
 
 def test_a_corpus_alone_gives_the_same_tools_as_ever() -> None:
-    assert build_tool_set(RESEARCHER, job(corpus="/d")) == [SEARCH, READ]
-    assert build_tool_set(PLANNER, job(corpus="/d")) == [SURVEY]
-    assert build_tool_set(WRITER, job(corpus="/d")) == [READ]
+    assert build_tool_set(RESEARCHER, job(corpus=DOCUMENTS)) == [SEARCH, READ]
+    assert build_tool_set(PLANNER, job(corpus=DOCUMENTS)) == [SURVEY]
+    assert build_tool_set(WRITER, job(corpus=DOCUMENTS)) == [READ]
 
 
 def test_without_a_corpus_there_is_nothing_to_search() -> None:
@@ -70,7 +70,7 @@ def test_without_a_corpus_there_is_nothing_to_search() -> None:
 
 @pytest.mark.parametrize("role", [RESEARCHER, VERIFIER], ids=lambda role: role.name)
 def test_researchers_and_verifiers_get_all_of_it_in_one_order(role: Role) -> None:
-    assert names(role, corpus="/d", web=Web(), code=True) == [
+    assert names(role, corpus=DOCUMENTS, web=Web(), code=True) == [
         "search", "read", "web_search", "web_fetch", "code_execution", "mcp__archive__lookup",
     ]  # fmt: skip
 
@@ -92,7 +92,7 @@ def test_the_planner_looks_at_the_web_the_writer_reads_stored_pages_and_no_more(
 
 
 def test_those_who_plan_are_asked_for_no_scores() -> None:
-    (survey,) = build_tool_set(PLANNER, job(corpus="/d"))
+    (survey,) = build_tool_set(PLANNER, job(corpus=DOCUMENTS))
     assert set(survey["input_schema"]["properties"]) == {"query"}
 
 
@@ -119,7 +119,7 @@ def test_pages_come_whole_and_without_citations_so_that_quotes_can_be_checked() 
 
 
 def test_definitions_are_as_the_sdk_and_the_provider_know_them() -> None:
-    tools = build_tool_set(RESEARCHER, job(corpus="/d", web=Web(), code=True), [LOOKUP])
+    tools = build_tool_set(RESEARCHER, job(corpus=DOCUMENTS, web=Web(), code=True), [LOOKUP])
     for profile in MODELS.values():
         check_tools({"tools": tools}, profile)
     kinds: dict[str, Any] = {
@@ -159,7 +159,7 @@ async def test_every_block_shown_stands_in_the_stored_text(
 
 
 async def test_a_hit_is_titled_by_its_document_and_the_headings_above_it(
-    corpus: Corpus, store: Store, tmp_path: Path
+    corpus: FolderCorpus, store: Store, tmp_path: Path
 ) -> None:
     long = "\n\n".join(f"Sentence {n} tells of a quay and its many stones." for n in range(60))
     guide = f"# Guide\n\n## Quays\n\n{long}\n\nThe last lantern is green.\n"
@@ -282,7 +282,7 @@ async def test_three_good_sources_end_the_search_unless_a_hole_is_critical(
 
 
 async def test_what_scored_below_a_fifth_is_left_out_but_not_the_first_hits(
-    corpus: Corpus, store: Store, tmp_path: Path
+    corpus: FolderCorpus, store: Store, tmp_path: Path
 ) -> None:
     for n in range(14):
         words = f"# Note {n}\n\nThe Tern {'tern ' * (14 - n)} was seen at pier {n}.\n"

@@ -52,8 +52,9 @@ class Console:
         self.folder = folder
         kept = {name: v for name, v in os.environ.items() if not name.startswith(_FOREIGN)}
         self.process = subprocess.Popen(
-            [sys.executable, str(ROOT / "starter.py"), "serve", "--port", "0", "--token", TOKEN],
-            cwd=folder, env=kept | {"RESEARCH_HOME": "state"} | env, text=True,
+            [sys.executable, str(ROOT / "starter.py"), "serve", "--port", "0"],
+            cwd=folder, text=True,
+            env=kept | {"RESEARCH_HOME": "state", "RESEARCH_CONSOLE_TOKEN": TOKEN} | env,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         )  # fmt: skip
         assert self.process.stdout is not None

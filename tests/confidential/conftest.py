@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from activities.storage.encryption import Keyring
-from console.runtime.codec import load_keyring
+from console.runtime.data_converter import load_keyring
 from console.runtime.keys_file import create_file
 from workflows.config.settings import Settings
 

@@ -9,15 +9,17 @@ from pathlib import Path
 import pytest
 from obstore.store import AzureStore, GCSStore, S3Store, from_url
 
-import console.runtime.external_storage
+import console.runtime.data_converter
+from activities.sources.corpora import Corpora
+from activities.sources.index_cache import IndexCache
 from activities.storage.backends import BucketBackend, open_backend
+from activities.storage.corpora import publish
 from activities.storage.store import Store
 from console.client.checkpoints import CheckpointStore
 from console.devserver.server import run_dev_server
 from console.runtime.connection import connect
 from console.runtime.keys_file import create_file
 from tests import seaweed
-from tests.confidential.conftest import ring_of
 from tests.confidential.jobs import QUESTION, SECRETS, corpus, work
 from tests.job.conftest import Office
 from workflows.config.settings import Settings
@@ -68,7 +70,7 @@ async def test_a_job_keeps_everything_in_the_bucket_and_sealed(
             "RESEARCH_KEYS": str(keys),
         }
     )
-    monkeypatch.setattr(console.runtime.external_storage, "THRESHOLD", 4000)
+    monkeypatch.setattr(console.runtime.data_converter, "THRESHOLD", 4000)
     with run_dev_server(tmp_path / "server") as temporal:
         client = await connect(settings, temporal.address)
         job_id, result, _ = await work(Office(client, settings, corpus(tmp_path / "documents")))
@@ -85,9 +87,32 @@ async def test_a_job_keeps_everything_in_the_bucket_and_sealed(
     everything = b"".join(key.encode() + data for key, data in kept.items()).lower()
     assert [word for word in SECRETS if word.encode() in everything] == []
 
-    checkpoints = CheckpointStore(bucket, ring_of(keys))
+    checkpoints = CheckpointStore(Settings(store=bucket, keys=str(keys)))
     state = await checkpoints.load((await checkpoints.find(job_id))[-1])
     assert state.request.question == QUESTION
+
+
+@pytest.mark.slow
+async def test_a_corpus_comes_from_a_bucket_and_lives_in_one(bucket: str, tmp_path: Path) -> None:
+    source = "s3://research/documents"
+    objects = from_url(source)
+    await objects.put_async("deep/a.md", b"# A\n\nThe ferry sails at noon.")
+    await objects.put_async("b.md", b"# B\n\nThe bus drives.")
+    store = Store.open(bucket)
+    cache = IndexCache(store, tmp_path / "indexes")
+    corpora = Corpora(store, cache)
+    head = await publish(store, "c", source)
+    assert head.files == 2
+    assert await publish(store, "c", source) == head
+    await objects.put_async("b.md", b"# B\n\nThe bus stands still.")
+    newer = await publish(store, "c", source)
+    assert newer.version != head.version
+    for version, found in ((head.version, 0), (newer.version, 1)):
+        ready = await corpora.make_ready("c", version)
+        assert ready.ref is not None
+        assert len((await cache.open(ready.ref)).search("stands")) == found
+    await corpora.close()
+    cache.close()
 
 
 @pytest.mark.parametrize(

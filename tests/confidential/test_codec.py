@@ -12,9 +12,14 @@ from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.exceptions import ApplicationError
 
 from console.errors import BadInputError, ConsoleError
-from console.runtime.codec import ENCODING, KEY_ID, EncryptionCodec, load_keyring
-from console.runtime.connection import data_converter
-from console.runtime.external_storage import THRESHOLD
+from console.runtime.data_converter import (
+    ENCODING,
+    KEY_ID,
+    THRESHOLD,
+    EncryptionCodec,
+    data_converter,
+    load_keyring,
+)
 from console.runtime.keys_file import add_key, main, use_key
 from tests.confidential.conftest import ring_of, without
 from workflows.config.settings import Settings

@@ -21,8 +21,8 @@ from temporalio.api.common.v1 import Payloads
 from console.devserver.server import find_binary, run_dev_server
 from console.errors import BadInputError
 from console.runtime.codec_server import build_app, main
-from console.runtime.connection import connect, data_converter
-from console.runtime.external_storage import THRESHOLD
+from console.runtime.connection import connect
+from console.runtime.data_converter import THRESHOLD, data_converter
 from tests.confidential.conftest import ring_of, without
 from workflows.config.settings import Settings
 

@@ -21,15 +21,14 @@ from temporalio.api.workflowservice.v1 import (
 from temporalio.client import Client
 from temporalio.exceptions import ApplicationError
 
-import console.runtime.external_storage
+import console.runtime.data_converter
 from activities.storage.store import Store
 from console.client.checkpoints import CheckpointStore
 from console.client.jobs import fetch_report, get_handle
 from console.devserver.server import run_dev_server
 from console.errors import ConsoleError
-from console.runtime.codec import ENCODING, EncryptionCodec
 from console.runtime.connection import connect
-from console.runtime.external_storage import read_claim
+from console.runtime.data_converter import ENCODING, EncryptionCodec, read_claim
 from console.runtime.keys_file import add_key, create_file, use_key
 from tests.confidential.conftest import ring_of, without
 from tests.confidential.jobs import BONDS, QUESTION, SECRETS, TOLD, corpus, work
@@ -80,7 +79,7 @@ def worked(folder: Path, keys: Path | None) -> Iterator[Done]:
     settings = Settings.read(env | ({"RESEARCH_KEYS": str(keys)} if keys else {}))
     with run_dev_server(folder / "server") as running, pytest.MonkeyPatch.context() as patch:
         # So low that this small job's payloads go to the store as well as to the server.
-        patch.setattr(console.runtime.external_storage, "THRESHOLD", 4000)
+        patch.setattr(console.runtime.data_converter, "THRESHOLD", 4000)
 
         async def go() -> tuple[str, ResearchResult, dict[str, Any]]:
             return await work(Office(await connect(settings, running.address), settings, documents))
@@ -169,7 +168,7 @@ async def test_search_attributes_are_words_for_where_a_job_stands(done: Done) ->
     ours = {name: value for name, value in shown.items() if name.startswith("Research")}
     assert ours == {
         "ResearchPhase": "finished",
-        "ResearchStatus": "running",
+        "ResearchStatus": "completed",
         "ResearchModel": done.settings.default_model,
     }
     assert not any(word in str(shown).lower() for word in SECRETS)
@@ -197,7 +196,7 @@ async def test_whoever_lacks_the_key_is_told_which(done: Done) -> None:
         with pytest.raises(ConsoleError, match=f"the key '{key_id}': {remedy}"):
             await job.result()
         ring = ring_of(other) if other else None
-        kept = CheckpointStore(done.settings.store, ring)
+        kept = CheckpointStore(done.settings.model_copy(update={"keys": keys}))
         last = (await kept.find(done.job_id))[-1]
         with pytest.raises(ConsoleError, match=f"the key '{key_id}': {remedy}"):
             await kept.load(last)
@@ -206,7 +205,7 @@ async def test_whoever_lacks_the_key_is_told_which(done: Done) -> None:
 
 
 async def test_checkpoints_are_read_with_the_key(done: Done) -> None:
-    kept = CheckpointStore.open(done.settings)
+    kept = CheckpointStore(done.settings)
     state = await kept.load((await kept.find(done.job_id))[-1])
     assert state.request.question == QUESTION
 

@@ -16,11 +16,12 @@ from console.cli.app import app
 from console.devserver.server import DevServer, run_dev_server
 from console.devserver.worker_process import WorkerProcess
 from workflows.config.settings import Settings
+from workflows.contracts.request import TASK_QUEUE
 
 ROOT = Path(__file__).resolve().parents[2]
 STAND_IN = ROOT / "tests" / "console" / "stand_in_worker.py"
 # The starter with a worker that needs no activities.
-_STARTER = """
+STARTER = """
 import sys
 from pathlib import Path
 import console.devserver.worker_process
@@ -89,7 +90,7 @@ class Place:
 
     def popen(self, *arguments: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
-            [sys.executable, "-c", _STARTER, str(self.worker), *arguments],
+            [sys.executable, "-c", STARTER, str(self.worker), *arguments],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -152,5 +153,6 @@ def served(
             monkeypatch.delenv(name)
     monkeypatch.setenv("RESEARCH_HOME", "state")
     monkeypatch.setattr("console.client.session.WorkerProcess", Idle)
+    monkeypatch.setattr("console.client.runs.find_task_queue", lambda *_: TASK_QUEUE)
     monkeypatch.chdir(place.folder)
     return place, server

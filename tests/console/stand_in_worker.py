@@ -30,7 +30,7 @@ from workflows.contracts.activity_io import KeepCheckpoint, KeepReport
 from workflows.contracts.facets import Facet, Plan, QuestionKind
 from workflows.contracts.messages import Approve, Finish, Pause, Resume, Steer
 from workflows.contracts.outcomes import FindingsRef, Found
-from workflows.contracts.request import TASK_QUEUE, ResearchRequest
+from workflows.contracts.request import ResearchRequest
 from workflows.contracts.result import (
     PlanOut,
     ReportRef,
@@ -253,7 +253,7 @@ async def main() -> None:
     client = await connect(settings)
     async with Worker(
         client,
-        task_queue=TASK_QUEUE,
+        task_queue=settings.task_queue,
         workflows=[StandIn, StandInPass],
         activities=[released, research, keep, keep_report],
         workflow_runner=UnsandboxedWorkflowRunner(),

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from console.client.checkpoints import CheckpointStore
 from tests.durability.campaign import Row, settle
 from tests.durability.jobs import FIRST_RESEARCH, Job, JsonObject
 from tests.durability.processes import Process
 from tests.durability.site import Site
 from tests.durability.steps import Step
 from tests.durability.waiting import until
-from workflows.contracts.state import ResearchState
+from workflows.config.settings import Settings
 
 
 async def frozen_in_research(site: Site, turn: int = 9) -> tuple[Job, Process]:
@@ -43,8 +44,9 @@ async def test_a_zombie_that_wakes_in_the_middle_changes_nothing(
     row = Row("frozen", "worker", in_flight=5)
     settle(row, job, await job.result(), reference)
     assert row.faults() == []
-    for file in job.checkpoint_files():
-        ResearchState.model_validate_json(file.read_bytes())
+    readable, faults = await CheckpointStore(Settings(store=str(site.store))).load_all(job.id)
+    assert len(readable) == len(job.checkpoint_files())
+    assert faults == []
 
 
 @pytest.mark.slow

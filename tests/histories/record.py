@@ -23,7 +23,7 @@ from temporalio.client import Client, WorkflowExecutionStatus, WorkflowHistory
 from temporalio.testing import WorkflowEnvironment
 
 from console.devserver.server import SEARCH_ATTRIBUTES, find_binary
-from console.runtime.connection import data_converter
+from console.runtime.data_converter import data_converter
 from tests.histories.jobs import KINDS, LONG, Recorded
 from tests.histories.scrubbing import clean
 from tests.job.conftest import Office, documents

@@ -11,7 +11,7 @@ from temporalio.client import WorkflowHistory
 from temporalio.worker import Replayer
 from temporalio.workflow import NondeterminismError
 
-from console.runtime.connection import data_converter
+from console.runtime.data_converter import data_converter
 from tests.histories.scrubbing import traces
 from workflows.config.settings import Settings
 from workflows.contracts.state import StopReason

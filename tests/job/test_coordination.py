@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import Counter
 from typing import Any
 
 from temporalio.api.enums.v1 import EventType
@@ -28,6 +29,7 @@ from tests.job.conftest import (
     reply,
     status_when,
 )
+from workflows.contracts.request import DEFAULT_PARALLEL
 from workflows.contracts.spend import Budget
 from workflows.contracts.state import Phase, StopReason
 from workflows.coordinator import ResearchWorkflow
@@ -165,6 +167,32 @@ async def test_no_more_subagents_run_at_once_than_allowed(office: Office) -> Non
     assert most == 3
     assert result.telemetry.parallel_max == 3
     assert result.telemetry.spawned >= 9
+
+
+async def test_a_burst_of_25_facets_keeps_to_the_limit_of_five_and_loses_none(
+    office: Office,
+) -> None:
+    running = most = 0
+
+    async def counted(body: JsonObject) -> None:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        await asyncio.sleep(0.02)
+        running -= 1
+
+    burst = [
+        facet(f"f{i}", f"Topic {i}", f"What is known of the harbour line, point{i}?")
+        for i in range(25)
+    ]
+    wire = Wire(planned(*burst), UNREVIEWED, NO_GAPS, Rule("ResearchAnswer", counted))
+    async with office.working(wire):
+        result = await fetch_report(await office.start(max_facets=25, max_passes=0))
+    assert most == DEFAULT_PARALLEL == 5
+    assert len(result.coverage) == 25
+    assert {c.facet_id for c in result.coverage} == {f["id"] for f in burst}
+    steps = Counter(step.facet_id for step in result.timeline if step.step == "research")
+    assert set(steps) == {f["id"] for f in burst}, "every facet was researched"
 
 
 async def test_a_facet_that_depends_on_another_is_handed_its_finding(office: Office) -> None:

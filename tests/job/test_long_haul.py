@@ -27,7 +27,7 @@ from temporalio.testing import TimeSkippingConfig, WorkflowEnvironment
 from console.client import jobs
 from console.client.jobs import fetch_report, get_handle
 from console.devserver.server import SEARCH_ATTRIBUTES, find_binary
-from console.runtime.connection import data_converter
+from console.runtime.data_converter import data_converter
 from tests.job.conftest import (
     NO_GAPS,
     PASSENGERS,

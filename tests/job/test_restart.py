@@ -18,7 +18,7 @@ from temporalio.testing import WorkflowEnvironment
 from activities.storage.store import Store
 from console.client.jobs import fetch_report
 from console.devserver.server import SEARCH_ATTRIBUTES, find_binary
-from console.runtime.connection import data_converter
+from console.runtime.data_converter import data_converter
 from tests.activities.scripted import failure
 from tests.job.conftest import (
     NO_GAPS,

@@ -6,6 +6,7 @@ else.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import os
@@ -16,6 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from activities.storage.store import Store
 
 ROOT = Path(__file__).parent.parent.parent
 TRUTH = json.loads((ROOT / "tests" / "sample_truth.json").read_text("utf-8"))
@@ -118,9 +121,10 @@ def test_every_quote_stands_in_the_stored_copy_of_its_source(run: Run) -> None:
     sources = {s["id"]: s for s in run.report["sources"]}
     texts = {}
     for source in sources.values():
-        text = (run.home / "state" / "store" / "texts" / source["sha256"]).read_bytes()
-        assert hashlib.sha256(text).hexdigest() == source["sha256"]
-        texts[source["id"]] = fold(text.decode())
+        text = asyncio.run(Store.open(str(run.home / "state" / "store")).text(source["sha256"]))
+        assert text is not None
+        assert hashlib.sha256(text.encode()).hexdigest() == source["sha256"]
+        texts[source["id"]] = fold(text)
     quotes = [quote for claim in run.report["claims"] for quote in claim["quotes"]]
     assert len(quotes) > 20
     for quote in quotes:

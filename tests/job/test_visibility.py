@@ -159,7 +159,7 @@ async def reset(office: Office, handle: Handle) -> str:
 
 
 async def test_after_a_reset_checkpoints_are_named_where_they_are(office: Office) -> None:
-    checkpoints = CheckpointStore.open(office.settings)
+    checkpoints = CheckpointStore(office.settings)
     async with office.working(wire()):
         handle = await office.start(approval={"seconds": 3600})
         await status_when(handle, lambda s: s.approve_by is not None)

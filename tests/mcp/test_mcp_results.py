@@ -11,8 +11,8 @@ import pytest
 import pytest_asyncio
 
 from activities.evidence.quotes import StoredText
-from activities.mcp.definitions import tool_name
-from activities.mcp.registry import McpServers
+from activities.mcp.servers import McpServers
+from activities.mcp.tool_format import tool_name
 from activities.storage.store import Store
 from tests.mcp.conftest import archive, opened, said
 from workflows.contracts.evidence import Quote, Source

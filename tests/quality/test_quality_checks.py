@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from activities.llm.client import Models
-from activities.sources.corpus import Corpus
 from benchmarks.quality.checks import check_report
 from benchmarks.quality.rubric import CRITERIA, Judge, choose_judge
 from benchmarks.quality.scale import Invented
+from tests.corpora import index_folder
 from tests.quality.reports import TEXT, report
 from tests.simulator.brains import ByTitle, Scripted, json_answer
 from tests.simulator.errors import ApiError
@@ -116,11 +116,10 @@ def test_indexing_grows_with_the_documents_and_not_faster(tmp_path: Path) -> Non
     def indexed(size: int) -> float:
         folder = tmp_path / f"of-{size}"
         Invented(random.Random(7)).write(folder, size)
-        with Corpus.open(folder, tmp_path / "index") as corpus:
-            begun = time.process_time()
-            corpus.refresh()
-            took = time.process_time() - begun
-            assert len(corpus) == size
+        begun = time.process_time()
+        corpus = index_folder(folder, tmp_path / f"index-{size}")
+        took = time.process_time() - begun
+        assert len(corpus) == size
         return took
 
     small = indexed(200)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from activities.sources.corpus import Corpus
+from tests.corpora import FolderCorpus
 
 DEPTH, WIDTH = 9, 10
 """A thousand million words, in two kilobytes."""
@@ -39,8 +39,7 @@ def test_a_pdf_of_forms_within_forms_costs_itself_only(tmp_path: Path) -> None:
     folder.mkdir()
     (folder / "bomb.pdf").write_bytes(nested_forms())
     (folder / "good.md").write_text("# Good\n\nThe ferry carried twelve cars.\n")
-    with Corpus.open(folder, tmp_path / "index") as corpus:
-        report = corpus.refresh()
+    report = FolderCorpus(folder, tmp_path / "index").refresh()
     assert report.documents == 1
     assert [each.uri for each in report.unreadable] == ["bomb.pdf"]
     assert "memory" in report.unreadable[0].reason

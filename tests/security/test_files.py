@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import docx
@@ -18,6 +18,7 @@ from activities.sources.corpus import Corpus
 from activities.sources.documents import Unreadable
 from activities.sources.formats.parsing import parse
 from activities.storage.store import Store
+from tests.corpora import index_folder
 from workflows.config.roles import RESEARCHER
 
 SECRET = "the vault opens with 7193"
@@ -128,14 +129,12 @@ def test_a_pdf_page_that_unpacks_to_a_thousand_times_its_size_is_read(tmp_path: 
 
 
 @pytest.fixture
-def beside_a_secret(tmp_path: Path) -> Iterator[Corpus]:
+def beside_a_secret(tmp_path: Path) -> Corpus:
     folder = tmp_path / "documents"
     folder.mkdir()
     (folder / "a.md").write_text("# A\n\nWords of the folder.\n")
     (tmp_path / "secret.txt").write_text(SECRET)
-    with Corpus.open(folder, tmp_path / "index") as corpus:
-        corpus.refresh()
-        yield corpus
+    return index_folder(folder, tmp_path / "index")
 
 
 async def test_a_model_cannot_read_a_file_by_its_path(

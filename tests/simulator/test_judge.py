@@ -23,11 +23,15 @@ PRICE = "The median installation cost 14,200 euros in 2024."
 SURVEY = "Of all respondents, 45 % said that they already heat with a pump."
 PANEL = "Only 12 % of the panel's homes were heated that way when interviewers called."
 OTHER = "The county has nine weather stations."
+INSTALLERS = [f"The Alder works employed {n} heat pump installers in 2024." for n in (41, 58, 73)]
 DOCUMENTS = {
     "noise.md": f"# Household survey on noise\n\nDate: 2024-05-02\n\n{NOISE} It was asked in May.",
     "price.md": f"# Installation prices\n\nDate: 2024-09-01\n\n{PRICE} Prices exclude grants.",
     "survey.md": f"# Survey of the trade body\n\nDate: 2024-06-01\n\n{SURVEY} It ran online.",
     "panel.md": f"# Panel of homes: heat pumps\n\n{PANEL} The panel covers all regions.",
+    "works1.md": f"# Yearbook\n\nDate: 2025-01-02\n\n{INSTALLERS[0]} Apprentices are left out.",
+    "works2.md": f"# Trade register\n\nDate: 2025-03-09\n\n{INSTALLERS[1]} Firms report in March.",
+    "works3.md": f"# Newspaper\n\nDate: 2025-05-30\n\n{INSTALLERS[2]} The mayor was pleased.",
     "other.md": f"# Weather stations\n\nDate: 2023-01-01\n\n{OTHER} One is on a roof.",
 }  # fmt: skip
 
@@ -53,7 +57,10 @@ def researcher(found: dict[str, Sequence[JsonObject]], follow_up: Answer | None 
     def research(body: JsonObject) -> Turn:
         asked = brief(body)
         if not blocks(body, "tool_result"):
-            words = "heat pumps households noise survey panel homes installation weather stations"
+            words = (
+                "heat pumps households noise survey panel homes installation weather stations"
+                " Alder works installers"
+            )
             return Turn([use("search", query=words, aim="everything")])
         name = asked["facet"]["title"].removeprefix("Heat pumps and ")
         is_gap = asked["ask"] != asked["facet"]["question"]
@@ -161,7 +168,7 @@ async def test_a_claim_that_its_quote_denies_is_not_published(
         ),
     )
     result = await job.run(office, tmp_path, max_passes=0)
-    assert REJECTED not in result.report_markdown
+    assert REJECTED.rstrip(".") not in result.report_markdown
     kept = next(c for c in result.claims if c.text == REJECTED)
     assert (kept.verdict, kept.entailment) == ("failed", "unsupported")
     (dropped,) = result.dropped
@@ -208,7 +215,7 @@ async def test_a_facet_that_loses_its_claims_is_thin_and_is_followed_up(
         "lost-noise", "thin", "closed", "it says how many",
     )  # fmt: skip
     assert better.rstrip(".") in result.report_markdown
-    assert REJECTED not in result.report_markdown
+    assert REJECTED.rstrip(".") not in result.report_markdown
 
 
 async def test_an_overstated_claim_is_written_as_corrected(office: Office, tmp_path: Path) -> None:
@@ -227,7 +234,7 @@ async def test_an_overstated_claim_is_written_as_corrected(office: Office, tmp_p
     assert (kept.text, kept.stated, kept.entailment) == (weaker, strong, "overstated")
     assert (kept.verdict, kept.notes) == ("supported", "grants are not in")
     assert weaker.rstrip(".") in result.report_markdown
-    assert strong not in result.report_markdown
+    assert strong.rstrip(".") not in result.report_markdown
 
 
 async def test_a_judge_that_cannot_run_leaves_claims_unverified(
@@ -344,6 +351,26 @@ async def test_a_difference_that_is_no_contradiction_is_told_as_what_it_is(
     assert difference.relation == "other_period"
     assert "Where the sources disagree" not in result.report_markdown
     assert "for different periods" in result.report_markdown
+
+
+async def test_a_ruling_on_two_of_three_sides_goes_back(office: Office, tmp_path: Path) -> None:
+    def forget(body: JsonObject) -> Turn:
+        """Names two sides; the third only when it is told."""
+        figures = ("41", "58", "73") if len(body["messages"]) > 1 else ("41", "58")
+        return contradiction(body, *figures)
+
+    job = Job(
+        PlanDraft=planner("installers"),
+        ResearchAnswer=researcher({"installers": [claim(text, text) for text in INSTALLERS]}),
+        RelationsAnswer=forget,
+    )
+    result = await job.run(office, tmp_path, max_passes=0)
+    (contested,) = result.contradictions
+    assert [side.context.value for side in contested.sides] == ["41", "58", "73"]
+    asked = [b for b in job.wire.bodies if "RelationsAnswer" in str(b["output_config"])]
+    assert [len(body["messages"]) for body in asked] == [1, 3]
+    told = result.report_markdown.partition("## Where the sources disagree")[2]
+    assert all(figure in told for figure in ("41", "58", "73"))
 
 
 # Gaps

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pypdfium2 as pdfium
 import pypdfium2.raw as raw
 import pytest
 
-from activities.sources.corpus import Corpus
+from tests.corpora import FolderCorpus
 
 Placed = tuple[float, float, float, str]  # x, y, size, text
 MakePdf = Callable[[str, Sequence[Sequence[Placed]]], Path]
@@ -24,9 +24,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def corpus(folder: Path, tmp_path: Path) -> Iterator[Corpus]:
-    with Corpus.open(folder, tmp_path / "index") as opened:
-        yield opened
+def corpus(folder: Path, tmp_path: Path) -> FolderCorpus:
+    return FolderCorpus(folder, tmp_path / "index")
 
 
 @pytest.fixture

@@ -12,11 +12,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from activities.sources.corpus import Corpus
 from activities.sources.documents import Unreadable
 from activities.sources.formats import extracts
 from activities.sources.formats import parsing as parsing_module
 from activities.sources.formats.parsing import parse
+from activities.storage.document_sources import SUFFIXES
+from tests.corpora import FolderCorpus
 
 
 def refused(path: Path) -> str:
@@ -85,14 +86,14 @@ def test_a_missing_file_is_a_value(folder: Path) -> None:
     assert "cannot be opened" in refused(folder / "gone.txt")
 
 
-def test_bad_lines_of_a_good_file_are_reported(folder: Path, corpus: Corpus) -> None:
+def test_bad_lines_of_a_good_file_are_reported(folder: Path, corpus: FolderCorpus) -> None:
     (folder / "wire.jsonl").write_text('{"text": "Good."}\n{bad\n')
     report = corpus.refresh()
     assert report.documents == 1
     assert [each.uri for each in report.unreadable] == ["wire.jsonl#line-2"]
 
 
-def test_text_that_cannot_be_stored_is_mended(folder: Path, corpus: Corpus) -> None:
+def test_text_that_cannot_be_stored_is_mended(folder: Path, corpus: FolderCorpus) -> None:
     (folder / "a.jsonl").write_text(json.dumps({"title": "T\ud800", "text": "Lone \ud800 half."}))
     assert corpus.refresh().documents == 1
     assert corpus.search("lone half")[0].passage.text == "Lone  half."
@@ -112,7 +113,7 @@ def test_deep_nesting_does_not_end_the_process(folder: Path) -> None:
 )
 @given(
     content=st.binary(max_size=400),
-    suffix=st.sampled_from(sorted(parsing_module.SUFFIXES)),
+    suffix=st.sampled_from(sorted(SUFFIXES)),
 )
 def test_no_bytes_whatever_raise(folder: Path, content: bytes, suffix: str) -> None:
     path = folder / f"any{suffix}"
@@ -122,7 +123,7 @@ def test_no_bytes_whatever_raise(folder: Path, content: bytes, suffix: str) -> N
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_a_file_without_rights_is_tried_again(folder: Path, corpus: Corpus) -> None:
+def test_a_file_without_rights_is_tried_again(folder: Path, corpus: FolderCorpus) -> None:
     path = folder / "secret.txt"
     path.write_text("Words.")
     path.chmod(0)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from activities.sources.corpus import Corpus
 from activities.sources.documents import UnknownDocument
 from activities.sources.ranking import Ranking
+from tests.corpora import FolderCorpus
 
 TEXTS = {
     "tern.md": "# MV Tern\n\nThe ferry MV Tern was built by Brekkan Yard. She carries 84 cars.",
@@ -25,7 +26,7 @@ TEXTS = {
 
 
 @pytest.fixture
-def filled(folder: Path, corpus: Corpus) -> Corpus:
+def filled(folder: Path, corpus: FolderCorpus) -> FolderCorpus:
     for name, text in TEXTS.items():
         (folder / name).write_text(text)
     corpus.refresh()
@@ -49,7 +50,7 @@ def test_the_best_passage_comes_first_with_its_sentences(filled: Corpus) -> None
     assert text[hit.passage.start : hit.passage.end] == hit.passage.text
 
 
-def test_inflections_and_diacritics_are_found(folder: Path, corpus: Corpus) -> None:
+def test_inflections_and_diacritics_are_found(folder: Path, corpus: FolderCorpus) -> None:
     (folder / "a.txt").write_text("Le café était fermé. Regulations changed.")
     corpus.refresh()
     assert uris(corpus.search("cafe")) == ["a.txt"]
@@ -57,7 +58,7 @@ def test_inflections_and_diacritics_are_found(folder: Path, corpus: Corpus) -> N
     assert corpus.search("cafe")[0].score > 0
 
 
-def test_a_term_in_every_document_still_counts(folder: Path, corpus: Corpus) -> None:
+def test_a_term_in_every_document_still_counts(folder: Path, corpus: FolderCorpus) -> None:
     (folder / "a.txt").write_text("Ferry ferry ferry costs.")
     (folder / "b.txt").write_text("Ferry costs and much else that is said at greater length here.")
     corpus.refresh()
@@ -81,7 +82,7 @@ def test_per_document_and_limit(filled: Corpus) -> None:
     assert filled.search("ferry", limit=0) == []
 
 
-def test_a_long_document_does_not_hide_the_others(folder: Path, corpus: Corpus) -> None:
+def test_a_long_document_does_not_hide_the_others(folder: Path, corpus: FolderCorpus) -> None:
     (folder / "long.txt").write_text("Ferry news today. Other words follow it here. " * 9000)
     for number in range(3):
         text = f"Number {number}. " + "Something else is said. " * 20 + "A ferry is named once."
@@ -201,7 +202,7 @@ def test_threads_share_a_corpus(filled: Corpus) -> None:
 
 
 def test_following_names_asks_no_more_once_all_places_are_filled(
-    folder: Path, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
+    folder: Path, corpus: FolderCorpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     towns = [f"Town{chr(97 + n)}ville" for n in range(14)]
     (folder / "first.md").write_text(f"# Ferry\n\nThe ferry calls at {', '.join(towns)}.\n")

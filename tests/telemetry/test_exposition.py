@@ -5,7 +5,7 @@ from __future__ import annotations
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 
-from console.runtime.prometheus import render_metrics
+from console.runtime.telemetry import render_metrics
 
 
 def test_counters_gauges_and_histograms_are_named_and_escaped() -> None:

@@ -104,7 +104,9 @@ def test_a_job_is_one_trace_and_its_numbers_are_those_of_the_report(
         assert counted == told[f"{kind}_tokens"]
     assert sum(sums("research.cost.usd").values()) == pytest.approx(told["usd"])
     assert sum(sums("research.turns.bought_again").values()) == told["turns_bought_again"] == 0
-    assert sums("research.subagents.spawned")[(("role", "researcher"),)] == told["spawned"]
+    spawned = sums("research.subagents.spawned")
+    many = sum(spawned[(("role", role),)] for role in ("researcher", "verifier"))
+    assert many == told["spawned"]
     assert sums("research.gaps")[(("event", "opened"),)] == len(report["gaps"])  # type: ignore[arg-type]
     assert set(sums("research.subagents.running").values()) == {0}
 

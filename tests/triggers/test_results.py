@@ -12,7 +12,7 @@ import pytest
 from temporalio.client import Client
 
 from console.client.jobs import fetch_report, get_handle
-from console.runtime.external_storage import THRESHOLD
+from console.runtime.data_converter import THRESHOLD
 from deploy.examples.nexus_caller import Inquiry
 from deploy.examples.plain_json import Clipping
 from tests.job.conftest import Office, Wire

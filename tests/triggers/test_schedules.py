@@ -26,7 +26,6 @@ from activities.records import Records
 from console.cli import schedule
 from console.cli.app import CommandGroup
 from console.client.jobs import fetch_report
-from console.runtime import external_storage
 from tests.job.conftest import (
     DOCUMENTS,
     NO_GAPS,
@@ -89,7 +88,7 @@ def change(corpus: Path) -> None:
 async def test_a_run_reports_what_changed_since_the_last_also_where_results_lie_in_the_store(
     office: Office, temporal: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(external_storage, "THRESHOLD", 1024)
+    monkeypatch.setattr("console.runtime.data_converter.THRESHOLD", 1024)
     office = await reconnected(office, temporal, office.settings)
     schedule = await scheduled(office)
     async with office.working(wire()):
@@ -112,6 +111,10 @@ async def test_a_run_reports_what_changed_since_the_last_also_where_results_lie_
     assert any("431,000" in " ".join(c.sides) for c in changes.new_contradictions)
     assert [s.uri for s in changes.new_sources] == ["harbour/news.md"]
     assert [s.uri for s in changes.changed_sources] == ["harbour/annual_report.md"]
+    assert changes.new_documents == ("harbour/news.md",)
+    assert changes.changed_documents == ("harbour/annual_report.md",)
+    assert changes.gone_documents == ()
+    assert "**New documents**\n\n- `harbour/news.md`" in last.report_markdown
     assert f"## What changed since {same.started_at[:10]}" in last.report_markdown
 
 

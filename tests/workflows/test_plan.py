@@ -196,6 +196,31 @@ def test_three_copies_become_one() -> None:
     assert faults(split) == []
 
 
+def test_the_same_words_about_two_things_are_two_questions() -> None:
+    first = worded("lend", "Lending", "What does the city lend the harbour?")
+    second = worded("owe", "Debts", "What does the harbour lend the city?")
+    assert twins([first, second]) == []
+
+
+def test_no_review_removes_what_the_question_names() -> None:
+    named = plan(
+        facet("fares", "What do tickets for the line cost?"),
+        facet("pirates", "What is known of pirates on the line?"),
+    )
+    question = "What is known about tickets and pirates?"
+    drop = PlanChange(action="drop", facet_ids=["pirates"], reason="off topic")
+    kept = revise(named, [drop], question)
+    assert kept.facets == named.facets
+    assert "the question names pirates" in kept.changes[-1]
+    other = PlanChange(
+        action="rewrite",
+        facet_ids=["pirates"],
+        facet=facet("piracy", "Which pirates were tried?"),
+        reason="clearer",
+    )
+    assert [f.id for f in revise(named, [other], question).facets] == ["fares", "piracy"]
+
+
 def test_a_facet_that_depends_on_itself_is_a_fault_and_is_freed() -> None:
     own = plan(facet("alpha", depends_on=("alpha",)), facet("bravo"))
     assert faults(own) == ["facet 'alpha' depends on 'alpha', which is not another facet"]

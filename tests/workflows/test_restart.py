@@ -6,19 +6,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.workflows.test_plan import facet
 from workflows.config.roles import EFFORTS, ROLES
-from workflows.contracts.facets import Effort
+from workflows.contracts.facets import Effort, Plan, QuestionKind
+from workflows.contracts.outcomes import Alternative, Failed, FindingsRef, Found, SubagentOutcome
 from workflows.contracts.request import ResearchRequest
 from workflows.contracts.spend import Budget, Spend
 from workflows.contracts.state import (
     Blocked,
     Checkpoint,
+    Gap,
     Parent,
     Pass,
     Phase,
     ResearchState,
     StopReason,
 )
+from workflows.rules.gaps import stop
 from workflows.rules.restart import SETTABLE, change_request, fork_state, restart_state
 
 texts = st.text(alphabet="abcdef-", min_size=1, max_size=8)
@@ -170,3 +174,31 @@ def test_none_lifts_a_limit_and_leaves_the_other() -> None:
 def test_a_bad_change_is_named_as_it_was_typed(key: str, text: str, said: str) -> None:
     with pytest.raises(ValueError, match="^" + said.replace(".", r"\.")):
         change_request(REQUEST, {key: text})
+
+
+def researched(outcome: SubagentOutcome, *gaps: Gap) -> ResearchState:
+    plan = Plan(kind=QuestionKind.OVERVIEW, facets=(facet("a"), facet("b")))
+    return ResearchState(
+        id="j", journal="j", request=REQUEST, started_at="", plan=plan, researched=True,
+        outcomes={"a": outcome}, gaps=gaps, passes=(Pass(n=0),),
+    )  # fmt: skip
+
+
+def test_a_facet_that_failed_is_taken_up_by_a_pass_of_its_own() -> None:
+    way = Alternative(kind="operator", text="look at the log")
+    failed = Failed(asked="?", reason="it crashed", alternatives=(way,))
+    gap = Gap(id="failed-a", kind="failed", facet_id="a", text="x", question="?", status="failed")
+    state = restart_state(researched(failed, gap), run_id="r", checkpoint="c", facet="a")
+    (reopened,) = state.gaps
+    assert (reopened.id, reopened.status, reopened.kind) == ("failed-a", "open", "asked")
+    assert state.outcomes == {}
+    assert stop(state.gaps, state.passes, 0, exhausted=False) is None, "it is worth a pass"
+
+
+def test_a_facet_without_a_gap_is_asked_again_and_an_unknown_one_is_named() -> None:
+    found = Found(findings=FindingsRef(key="k", claims=1, sources=1))
+    state = restart_state(researched(found), run_id="r", checkpoint="c", facet="a")
+    assert [(gap.facet_id, gap.status) for gap in state.gaps] == [("a", "open")]
+    assert state.outcomes == {"a": found}
+    with pytest.raises(ValueError, match="no facet 'z'; the plan has a, b"):
+        restart_state(researched(found), run_id="r", checkpoint="c", facet="z")

@@ -18,9 +18,6 @@ SUBAGENT_QUEUE = "research-subagents"
 PAUSED = "paused"
 """The error type of a subagent that finds its job paused: it is called again after the pause."""
 
-RATE_LIMITED = "rate_limited"
-"""The error type of a call the provider refuses for now; its first detail: for how many seconds."""
-
 STORAGE = "storage"
 """The error type of a store that cannot be used: it is waited for."""
 

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from workflows.config.model_catalog import DEFAULT_CLAUDE, LOCAL
 from workflows.config.roles import ROLES
-from workflows.contracts.request import OFFLINE, RoleEffort
+from workflows.contracts.request import OFFLINE, TASK_QUEUE, RoleEffort
 
 Provider = Literal["anthropic", "bedrock", "vertex", "foundry"]
 WorkerRole = Literal["all", "alone", "coordinator", "subagents"]
@@ -72,7 +72,16 @@ class Settings(BaseModel):
     store: str = Field(validation_alias="RESEARCH_STORE")
     """A folder or a URL (s3://, gs://, az://, file://) for what must survive."""
     corpora: tuple[str, ...] = Field(default=(), validation_alias="RESEARCH_CORPORA")
-    """The only folders a worker reads documents from, separated by `:`; any unless set."""
+    """The only folders a worker takes documents from, separated by `:`; any unless set."""
+    corpus_files: int = Field(default=200_000, ge=1, validation_alias="RESEARCH_CORPUS_FILES")
+    """How many files one corpus may hold."""
+    corpus_bytes: int = Field(
+        default=20_000_000_000, ge=1, validation_alias="RESEARCH_CORPUS_BYTES"
+    )
+    index_cache_bytes: int = Field(
+        default=5_000_000_000, ge=0, validation_alias="RESEARCH_INDEX_CACHE_BYTES"
+    )
+    """How much room fetched indexes take on a worker's disk."""
     keys: str | None = Field(default=None, validation_alias="RESEARCH_KEYS")
     """A file with encryption keys; with it, payloads and the store are encrypted."""
 
@@ -111,6 +120,8 @@ class Settings(BaseModel):
         default=None, gt=0, validation_alias="RESEARCH_FLEET_TURNS_PER_MINUTE"
     )
     """How many model calls all workers together make."""
+    task_queue: str = Field(default=TASK_QUEUE, validation_alias="RESEARCH_TASK_QUEUE")
+    """The queue a worker takes jobs from. Commands set it for the worker of their own job."""
     heartbeat_timeout: float | None = Field(
         default=None, ge=1, le=600, validation_alias="RESEARCH_HEARTBEAT_SECONDS"
     )

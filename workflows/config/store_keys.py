@@ -7,8 +7,10 @@ included, is percent-encoded, so that two ids never share a folder and none is i
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from urllib.parse import quote
 
+STORE_ID = "store-id"
 _LONGEST = 160
 """Characters of one segment: a file name may have 255 bytes, and suffixes are added."""
 
@@ -47,3 +49,39 @@ def control_key(job: str) -> str:
 
 def report_key(job: str, run: str) -> str:
     return f"reports/{safe(job)}/{safe(run)}.json"
+
+
+def corpus_key(name: str) -> str:
+    return f"corpora/{safe(name)}.json"
+
+
+def scan_key(name: str) -> str:
+    return f"scans/{safe(name)}.json"
+
+
+def listing_key(version: str) -> str:
+    return f"listings/{safe(version)}.json"
+
+
+def original_key(sha256: str) -> str:
+    return f"originals/{sha256}"
+
+
+def parsed_key(parsers: int, path: str, sha256: str) -> str:
+    """What the parsers of a version made of a file; titles and ids also depend on its path."""
+    digest = hashlib.sha256(f"{path}\0{sha256}".encode()).hexdigest()
+    return f"parsed/v{parsers}-{digest}.json"
+
+
+def index_key(version: str, parsers: int) -> str:
+    return f"indexes/{safe(version)}-v{parsers}.json"
+
+
+def index_part_key(sha256: str) -> str:
+    return f"index-parts/{sha256}"
+
+
+def newest_index_key(name: str, labels: Iterable[str]) -> str:
+    """The last index that was made of a corpus for these labels: the next one starts from it."""
+    digest = hashlib.sha256("\0".join(sorted(labels)).encode()).hexdigest()[:16]
+    return f"newest-indexes/{safe(name)}-{digest}.json"

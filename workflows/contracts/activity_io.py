@@ -18,6 +18,7 @@ from .spend import Allowance, Spend
 from .state import (
     AnswerJudgement,
     CorpusReady,
+    CorpusRef,
     DraftRef,
     Gap,
     GapStatus,
@@ -42,7 +43,7 @@ class Job(Record):
     length: str = ""
     tone: str = ""
     today: str
-    corpus: str | None = None
+    corpus: CorpusRef | None = None
     models: dict[str, str] = Field(default_factory=dict)
     """Another model for a role, by the role's name."""
     efforts: dict[str, RoleEffort] = Field(default_factory=dict)
@@ -54,11 +55,34 @@ class Job(Record):
 
 
 class OpenCorpus(Record):
-    path: str | None
+    corpus: str | None
+    """`NAME`, `NAME@VERSION`, or a folder or address the worker can read."""
+    labels: tuple[str, ...] = ()
+    is_parsed: bool = False
+    """All files have been parsed: what is left is to index them."""
+    store_id: str = ""
+    """The job's store; empty where the client did not say."""
 
 
 class CorpusOpened(Record):
     corpus: CorpusReady
+    parse: tuple[ParseFiles, ...] = ()
+    """What has to be parsed first, where it is too much for one worker."""
+    version: str = ""
+    """`NAME@VERSION`, to be opened afterwards."""
+
+
+class ParseFiles(Record):
+    """A part of the files that a version has and its base has not."""
+
+    version: str
+    base: str = ""
+    start: int
+    end: int
+
+
+class FilesParsed(Record):
+    files: int
 
 
 class PlanBrief(Record):
@@ -105,6 +129,8 @@ class ResearchBrief(Record):
     """What this attempt tries, after one that failed."""
     previous: str = ""
     """Why the last attempt was not enough."""
+    retried_after: str = ""
+    """The status of the last attempt; a label of telemetry."""
     follow_ups: tuple[str, ...] = ()
     """Precise questions to the same subagent, after its answer, in their order."""
     cycles: int

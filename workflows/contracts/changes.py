@@ -66,6 +66,10 @@ class Changes(Record):
     new_sources: tuple[SourceSeen, ...] = ()
     gone_sources: tuple[SourceSeen, ...] = ()
     changed_sources: tuple[SourceChanged, ...] = ()
+    new_documents: tuple[str, ...] = ()
+    """Paths of the corpus, whether the report uses them or not."""
+    changed_documents: tuple[str, ...] = ()
+    gone_documents: tuple[str, ...] = ()
 
     @property
     def none(self) -> bool:
@@ -73,5 +77,6 @@ class Changes(Record):
             (
                 self.new_claims, self.gone_claims, self.changed_claims, self.new_contradictions,
                 self.gone_contradictions, self.new_sources, self.gone_sources, self.changed_sources,
+                self.new_documents, self.changed_documents, self.gone_documents,
             )
         )  # fmt: skip

@@ -72,6 +72,8 @@ class Source(Record):
     kind: str = "page"
     sha256: str
     sketch: tuple[int, ...] = ()
+    labels: tuple[str, ...] = ()
+    """Permission labels: who may see the document, may see what is quoted from it."""
     weakness: str = ""
     """Why the verifier calls it a weak source; empty where it does not."""
 

@@ -22,6 +22,8 @@ DEFAULT_PARALLEL = 5
 
 Note = Annotated[str, StringConstraints(min_length=1, max_length=2000)]
 RubricPoint = Annotated[str, StringConstraints(min_length=1, max_length=500)]
+LABEL = r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$"
+Label = Annotated[str, StringConstraints(pattern=LABEL)]
 RoleEffort = Literal["low", "medium", "high", "xhigh", "max"]
 
 
@@ -55,7 +57,9 @@ class ResearchRequest(Message):
 
     question: str = Field(min_length=1, max_length=40_000)
     corpus: str | None = None
-    """A folder of documents the workers can read."""
+    """A corpus of the store, `NAME` or `NAME@VERSION`, or a folder that a worker can read."""
+    labels: tuple[Label, ...] = ()
+    """The job sees documents without labels, and those all of whose labels are among these."""
     model: str = OFFLINE
     """One model for all roles, or `claude`: the role table's model for each role."""
     models: dict[str, str] = Field(default_factory=dict)
@@ -97,6 +101,8 @@ class ResearchRequest(Message):
     """A tenant of twice the weight gets twice the share."""
     priority: int = Field(default=3, ge=1, le=5)
     """1 goes before 5, for all tenants."""
+    store_id: str = Field(default="", max_length=64)
+    """The store of the client that started the job; workers with another one refuse it."""
     notify: Notify | None = None
     """A workflow that is signalled at each checkpoint."""
     report_changes: bool = False
@@ -113,7 +119,7 @@ def shared_id(request: ResearchRequest, scope: str = "") -> str:
     """
     # Without defaults, so that a setting that is added later does not rename running jobs.
     settings = request.model_dump(
-        mode="json", exclude={"question", "notify"}, exclude_defaults=True
+        mode="json", exclude={"question", "notify", "store_id"}, exclude_defaults=True
     )
     question = " ".join(request.question.casefold().split()).rstrip(" ?!.")
     identity = json.dumps([scope, question, settings], sort_keys=True, ensure_ascii=True)

@@ -90,6 +90,9 @@ class Status(Record):
     notes: tuple[str, ...] = ()
     parent: Parent | None = None
     stop_reason: StopReason | None = None
+    files: int = 0
+    """How many files have to be parsed before the job can begin."""
+    files_parsed: int = 0
 
 
 class FacetOut(Record):
@@ -142,6 +145,7 @@ class SourceOut(Record):
     authority: float
     origin: str
     sha256: str
+    labels: tuple[str, ...] = ()
     marks: tuple[str, ...] = ()
     """What a reader should know before relying on it: undated, or weak and why."""
 
@@ -169,6 +173,8 @@ class ClaimOut(Record):
     uncertain: str = ""
     not_to_overstate: str = ""
     notes: str = ""
+    labels: tuple[str, ...] = ()
+    """The labels of all its sources."""
     entailment: Entailment | None = None
     """The judge's verdict beside the quotes; None where the judge has not ruled."""
     stated: str = ""
@@ -217,6 +223,12 @@ class Telemetry(Record):
     by_role: dict[str, Spend] = Field(default_factory=dict)
 
 
+class CorpusOut(Record):
+    name: str
+    version: str
+    """The hash of the list of its files."""
+
+
 class ResearchResult(Record):
     """The report with its ledger: what `report.json` holds."""
 
@@ -251,6 +263,8 @@ class ResearchResult(Record):
     changes: Changes | None = None
     """What changed since the last run of its schedule; None for the first run."""
     telemetry: Telemetry = Telemetry()
+    corpus: CorpusOut | None = None
+    """Which documents were searched; None where there were none."""
     documents: int = 0
     """How many documents of the corpus were searched."""
     timeline: tuple[StepTiming, ...] = ()

@@ -151,13 +151,25 @@ class Timing(Record):
     """How long a provider that is overloaded or limits the rate is waited for."""
 
 
-class CorpusReady(Record):
-    """The documents as they were when the job began."""
+class CorpusRef(Record):
+    """The documents that all subagents of a job read: one version of a corpus, and its index."""
 
-    path: str | None = None
+    name: str
+    version: str
+    index: str
+    """The key of the published index."""
+
+
+class CorpusReady(Record):
+    """The documents of a job; a restarted or forked job keeps them."""
+
+    ref: CorpusRef | None = None
     documents: int = 0
     unreadable: tuple[UnreadableFile, ...] = ()
     unreadable_count: int = 0
+    files: int = 0
+    """How many files have to be parsed before the job can begin."""
+    files_parsed: int = 0
 
 
 class LedgerRef(Record):

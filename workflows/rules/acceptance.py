@@ -98,6 +98,11 @@ def choose_retry(outcome: SubagentOutcome, tried: Sequence[Alternative]) -> Alte
     return next((a for a in untried(outcome, tried) if a.kind != "operator"), None)
 
 
+def is_partial(outcome: SubagentOutcome) -> bool:
+    """Whether something was found, and not all that was asked."""
+    return outcome.status != "found" and outcome.findings is not None
+
+
 def untried(outcome: SubagentOutcome, tried: Sequence[Alternative]) -> tuple[Alternative, ...]:
     """The alternatives of a failure that no attempt has used; waiting can be done again."""
     used = {(alternative.kind, alternative.query) for alternative in tried}

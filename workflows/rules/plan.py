@@ -132,8 +132,8 @@ def repair(plan: Plan) -> Plan:
 
 
 def twins(facets: Sequence[Facet]) -> list[tuple[Facet, Facet]]:
-    """Pairs of facets that ask the same of the same thing: the same words, in any order."""
-    words = {id(facet): _words(facet) for facet in facets}
+    """Pairs of facets that ask the same of the same thing: the same words in the same order."""
+    words = {id(facet): re.findall(r"\w+", facet.question.lower()) for facet in facets}
     return [
         (one, other)
         for i, one in enumerate(facets)

@@ -55,6 +55,8 @@ def describe_status(state: ResearchState, approve_by: str | None = None) -> Stat
         notes=tuple(note.text for note in state.notes),
         parent=state.parent,
         stop_reason=state.stop_reason,
+        files=state.corpus.files,
+        files_parsed=state.corpus.files_parsed,
     )
 
 

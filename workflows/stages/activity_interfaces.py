@@ -15,6 +15,7 @@ from workflows.contracts.activity_io import (
     CorpusOpened,
     EvaluateBrief,
     Evaluated,
+    FilesParsed,
     GapsJudged,
     JudgeClaimsBrief,
     Judged,
@@ -24,6 +25,7 @@ from workflows.contracts.activity_io import (
     KeepReport,
     Kept,
     OpenCorpus,
+    ParseFiles,
     PlanBrief,
     Planned,
     PostControlMessages,
@@ -79,6 +81,9 @@ class EvaluationActivities(Protocol):
 class RecordActivities(Protocol):
     @activity.defn
     async def open_corpus(self, brief: OpenCorpus) -> CorpusOpened: ...
+
+    @activity.defn
+    async def parse_files(self, brief: ParseFiles) -> FilesParsed: ...
 
     @activity.defn
     async def keep_checkpoint(self, brief: KeepCheckpoint) -> Kept: ...

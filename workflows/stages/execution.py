@@ -35,7 +35,6 @@ from workflows.contracts.activity_io import Job, PostControlMessages
 from workflows.contracts.evidence import Record
 from workflows.contracts.facets import Plan
 from workflows.contracts.messages import ControlMessages
-from workflows.contracts.request import TASK_QUEUE
 from workflows.contracts.spend import Allowance
 from workflows.contracts.state import Blocked, LedgerRef, ResearchState, StepTiming
 from workflows.rules.status import render_details
@@ -59,6 +58,7 @@ REMEDIES = {
     "bad_request": "the provider refuses this request; check the model's name, then resume",
     "spend_limit": "raise the provider's spend limit, then resume",
     "bad_input": "correct the input, then resume or start again",
+    "wrong_store": "set RESEARCH_STORE of all workers to the store of the job, then resume",
     STORAGE: "make room in the store or repair its access, then resume",
     "rate_limited": "raise the provider's limits or wait, then resume",
     "overloaded_error": "wait until the provider can answer, then resume",
@@ -118,7 +118,7 @@ class Execution:
             length=request.length,
             tone=request.tone,
             today=self.state.started_at[:10],
-            corpus=request.corpus,
+            corpus=self.state.corpus.ref,
             models=request.models,
             efforts=request.efforts,
             web=request.web,
@@ -247,7 +247,7 @@ class Execution:
 
     def _task_queue(self, policy: ActivityPolicy) -> str:
         if policy.queue == "coordinator":
-            return TASK_QUEUE
+            return workflow.info().task_queue
         return self.state.subagent_queue or SUBAGENT_QUEUE
 
     def _priority(self) -> Priority:

@@ -14,28 +14,29 @@ from workflows.contracts.state import Phase
 from workflows.rules import steering
 from workflows.rules.budget import writing_allowance
 from workflows.rules.plan import fit, job_limits, repair
-from workflows.stages.activity_interfaces import PlanningActivities, RecordActivities
+from workflows.stages import corpora
+from workflows.stages.activity_interfaces import PlanningActivities
 from workflows.stages.checkpoints import save_checkpoint
 from workflows.stages.execution import Execution
 
-INDEXING = ActivityPolicy(
-    start_to_close=timedelta(minutes=10), schedule_to_close=timedelta(minutes=40), attempts=10
-)
 PLANNING = ActivityPolicy(
     start_to_close=timedelta(minutes=15), schedule_to_close=timedelta(minutes=60), attempts=10
 )
 
 
 async def open_corpus(execution: Execution) -> None:
+    """Settle which documents the job reads, unless an earlier run has."""
     state = execution.state
-    with execution.measure("open"):
-        opened = await execution.call(
-            RecordActivities.open_corpus,
-            OpenCorpus(path=state.request.corpus),
-            INDEXING,
-            "index the documents",
-        )
-    state.corpus = opened.corpus
+    if state.corpus.ref is None:
+
+        def report(files: int, parsed: int) -> None:
+            progress = {"files": files, "files_parsed": parsed}
+            state.corpus = state.corpus.model_copy(update=progress)
+
+        request = state.request
+        brief = OpenCorpus(corpus=request.corpus, labels=request.labels, store_id=request.store_id)
+        with execution.measure("open"):
+            state.corpus = await corpora.open_corpus(execution.call, brief, report)
     if not state.checkpoints:
         await save_checkpoint(execution, "opened")
 

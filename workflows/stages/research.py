@@ -65,6 +65,8 @@ class _Attempts:
     """What each retry tried."""
     previous: str = ""
     """Why the last attempt was not enough."""
+    retried_after: str = ""
+    """The status of the last attempt."""
     follow_ups: tuple[FollowUp, ...] = ()
     problems: tuple[str, ...] = ()
     found: dict[int, FindingsRef] = field(default_factory=dict)
@@ -91,6 +93,7 @@ class _Attempts:
 
     def retry(self, alternative: Alternative, outcome: SubagentOutcome) -> None:
         self.previous = getattr(outcome, "reason", "")
+        self.retried_after = outcome.status
         self.tried += (alternative,)
         self.follow_ups = ()
 
@@ -137,7 +140,7 @@ class Research:
                 break
         outcome = attempts.conclude(answer.outcome)
         state = self._state
-        state.counters.partial += outcome.status != "found" and outcome.findings is not None
+        state.counters.partial += acceptance.is_partial(outcome)
         state.outcomes[assignment.task] = outcome
         await self._execution.notify()
         keys = tuple(dict.fromkeys(ref.key for ref in attempts.found.values()))
@@ -181,8 +184,9 @@ class Research:
             self.waiting.discard(assignment.task)
             self._promised[assignment.task] = allowance
             state.running += (assignment.task,)
-            state.counters.spawned += not attempts.follow_ups
-            state.counters.researchers += not (attempts.follow_ups or attempts.number)
+            is_new = not (attempts.follow_ups or attempts.number)
+            state.counters.spawned += is_new
+            state.counters.researchers += is_new
             await self._execution.notify()
             seconds = state.request.subagent_seconds
             try:
@@ -216,6 +220,7 @@ class Research:
             attempt=attempts.number,
             alternative=attempts.tried[-1] if attempts.tried else None,
             previous=attempts.previous,
+            retried_after=attempts.retried_after,
             follow_ups=tuple(follow_up.question for follow_up in attempts.follow_ups),
             cycles=limits.cycles,
             max_claims=limits.claims,

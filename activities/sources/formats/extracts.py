@@ -12,7 +12,6 @@ from activities.sources.documents import Kind
 from activities.sources.formats.encoding import fold
 from activities.sources.formats.lines import HEADING
 
-MOST_BYTES = 50 * 1024 * 1024
 MOST_CHARACTERS = 5_000_000
 
 # The empty files from which python-docx and python-pptx make theirs.

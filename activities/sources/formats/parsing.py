@@ -1,7 +1,7 @@
 """A file becomes documents, or a reason why it cannot be read. Nothing here raises.
 
 `parse` is what most callers want. `parse_file` also tells which records of a file were unreadable
-while others were fine. `SUFFIXES` are the formats that are read; the corpus skips all others.
+while others were fine.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from activities.sources.documents import Document, Unreadable, document_id, text
 from activities.sources.formats.document_dates import head_date, name_date
 from activities.sources.formats.encoding import BinaryContentError, decode, fold, normalise
 from activities.sources.formats.extracts import (
-    MOST_BYTES,
     MOST_CHARACTERS,
     Extract,
     NoTextError,
@@ -31,16 +30,13 @@ from activities.sources.formats.plaintext import (
     is_restructured,
 )
 from activities.sources.formats.text_exports import extract_chat, extract_mails
+from activities.storage.corpora import MAX_FILE_BYTES
+from activities.storage.document_sources import SUFFIXES
 
 # Raised whenever the same file may give another text, so that indexes are built anew.
 VERSION = 5
 
 _OFFICE = frozenset({".docx", ".docm", ".pptx", ".pptm", ".xlsx", ".xlsm"})
-SUFFIXES = _OFFICE | {
-    ".md", ".markdown", ".mdown", ".mkd", ".rst", ".rest", ".txt", ".text", ".log",
-    ".csv", ".tsv", ".tab", ".json", ".jsonl", ".ndjson", ".html", ".htm", ".xhtml",
-    ".eml", ".mbox", ".pdf",
-}  # fmt: skip
 
 _LONGEST_TITLE = 200
 _EMPTY = "holds no text; a scan? run OCR first"
@@ -64,14 +60,14 @@ class Parsed:
 
 
 def parse(
-    path: Path, relative: str, *, most_bytes: int = MOST_BYTES
+    path: Path, relative: str, *, most_bytes: int = MAX_FILE_BYTES
 ) -> list[Document] | Unreadable:
     """The documents of a file, or why there are none."""
     parsed = parse_file(path, relative, most_bytes=most_bytes)
     return list(parsed.documents) or parsed.unreadable[0]
 
 
-def parse_file(path: Path, relative: str, *, most_bytes: int = MOST_BYTES) -> Parsed:
+def parse_file(path: Path, relative: str, *, most_bytes: int = MAX_FILE_BYTES) -> Parsed:
     """The documents of a file and whatever in it could not be read."""
     suffix = PurePosixPath(relative).suffix.lower()
     if suffix not in SUFFIXES:

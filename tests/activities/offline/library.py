@@ -14,6 +14,7 @@ from activities.offline.conversation import JsonObject, Reply, read_request
 from activities.offline.transport import SKILLS
 from activities.sources.corpus import Corpus
 from activities.storage.store import Store
+from tests.corpora import index_folder
 from workflows.config.roles import PLANNER, RESEARCHER
 
 _MOST_TURNS = 6
@@ -97,9 +98,8 @@ def library(folder: Path, files: dict[str, str]) -> Iterator[Library]:
     documents.mkdir()
     for name, text in files.items():
         (documents / name).write_text(text, "utf-8")
-    with Corpus.open(documents, folder / "index") as corpus:
-        corpus.refresh()
-        yield Library(corpus, Store.open(str(folder / "store")))
+    corpus = index_folder(documents, folder / "index")
+    yield Library(corpus, Store.open(str(folder / "store")))
 
 
 def start(schema: str, brief: JsonObject, tools: Toolbox | None = None) -> Dialogue:

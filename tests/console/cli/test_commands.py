@@ -164,7 +164,7 @@ def test_a_configured_server_is_used_and_its_missing_worker_noticed(
     _, server = served
     monkeypatch.setenv("TEMPORAL_ADDRESS", server.address)
     monkeypatch.setattr("console.client.jobs.TASK_QUEUE", "elsewhere")
-    monkeypatch.setattr("console.client.runs.TASK_QUEUE", "elsewhere")
+    monkeypatch.setattr("console.client.runs.find_task_queue", lambda *_: "elsewhere")
     code, said, _ = call("start", "away", *GOOD, "--id", "away")
     assert code == 0
     assert "No worker polls the task queue" in said
@@ -200,7 +200,7 @@ def test_what_a_job_may_spend_is_said_before_it_starts(
     assert code == 0
     assert said.startswith("Model: Claude, a model per role, because an API key is set;")
     assert said.splitlines()[1:3] == [
-        "Spends at most $2.00 (the default of quick effort): --budget-usd changes it.",
+        "Spends at most $1.00 (the default of quick effort): --budget-usd changes it.",
         "Job w starts.",
     ]
     assert "`python starter.py plan w` shows the plan; `approve w` approves it." in said
@@ -226,3 +226,10 @@ def test_a_server_that_does_not_answer_is_named(
     code, _, complained = call("list")
     assert code == 1
     assert "No Temporal server answers at 127.0.0.1:1" in complained
+
+
+def test_help_names_no_type_for_flags() -> None:
+    for command in ([], ["run"], ["serve"], ["schedule"], ["schedule", "create"], ["approve"]):
+        said = call(*command, "--help")[1]
+        assert "--help" in said
+        assert "<bool>" not in said, command

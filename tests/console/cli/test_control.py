@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
+import shlex
 import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +17,7 @@ import pytest
 from console.cli.control import parse_facet
 from console.devserver.server import DevServer
 from tests.console.cli.test_commands import GOOD, wait_for
-from tests.console.conftest import Place, call, eventually
+from tests.console.conftest import STARTER, Place, call, eventually
 from workflows.contracts.facets import Plan
 from workflows.contracts.messages import Steer
 
@@ -160,7 +165,7 @@ def test_a_facet_is_made_of_a_title_and_a_question() -> None:
 def test_a_configured_server_without_a_worker_is_not_waited_for_forever(
     configured: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("console.client.runs.TASK_QUEUE", "deserted")
+    monkeypatch.setattr("console.client.runs.find_task_queue", lambda *_: "deserted")
     monkeypatch.setattr("console.client.session._ANSWER_SECONDS", 0.5)
     started("alone")
     for command in (("pause",), ("finish",), ("steer", "--budget-usd", "3"), ("cancel",)):
@@ -197,3 +202,38 @@ def test_changes_are_plain_json_for_other_clients() -> None:
                      {"kind": "add_facet", "facet": _facet("a")}]}
     )  # fmt: skip
     assert [change.kind for change in order.changes] == ["set_budget", "add_facet"]
+
+
+@pytest.mark.parametrize(
+    ("answers", "code"), [(["y"], 0), (["what", "edit"], 0), (["n", ""], 1)], ids=str
+)
+def test_a_plan_is_approved_in_place_at_a_terminal(
+    place: Place, answers: list[str], code: int
+) -> None:
+    """The editor changes a title; without a note a rejected plan ends the job."""
+    edits = "edit" in answers
+    terminal, its_end = pty.openpty()
+    editor = place.folder / "editor"
+    editor.write_text("#!/bin/sh\nsed -i 's/The one facet/The edited facet/' \"$1\"\n")
+    editor.chmod(0o755)
+    arguments = ("run", "anything", *GOOD, "--id", "seen", "--approve")
+    process = subprocess.Popen(
+        [sys.executable, "-c", STARTER, str(place.worker), *arguments],
+        stdin=its_end, stdout=its_end, stderr=its_end, cwd=place.folder,
+        env=place.env() | {"TERM": "xterm", "COLUMNS": "100", "EDITOR": shlex.quote(str(editor))},
+    )  # fmt: skip
+    os.close(its_end)
+    said, asked = "", 0
+    while True:
+        try:
+            said += os.read(terminal, 65536).decode("utf-8", "replace")
+        except OSError:
+            break  # the other end is closed
+        questions = said.count("[y/n/edit]") + said.count("What should change?")
+        if questions > asked and answers:
+            asked += 1
+            os.write(terminal, f"{answers.pop(0)}\n".encode())
+    os.close(terminal)
+    assert process.wait(60) == code, said
+    assert answers == []
+    assert ("The edited facet" in said) is edits

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import signal
 from typing import Any
 
 import pytest
 
+from activities.storage.store import Store
 from tests.console.cli.test_commands import wait_for
 from tests.console.conftest import ROOT, Place, eventually
 
@@ -92,3 +95,41 @@ def test_a_paused_job_is_closed_and_taken_up_from_its_checkpoint(real: Place) ->
     _, complained = process.communicate(timeout=110)
     assert (process.returncode, complained) == (0, ""), "who followed it did not see its end"
     assert report(real, "out")["parent"]["how"] == "restart"
+
+
+def test_a_stopped_job_stays_stopped_until_it_is_named(real: Place) -> None:
+    """Its approval times out meanwhile: with any worker it would go on and spend."""
+    asked = ("What did the harbour at Norre cost?", "--corpus", "docs", "--effort", "quick")
+    process = real.popen("run", *asked, "--id", "first", "--approve", "--approve-within", "2s")
+    wait_for(process, "the plan waits for approval until")
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    assert process.returncode == 130
+    stored = real.starter("checkpoints", "first", "--json")[1]
+    code, said, complained = real.starter("run", *asked, "--id", "second")
+    assert (code, complained) == (0, "")
+    assert "1 unfinished job stays stopped: first; `" in said
+    assert real.starter("checkpoints", "first", "--json")[1] == stored
+    code, said, complained = real.starter("resume", "first", "--out", "later")
+    assert (code, complained) == (0, "")
+    assert "unfinished" not in said
+    assert report(real, "later")["id"] == "first"
+
+
+def test_a_worker_with_another_store_refuses_the_job(real: Place) -> None:
+    """The first worker never polls; the second one finds another store in the same folder."""
+    idle = real.folder / "idle.py"
+    idle.write_text("import time; time.sleep(60)")
+    real.worker = idle
+    process = real.popen("run", "What did the harbour cost?", "--corpus", "docs", "--id", "moved")
+    wait_for(process, "Job moved starts")
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    store = Store.open(str(real.state / "store"))
+    assert asyncio.run(store.get("store-id")) is not None
+    asyncio.run(store.replace("store-id", b"another"))
+    real.worker = ROOT / "worker.py"
+    code, _, complained = real.starter("resume", "moved")
+    assert code == 1
+    assert "the worker's store is not the one the job was started with" in complained
+    assert "set RESEARCH_STORE of all workers to the store of the job" in complained

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from temporalio.client import Client, WorkflowExecutionStatus
 
+from activities.storage.store import Store
 from console.client import jobs, runs
 from console.client.checkpoints import CheckpointStore
 from console.devserver.server import DevServer
@@ -139,7 +140,9 @@ def test_who_follows_a_job_follows_it_through_a_restart(configured: Place, serve
     async def follow(client: Client) -> str:
         job = await jobs.find_running(client, "followed")
         ending = asyncio.ensure_future(jobs.wait_for_result(job))
-        await runs.restart(client, CheckpointStore(str(configured.state / "store")), "followed")
+        await runs.restart(
+            client, CheckpointStore(Settings(store=str(configured.state / "store"))), "followed"
+        )
         return (await ending).id
 
     assert at(server, configured, follow) == "followed"
@@ -173,10 +176,11 @@ def test_a_job_the_server_does_not_know_is_restarted_from_the_store(configured: 
     failed("known")
     folder = configured.state / "store" / "checkpoints"
     (kept,) = (folder / "known").rglob("*.json")
-    copy = folder / "forgotten" / kept.parent.name / kept.name
-    copy.parent.mkdir(parents=True)
-    state = json.loads(kept.read_text()) | {"id": "forgotten"}
-    copy.write_text(json.dumps(state))
+    store = Store.open(str(configured.state / "store"))
+    path = f"{kept.parent.name}/{kept.name}"
+    state = json.loads(asyncio.run(store.get(f"checkpoints/known/{path}")) or b"")
+    copy = json.dumps(state | {"id": "forgotten"}).encode()
+    asyncio.run(store.put_new(f"checkpoints/forgotten/{path}", copy))
 
     assert call("status", "forgotten")[0] == 2
     assert names("forgotten") == ["planned"]
@@ -189,7 +193,7 @@ def test_a_job_without_a_checkpoint_begins_with_what_it_was_given(
 ) -> None:
     _, server = served
     with monkeypatch.context() as patch:
-        patch.setattr("console.client.runs.TASK_QUEUE", "deserted")
+        patch.setattr("console.client.runs.find_task_queue", lambda *_: "deserted")
         assert call("start", "early", *GOOD, "--id", "early", "--max-passes", "7")[0] == 0
     code, _, complained = call("fork", "early")
     assert (code, "has no checkpoint yet" in complained) == (2, True)
@@ -261,7 +265,7 @@ def test_a_fork_to_a_paid_model_gets_a_limit(
     assert call("run", "paid", *GOOD, "--id", "paid", "--model", "offline")[0] == 0
     code, said, _ = call("fork", "paid", "--set", "model=claude", "--id", "paid2", "--wait")
     assert code == 0
-    assert "Spends at most $10.00: --set budget_usd=X changes it." in said
+    assert "Spends at most $4.00: --set budget_usd=X changes it." in said
     code, said, _ = call("fork", "paid", "--set", "model=claude", "--set", "budget_usd=none")
     assert (code, "Spends" in said) == (0, False)
 
@@ -272,12 +276,12 @@ def test_a_restarted_run_that_fails_at_once_is_taken_up_where_it_began(
     """Not where an older run of the job had got to: it was told to go back."""
     _, server = served
     failed("back")
-    monkeypatch.setattr("console.client.runs.TASK_QUEUE", "deserted")
+    monkeypatch.setattr("console.client.runs.find_task_queue", lambda *_: "deserted")
     assert call("restart", "back")[0] == 0
 
     async def origin(client: Client) -> runs.Origin:
         about = await jobs.describe(client, "back")
-        kept = CheckpointStore(str(configured.state / "store"))
+        kept = CheckpointStore(Settings(store=str(configured.state / "store")))
         return await runs.find_origin(client, kept, "back", about, None)
 
     found = at(server, configured, origin)
@@ -286,9 +290,8 @@ def test_a_restarted_run_that_fails_at_once_is_taken_up_where_it_began(
 
 
 def test_a_damaged_checkpoint_is_named_and_the_one_before_it_is_used(configured: Place) -> None:
-    assert call("start", "Does it hold?", "--id", "hurt")[0] == 0
+    failed("hurt")
     place = configured.state / "store" / "checkpoints" / "hurt"
-    assert eventually(lambda: any(place.glob("*/000-planned.json")))
     first = next(place.glob("*/000-planned.json"))
     first.with_name("001-researched.json").write_bytes(first.read_bytes())
     code, said, complained = call("checkpoints", "hurt")

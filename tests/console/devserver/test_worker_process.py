@@ -86,3 +86,10 @@ def test_a_process_that_is_left_is_found(tmp_path: Path) -> None:
     finally:
         left.communicate(b"\n")
     assert not processes(tmp_path)
+
+
+def test_the_worker_does_not_get_the_token_of_the_console(tmp_path: Path) -> None:
+    env = {"RESEARCH_CONSOLE_TOKEN": "secret", "ANTHROPIC_API_KEY": "key"}
+    given = build_environment(settings(tmp_path), "host:1", env)
+    assert "secret" not in given.values()
+    assert given["ANTHROPIC_API_KEY"] == "key"

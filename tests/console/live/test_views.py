@@ -9,14 +9,18 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from console.cli.output import NO_BREAK, say
-from console.client.pending import PendingStep, assign_facets, group_by_facet, name_facet
-from console.client.progress import Progress, describe_needs
-from console.live import format as words
-from console.live.lines import LinesView
+from console.client.progress import (
+    PendingStep,
+    Progress,
+    assign_facets,
+    describe_needs,
+    group_by_facet,
+    name_facet,
+)
+from console.formatting import NO_BREAK, cut, say
+from console.live import status_text as words
 from console.live.table import TableView, render
-from console.live.view import open_view, summarize
-from console.text import cut
+from console.live.view import LinesView, open_view, summarize
 from tests.console.results import finished
 from workflows.contracts.result import FacetStatus, Status
 from workflows.contracts.state import Gap, GapStatus, Phase

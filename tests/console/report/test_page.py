@@ -8,18 +8,18 @@ import re
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from console.errors import ConsoleError
-from console.report.files import write_report
-from console.report.markdown import MarkdownRenderer
-from console.report.page import render_page
+from console.formatting import duration, usd
+from console.report.chapters import MarkdownRenderer
+from console.report.contents import Axis
+from console.report.page import render_page, write_report
 from console.report.quote_links import QuoteLinks
-from console.report.timeline import Axis
-from console.text import duration, usd
 from tests.console.results import ferry, finished
-from workflows.contracts.result import Calculation, ResearchResult
+from workflows.contracts.result import Calculation, CoverageStatus, ResearchResult
 from workflows.contracts.state import StepTiming
 
 HOSTILE = (
@@ -328,6 +328,14 @@ def test_a_report_that_cannot_be_written_names_the_remedy(tmp_path: Path) -> Non
     with pytest.raises(ConsoleError, match="`result job --out DIR` writes it to another folder"):
         write_report(finished("word"), tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["report.md"]
+
+
+@pytest.mark.parametrize("status", get_args(CoverageStatus))
+def test_a_facet_of_every_status_has_its_tile(status: CoverageStatus) -> None:
+    result = ferry()
+    coverage = tuple(item.model_copy(update={"status": status}) for item in result.coverage)
+    page = render_page(result.model_copy(update={"coverage": coverage}))
+    assert f'<li class="tile {status}">' in page
 
 
 def test_a_calculation_is_shown_with_its_sources_and_a_program_with_what_it_printed() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -119,11 +120,15 @@ def test_every_answer_tells_the_browser_to_be_careful(browser: Any) -> None:
     assert headers["cache-control"] == "no-store"
 
 
-def test_beyond_this_machine_a_long_token_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_beyond_this_machine_a_long_token_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.delenv("RESEARCH_CONSOLE_TOKEN", raising=False)
-    for token in (None, "too short"):
+    short = tmp_path / "token"
+    short.write_text("too short\n")
+    for file in (None, short):
         with pytest.raises(BadInputError, match="at least 16 characters"):
-            serve("0.0.0.0", 0, token)
+            serve("0.0.0.0", 0, file)
     monkeypatch.setenv("RESEARCH_CONSOLE_TOKEN", "short")
     with pytest.raises(BadInputError, match="RESEARCH_CONSOLE_TOKEN"):
         serve("::", 0, None)

@@ -17,6 +17,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from tests.console.cli.test_commands import wait_for
 from tests.console.conftest import Place, call, eventually, processes
 
 TOKEN = "the-token-of-this-console"
@@ -29,7 +30,9 @@ class Console:
 
     def __init__(self, place: Place) -> None:
         self.place = place
-        self.process = place.popen("serve", "--port", "0", "--token", TOKEN)
+        file = place.folder / "token"
+        file.write_text(f"{TOKEN}\n")
+        self.process = place.popen("serve", "--port", "0", "--token-file", str(file))
         self.said: list[str] = []
         assert self.process.stdout is not None
         while not self.said or "Ctrl-C" not in self.said[-1]:
@@ -304,6 +307,21 @@ def test_a_taken_port_is_told_before_anything_is_started(
     assert not (tmp_path / "state" / "server.json").exists()
 
 
+def test_a_job_that_was_stopped_elsewhere_is_stopped_here_until_it_is_resumed(
+    console: Console,
+) -> None:
+    place = console.place
+    process = place.popen("run", "hold on", "--corpus", "docs", "--id", "halted-1")
+    wait_for(process, "The one facet: running")
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    assert console.sees("/jobs/halted-1", "Stopped: no worker runs it", "“Resume” continues it")
+    code, page = console.send("/jobs/halted-1/resume")
+    assert (code, "It continues." in page) == (200, True)
+    assert console.sees("/jobs/halted-1", 'action="/jobs/halted-1/pause"')
+    assert console.send("/jobs/halted-1/cancel")[0] == 200
+
+
 def test_it_ends_soon_with_pages_still_open_and_says_what_becomes_of_jobs(
     console: Console,
 ) -> None:
@@ -318,7 +336,7 @@ def test_it_ends_soon_with_pages_still_open_and_says_what_becomes_of_jobs(
         console.process.kill()
         console.web.close()
     assert console.process.returncode == 0, complained
-    assert "Unfinished jobs continue when" in said
+    assert "resume ID` continues an unfinished job" in said
     assert complained == ""
     assert TOKEN not in said + complained + _logs(console.place), "the token is in no log"
     folder = console.place.folder

@@ -39,7 +39,7 @@ def test_a_form_that_is_in_order_becomes_the_options_of_a_job(docs: Path) -> Non
         2.5,
         1,
         True,
-        docs,
+        str(docs),
     )
 
 

@@ -1,0 +1,164 @@
+"""Published indexes on a worker's disk, in a folder of bounded size, and those that are open.
+
+An index is fetched when a subagent needs it and deleted when room is needed and no process has it
+open. Files and threads are bounded, however many corpora a worker serves.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import shutil
+import sqlite3
+import tempfile
+import time
+import weakref
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import TypeVar
+
+from cachetools import LRUCache
+
+from activities.sources.corpus import Corpus
+from activities.sources.database import IndexDamagedError, is_in_use
+from activities.storage.store import ObjectNotFound, Store
+from workflows.config.store_keys import index_part_key
+from workflows.contracts.evidence import Record
+from workflows.contracts.state import CorpusRef, UnreadableFile
+
+CACHE_BYTES = 5_000_000_000
+_OPEN_INDEXES = 8
+"""Kept open beside those that subagents are using."""
+_THREADS = 4
+_ABANDONED_SECONDS = 24 * 3600.0
+
+T = TypeVar("T")
+
+
+class IndexRecord(Record):
+    """A published index."""
+
+    version: str
+    size: int
+    parts: tuple[str, ...]
+    manifest: str
+    documents: int
+    unreadable: tuple[UnreadableFile, ...] = ()
+    unreadable_count: int = 0
+
+
+class IndexCache:
+    """The indexes that this worker uses."""
+
+    def __init__(self, store: Store, folder: Path, max_bytes: int = CACHE_BYTES) -> None:
+        self._store = store
+        self._folder = folder
+        self._max_bytes = max_bytes
+        self._threads = ThreadPoolExecutor(_THREADS, "index")
+        self._open: weakref.WeakValueDictionary[str, Corpus] = weakref.WeakValueDictionary()
+        self._recent: LRUCache[str, Corpus] = LRUCache(_OPEN_INDEXES)
+        self._locks: weakref.WeakValueDictionary[str, asyncio.Lock] = weakref.WeakValueDictionary()
+
+    def close(self) -> None:
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        self._recent.clear()
+        for corpus in list(self._open.values()):
+            corpus.close()
+
+    async def open(self, ref: CorpusRef) -> Corpus:
+        """The documents of a published index."""
+        async with self.lock(ref.index):
+            corpus = self._open.get(ref.index)
+            if corpus is None:
+                corpus = await self._open_index(ref.index)
+                self._open[ref.index] = corpus
+            self._recent[ref.index] = corpus
+            return corpus
+
+    async def _open_index(self, key: str) -> Corpus:
+        file = await self.fetch(key)
+        try:
+            return await self.run(partial(Corpus, file))
+        except (IndexDamagedError, FileNotFoundError):
+            file.unlink(missing_ok=True)
+            return await self.run(partial(Corpus, await self.fetch(key)))
+
+    async def fetch(self, key: str) -> Path:
+        """The local file of a published index."""
+        file = self._local(key)
+        with suppress(FileNotFoundError):
+            os.utime(file)  # the least recently used are deleted first
+            return file
+        stored = await self._store.get(key)
+        if stored is None:
+            raise ObjectNotFound(key)
+        record = IndexRecord.model_validate_json(stored)
+        with self.workspace() as place:
+            copy = place / "index.sqlite3"
+            for part in record.parts:
+                data = await self._store.get(index_part_key(part))
+                if data is None or hashlib.sha256(data).hexdigest() != part:
+                    raise ObjectNotFound(index_part_key(part))
+                await self.run(partial(_append, copy, data))
+            await self.adopt(copy, key)
+        return file
+
+    async def adopt(self, file: Path, key: str) -> None:
+        """Keep a finished file as the local copy of an index."""
+        await self.run(partial(file.replace, self._local(key)))
+        await self.run(self._tidy)
+
+    def _local(self, key: str) -> Path:
+        return self._folder / f"{PurePosixPath(key).stem}.sqlite3"
+
+    @contextmanager
+    def workspace(self) -> Iterator[Path]:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix="build-", dir=self._folder) as place:
+            yield Path(place)
+
+    def _tidy(self) -> None:
+        """Delete the least recently used indexes, and what killed workers left behind."""
+        files = [(f, f.stat()) for f in self._folder.glob("*.sqlite3")]
+        size = sum(status.st_size for _, status in files)
+        for file, status in sorted(files, key=lambda each: each[1].st_mtime)[:-1]:
+            if size > self._max_bytes and not is_in_use(file):
+                file.unlink(missing_ok=True)
+                size -= status.st_size
+        for place in self._folder.glob("build-*"):
+            if time.time() - place.stat().st_mtime > _ABANDONED_SECONDS:
+                shutil.rmtree(place, ignore_errors=True)
+
+    # --- locks and threads ----------------------------------------------------------------------
+
+    def lock(self, key: str) -> asyncio.Lock:
+        """One lock for each index: nobody waits for the documents of another corpus."""
+        return self._locks.setdefault(key, asyncio.Lock())
+
+    async def run(
+        self, function: Callable[[], T], connection: sqlite3.Connection | None = None
+    ) -> T:
+        """Run a function in one of a bounded number of threads.
+
+        When the caller is cancelled, every statement of the connection fails from then on; the
+        thread has ended before its files are deleted.
+        """
+        task = asyncio.get_running_loop().run_in_executor(self._threads, function)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            if connection is not None:
+                connection.set_progress_handler(lambda: 1, 1)
+            await asyncio.wait({task})
+            if not task.cancelled():
+                task.exception()  # the interruption is no news
+            raise
+
+
+def _append(file: Path, data: bytes) -> None:
+    with file.open("ab") as out:
+        out.write(data)

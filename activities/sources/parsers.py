@@ -1,0 +1,164 @@
+"""Files parsed in processes of their own, a bounded number for all jobs of a worker.
+
+Small files can be built to take hours or all memory (forms within forms in a PDF), so formats that
+allow it are parsed in a process with limits: such a file ends that process instead of the worker,
+and is reported as unreadable. A cancelled parse ends its process at once.
+
+A parser process ends with its worker, whatever ends that: on Linux the kernel kills it, elsewhere
+it looks once a second for its parent, and the end of its input ends it everywhere.
+It is given no secrets of the environment, and its answer is JSON, not a pickle.
+
+    python -m activities.sources.parsers PARENT_PID
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import json
+import os
+import resource
+import signal
+import sys
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path, PurePosixPath
+
+from pydantic import TypeAdapter
+
+from activities.sources.documents import Unreadable
+from activities.sources.formats.parsing import Parsed, parse_file
+
+PARSED = TypeAdapter(Parsed)
+"""How what a file gave is stored."""
+SECONDS_PER_FILE = 60
+_MEMORY = 2 * 1024**3
+_MAX_PROCESSES = 8
+_IDLE_SECONDS = 20.0
+_LENGTH_BYTES = 8
+# Formats whose parsers can be led to do far more than the size of a file tells.
+_CONFINED = frozenset({".pdf", ".docx", ".docm", ".pptx", ".pptm", ".xlsx", ".xlsm"})
+_PASSED_ON = ("PATH", "LANG", "LC_ALL", "TMPDIR")
+_PR_SET_PDEATHSIG = 1
+_CRASHED = (
+    "crashes its parser or takes too much time or memory; open it and save it again, or remove it"
+)
+
+
+def is_confined(path: str) -> bool:
+    return PurePosixPath(path).suffix.lower() in _CONFINED
+
+
+class Parsers:
+    """Parser processes, started when they are needed and ended when they are idle."""
+
+    def __init__(self, processes: int | None = None) -> None:
+        most = processes or min(_MAX_PROCESSES, os.cpu_count() or 1)
+        self._slots = asyncio.Semaphore(most)
+        self._idle: list[asyncio.subprocess.Process] = []
+        self._idle_timer: asyncio.TimerHandle | None = None
+
+    async def parse(self, place: Path, path: str) -> bytes:
+        """What the file at `place` gives, as JSON; `path` is its name in the corpus."""
+        async with self._slots:
+            process = self._idle.pop() if self._idle else await _start()
+            try:
+                parsed = await _ask(process, place, path)
+            except BaseException:
+                await _end(process)
+                raise
+            if parsed is None:
+                await _end(process)
+                return PARSED.dump_json(Parsed(unreadable=(Unreadable(path, _CRASHED),)))
+            self._idle.append(process)
+            self._end_idle_later()
+            return parsed
+
+    async def close(self) -> None:
+        if self._idle_timer is not None:
+            self._idle_timer.cancel()
+        while self._idle:
+            await _end(self._idle.pop())
+
+    def _end_idle_later(self) -> None:
+        if self._idle_timer is not None:
+            self._idle_timer.cancel()
+        self._idle_timer = asyncio.get_running_loop().call_later(_IDLE_SECONDS, self._end_idle)
+
+    def _end_idle(self) -> None:
+        while self._idle:
+            with suppress(ProcessLookupError):
+                self._idle.pop().kill()
+
+
+async def _start() -> asyncio.subprocess.Process:
+    environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+    environment["PYTHONPATH"] = os.pathsep.join(map(os.path.abspath, sys.path))
+    return await asyncio.create_subprocess_exec(
+        sys.executable, "-P", "-m", "activities.sources.parsers", str(os.getpid()),
+        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL, env=environment,
+        # Ctrl-C is for the worker, which ends its parsers.
+        start_new_session=True,
+    )  # fmt: skip
+
+
+async def _ask(process: asyncio.subprocess.Process, place: Path, path: str) -> bytes | None:
+    """The answer of a parser process; None if it died over the file."""
+    assert process.stdin is not None  # noqa: S101
+    assert process.stdout is not None  # noqa: S101
+    try:
+        process.stdin.write(json.dumps([str(place), path]).encode() + b"\n")
+        await process.stdin.drain()
+        length = int.from_bytes(await process.stdout.readexactly(_LENGTH_BYTES))
+        return await process.stdout.readexactly(length)
+    except (asyncio.IncompleteReadError, ConnectionError):
+        return None
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    with suppress(ProcessLookupError):
+        process.kill()
+    await process.wait()
+
+
+# --- in the process -----------------------------------------------------------------------------
+
+
+def main(parent: int) -> None:
+    _end_with_parent(parent)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Not every system lets memory be limited; the clock holds everywhere.
+    with suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+    # A library that prints must not write into the answer.
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    for line in sys.stdin.buffer:
+        place, path = json.loads(line)
+        # Nobody handles it: the process ends, also in the middle of a library's own code.
+        signal.alarm(SECONDS_PER_FILE)
+        parsed = PARSED.dump_json(parse_file(Path(place), path))
+        signal.alarm(0)
+        answers.write(len(parsed).to_bytes(_LENGTH_BYTES) + parsed)
+        answers.flush()
+
+
+def _end_with_parent(parent: int) -> None:
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)  # it ended before the kernel was told
+    if sys.platform != "linux":
+        threading.Thread(target=_watch_parent, args=(parent,), daemon=True).start()
+
+
+def _watch_parent(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(1.0)
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

@@ -1,0 +1,231 @@
+"""The written report as chapters of safe HTML.
+
+There is no raw HTML and no image; links lead only to the web and within the page.
+
+A citation [n] becomes a link to source n and carries the quotes that support its sentence. A mark
+behind a contested sentence links to its contradiction, once per paragraph.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from html import escape
+
+from markdown_it import MarkdownIt
+from markdown_it.rules_core import StateCore
+from markdown_it.token import Token
+from markupsafe import Markup
+
+from console.report.quote_links import QuoteLinks
+from workflows.config.model_catalog import card
+from workflows.contracts.result import METHOD, SOURCES, ResearchResult
+
+_SIGN = re.compile(r"(?P<cites>(?:\[\d{1,5}\])+)|(?P<end>[.!?][\"”’)]*(?=\s|$))")
+_WEB = re.compile(r"https?://", re.IGNORECASE)
+_NUMBER = re.compile(r"\[(\d{1,5})\]")
+_NARROW = "\N{NARROW NO-BREAK SPACE}"
+_TOGETHER = 5
+"""The number of citations that are kept on one line."""
+_CONTENTS = 3
+"""The highest level of headings within a part."""
+
+_HEADING = re.compile(r"^##[ \t]+(.*?)[ \t]*$", re.MULTILINE)
+_TITLE = re.compile(r"\A\s*#[ \t]+(.*?)[ \t]*$", re.MULTILINE)
+
+
+class MarkdownRenderer:
+    """Renders the chapters of one report, and collects the contested sentences."""
+
+    def __init__(self, quote_links: QuoteLinks) -> None:
+        self.quote_links = quote_links
+        self.contested: dict[int, list[tuple[str, str]]] = {}
+        """By a contradiction's number: the ids and chapters of its sentences."""
+
+    def to_html(self, markdown: str, chapter: str = "", mark_contested: bool = True) -> Markup:
+        def new_block() -> _Block:
+            return _Block(self, chapter, mark_contested)
+
+        # The parser escapes the text; the links are made of numbers and escaped titles.
+        return Markup(_parser().render(markdown, {"new_block": new_block}))  # noqa: S704
+
+
+def is_web_url(uri: str) -> bool:
+    return bool(_WEB.match(uri.strip()))
+
+
+def citation(n: int, quotes: Sequence[str] = ()) -> str:
+    backed = f' data-quotes="{" ".join(quotes)}"' if quotes else ""
+    return f'<a class="cite" href="#source-{n}"{backed}>[{n}]</a>'
+
+
+class _Block:
+    """One paragraph, list item or table cell."""
+
+    def __init__(self, renderer: MarkdownRenderer, chapter: str, mark_contested: bool) -> None:
+        self._renderer = renderer
+        self._quote_links = renderer.quote_links
+        self._chapter = chapter
+        self._mark_contested = mark_contested
+        self._sentence = ""
+        """The text since the last citation."""
+        self._unmarked: list[int] = []
+        """Contradictions of the current sentence."""
+        self._marked: set[int] = set()
+
+    def link(self, tokens: list[Token]) -> Iterator[Token]:
+        """The tokens with links for citations, and with marks behind contested sentences."""
+        inside_link = 0
+        for token in tokens:
+            inside_link += {"link_open": 1, "link_close": -1}.get(token.type, 0)
+            if token.type == "link_open":
+                token.attrSet("rel", "noopener noreferrer nofollow")
+            if token.type != "text" or inside_link:
+                self._sentence += " " if token.type.endswith("break") else token.content
+                yield token
+            else:
+                yield from self._link_text(token.content)
+        yield from self._marks()
+
+    def _link_text(self, text: str) -> Iterator[Token]:
+        end = 0
+        for sign in _SIGN.finditer(text):
+            start, end = end, sign.end()
+            if sign["cites"]:
+                yield self._plain(text[start : sign.start()], before_citation=True)
+                yield from self._citations([int(n) for n in _NUMBER.findall(sign["cites"])])
+            else:
+                yield self._plain(text[start:end])
+                yield from self._marks()
+        yield self._plain(text[end:])
+
+    def _plain(self, text: str, *, before_citation: bool = False) -> Token:
+        self._sentence += text
+        # A citation stays on the line of the word it follows.
+        held = before_citation and text.endswith(" ")
+        return _token("text", text[:-1] + _NARROW if held else text)
+
+    def _citations(self, numbers: list[int]) -> Iterator[Token]:
+        known = [n for n in numbers if n in self._quote_links.entries]
+        for place, n in enumerate(numbers):
+            if place % _TOGETHER:
+                yield _token("text", "\N{WORD JOINER}")
+            if n in known:
+                # Raw on purpose: it holds numbers and nothing from the text.
+                quotes = self._quote_links.find_quotes(n, self._sentence)
+                yield _token("html_inline", citation(n, quotes))
+            else:
+                yield _token("text", f"[{n}]")
+        if self._mark_contested:
+            self._unmarked += self._quote_links.find_disputes(known, self._sentence)
+        self._sentence = ""
+
+    def _marks(self) -> Iterator[Token]:
+        unmarked = [n for n in dict.fromkeys(self._unmarked) if n not in self._marked]
+        for i, place in enumerate(unmarked):
+            met = self._renderer.contested.setdefault(place, [])
+            name = f"met-{place}-{len(met) + 1}"
+            met.append((name, self._chapter))
+            about = escape(self._quote_links.contradictions[place - 1].about)
+            words = "on another point" if i else "contested"
+            yield _token("text", "\N{NO-BREAK SPACE}")
+            # A screen reader reads a mark with its subject.
+            yield _token(
+                "html_inline",
+                f'<a class="dispute" id="{name}" href="#dispute-{place}" title="{about}">{words}'
+                f'<span class="hidden">: {about}</span></a>',
+            )
+        self._marked.update(unmarked)
+        self._unmarked = []
+
+
+@cache
+def _parser() -> MarkdownIt:
+    # Without reference links: [1] is always a citation.
+    parser = _Parser("commonmark", {"html": False}).enable("table").disable(["image", "reference"])
+    parser.core.ruler.push("citations", _link_citations)
+    parser.core.ruler.push("headings", _lower_headings)
+    parser.core.ruler.push("tables", _wrap_tables)
+    return parser
+
+
+class _Parser(MarkdownIt):
+    def validateLink(self, url: str) -> bool:  # noqa: N802
+        return is_web_url(url) or url.startswith("#")
+
+
+def _link_citations(state: StateCore) -> None:
+    for block in state.tokens:
+        if block.type == "inline" and block.children:
+            block.children = list(state.env["new_block"]().link(block.children))
+
+
+def _lower_headings(state: StateCore) -> None:
+    """Headings in a chapter are below the chapter's own, and skip no level."""
+    level = _CONTENTS - 1
+    for block in state.tokens:
+        if block.type == "heading_open":
+            level = max(_CONTENTS, min(int(block.tag[1]), level + 1))
+        if block.type in ("heading_open", "heading_close"):
+            block.tag = f"h{level}"
+
+
+def _wrap_tables(state: StateCore) -> None:
+    """Wrap tables in a region that scrolls, also by keyboard."""
+    framed: list[Token] = []
+    for block in state.tokens:
+        if block.type == "table_open":
+            frame = '<div class="scroll" role="region" tabindex="0" aria-label="table">'
+            framed.append(_token("html_block", frame))
+        framed.append(block)
+        if block.type == "table_close":
+            framed.append(_token("html_block", "</div>\n"))
+    state.tokens = framed
+
+
+def _token(kind: str, content: str) -> Token:
+    return Token(kind, "", 0, content=content)
+
+
+@dataclass(frozen=True)
+class Chapter:
+    title: str
+    markdown: str
+
+
+@dataclass(frozen=True)
+class SplitReport:
+    title: str
+    lead: str
+    """The text in front of the first heading."""
+    chapters: tuple[Chapter, ...]
+
+
+def split_report(result: ResearchResult) -> SplitReport:
+    """The chapters without the method and the sources, which the page renders from the result."""
+    text, title = result.report_markdown, result.question
+    if found := _TITLE.match(text):
+        title, text = found.group(1), text[found.end() :]
+    starts = list(_HEADING.finditer(text))
+    bounds = [*(start.start() for start in starts), len(text)]
+    chapters = [
+        Chapter(start.group(1), text[start.end() : end].strip())
+        for start, end in zip(starts, bounds[1:], strict=True)
+    ]
+    cited = any(source.n is not None for source in result.sources)
+    for own in (METHOD, *((SOURCES,) if cited else ())):
+        # The last one: a facet may have the same title.
+        place = max((i for i, c in enumerate(chapters) if c.title == own), default=None)
+        if place is not None:
+            del chapters[place]
+    lead = text[: bounds[0]].strip()
+    statement = card(result.model).statement
+    blocks = [
+        block
+        for block in re.split(r"\n\s*\n", lead)
+        # The page's header has the same statement.
+        if not (statement and block.startswith(f"_{statement}"))
+    ]
+    return SplitReport(title.strip() or result.question, "\n\n".join(blocks), tuple(chapters))

@@ -1,0 +1,1 @@
+"""What works at the endpoint that the environment names: `make test-live`."""

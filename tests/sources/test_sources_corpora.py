@@ -1,0 +1,534 @@
+"""A corpus follows its source, reads only what changed, and is the same for every worker."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import resource
+import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from activities.sources import corpora as corpora_module
+from activities.sources.corpora import Corpora, Manifest
+from activities.sources.corpus import Corpus
+from activities.sources.index_cache import IndexCache, IndexRecord
+from activities.storage import corpora as storage
+from activities.storage import document_sources
+from activities.storage.corpora import CorpusHead, Limits, Rules, publish, upload
+from activities.storage.document_sources import CorpusError
+from activities.storage.encryption import Keyring
+from activities.storage.store import Store
+from tests.corpora import FolderCorpus
+from workflows.contracts.state import CorpusReady
+
+SECRET = b"k" * 32
+
+
+@dataclass
+class Worker:
+    """What a worker on a machine of its own has: the store, and a folder for indexes."""
+
+    store: Store
+    cache: IndexCache
+    corpora: Corpora
+
+    @classmethod
+    def beside(cls, store: Store, place: Path) -> Worker:
+        cache = IndexCache(store, place)
+        return cls(store, cache, Corpora(store, cache))
+
+    async def refresh(self, folder: Path, rules: Rules | None = None) -> CorpusReady:
+        head = await publish(self.store, "c", str(folder), rules=rules)
+        return await self.corpora.make_ready("c", head.version)
+
+    async def open(self, ready: CorpusReady) -> Corpus:
+        assert ready.ref is not None
+        return await self.cache.open(ready.ref)
+
+    async def close(self) -> None:
+        await self.corpora.close()
+        self.cache.close()
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store.open(str(tmp_path / "store"))
+
+
+@pytest.fixture
+async def worker(store: Store, tmp_path: Path) -> AsyncIterator[Worker]:
+    made = Worker.beside(store, tmp_path / "indexes")
+    yield made
+    await made.close()
+
+
+@pytest.fixture
+def parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The paths that are parsed, in their order."""
+    paths: list[str] = []
+    parse = Corpora._parse
+
+    async def counted(
+        self: Corpora, file: storage.CorpusFile, place: Path, confined: bool
+    ) -> bytes:
+        paths.append(file.path)
+        return await parse(self, file, place, confined)
+
+    monkeypatch.setattr(Corpora, "_parse", counted)
+    return paths
+
+
+def settle(folder: Path) -> None:
+    """Give files an age, as a file changed this very moment is always looked at again."""
+    then = time.time_ns() - 10_000_000_000
+    for path in folder.iterdir():
+        os.utime(path, ns=(then, then))
+
+
+async def refuse_to_read(_: object, file: document_sources.ScannedFile) -> bytes:
+    pytest.fail(f"{file.path} was read")
+
+
+def empty(folder: Path) -> None:
+    for path in folder.iterdir():
+        path.unlink()
+
+
+def places(corpus: Corpus) -> dict[str, tuple[str, ...]]:
+    return {document.uri: document.also_at for document in corpus.documents()}
+
+
+# --- versions -----------------------------------------------------------------------------------
+
+
+async def test_an_unchanged_folder_is_neither_read_nor_indexed_again(
+    folder: Path, worker: Worker, parsed: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(3):
+        (folder / f"{number}.txt").write_text(f"Text number {number}.")
+    (folder / "broken.pdf").write_bytes(b"%PDF broken")
+    (folder / "film.mp4").write_bytes(b"1")
+    settle(folder)
+    first = await worker.refresh(folder)
+    assert (first.documents, first.unreadable_count) == (3, 1)
+    assert first.unreadable[0].uri == "broken.pdf"
+    parsed.clear()
+    monkeypatch.setattr(document_sources._Folder, "read", refuse_to_read)
+    assert await worker.refresh(folder) == first
+    assert parsed == []
+
+
+async def test_only_what_changed_is_parsed_and_the_version_tells_versions_apart(
+    folder: Path, worker: Worker, parsed: list[str]
+) -> None:
+    for name in ("changed", "touched", "removed"):
+        (folder / f"{name}.txt").write_text(f"The {name} file.")
+    before = await worker.refresh(folder)
+    parsed.clear()
+    (folder / "touched.txt").touch()
+    assert await worker.refresh(folder) == before
+    (folder / "changed.txt").write_text("The altered file.")
+    (folder / "removed.txt").unlink()
+    after = await worker.refresh(folder)
+    assert set(parsed) == {"changed.txt"}
+    corpus = await worker.open(after)
+    assert [hit.document.uri for hit in corpus.search("altered")] == ["changed.txt"]
+    assert corpus.search("removed") == []
+    old = await worker.open(before)
+    assert [hit.document.uri for hit in old.search("removed")] == ["removed.txt"]
+
+
+async def test_a_change_within_the_clocks_tick_is_seen(folder: Path, worker: Worker) -> None:
+    path = folder / "a.txt"
+    path.write_text("Old words.")
+    before = path.stat().st_mtime_ns
+    await worker.refresh(folder)
+    path.write_text("New words.")
+    os.utime(path, ns=(before, before))
+    corpus = await worker.open(await worker.refresh(folder))
+    assert corpus.search("new")
+
+
+async def test_only_changed_records_of_a_file_are_replaced(folder: Path, worker: Worker) -> None:
+    path = folder / "a.jsonl"
+    path.write_text('{"text": "One."}\n{"text": "Two."}\n')
+    first = {d.id for d in (await worker.open(await worker.refresh(folder))).documents()}
+    path.write_text('{"text": "One."}\n{"text": "Three."}\n{"text": "Four."}\n')
+    second = {d.id for d in (await worker.open(await worker.refresh(folder))).documents()}
+    assert (len(first & second), len(second - first), len(first - second)) == (1, 2, 1)
+
+
+async def test_an_index_made_in_steps_gives_the_answers_of_one_made_anew(
+    folder: Path, worker: Worker, tmp_path: Path
+) -> None:
+    for number in range(20):
+        (folder / f"{number}.txt").write_text(f"Ferry number {number} sails at noon, {number % 3}.")
+        if number % 7 == 0:
+            await worker.refresh(folder)
+    stepwise = await worker.open(await worker.refresh(folder))
+    anew = FolderCorpus(folder, tmp_path / "anew")
+    anew.refresh()
+    for asked in ("ferry number 7", "noon"):
+        found = [corpus.search(asked, limit=20) for corpus in (stepwise, anew)]
+        one, other = ({(hit.document.uri, hit.passage.text) for hit in hits} for hits in found)
+        assert one == other
+    assert stepwise.search("7")[0].document.uri == anew.search("7")[0].document.uri == "7.txt"
+    assert stepwise.frequency(["ferry", "7"]) == anew.frequency(["ferry", "7"])
+
+
+async def test_the_manifest_names_every_document(folder: Path, worker: Worker) -> None:
+    (folder / "report.md").write_text("# Annual report 2024\n\nDate: 2025-03-01\n\nIt sails.")
+    (folder / "pay.md").write_text("# Pay\n\nThe pay is secret.")
+    ready = await worker.refresh(folder, {"pay*": ("hr",)})
+    head = await storage.load_head(worker.store, "c")
+    every = await worker.corpora.make_ready("c", head.version, ("hr",))
+    assert ready == every  # `refresh` indexes all of it; jobs select by their labels
+    assert ready.ref is not None
+    record = await worker.store.load(ready.ref.index, IndexRecord)
+    found = (await worker.store.load(record.manifest, Manifest)).documents
+    assert [(d.path, d.title, d.date, d.kind, d.labels) for d in found] == [
+        ("pay.md", "Pay", None, "note", ("hr",)),
+        ("report.md", "Annual report 2024", "2025-03-01", "report", ()),
+    ]
+
+
+# --- sources ------------------------------------------------------------------------------------
+
+
+async def test_links_out_of_the_folder_and_hidden_files_are_left_alone(
+    folder: Path, tmp_path: Path, worker: Worker
+) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "secret.txt").write_text("Secret words.")
+    (folder / "link.txt").symlink_to(outside / "secret.txt")
+    (folder / "linked").symlink_to(outside)
+    (folder / "broken.txt").symlink_to(outside / "nothing.txt")
+    (folder / "loop").symlink_to(folder)
+    (folder / ".git").mkdir()
+    (folder / ".git" / "config.txt").write_text("Hidden words.")
+    (folder / ".hidden.txt").write_text("Hidden words.")
+    (folder / "~$lock.docx").write_text("Lock words.")
+    (folder / "real.txt").write_text("Real words.")
+    (folder / "inner.txt").symlink_to(folder / "real.txt")
+    corpus = await worker.open(await worker.refresh(folder))
+    assert places(corpus) == {"inner.txt": ("real.txt",)}
+
+
+async def test_names_that_are_not_unicode_can_be_indexed(folder: Path, worker: Worker) -> None:
+    try:
+        (folder / os.fsdecode(b"caf\xe9.txt")).write_text("Coffee words.")
+    except OSError:
+        pytest.skip("this disk takes no such names")
+    corpus = await worker.open(await worker.refresh(folder))
+    assert corpus.search("coffee")[0].document.uri == "caf\ufffd.txt"
+
+
+async def test_a_bucket_is_read_as_a_folder_is(
+    folder: Path, worker: Worker, parsed: list[str]
+) -> None:
+    (folder / "deep").mkdir()
+    (folder / "deep" / "a.md").write_text("# A\n\nThe ferry sails.")
+    (folder / "b.md").write_text("# B\n\nThe bus drives.")
+    (folder / "b.mp4").write_bytes(b"1")
+    head = await publish(worker.store, "c", f"file://{folder}")
+    assert (head.files, head.skipped) == (2, 1)
+    assert await publish(worker.store, "c", f"file://{folder}") == head
+    (folder / "b.md").unlink()
+    head = await publish(worker.store, "c", f"file://{folder}")
+    corpus = await worker.open(await worker.corpora.make_ready("c", head.version))
+    assert set(places(corpus)) == {"deep/a.md"}
+
+
+async def test_files_can_be_uploaded_one_by_one(worker: Worker) -> None:
+    await upload(worker.store, "c", {"a.md": b"# A\n\nThe ferry sails."})
+    head = await upload(worker.store, "c", {"b/b.md": b"# B\n\nThe bus drives."})
+    corpus = await worker.open(await worker.corpora.make_ready("c", head.version))
+    assert set(places(corpus)) == {"a.md", "b/b.md"}
+    for path in ("../a.md", "/a.md", "a.exe", ""):
+        with pytest.raises(CorpusError, match="cannot be uploaded"):
+            await upload(worker.store, "c", {path: b"words"})
+
+
+async def test_limits_are_told_before_anything_is_read(
+    folder: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(3):
+        (folder / f"{number}.txt").write_text(f"Text number {number}.")
+    monkeypatch.setattr(document_sources._Folder, "read", refuse_to_read)
+    with pytest.raises(CorpusError, match=r"3 files .* limit is 2: .*RESEARCH_CORPUS_FILES"):
+        await publish(store, "c", str(folder), limits=Limits(files=2))
+    with pytest.raises(CorpusError, match=r"bytes .* RESEARCH_CORPUS_BYTES"):
+        await publish(store, "c", str(folder), limits=Limits(bytes=10))
+
+
+async def test_what_is_missing_is_said_with_a_remedy(tmp_path: Path, store: Store) -> None:
+    with pytest.raises(CorpusError, match="name the folder"):
+        await publish(store, "c", str(tmp_path / "nothing"))
+    with pytest.raises(CorpusError, match="corpus add"):
+        await storage.load_head(store, "nothing")
+    with pytest.raises(CorpusError, match="letters"):
+        await publish(store, "../c", str(tmp_path))
+
+
+async def test_a_removed_corpus_is_gone_and_its_versions_stay(
+    folder: Path, worker: Worker, tmp_path: Path
+) -> None:
+    (folder / "a.txt").write_text("The ferry sails.")
+    ready = await worker.refresh(folder)
+    await storage.remove(worker.store, "c")
+    assert await storage.list_heads(worker.store) == []
+    elsewhere = Worker.beside(worker.store, tmp_path / "elsewhere")
+    assert (await elsewhere.open(ready)).search("ferry")
+    await elsewhere.close()
+
+
+# --- several workers ----------------------------------------------------------------------------
+
+
+async def test_a_worker_that_never_saw_the_folder_reads_the_same(
+    folder: Path, worker: Worker, tmp_path: Path, store: Store
+) -> None:
+    for number in range(30):
+        (folder / f"{number}.txt").write_text(f"Ferry number {number} sails.")
+    ready = await worker.refresh(folder)
+    empty(folder)
+    elsewhere = Worker.beside(Store.open(str(tmp_path / "store")), tmp_path / "elsewhere")
+    here, there = await worker.open(ready), await elsewhere.open(ready)
+    assert here.search("ferry 7") == there.search("ferry 7")
+    assert list(here.documents()) == list(there.documents())
+    await elsewhere.close()
+
+
+async def test_workers_that_index_one_version_at_once_publish_one_index(
+    folder: Path, store: Store, tmp_path: Path
+) -> None:
+    for number in range(60):
+        (folder / f"{number}.txt").write_text(f"Ferry number {number // 2} sails.")
+    head = await publish(store, "c", str(folder))
+    workers = [Worker.beside(store, tmp_path / f"{n}") for n in range(3)]
+    made = await asyncio.gather(*(w.corpora.make_ready("c", head.version) for w in workers))
+    assert made[0] == made[1] == made[2]
+    found = [list((await w.open(made[0])).documents()) for w in workers]
+    assert found[0] == found[1] == found[2]
+    for one in workers:
+        await one.close()
+
+
+async def test_a_damaged_local_index_is_fetched_again(
+    folder: Path, worker: Worker, tmp_path: Path
+) -> None:
+    (folder / "a.txt").write_text("The ferry sails.")
+    ready = await worker.refresh(folder)
+    [file] = (tmp_path / "indexes").glob("*.sqlite3")
+    file.write_bytes(b"not a database at all" * 100)
+    assert (await worker.open(ready)).search("ferry")
+
+
+async def test_a_changed_part_of_a_published_index_is_not_used(
+    folder: Path, worker: Worker, tmp_path: Path
+) -> None:
+    (folder / "a.txt").write_text("The ferry sails.")
+    ready = await worker.refresh(folder)
+    [part] = (tmp_path / "store" / "index-parts").iterdir()
+    part.write_bytes(part.read_bytes().replace(b"ferry", b"merry"))
+    elsewhere = Worker.beside(worker.store, tmp_path / "elsewhere")
+    with pytest.raises(Exception, match="index-parts"):
+        await elsewhere.open(ready)
+    await elsewhere.close()
+
+
+async def test_a_damaged_parsed_text_is_parsed_again(
+    folder: Path, worker: Worker, tmp_path: Path
+) -> None:
+    (folder / "a.txt").write_text("The ferry sails.")
+    head = await publish(worker.store, "c", str(folder))
+    files = await worker.corpora.find_changed(head.version, "")
+    await worker.corpora.parse(files, lambda *_: None)
+    [parsed] = (tmp_path / "store" / "parsed").iterdir()
+    parsed.write_bytes(parsed.read_bytes().replace(b"ferry", b"merry"))
+    corpus = await worker.open(await worker.corpora.make_ready("c", head.version))
+    assert (len(corpus.search("ferry")), corpus.search("merry")) == (1, [])
+
+
+async def test_with_keys_nothing_of_a_document_is_readable_in_the_store(
+    folder: Path, tmp_path: Path
+) -> None:
+    (folder / "a.txt").write_text("The ferry carried walruses.")
+    store = Store.open(str(tmp_path / "sealed"), Keyring("one", {"one": SECRET}, SECRET))
+    worker = Worker.beside(store, tmp_path / "indexes")
+    assert (await worker.open(await worker.refresh(folder))).search("walruses")
+    await worker.close()
+    stored = [path for path in (tmp_path / "sealed").rglob("*") if path.is_file()]
+    assert len(stored) > 5
+    assert not any(b"walrus" in path.read_bytes() for path in stored)
+
+
+# --- copies -------------------------------------------------------------------------------------
+
+
+async def test_files_with_the_same_words_are_one_document_with_several_places(
+    folder: Path, worker: Worker
+) -> None:
+    (folder / "a.txt").write_text("The quay is closed in winter.")
+    (folder / "b.md").write_text("The **quay** is closed\nin winter!")
+    (folder / "c.txt").write_text("The quay is open.")
+    ready = await worker.refresh(folder)
+    corpus = await worker.open(ready)
+    assert ready.documents == 2
+    assert places(corpus) == {"a.txt": ("b.md",), "c.txt": ()}
+    assert corpus.search("quay closed")[0].document.also_at == ("b.md",)
+
+
+@pytest.mark.parametrize("change", ["removed", "altered"])
+async def test_a_copy_takes_the_place_of_its_original(
+    folder: Path, worker: Worker, change: str
+) -> None:
+    for name in "abc":
+        (folder / f"{name}.txt").write_text("The quay is closed in winter.")
+    settle(folder)
+    await worker.refresh(folder)
+    if change == "removed":
+        (folder / "a.txt").unlink()
+    else:
+        (folder / "a.txt").write_text("Nothing of the kind.")
+    corpus = await worker.open(await worker.refresh(folder))
+    assert places(corpus)["b.txt"] == ("c.txt",)
+    assert [hit.document.uri for hit in corpus.search("quay winter")] == ["b.txt"]
+
+
+# --- labels -------------------------------------------------------------------------------------
+
+
+async def see(worker: Worker, head: CorpusHead, *labels: str) -> Corpus:
+    version = await worker.corpora.select(head.version, labels)
+    return await worker.open(await worker.corpora.make_ready("c", version, labels))
+
+
+async def test_a_job_sees_what_its_labels_allow_and_nothing_else(
+    folder: Path, worker: Worker
+) -> None:
+    (folder / "open.md").write_text("# Open\n\nThe ferry sails at noon.")
+    (folder / "pay.md").write_text("# Pay\n\nThe captain earns ninety thousand.")
+    (folder / "board.md").write_text("# Board\n\nThe board sells the captain's ferry.")
+    rules: Rules = {"pay*": ("hr",), "board*": ("hr", "board")}
+    head = await publish(worker.store, "c", str(folder), rules=rules)
+    public = await see(worker, head)
+    assert set(places(public)) == {"open.md"}
+    assert public.search("captain") == []
+    assert public.frequency(["captain", "ferry"]) == {"captain": 0, "ferry": 1}
+    assert set(places(await see(worker, head, "hr"))) == {"open.md", "pay.md"}
+    assert set(places(await see(worker, head, "board"))) == {"open.md"}
+    every = await see(worker, head, "hr", "board")
+    assert {d.uri: d.labels for d in every.documents()} == {
+        "open.md": (), "pay.md": ("hr",), "board.md": ("board", "hr"),
+    }  # fmt: skip
+
+
+async def test_a_public_copy_of_a_secret_text_does_not_name_the_secret_file(
+    folder: Path, worker: Worker
+) -> None:
+    for name in ("a_secret.md", "public.md"):
+        (folder / name).write_text("# Pay\n\nThe captain earns ninety thousand.")
+    head = await publish(worker.store, "c", str(folder), rules={"a_secret*": ("hr",)})
+    assert places(await see(worker, head)) == {"public.md": ()}
+    assert places(await see(worker, head, "hr")) == {"a_secret.md": (), "public.md": ()}
+
+
+async def test_new_labels_are_a_new_version_of_the_same_text(folder: Path, worker: Worker) -> None:
+    (folder / "pay.md").write_text("# Pay\n\nThe captain earns ninety thousand.")
+    before = await publish(worker.store, "c", str(folder))
+    assert [d.labels for d in (await see(worker, before)).documents()] == [()]
+    after = await publish(worker.store, "c", str(folder), rules={"*": ("hr",)})
+    assert after.version != before.version
+    assert list((await see(worker, after)).documents()) == []
+    assert [d.labels for d in (await see(worker, after, "hr")).documents()] == [("hr",)]
+    kept = await publish(worker.store, "c", str(folder))
+    assert kept.version == after.version, "a refresh keeps the rules"
+
+
+# --- bounds -------------------------------------------------------------------------------------
+
+
+async def test_open_files_are_bounded_however_many_corpora_are_read(
+    tmp_path: Path, store: Store, worker: Worker
+) -> None:
+    made = []
+    for number in range(40):
+        head = await upload(store, f"c{number}", {"a.md": b"# A\n\nFerry %d sails." % number})
+        made.append(await worker.corpora.make_ready(head.name, head.version))
+    before = len(os.listdir("/dev/fd"))
+    old = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (before + 40, old[1]))
+    try:
+        for ready in made * 3:
+            assert (await worker.open(ready)).search("ferry")
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, old)
+    assert len(os.listdir("/dev/fd")) - before < 20
+
+
+async def test_the_cache_keeps_within_its_bytes_and_what_is_open(
+    tmp_path: Path, store: Store
+) -> None:
+    worker = Worker.beside(store, tmp_path / "indexes")
+    worker.cache._max_bytes = 1
+    made = []
+    for number in range(12):
+        head = await upload(store, f"c{number}", {"a.md": b"# A\n\nFerry %d sails." % number})
+        made.append(await worker.corpora.make_ready(head.name, head.version))
+    assert len(list((tmp_path / "indexes").glob("*.sqlite3"))) == 1
+    held = await worker.open(made[0])
+    for ready in made[1:]:
+        await worker.open(ready)
+    assert held.search("ferry"), "an index that is used is not deleted"
+    assert len(list((tmp_path / "indexes").glob("*.sqlite3"))) <= 10
+    await worker.close()
+
+
+async def test_nobody_waits_for_the_documents_of_another_corpus(
+    store: Store, worker: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = await upload(store, "slow", {"slow.md": b"# Slow\n\nWords."})
+    quick = await upload(store, "quick", {"quick.md": b"# Quick\n\nWords."})
+    parse, release = Corpora._parse, asyncio.Event()
+
+    async def wait(self: Corpora, file: storage.CorpusFile, place: Path, confined: bool) -> bytes:
+        if file.path == "slow.md":
+            await release.wait()
+        return await parse(self, file, place, confined)
+
+    monkeypatch.setattr(Corpora, "_parse", wait)
+    waiting = asyncio.ensure_future(worker.corpora.make_ready("slow", slow.version))
+    await asyncio.sleep(0)
+    assert (await worker.corpora.make_ready("quick", quick.version)).documents == 1
+    assert not waiting.done()
+    release.set()
+    assert (await waiting).documents == 1
+
+
+async def test_a_cancelled_index_leaves_nothing_behind_and_is_made_the_next_time(
+    store: Store, worker: Worker, tmp_path: Path
+) -> None:
+    texts = {f"{n}.txt": b"Ferry number %d sails at noon. " % n * 2000 for n in range(150)}
+    head = await upload(store, "c", texts)
+    for delay in (0.05, 0.3, 1.0):
+        work = asyncio.ensure_future(worker.corpora.make_ready("c", head.version))
+        await asyncio.sleep(delay)
+        work.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await work
+        assert list((tmp_path / "indexes").glob("build-*")) == []
+    assert (await worker.corpora.make_ready("c", head.version)).documents == 150
+
+
+async def test_files_are_split_for_several_workers(store: Store) -> None:
+    files = [storage.CorpusFile(path=f"{n}", size=1) for n in range(2500)]
+    assert list(corpora_module.split_files(files)) == [(0, 1000), (1000, 2000), (2000, 2500)]
+    large = [storage.CorpusFile(path=f"{n}", size=30_000_000) for n in range(3)]
+    assert list(corpora_module.split_files(large)) == [(0, 1), (1, 2), (2, 3)]
+    assert list(corpora_module.split_files([])) == []
