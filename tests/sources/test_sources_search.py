@@ -124,7 +124,7 @@ def test_follow_reaches_what_the_first_hits_name(filled: Corpus) -> None:
     assert "yard.md" not in uris(filled.follow(question, hits, 3, exclude=[led[1].document.id]))
 
 
-def test_what_plain_search_finds_first_stays_first(folder: Path, corpus: Corpus) -> None:
+def test_what_plain_search_finds_first_stays_first(folder: Path, corpus: FolderCorpus) -> None:
     """A title of stop words only: the scored order alone puts every film of a cast before it."""
     (folder / "film.md").write_text("# Now You Are Here, Now You Are Not\n\nShot in Orla.")
     for number in range(20):
@@ -135,7 +135,9 @@ def test_what_plain_search_finds_first_stays_first(folder: Path, corpus: Corpus)
     assert "film.md" in uris(corpus.search(question))[:4]
 
 
-def test_following_names_displaces_none_of_the_first_ten(folder: Path, corpus: Corpus) -> None:
+def test_following_names_displaces_none_of_the_first_ten(
+    folder: Path, corpus: FolderCorpus
+) -> None:
     names = [f"Harbour{chr(97 + n)}" for n in range(12)]
     for n, name in enumerate(names):
         (folder / f"about{n}.md").write_text(f"# {name}\n\nA small place in the north.")
