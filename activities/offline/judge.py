@@ -8,7 +8,7 @@ hold the words of its question where the researcher misses nothing.
 from __future__ import annotations
 
 from activities.evidence.text.terms import terms, words
-from activities.offline.conversation import Conversation, JsonObject, Reply
+from activities.offline.request import Conversation, JsonObject, Reply
 from workflows.contracts.evidence import AUTHORITY
 
 _WEAK = 0.3

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 from activities.evidence.text.sentences import sentences
 from activities.evidence.text.terms import STOP_WORDS, WORD, detect_language
-from activities.offline.conversation import Conversation, Hit, Reply, UseTools
-from activities.offline.families import is_on
 from activities.offline.passages import HEADING
 from activities.offline.question import Question, content_words
+from activities.offline.request import Conversation, Hit, Reply, UseTools
+from activities.offline.rule_families import is_on
 from workflows.contracts.facets import Facet, QuestionKind
 
 _LONGEST_HEADING = 80

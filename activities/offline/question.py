@@ -18,7 +18,7 @@ from activities.evidence.text.terms import (
     word_terms,
     words,
 )
-from activities.offline.families import is_on
+from activities.offline.rule_families import is_on
 from workflows.contracts.facets import QuestionKind
 
 

@@ -17,10 +17,10 @@ from dataclasses import replace
 
 from activities.evidence.text.names import names
 from activities.evidence.text.terms import words
-from activities.offline.conversation import Conversation, JsonObject, Reply, ToolCall, UseTools
-from activities.offline.families import is_on
 from activities.offline.passages import cut_passages
 from activities.offline.question import Question, content_words
+from activities.offline.request import Conversation, JsonObject, Reply, ToolCall, UseTools
+from activities.offline.rule_families import is_on
 from activities.offline.scoring import Scored, Scorer
 
 GOOD, USELESS, ENOUGH = 0.7, 0.2, 3

@@ -21,9 +21,9 @@ from activities.evidence.text.headings import asks_for_changes, heads_release_no
 from activities.evidence.text.names import names
 from activities.evidence.text.terms import words
 from activities.offline.answer_types import holds_answer
-from activities.offline.families import is_on
 from activities.offline.passages import Passage, leans
 from activities.offline.question import Question, content_words
+from activities.offline.rule_families import is_on
 
 _IN_HEADING, _IN_SECTION, _IN_TITLE = 1.0, 0.6, 0.5
 _SATURATION = 1.0

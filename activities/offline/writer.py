@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from activities.evidence.text.sentences import sentences
 from activities.evidence.text.terms import words
 from activities.offline.answer_types import holds_answer
-from activities.offline.conversation import Conversation, JsonObject, Reply
 from activities.offline.markdown import bare, cited, fenced, marks, passage, plain, remark
 from activities.offline.passages import ROW, leans
 from activities.offline.question import Question, Wants
+from activities.offline.request import Conversation, JsonObject, Reply
 
 SUMMARY_WORDS = 120
 _SENTENCE_WORDS = 45

@@ -30,7 +30,7 @@ from pathlib import Path
 
 import httpx2
 
-from activities.offline.conversation import Conversation, Reply
+from activities.offline.request import Conversation, Reply
 from activities.offline.transport import SKILLS, OfflineTransport
 from benchmarks.quality.gold import contains
 from benchmarks.quality.intervals import Pair

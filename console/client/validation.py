@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from activities.storage.corpora import check_name, split_version
+from activities.storage.corpus_versions import check_name, split_version
 from activities.storage.document_sources import SUFFIXES, CorpusError
 from console.errors import BadInputError
 from console.formatting import cut

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from activities.sources.corpus import Corpus
+from activities.sources.corpus_search import Corpus
 from activities.sources.documents import UnknownDocument
 from activities.sources.ranking import Ranking
 from tests.corpora import FolderCorpus

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from activities.offline.conversation import JsonObject
-from activities.offline.families import FAMILIES, Family, disable, is_on
+from activities.offline.request import JsonObject
+from activities.offline.rule_families import FAMILIES, Family, disable, is_on
 from tests.activities.offline.library import library
 
 FILES = {

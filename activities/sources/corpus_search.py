@@ -5,7 +5,7 @@
     text = corpus.read(hits[0].document.id)
 
 Documents are read by id and from the index, so nothing else can be reached. Every method may be
-called from any thread. `activities.sources.corpora` makes and opens them.
+called from any thread. `activities.sources.corpus_indexes` makes and opens them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from activities.evidence.text.terms import lemma, words
 from activities.sources import index
 from activities.sources.database import Database
 from activities.sources.documents import Document, DocumentMeta, Hit, Passage
-from activities.sources.hops import as_hit, follow
+from activities.sources.entity_search import as_hit, follow
 from activities.sources.ranking import CANDIDATES, Chunk, Ranking, phrase
 from activities.sources.sentence_spans import passage
 
