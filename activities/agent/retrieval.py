@@ -1,7 +1,9 @@
 """What a subagent searched, how it scored what came, and when it has searched enough.
 
 Retrieval is a loop: broad first, then scored, then aimed at what is missing, at most a few cycles.
-The log keeps it for documents, web and MCP servers alike, and says what a search may do next.
+The log keeps it for documents, web and MCP servers alike. A search of the documents takes scores of
+the hits before it, and the log says what it may do next; the provider's web tools and those of MCP
+servers take none, so what they brought is scored in the answer.
 """
 
 from __future__ import annotations
@@ -63,6 +65,8 @@ class RetrievalLog:
         self._first_hits: list[str] = []
         self._has_hits = False
         """The conversation shows hits, which can be scored."""
+        self._read_elsewhere: dict[str, None] = {}
+        """Ids of web pages and of what MCP servers returned."""
         self.searched: list[str] = []
         """Queries that were answered, each with its place."""
         self.problems: list[str] = []
@@ -112,6 +116,10 @@ class RetrievalLog:
         known = self._places.setdefault(place, _Place())
         known.unopened += failed
         known.opened += not failed
+
+    def add_read(self, source_id: str) -> None:
+        """A source that no search of the documents returned."""
+        self._read_elsewhere[source_id] = None
 
     def add_problem(self, problem: str) -> None:
         if (problem := problem[:_LONGEST]) not in self.problems:
@@ -167,6 +175,11 @@ class RetrievalLog:
                 "the ask cannot be answered without what `aim` names"
             )
         return None
+
+    def unscored(self, scored: Iterable[str]) -> list[str]:
+        """What was read on the web and at MCP servers and is not scored, from the second cycle."""
+        known = set(scored)
+        return [sid for sid in self._read_elsewhere if len(self._cycles) > 1 and sid not in known]
 
     def cycles(self, final_scores: Iterable[SourceScore] = ()) -> tuple[Cycle, ...]:
         """What each cycle asked, and how its hits were scored in the turn after it."""

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from workflows.contracts.evidence import Entailment, Relation, Share, Verdict
 from workflows.contracts.facets import Facet, QuestionKind
-from workflows.contracts.state import GapKind
+from workflows.contracts.state import FindingsJudgement, GapKind
 
 
 class Answer(BaseModel):
@@ -96,6 +96,8 @@ class WeakSource(Answer):
 class EntailmentAnswer(Answer):
     claims: list[ClaimJudgement]
     weak_sources: list[WeakSource] = Field(default_factory=list)
+    findings: FindingsJudgement | None = None
+    """All that was found against the ask; only where the brief says what was asked."""
 
 
 class SideAnswer(Answer):

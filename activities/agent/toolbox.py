@@ -119,6 +119,8 @@ class Toolbox:
         elif name.startswith(MCP):
             query = {**tool_input, "query": f"{name} {json.dumps(tool_input, ensure_ascii=False)}"}
             self.log.add_search(turn, f"{MCP}{name.split('__')[1]}", query, failed)
+            for source in result.get("sources", ()):
+                self.log.add_read(source["id"])
             if failed:
                 self.log.add_problem(_text_of(result))
 
@@ -153,6 +155,7 @@ class Toolbox:
                         log.add_problem(str(unquotable))
                     else:
                         log.add_opened(WEB, failed=False)
+                        log.add_read(source.id)
                         self.sources[source.id] = source
                 case Fetch():
                     log.add_opened(WEB, failed=True)

@@ -41,6 +41,8 @@ def describe_claims(
             "id": claim.id,
             "facet_id": claim.facet_id,
             "text": claim.text,
+            "confidence": claim.confidence,
+            "relevance": claim.relevance,
             "quotes": [
                 {
                     "source_id": quote.source_id,

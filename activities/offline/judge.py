@@ -2,12 +2,18 @@
 
 `judge_claims` answers `EntailmentAnswer`, `judge_gaps` answers `GapRulingsAnswer`. Nothing is read
 into a text: what does not stand there is not supported, and a gap is closed only by claims that
-hold the words of its question where the researcher misses nothing.
+hold the words of its question where the researcher misses nothing. Whether findings are enough is
+measured: by the words of the ask in them, their confidence, and the names that lead elsewhere.
 """
 
 from __future__ import annotations
 
-from activities.evidence.text.terms import terms, words
+from collections import Counter
+from collections.abc import Sequence
+from statistics import median
+
+from activities.evidence.text.names import names
+from activities.evidence.text.terms import STOP_WORDS, detect_language, term, terms, words
 from activities.offline.request import Conversation, JsonObject, Reply
 from workflows.contracts.evidence import AUTHORITY
 
@@ -15,10 +21,18 @@ _WEAK = 0.3
 """Sources of less authority than this are weak."""
 _RELATED = 0.5
 """The share of a question's terms that a claim must hold to answer it."""
+_COVERED = 0.2
+"""Of the ask's terms in all claims; below it they speak of something else."""
+_SUPPORTED = 0.4
+"""The median confidence below which one could not proceed."""
+_RELEVANT = 0.3
+"""Below this relevance a claim does not support an answer."""
+_LISTED = 6
 
 
 def judge_claims(conversation: Conversation) -> Reply:
-    claims = conversation.brief["claims"]
+    brief = conversation.brief
+    claims = brief["claims"]
     quotes = [quote for claim in claims for quote in claim["quotes"]]
     weak = {
         quote["source_id"]: f"{quote['kind']}, which nobody has checked"
@@ -29,8 +43,58 @@ def judge_claims(conversation: Conversation) -> Reply:
         {
             "claims": [_judge(claim) for claim in claims],
             "weak_sources": [{"source_id": sid, "reason": why} for sid, why in weak.items()],
+            "findings": _judge_findings(brief) if "asked" in brief else None,
         }
     )
+
+
+def _judge_findings(brief: JsonObject) -> JsonObject:
+    """The four questions about an answer."""
+    asked = brief["asked"]
+    claims = [*brief["claims"], *asked["other_claims"]]
+    quotes = [quote["text"] for claim in brief["claims"] for quote in claim["quotes"]]
+    texts = [claim["text"] for claim in claims]
+    coverage, uncovered = _cover(asked["ask"], " ".join((*texts, *quotes)))
+    confidence = [c["confidence"] for c in claims if c["relevance"] >= _RELEVANT]
+    answers = coverage >= _COVERED
+    proceed = bool(confidence) and median(confidence) >= _SUPPORTED
+    reason = "" if proceed else "most are weakly supported"
+    return {
+        "answers": answers,
+        "critical": asked["said"]["critical"],
+        "leads": _leads(texts, f"{asked['ask']} {asked['facet']['question']} {brief['question']}"),
+        "proceed": proceed,
+        "reason": reason if answers else f"they do not speak of {', '.join(uncovered)}",
+    }
+
+
+def _cover(ask: str, told: str) -> tuple[float, list[str]]:
+    """The share of the ask's terms that were told of, and words that were not.
+
+    Where the two are in different languages their words cannot be compared.
+    """
+    language = detect_language(ask)
+    asked = {
+        term(word, language): word
+        for word in words(ask)
+        if word not in STOP_WORDS[language] and len(word) > 2
+    }
+    if not asked or language != detect_language(told):
+        return 1.0, []
+    held = set(terms(told, language))
+    missing = [word for stem, word in asked.items() if stem not in held]
+    return 1 - len(missing) / len(asked), missing[:_LISTED]
+
+
+def _leads(texts: Sequence[str], known: str) -> list[str]:
+    """Names that several claims hold and nobody asked about."""
+    expected = set(terms(known))
+    counted = Counter(name.text for text in texts for name in names(text))
+    return [
+        name
+        for name, count in counted.most_common()
+        if count > 1 and not set(terms(name)) & expected
+    ][:_LISTED]
 
 
 def _judge(claim: JsonObject) -> JsonObject:

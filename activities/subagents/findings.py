@@ -7,36 +7,31 @@ its source is dropped.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from statistics import median
 from typing import Any
 
 from activities.agent.schemas import ClaimAnswer, ResearchAnswer
 from activities.agent.toolbox import Toolbox
 from activities.evidence.quotes import StoredText
-from activities.evidence.text.names import names
-from activities.evidence.text.terms import STOP_WORDS, detect_language, term, terms, words
 from activities.storage.store import Store
 from workflows.contracts.activity_io import ResearchBrief
 from workflows.contracts.evidence import Claim, DroppedClaim, Findings, Quote, Source
 
 JsonObject = dict[str, Any]
 KNOWN_CLAIMS = 60
-_RELEVANT = 0.3
-"""Below this relevance a claim does not support an answer."""
-_LISTED = 6
 CODE_RUNS = 20
 """The newest programs that are kept."""
 
 
-class QuoteChecker:
-    """Checks quotes against the stored copies of what the subagent has seen."""
+class AnswerChecker:
+    """Checks quotes against the stored copies of what the subagent has seen, and its scores."""
 
     def __init__(self, store: Store, tools: Toolbox) -> None:
         self._store = store
         self._tools = tools
         self._texts: dict[str, StoredText] = {}
+        self._scored: set[str] = set()
+        """By this answer or by one before it."""
 
     async def complaints(self, answer: ResearchAnswer) -> list[str]:
         named = {quote.source_id for claim in answer.claims for quote in claim.quotes}
@@ -44,11 +39,20 @@ class QuoteChecker:
         copies = {self._tools.sources[sid].sha256 for sid in wanted & set(self._tools.sources)}
         for sha256 in sorted(copies - set(self._texts)):
             self._texts[sha256] = StoredText(await self._store.text(sha256) or "")
+        self._scored |= {
+            self._tools.resolve(score.source_id) for score in answer.scores if score.reason.strip()
+        }
         return [
-            f"this quote does not stand in {quote.source_id}, copy it exactly: {quote.text[:200]}"
-            for claim in answer.claims
-            for quote in claim.quotes
-            if self._find(quote.source_id, quote.text) is None
+            *(
+                f"this quote does not stand in {q.source_id}, copy it exactly: {q.text[:200]}"
+                for claim in answer.claims
+                for q in claim.quotes
+                if self._find(q.source_id, q.text) is None
+            ),
+            *(
+                f"{source_id}: you read this, so give it a score with its reason"
+                for source_id in self._tools.log.unscored(self._scored)
+            ),
         ]
 
     def valid_quotes(self, claim: ClaimAnswer) -> tuple[Quote, ...]:
@@ -70,7 +74,7 @@ def gather_findings(
     brief: ResearchBrief,
     answers: Sequence[ResearchAnswer],
     tools: Toolbox,
-    quotes: QuoteChecker,
+    quotes: AnswerChecker,
     earlier: Findings | None = None,
     lost_transcript: bool = False,
 ) -> Findings | None:
@@ -99,35 +103,6 @@ def gather_findings(
     )
 
 
-def measure_answer(brief: ResearchBrief, claims: Sequence[Claim]) -> JsonObject:
-    """The coordinator's own view of an answer: does it speak of the ask, and how well supported?
-
-    Where ask and claims are in different languages their words cannot be compared.
-    """
-    told = " ".join(f"{claim.text} {quote.text}" for claim in claims for quote in claim.quotes)
-    language = detect_language(brief.ask)
-    relevant = [claim.confidence for claim in claims if claim.relevance >= _RELEVANT]
-    measured: JsonObject = {"support": median(relevant) if relevant else 0.0}
-    asked = {term(word, language): word for word in _content_words(brief.ask, language)}
-    if asked and language == detect_language(told):
-        held = set(terms(told, language))
-        missing = [word for stem, word in asked.items() if stem not in held]
-        measured |= {
-            "coverage": round(1 - len(missing) / len(asked), 3),
-            "uncovered": tuple(missing[:_LISTED]),
-        }
-    known = set(terms(f"{brief.ask} {brief.facet.question} {brief.job.question}"))
-    counted = Counter(name.text for claim in claims for name in names(claim.text))
-    elsewhere = [
-        name for name, count in counted.most_common() if count > 1 and not set(terms(name)) & known
-    ]
-    return measured | {"leads": tuple(elsewhere[:_LISTED])}
-
-
-def _content_words(text: str, language: str) -> list[str]:
-    return [word for word in words(text) if word not in STOP_WORDS[language] and len(word) > 2]
-
-
 def _cited_sources(claims: Iterable[Claim], sources: Mapping[str, Source]) -> tuple[Source, ...]:
     cited = {source_id for claim in claims for source_id in claim.source_ids}
     return tuple(source for source in sources.values() if source.id in cited)
@@ -136,7 +111,7 @@ def _cited_sources(claims: Iterable[Claim], sources: Mapping[str, Source]) -> tu
 def _gather_claims(
     brief: ResearchBrief,
     answers: Sequence[ResearchAnswer],
-    quotes: QuoteChecker,
+    quotes: AnswerChecker,
     earlier: Findings | None,
 ) -> tuple[list[Claim], list[DroppedClaim]]:
     """The claims with valid quotes, in order, and those that are dropped; a claim that is repeated

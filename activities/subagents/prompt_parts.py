@@ -51,7 +51,7 @@ def describe_facets(plan: Plan, reports: Iterable[FacetReport]) -> list[JsonObje
     return [
         facet.model_dump(include={"id", "title", "question"})
         | ended.get(facet.id, nothing).model_dump(
-            include={"status", "reason", "missing", "next_step", "problems"}
+            include={"status", "reason", "missing", "next_step", "leads", "problems"}
         )
         for facet in plan.facets
     ]

@@ -24,11 +24,10 @@ from activities.fleet.heartbeat import send_heartbeats
 from activities.subagents import failures
 from activities.subagents.findings import (
     KNOWN_CLAIMS,
-    QuoteChecker,
+    AnswerChecker,
     build_fresh_start,
     build_hand_over,
     gather_findings,
-    measure_answer,
 )
 from activities.subagents.prompt_parts import describe_asker, describe_limits, describe_retry
 from workflows.config.roles import RESEARCHER
@@ -51,7 +50,7 @@ class _Session:
     brief: ResearchBrief
     subagent: Subagent
     tools: Toolbox
-    quotes: QuoteChecker
+    quotes: AnswerChecker
     transcript: Transcript
     lost_transcript: bool = False
     earlier: Findings | None = None
@@ -84,7 +83,7 @@ class Researching(ResearchActivities):
                 facet=brief.facet.id,
             )
             session = _Session(
-                brief, subagent, tools, QuoteChecker(store, tools), Transcript(store, brief)
+                brief, subagent, tools, AnswerChecker(store, tools), Transcript(store, brief)
             )
             try:
                 async with asyncio.timeout(brief.seconds):
@@ -210,5 +209,4 @@ class Researching(ResearchActivities):
             critical=tuple(point for point in newest.critical if point.strip()),
             next_step=found.next_step,
             exhausted=newest.exhausted,
-            **measure_answer(session.brief, found.claims),
         )

@@ -34,6 +34,7 @@ from workflows.contracts.activity_io import (
     Reconciled,
 )
 from workflows.contracts.evidence import Claim, Findings, Rulings
+from workflows.contracts.outcomes import FindingsRef
 from workflows.contracts.spend import Spend
 from workflows.stages.activity_interfaces import VerificationActivities
 
@@ -62,6 +63,7 @@ class Verifying(VerificationActivities):
             ledger = await self._context.store.load(brief.ledger.key, Ledger)
             claims = [ledger.claim(claim_id) for claim_id in brief.claim_ids]
             shown = await self._describe(claims, ledger)
+            asked = _describe_ask(brief, brief.said, ledger) if brief.said else {}
 
             async def complain(answer: EntailmentAnswer) -> list[str]:
                 return entailment.complain(answer, claims)
@@ -75,12 +77,14 @@ class Verifying(VerificationActivities):
                         entry | {"figures_not_in_quotes": entailment.list_missing_figures(claim)}
                         for entry, claim in zip(shown, claims, strict=True)
                     ],
+                    **asked,
                 },
                 gate=complain,
             )
-            rulings = entailment.rule(claims, *_answer_or_reason(reply))
-            key = await self._context.store.save("rulings", rulings)
-        return Judged(rulings=key, spend=subagent.spend)
+            answer, why = _answer_or_reason(reply)
+            key = await self._context.store.save("rulings", entailment.rule(claims, answer, why))
+        found = answer.findings if answer and asked else None
+        return Judged(rulings=key, findings=found, spend=subagent.spend)
 
     @activity.defn
     async def judge_relations(self, brief: JudgeRelationsBrief) -> Judged:
@@ -146,6 +150,22 @@ class Verifying(VerificationActivities):
         sources = {sid: ledger.sources[sid] for claim in claims for sid in claim.source_ids}
         texts = await read_sources(self._context.store, list(sources.values()))
         return await asyncio.to_thread(entailment.describe_claims, claims, sources, texts)
+
+
+def _describe_ask(brief: JudgeClaimsBrief, said: FindingsRef, ledger: Ledger) -> JsonObject:
+    """What was asked, what the subagent says of its answer, and the claims of other requests."""
+    others = [claim for claim in ledger.citable() if claim.id not in brief.claim_ids]
+    return {
+        "asked": {
+            "ask": brief.ask,
+            "facet": brief.facet.model_dump(include={"title", "question", "boundary"}),
+            "said": said.model_dump(include={"missing", "critical", "next_step"}),
+            "other_claims": [
+                {"text": c.text, "confidence": c.confidence, "relevance": c.relevance}
+                for c in others
+            ],
+        }
+    }
 
 
 def _answer_or_reason(reply: Answered[A] | Unanswered) -> tuple[A | None, str]:

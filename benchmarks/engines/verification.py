@@ -43,6 +43,7 @@ from workflows.contracts.activity_io import (
     Reconciled,
 )
 from workflows.contracts.evidence import Claim, Findings, Quote, Rulings, Source
+from workflows.contracts.facets import Facet
 from workflows.contracts.request import OFFLINE
 
 SIZES = (100, 300, 1000)
@@ -168,8 +169,9 @@ class Run:
             *(
                 ActivityEnvironment().run(
                     self._verifying.judge_claims,
-                    JudgeClaimsBrief(job=self._job, ledger=checked.ledger, claim_ids=claims,
-                                     task=f"judge-{findings.facet_id}-{i}"),
+                    JudgeClaimsBrief(job=self._job, facet=_facet(findings.facet_id),
+                                     ask="What was counted?", ledger=checked.ledger,
+                                     claim_ids=claims, task=f"judge-{findings.facet_id}-{i}"),
                 )
                 for i, claims in enumerate(checked.claim_batches)
             )
@@ -183,6 +185,17 @@ class Run:
         rulings = [await self.store.load(batch.rulings, Rulings) for batch in judged]
         applied = await reconcile(self.store, questions, ledgers=[ledger], rulings=rulings)
         return await self.store.load(applied.ledger.key, Ledger)
+
+
+def _facet(facet_id: str) -> Facet:
+    return Facet(
+        id=facet_id,
+        title=facet_id,
+        question="What was counted?",
+        boundary="the other facets",
+        prefer="reports",
+        reason="it is measured",
+    )
 
 
 async def measured(n: int, tries: int) -> dict[str, Any]:

@@ -15,6 +15,9 @@ hold what the report leaves out against it; `finder` measures the finder of conf
                      answers; a pair with a document labelled noise counts as wrong
     precision        share of the contradictions told of which all such pairs are right
     false flags      share of the questions with one distinct answer for which any is told
+
+For questions with several answers, each a side, `sides claimed`, `sides in ledger` and `sides in
+report` say how much is preserved on the way (see `contradictions`).
 """
 
 from __future__ import annotations
@@ -26,7 +29,7 @@ from contextlib import asynccontextmanager
 from itertools import combinations, product
 from pathlib import Path
 
-from benchmarks.quality.contradictions import Sides, list_sides
+from benchmarks.quality.contradictions import PRESERVED, Sides, list_sides, trace_sides
 from benchmarks.quality.gold import contains
 from benchmarks.quality.intervals import Pair
 from benchmarks.quality.job_runner import start_runner
@@ -64,6 +67,7 @@ class Conflicts:
         Measure("pairs precision", wanted=0.9),
         PRECISION,
         Measure("false flags", "lower", wanted=0.3),
+        *PRESERVED,
         Measure("seconds", "lower", share=False, timed=True),
     )
 
@@ -106,6 +110,7 @@ def count(result: ResearchResult, documents: Sequence[JsonObject]) -> Outcome:
         divided = {frozenset((truth[one], truth[other])) for one, other in apart}
         parted = all(frozenset(pair) in divided for pair in combinations(distinct, 2))
         measures["parted"] = (parted, 1)
+        measures |= trace_sides(result, truth)
         measures["kept"] = (all(_is_kept(answer, result, truth) for answer in distinct), 1)
     elif distinct:
         measures["false flags"] = (bool(told), 1)

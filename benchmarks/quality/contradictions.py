@@ -10,6 +10,12 @@ other lines, drawn by the seed; the question is one job over it.
     other pairs   contradictions told that are not between the two passages, a line
     precision     share of the contradictions told that are between the two passages
 
+How much is preserved on the way, side by side; each share is of what the step before it had:
+
+    sides claimed       sides (passages) that a claim quotes
+    sides in ledger     of these, sides that stand against another in a contradiction or difference
+    sides in report     of these, sides whose source the report cites
+
 `precision` is also counted over all sets that know which contradictions are real.
 """
 
@@ -19,7 +25,7 @@ import asyncio
 import json
 import random
 import tempfile
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from itertools import combinations
 from pathlib import Path
@@ -27,6 +33,7 @@ from pathlib import Path
 from benchmarks.quality.intervals import Pair
 from benchmarks.quality.job_runner import start_runner
 from benchmarks.quality.passages import name_sources, write_passages
+from benchmarks.quality.report_text import drop_sources
 from benchmarks.quality.sets import (
     PRECISION,
     Case,
@@ -42,6 +49,7 @@ from workflows.contracts.result import ResearchResult
 
 DISTRACTORS = 8
 _PAIR = frozenset({"a", "b"})
+PRESERVED = (Measure("sides claimed"), Measure("sides in ledger"), Measure("sides in report"))
 
 Sides = tuple[frozenset[str], ...]
 
@@ -54,6 +62,7 @@ class Contradictions:
         Measure("both cited"),
         Measure("other pairs", "lower", share=False),
         PRECISION,
+        *PRESERVED,
         Measure("seconds", "lower", share=False, timed=True),
     )
 
@@ -121,6 +130,7 @@ def count(result: ResearchResult, roles: dict[str, str]) -> Outcome:
         "other pairs": (len(told) - right, 1),
         PRECISION.name: (right, len(told)),
         "seconds": (result.telemetry.seconds, 1),
+        **trace_sides(result, roles),
     }
     entries = [[side.text for side in one.sides] for one in result.contradictions]
     notes = {"question": result.question, "told": entries, "report": result.report_markdown}
@@ -134,6 +144,29 @@ def list_sides(result: ResearchResult) -> list[Sides]:
         tuple(frozenset(names[source] for source in side.source_ids) for side in one.sides)
         for one in result.contradictions
     ]
+
+
+def trace_sides(result: ResearchResult, side_of: Mapping[str, str]) -> dict[str, Pair]:
+    """How many sides the claims, the ledger and the report have; "" is no side."""
+    names = name_sources(result)
+
+    def sides(source_ids: Iterable[str]) -> frozenset[str]:
+        return frozenset(side_of.get(names[source], "") for source in source_ids) - {""}
+
+    claimed = sides(quote.source_id for claim in result.claims for quote in claim.quotes)
+    held: frozenset[str] = frozenset()
+    for entry in (*result.contradictions, *result.differences):
+        # Passages of two sides that were put on one are not told apart.
+        apart = {found for side in entry.sides if len(found := sides(side.source_ids)) == 1}
+        if len(apart) > 1:
+            held |= frozenset().union(*apart)
+    text = drop_sources(result.report_markdown)
+    told = sides(s.id for s in result.sources if s.n is not None and f"[{s.n}]" in text)
+    return {
+        "sides claimed": (len(claimed), len(set(side_of.values()) - {""})),
+        "sides in ledger": (len(held & claimed), len(claimed)),
+        "sides in report": (len(told & held), len(held)),
+    }
 
 
 def _has_pair(sides: Sides) -> bool:

@@ -8,7 +8,6 @@ import shutil
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
-from statistics import median
 
 import httpx2
 import pytest
@@ -177,9 +176,6 @@ async def test_an_outcome_says_enough_to_decide_on(office: Office) -> None:
     outcome = (await office.research(office.brief())).outcome
     assert isinstance(outcome, Found | Partial)
     found = await office.store.load(outcome.findings.key, Findings)
-    confidences = [claim.confidence for claim in found.claims]
-    assert outcome.findings.support == median(confidences)
-    assert outcome.findings.coverage > 0.5, "its claims speak of what was asked"
     assert outcome.searched
     assert outcome.findings.claims == len(found.claims)
 

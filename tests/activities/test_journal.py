@@ -14,6 +14,7 @@ import pytest
 from temporalio.exceptions import ApplicationError
 
 from activities.evidence.quotes import StoredText
+from activities.storage import calls_in_flight
 from activities.storage.backends import FolderBackend
 from activities.storage.journal import Journal, fingerprint_of
 from activities.storage.store import ObjectNotFound, Store

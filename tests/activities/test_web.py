@@ -11,20 +11,21 @@ import pytest
 from anthropic.types import Message
 from temporalio.testing import ActivityEnvironment
 
-from activities.agent.schemas import SourceScore
+from activities.agent.schemas import ResearchAnswer, SourceScore
 from activities.agent.toolbox import Toolbox
 from activities.context import ActivityContext
 from activities.evidence.quotes import StoredText
 from activities.llm.client import Models
 from activities.sources.snapshots import address
 from activities.storage.store import Store
+from activities.subagents.findings import AnswerChecker
 from activities.subagents.researching import Researching
 from tests.activities.scripted import ScriptedTransport, message, text
 from tests.simulator.brains import echo
 from tests.simulator.web import Page, Web
 from workflows.config.roles import RESEARCHER
 from workflows.contracts.activity_io import Job, ResearchBrief
-from workflows.contracts.evidence import Quote
+from workflows.contracts.evidence import Quote, Source
 from workflows.contracts.facets import Facet
 from workflows.contracts.outcomes import Failed, Found, NoResults, SubagentOutcome
 from workflows.contracts.request import Web as WebReach
@@ -244,6 +245,33 @@ async def test_web_searches_are_on_record_turn_by_turn(tools: Toolbox) -> None:
     assert [cycle.queries for cycle in cycles] == [("tern", "eider"), ("plover",)]
     assert cycles[-1].scores == {FERRY: 0.8}
     assert tools.log.answered == 3
+
+
+@pytest.mark.parametrize("reason", ["", "names it"])
+async def test_from_the_second_search_on_an_answer_scores_each_page_and_tool_result(
+    tmp_path: Path, reason: str
+) -> None:
+    store = Store.open(str(tmp_path))
+    tools = Toolbox(RESEARCHER, None, store, 3)
+    checker = AnswerChecker(store, tools)
+    plain = ResearchAnswer(summary="")
+    await tools.observe(0, said(
+        call("web_search", "s1", query="tern"), hits(FERRY, use_id="s1"),
+        call("web_fetch", "srvtoolu_2", url=FERRY), page(FERRY, WORDS),
+    ))  # fmt: skip
+    assert await checker.complaints(plain) == [], "one search is no loop"
+    returned = Source(id="mcp-1", uri="mcp://archive/lookup", title="Archive", sha256="0" * 64)
+    tools.record(
+        1,
+        "mcp__archive__lookup",
+        {"query": "tern"},
+        {"content": [], "sources": [returned.model_dump()]},
+    )
+    assert [c.partition(": ")[0] for c in await checker.complaints(plain)] == [FERRY, "mcp-1"]
+    scores = [SourceScore(source_id=sid, score=0.8, reason=reason) for sid in (FERRY, "mcp-1")]
+    scored = ResearchAnswer(summary="", scores=scores)
+    assert len(await checker.complaints(scored)) == (0 if reason else 2)
+    assert len(await checker.complaints(plain)) == (0 if reason else 2), "a score given is kept"
 
 
 async def test_messages_without_server_tools_change_nothing(tools: Toolbox) -> None:

@@ -33,7 +33,7 @@ from tests.job.conftest import (
 )
 from workflows.config.policies import ActivityPolicy
 from workflows.contracts.activity_io import ResearchBrief
-from workflows.contracts.messages import Resume
+from workflows.contracts.messages import Finish, Resume
 from workflows.contracts.request import TASK_QUEUE
 from workflows.contracts.result import Coverage, ResearchResult
 from workflows.coordinator import ResearchWorkflow
@@ -408,3 +408,28 @@ async def test_a_facet_that_crashes_each_time_fails_alone_and_is_taken_up_by_a_r
         result = await fetch_report(handle)
     assert coverage(result, "power").status == "answered"
     assert [gap.status for gap in result.gaps if gap.facet_id == "power"] == ["closed"]
+
+
+async def test_a_job_told_to_finish_waits_for_no_rate_limit_and_names_the_wait(
+    office: Office,
+) -> None:
+    def limited(body: JsonObject) -> httpx2.Response | None:
+        has_searched = len(body["messages"]) > 1
+        return failure(429, "rate_limit_error", retry_after="3600") if has_searched else None
+
+    wire = Wire(*BOTH, Rule(answer=limited, **POWER_RESEARCH))
+    async with office.working(wire):
+        handle = await office.start()
+        await status_when(
+            handle,
+            lambda s: bool(s.waiting_for) and any(f.status == "found" for f in s.facets),
+        )
+        await handle.execute_update(ResearchWorkflow.finish, Finish())
+        result = await fetch_report(handle)
+        state = await handle.query(ResearchWorkflow.state)
+    assert state.outcomes["power"].status == "rate_limited"
+    limit = coverage(result, "power")
+    assert limit.status == "failed"
+    assert [(way.kind, way.wait_seconds) for way in limit.alternatives] == [("later", 3600)]
+    assert "3600 s" in limit.alternatives[0].text
+    assert coverage(result, "passengers").claims, "what came back is reported"

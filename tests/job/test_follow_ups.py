@@ -8,7 +8,17 @@ from pathlib import Path
 
 from console.client.jobs import fetch_report
 from tests.activities.scripted import JsonObject, message, plain, text, use
-from tests.job.conftest import NO_GAPS, POWER, UNREVIEWED, Office, Rule, Wire, planned, wanted
+from tests.job.conftest import (
+    NO_GAPS,
+    POWER,
+    UNREVIEWED,
+    Office,
+    Rule,
+    Wire,
+    brief,
+    planned,
+    wanted,
+)
 from workflows.coordinator import ResearchWorkflow
 from workflows.rules.status import describe_status
 
@@ -104,8 +114,7 @@ async def test_a_lost_transcript_is_replaced_by_a_brief_of_its_own(office: Offic
     wire = Wire(planned(POWER), UNREVIEWED, NO_GAPS, Rule("ResearchAnswer", forgetful))
     async with office.working(wire):
         result = await fetch_report(await office.start())
-    briefs = wire.asked("ResearchAnswer")
-    fresh = [brief for brief in briefs if "found_so_far" in brief]
+    fresh = [asked for asked in wire.asked("ResearchAnswer") if "found_so_far" in asked]
     assert fresh, "a self-contained brief was sent"
     assert HOURS in str(fresh[0]["found_so_far"])
     assert {HOURS, CONTRACT} <= {claim.text for claim in result.claims}
@@ -139,3 +148,76 @@ async def test_exhausted_sources_are_not_asked_on(office: Office) -> None:
         result = await fetch_report(await office.start())
     assert result.telemetry.follow_ups == 0
     assert len([b for b in wire.requests if wanted(b) == "ResearchAnswer"]) == 2
+
+
+def judging(*views: JsonObject | None) -> Rule:
+    """A judge that finds every claim entailed, and says this of the findings, call by call."""
+    said = iter(views)
+
+    def judge(body: JsonObject) -> JsonObject:
+        entailed = [{"claim_id": c["id"], "verdict": "entailed"} for c in brief(body)["claims"]]
+        return message(text(json.dumps({"claims": entailed, "findings": next(said, None)})))
+
+    return Rule("EntailmentAnswer", judge)
+
+
+def bold(body: JsonObject) -> JsonObject:
+    """Answers in part, says that nothing is missing, and has more to say when it is asked."""
+    if len(body["messages"]) == 1:
+        return thorough(body)
+    return answer(body, CONTRACT if "<follow-up>" in spoken(body) else HOURS)
+
+
+ENOUGH = {"answers": True, "proceed": True}
+HOLE = {**ENOUGH, "critical": ["the month in which the contract ends"], "leads": ["the substation"]}
+
+
+async def test_a_critical_hole_that_only_the_judge_sees_goes_back_to_the_subagent(
+    office: Office,
+) -> None:
+    wire = Wire(
+        planned(POWER), UNREVIEWED, NO_GAPS, judging(HOLE, ENOUGH), Rule("ResearchAnswer", bold)
+    )
+    async with office.working(wire):
+        handle = await office.start()
+        result = await fetch_report(handle)
+        state = await handle.query(ResearchWorkflow.state)
+    assert {HOURS, CONTRACT} <= {claim.text for claim in result.claims}
+    (follow_up,) = state.acceptances["power"].follow_ups
+    assert "the month in which the contract ends" in follow_up.question
+    assert "the substation" in follow_up.question
+    assert state.acceptances["power"].accepted
+    first, second = wire.asked("EntailmentAnswer")
+    assert first["asked"]["ask"] == POWER["question"]
+    assert first["asked"]["facet"]["boundary"] == POWER["boundary"]
+    assert [claim["text"] for claim in second["claims"]] == [CONTRACT], "no claim is judged twice"
+    assert [claim["text"] for claim in second["asked"]["other_claims"]] == [HOURS]
+    assert result.gaps == ()
+
+
+async def test_a_subagent_that_calls_everything_critical_is_not_followed_up_if_the_judge_disagrees(
+    office: Office,
+) -> None:
+    view = {**ENOUGH, "missing": ["the supplier"], "leads": ["the northern substation"]}
+    wire = Wire(planned(POWER), UNREVIEWED, NO_GAPS, judging(view), researcher())
+    async with office.working(wire):
+        result = await fetch_report(await office.start(max_passes=0))
+    assert result.telemetry.follow_ups == 0
+    (shown,) = wire.asked("EvaluationAnswer")[0]["facets"]
+    assert "the supplier" in shown["missing"], "smaller holes are left to the evaluator"
+    assert shown["leads"] == ["the northern substation"]
+
+
+async def test_a_critical_hole_that_no_follow_up_fills_becomes_a_gap(office: Office) -> None:
+    def stubborn(body: JsonObject) -> JsonObject:
+        return thorough(body) if len(body["messages"]) == 1 else answer(body, HOURS)
+
+    wire = Wire(
+        planned(POWER), UNREVIEWED, NO_GAPS, judging(HOLE), Rule("ResearchAnswer", stubborn)
+    )
+    async with office.working(wire):
+        result = await fetch_report(await office.start(max_passes=0))
+    assert result.telemetry.follow_ups == 1, "nothing new came, so the same is not asked again"
+    assert len(wire.asked("EntailmentAnswer")) == 1, "without new claims the judge is not paid"
+    assert (result.status, result.coverage[0].status) == ("complete_with_gaps", "partial")
+    assert "the month in which the contract ends" in result.gaps[0].text

@@ -287,6 +287,24 @@ def test_a_report_for_readers_names_documents_and_not_how_it_was_made() -> None:
     assert "Sources" not in text.replace("Where the sources", "")
 
 
+def test_sides_are_traced_from_the_claims_to_the_ledger_to_the_report() -> None:
+    sides = {"1": "a", "2": "b", "3": ""}
+    names = ("sides claimed", "sides in ledger", "sides in report")
+
+    def trace(**changed: Any) -> list[tuple[float, float]]:
+        found = contradictions.trace_sides(report(**changed), sides)
+        return [found[name] for name in names]
+
+    assert trace() == [(2, 2), (2, 2), (2, 2)]
+    cut = report().report_markdown.replace("[2]", "")
+    assert trace(report_markdown=cut) == [(2, 2), (2, 2), (1, 2)], "the writer lost one"
+    assert trace(contradictions=[]) == [(2, 2), (0, 2), (0, 0)], "the verifier lost both"
+    (told,) = [entry.model_dump() for entry in report().contradictions]
+    assert trace(contradictions=[], differences=[{**told, "relation": "unclear"}]) == trace()
+    only = [claim.model_dump() for claim in report().claims[:1]]
+    assert trace(claims=only)[0] == (1, 2), "the researcher lost one"
+
+
 def test_contradictions_are_measured_on_jobs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

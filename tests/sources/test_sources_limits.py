@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from activities.sources.documents import Unreadable
+from activities.sources.formats import extracted_text
 from activities.sources.formats import parsing as parsing_module
 from activities.sources.formats.parsing import parse
 from activities.storage.document_sources import SUFFIXES

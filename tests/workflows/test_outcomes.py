@@ -54,7 +54,7 @@ def test_a_failure_says_what_was_asked_why_it_failed_and_what_to_try(field: str)
         Partial(findings=REF, missing=("the rest",)),
         TimedOut(**WHY, seconds=3),
         NoResults(**WHY, queries=("q",)),
-        RateLimited(**WHY, retry_after_seconds=2),
+        RateLimited(**WHY),
         Refused(**WHY),
         Failed(**WHY, findings=REF),
     ],
@@ -78,13 +78,7 @@ def test_what_was_answered_or_refused_is_not_asked_again() -> None:
     assert choose_retry(Found(findings=REF), ()) is None
     assert choose_retry(Partial(findings=REF, missing=("x",)), ()) is None
     assert choose_retry(Refused(**WHY), ()) is None
-
-
-def test_a_rate_limit_is_waited_for_again() -> None:
-    later = Alternative(kind="later", text="wait", wait_seconds=2)
-    limited = RateLimited(asked="what", reason="busy", alternatives=(later,), retry_after_seconds=2)
-    assert choose_retry(limited, ()) == later
-    assert choose_retry(limited, (later,)) == later
+    assert choose_retry(RateLimited(**WHY), ()) is None, "it was waited for until the job's end"
 
 
 def test_exhausted_sources_are_searched_once_more_and_then_left() -> None:

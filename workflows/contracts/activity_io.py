@@ -11,7 +11,7 @@ from pydantic import Field
 from .evidence import Position, Record, Relation
 from .facets import Effort, Facet, Plan
 from .messages import ControlMessages
-from .outcomes import Alternative, SubagentOutcome
+from .outcomes import Alternative, FindingsRef, SubagentOutcome
 from .request import RoleEffort, Web
 from .result import ResearchResult
 from .spend import Allowance, Spend
@@ -20,6 +20,7 @@ from .state import (
     CorpusReady,
     CorpusRef,
     DraftRef,
+    FindingsJudgement,
     Gap,
     GapStatus,
     LedgerRef,
@@ -183,7 +184,13 @@ class ReconcileBrief(Record):
 
 
 class JudgeClaimsBrief(Record):
+    """Hold claims against their quotes, and all claims of the ledger against the ask."""
+
     job: Job
+    facet: Facet
+    ask: str
+    said: FindingsRef | None = None
+    """What the subagent says of its findings; None where another batch judges them."""
     ledger: LedgerRef
     claim_ids: tuple[str, ...]
     task: str
@@ -199,6 +206,8 @@ class JudgeRelationsBrief(Record):
 class Judged(Record):
     rulings: str
     """The key of the rulings; where the check could not run, all are `unverified`."""
+    findings: FindingsJudgement | None = None
+    """The judge's view of all that was found; None where it was not asked, or gave none."""
     spend: Spend
 
 
@@ -243,6 +252,8 @@ class FacetReport(Record):
     missing: tuple[str, ...] = ()
     next_step: str = ""
     """What the researcher would do next."""
+    leads: tuple[str, ...] = ()
+    """What its claims point to beyond what it was asked."""
     problems: tuple[str, ...] = ()
     """Tools and sources that failed."""
 

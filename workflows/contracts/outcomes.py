@@ -4,7 +4,7 @@
     partial       something was found, something named is missing
     timed out     the clock ran out
     no results    the sources hold nothing on it
-    rate limited  the provider asked to wait
+    rate limited  the provider asked to wait, and the job was told to finish
     refused       the model declined
     failed        anything else that the same question again would not repair
 
@@ -19,7 +19,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, PositiveInt
 
-from .evidence import Record, Share
+from .evidence import Record
 
 AlternativeKind = Literal[
     "narrower", "broader", "other_terms", "shorter_period", "other_source", "later", "operator"
@@ -36,26 +36,16 @@ class Alternative(Record):
     query: str = Field(default="", max_length=400)
     """The words to search for; empty where another search does not help."""
     wait_seconds: float = Field(default=0.0, ge=0)
+    """How long the provider asked to wait; 0 where nothing has to be waited for."""
 
 
 class FindingsRef(Record):
-    """Where a subagent's findings are stored, and what the coordinator needs to decide.
-
-    `coverage` and `support` are computed from the claims; the rest is what the subagent says.
-    """
+    """Where a subagent's findings are stored, and what the subagent says of them."""
 
     key: str
     claims: PositiveInt
     sources: PositiveInt
     summary: str = Field(default="", max_length=1200)
-    coverage: Share = 1.0
-    """The share of the ask's terms that stand in the claims; 1 where that cannot be compared."""
-    uncovered: tuple[str, ...] = ()
-    """Words of the ask that stand in no claim."""
-    support: Share = 1.0
-    """The median confidence of the claims that bear on the ask."""
-    leads: tuple[str, ...] = ()
-    """Names in the claims that lead beyond the ask."""
     missing: tuple[str, ...] = ()
     """What the question needs and was not found."""
     critical: tuple[str, ...] = ()
@@ -106,7 +96,6 @@ class NoResults(_Failure):
 
 class RateLimited(_Failure):
     status: Literal["rate_limited"] = "rate_limited"
-    retry_after_seconds: float = Field(ge=0)
 
 
 class Refused(_Failure):

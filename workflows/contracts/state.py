@@ -200,17 +200,28 @@ class FollowUp(Record):
     claims_added: int = 0
 
 
-class Acceptance(Record):
-    """The four questions about an answer, and the follow-ups they led to."""
+class FindingsJudgement(Record):
+    """Four questions about what a research subagent found, answered from its claims."""
 
     answers: bool
-    """Does it answer the objective?"""
-    complete: bool
-    """Are there no critical holes?"""
-    explored: bool
-    """Was nothing adjacent left unexplored?"""
+    """Do the claims answer what was asked?"""
+    critical: tuple[str, ...] = ()
+    """Holes without which the ask cannot be answered."""
+    missing: tuple[str, ...] = ()
+    """Smaller holes, against the facet's question and boundary."""
+    leads: tuple[str, ...] = ()
+    """What the claims point to beyond the ask."""
     proceed: bool
-    """Could one proceed on this alone?"""
+    """Could one proceed on these claims alone?"""
+    reason: str = ""
+    """Why they do not answer, or why one could not proceed."""
+
+
+class Acceptance(Record):
+    """How an answer was judged, and the follow-ups that led to."""
+
+    judged: FindingsJudgement | None
+    """None where nothing was found."""
     follow_ups: tuple[FollowUp, ...] = ()
     transcript: str = ""
     """The id of the subagent's transcript."""
@@ -218,7 +229,8 @@ class Acceptance(Record):
     @property
     def accepted(self) -> bool:
         """What is adjacent is asked for with a follow-up, and is no reason for one."""
-        return self.answers and self.complete and self.proceed
+        judged = self.judged
+        return judged is not None and judged.answers and judged.proceed and not judged.critical
 
 
 class Counters(BaseModel):

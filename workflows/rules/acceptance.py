@@ -1,16 +1,16 @@
 """What the coordinator does with the outcome of a subagent: retry, follow up, or accept.
 
-Before it accepts an answer it asks four questions, and answers them from the claims rather than
-from what the subagent says of them:
+Before it accepts an answer four questions are answered by the judge, which reads the claims when
+the subagent returns, and not by the subagent:
 
-    answers    do the claims speak of what was asked?
-    complete   is nothing missing that the question cannot be answered without?
-    explored   do no names in the claims lead beyond the ask?
+    answers    do the claims answer what was asked?
+    critical   what is missing that the question cannot be answered without?
+    leads      what do the claims point to beyond the ask?
     proceed    are the claims that bear on the ask well supported, not only the surest?
 
-A critical hole becomes a precise follow-up to the same subagent, two at most; smaller ones are left
-to the evaluation, which has money of its own. A subagent that says its sources are exhausted is not
-asked again.
+A critical hole becomes a precise follow-up to the same subagent, two at most, out of research's
+share of the budget; smaller ones are left to the evaluation, which has money of its own. A subagent
+that says its sources are exhausted is not asked again.
 """
 
 from __future__ import annotations
@@ -24,31 +24,29 @@ from workflows.contracts.outcomes import (
     Found,
     NoResults,
     Partial,
+    RateLimited,
     Refused,
     SubagentOutcome,
 )
-from workflows.contracts.state import Acceptance, FollowUp
+from workflows.contracts.state import Acceptance, FindingsJudgement, FollowUp
 
 MAX_FOLLOW_UPS = 2
 MAX_RETRIES = 2
-MINIMUM_COVERAGE = 0.2
-"""Of the ask's terms in the claims; below it they speak of something else."""
-MINIMUM_SUPPORT = 0.4
-"""The median confidence below which one could not proceed."""
 _LISTED = 4
 
 
 def judge(
-    outcome: SubagentOutcome, follow_ups: tuple[FollowUp, ...] = (), transcript: str = ""
+    outcome: SubagentOutcome,
+    judged: FindingsJudgement | None,
+    follow_ups: tuple[FollowUp, ...] = (),
+    transcript: str = "",
 ) -> Acceptance:
+    """`judged` is the judge's view; without one the subagent's own word is taken."""
     found = outcome.findings
+    if found and judged is None:
+        judged = FindingsJudgement(answers=True, critical=found.critical, proceed=True)
     return Acceptance(
-        answers=found is not None and found.coverage >= MINIMUM_COVERAGE,
-        complete=found is not None and not found.critical,
-        explored=found is not None and not found.leads,
-        proceed=found is not None and found.support >= MINIMUM_SUPPORT,
-        follow_ups=follow_ups,
-        transcript=transcript,
+        judged=judged if found else None, follow_ups=follow_ups, transcript=transcript
     )
 
 
@@ -57,39 +55,56 @@ def choose_follow_up(
 ) -> str | None:
     """The next question to the same subagent; None where its answer is accepted."""
     found = outcome.findings
-    if found is None or acceptance.accepted or found.exhausted or effort is Effort.QUICK:
+    judged = acceptance.judged
+    if found is None or judged is None or acceptance.accepted:
+        return None
+    if found.exhausted or effort is Effort.QUICK:
         return None
     asked = [follow_up.question for follow_up in acceptance.follow_ups]
     if len(asked) >= MAX_FOLLOW_UPS:
         return None
-    question = _compose(ask, found, acceptance)
+    question = _compose(ask, found, judged)
     # The same question would bring the same answer.
     return None if question in asked else question
 
 
-def _compose(ask: str, found: FindingsRef, acceptance: Acceptance) -> str:
+def _compose(ask: str, found: FindingsRef, judged: FindingsJudgement) -> str:
     """What was useful, exactly what is missing, and related information."""
     parts = [f"Useful and kept: {found.claims} claims from {found.sources} sources."]
-    if not acceptance.complete:
-        parts.append("Find exactly this: " + "; ".join(found.critical[:_LISTED]) + ".")
-    if not acceptance.answers:
-        parts.append(f"Your claims do not speak of {', '.join(found.uncovered[:_LISTED])}: {ask}")
-    if not acceptance.proceed:
-        parts.append(f"Most of your claims are weakly supported, find better sources for: {ask}")
-    related = [*found.leads[:_LISTED], *([found.next_step] if found.next_step else [])]
+    why = f" ({judged.reason})" if judged.reason else ""
+    if judged.critical:
+        parts.append("Find exactly this: " + "; ".join(judged.critical[:_LISTED]) + ".")
+    if not judged.answers:
+        parts.append(f"Your claims do not answer what was asked{why}: {ask}")
+    elif not judged.proceed:
+        parts.append(f"Your claims are not enough to proceed on{why}, find better sources: {ask}")
+    related = [*judged.leads[:_LISTED], *([found.next_step] if found.next_step else [])]
     if related:
         parts.append("Say also what you find on related points: " + "; ".join(related))
     return " ".join(parts)[:1500]
+
+
+def with_holes(outcome: SubagentOutcome, judged: FindingsJudgement | None) -> SubagentOutcome:
+    """The outcome with the critical holes that no follow-up filled: found is then partial."""
+    if not judged or not judged.critical or not isinstance(outcome, Found | Partial):
+        return outcome
+    said = outcome.missing if isinstance(outcome, Partial) else ()
+    return Partial(
+        findings=outcome.findings,
+        missing=tuple(dict.fromkeys((*said, *judged.critical))),
+        searched=outcome.searched,
+        problems=outcome.problems,
+    )
 
 
 def choose_retry(outcome: SubagentOutcome, tried: Sequence[Alternative]) -> Alternative | None:
     """What the next attempt tries; None where the outcome is accepted.
 
     A refusal is not retried, a partial answer is accepted, and sources that are exhausted are
-    searched once more only.
+    searched once more only. A rate limit has been waited for already.
     """
     match outcome:
-        case Found() | Partial() | Refused():
+        case Found() | Partial() | Refused() | RateLimited():
             return None
         case NoResults(exhausted=True) if tried:
             return None
@@ -104,10 +119,10 @@ def is_partial(outcome: SubagentOutcome) -> bool:
 
 
 def untried(outcome: SubagentOutcome, tried: Sequence[Alternative]) -> tuple[Alternative, ...]:
-    """The alternatives of a failure that no attempt has used; waiting can be done again."""
+    """The alternatives of a failure that no attempt has used."""
     used = {(alternative.kind, alternative.query) for alternative in tried}
     return tuple(
         alternative
         for alternative in getattr(outcome, "alternatives", ())
-        if alternative.kind == "later" or (alternative.kind, alternative.query) not in used
+        if (alternative.kind, alternative.query) not in used
     )

@@ -9,7 +9,7 @@ from workflows.contracts.activity_io import FacetReport
 from workflows.contracts.outcomes import FindingsRef, SubagentOutcome
 from workflows.contracts.request import ResearchRequest
 from workflows.contracts.result import FacetStatus, Status
-from workflows.contracts.state import Phase, ResearchState
+from workflows.contracts.state import FindingsJudgement, Phase, ResearchState
 from workflows.rules.gaps import open_gaps
 
 _MARKS = {"waiting": "·", "running": "▸", "found": "✓", "partial": "◐"}
@@ -67,13 +67,25 @@ def facet_reports(state: ResearchState) -> tuple[FacetReport, ...]:
             facet_id=facet.id,
             status=outcome.status,
             reason=getattr(outcome, "reason", ""),
-            missing=getattr(outcome, "missing", ()),
+            missing=_missing(outcome, judged := _judged(state, facet.id)),
             next_step=outcome.findings.next_step if outcome.findings else "",
+            leads=judged.leads if judged else (),
             problems=outcome.problems,
         )
         for facet in (state.plan.facets if state.plan else ())
         if (outcome := state.outcomes.get(facet.id))
     )
+
+
+def _judged(state: ResearchState, facet_id: str) -> FindingsJudgement | None:
+    taken = state.acceptances.get(facet_id)
+    return taken.judged if taken else None
+
+
+def _missing(outcome: SubagentOutcome, judged: FindingsJudgement | None) -> tuple[str, ...]:
+    """What the subagent did not find, and what the judge misses in what it found."""
+    seen = (*judged.missing, judged.reason) if judged else ()
+    return tuple(dict.fromkeys(filter(None, (*getattr(outcome, "missing", ()), *seen))))
 
 
 def _facets(state: ResearchState) -> list[FacetStatus]:

@@ -286,17 +286,17 @@ class Execution:
         """Most trouble ends without anybody's help; the status says what is waited for.
 
         The pause is as long again as the trouble has lasted (2, 2, 4, 8, … seconds up to the
-        longest), and at least what the provider asked for. `resume` ends it.
+        longest), and at least what the provider asked for. `resume` and `finish` end it.
         """
         waiting = reason[:2000]
         self._waiting.append(waiting)
         self.state.waiting_for = self._waiting[0]
         await self.notify()
         delay = max(_SHORTEST_DELAY, min(longest, failing.total_seconds()), asked.total_seconds())
-        resumes = self._resumes
+        resumes, finishing = self._resumes, self.state.finishing
         with suppress(TimeoutError):
             await workflow.wait_condition(
-                lambda: self._resumes > resumes,
+                lambda: self._resumes > resumes or self.state.finishing > finishing,
                 timeout=delay,
                 timeout_summary="wait for the store or the provider",
             )

@@ -35,8 +35,8 @@ Tasks = dict[str, asyncio.Task[LedgerRef | None]]
 class FanOut:
     def __init__(self, execution: Execution) -> None:
         self._execution = execution
-        self._research = Research(execution)
         self._verification = Verification(execution)
+        self._research = Research(execution, self._verification)
         self._took: dict[str, float] = {}
         self._late: Tasks = {}
 
@@ -207,17 +207,13 @@ class FanOut:
     async def _pursue(self, assignment: Assignment) -> LedgerRef | None:
         """Research one assignment and verify it when it returns, not when the slowest does."""
         facet, task = assignment.facet, assignment.task
-        ledger: LedgerRef | None = None
         with group_events("facet", facet.id, facet.title):
             self._research.waiting.add(task)
             try:
                 await workflow.wait_condition(lambda: self._is_ready(assignment))
-                findings, checked = await self._research.run(assignment)
+                ledger = await self._research.run(assignment)
             finally:
                 self._research.waiting.discard(task)
-            if findings:
-                with self._execution.measure("verify", facet.id):
-                    ledger = await self._verification.check(findings, checked, task, facet)
         started = self._research.started_at.get(task, workflow.now())
         self._took[task] = (workflow.now() - started).total_seconds()
         return ledger
@@ -226,8 +222,8 @@ class FanOut:
         """A facet waits for those it depends on, as long as they are in the plan."""
         needs = () if assignment.is_follow_up else assignment.facet.depends_on
         planned = {facet.id for facet in self._execution.plan.facets}
-        outcomes = self._execution.state.outcomes
-        return all(need in outcomes or need not in planned for need in needs)
+        accepted = self._execution.state.outcomes.keys() - self._research.unaccepted
+        return all(need in accepted or need not in planned for need in needs)
 
     async def _pool(self, parts: Iterable[LedgerRef | None]) -> None:
         ledgers = [ledger for ledger in parts if ledger]

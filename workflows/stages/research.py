@@ -1,8 +1,8 @@
 """Research: one subagent per assignment, called again where its outcome asks for it.
 
-A failed attempt is retried with the first alternative that was not tried; an answer with a critical
-hole gets a precise follow-up to the same subagent. A facet whose activity fails for a cause of its
-own has a failed outcome; the job goes on.
+A failed attempt is retried with the first alternative that was not tried. What was found is judged
+at once; where the judge sees a critical hole, the same subagent gets a precise follow-up. A facet
+whose activity fails for a cause of its own has a failed outcome; the job goes on.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, ApplicationError, TimeoutError, TimeoutType
 
-from workflows.config.policies import ActivityPolicy
+from workflows.config.policies import OVERLOAD, ActivityPolicy
 from workflows.contracts.activity_io import (
     Known,
     Reconciled,
@@ -27,15 +27,17 @@ from workflows.contracts.outcomes import (
     Failed,
     FindingsRef,
     Partial,
+    RateLimited,
     SubagentOutcome,
 )
 from workflows.contracts.spend import Allowance, Spend
-from workflows.contracts.state import FollowUp, ResearchState
+from workflows.contracts.state import FindingsJudgement, FollowUp, LedgerRef, ResearchState
 from workflows.rules import acceptance
 from workflows.rules.budget import is_exhausted, research_allowance
 from workflows.rules.plan import job_limits
 from workflows.stages.activity_interfaces import ResearchActivities
 from workflows.stages.execution import Execution
+from workflows.stages.verification import Verification
 
 
 def research_policy(seconds: float) -> ActivityPolicy:
@@ -72,6 +74,11 @@ class _Attempts:
     found: dict[int, FindingsRef] = field(default_factory=dict)
     """The newest findings of each attempt."""
     checked: Reconciled | None = None
+    """The ledger of the newest findings, before the judge."""
+    ledger: LedgerRef | None = None
+    """All that was found, judged."""
+    judged: FindingsJudgement | None = None
+    checks: int = 0
 
     @property
     def number(self) -> int:
@@ -111,61 +118,89 @@ class _Attempts:
                 searched=outcome.searched,
             )
             del updates["alternatives"]
-        return outcome.model_copy(update=updates)
+        return acceptance.with_holes(outcome.model_copy(update=updates), self.judged)
 
 
 class Research:
-    def __init__(self, execution: Execution) -> None:
+    def __init__(self, execution: Execution, verification: Verification) -> None:
         self._execution = execution
+        self._verification = verification
         self._slots = asyncio.Semaphore(execution.state.request.parallel)
         self._promised: dict[str, Allowance] = {}
         self.waiting: set[str] = set()
         """Tasks that have not started yet: they share what is left of the budget."""
+        self.unaccepted: set[str] = set()
+        """Tasks whose outcome is judged or followed up."""
         self.started_at: dict[str, datetime] = {}
 
     @property
     def _state(self) -> ResearchState:
         return self._execution.state
 
-    async def run(self, assignment: Assignment) -> tuple[tuple[str, ...], Reconciled | None]:
-        """Research one assignment to its final outcome.
+    async def run(self, assignment: Assignment) -> LedgerRef | None:
+        """Research one assignment to its final outcome; return the judged ledger of its findings.
 
-        Returns the keys of the findings, and their ledger where one attempt made all of them.
+        An outcome is in the state while it is judged and followed up, so that a person's question
+        to its facet becomes a gap; facets that depend on it wait until it is accepted.
         """
-        attempts = _Attempts()
+        state, task, attempts = self._state, assignment.task, _Attempts()
         while True:
             answer = await self._ask(assignment, attempts)
             attempts.record(answer)
-            if self._must_stop() or not await self._continue(assignment, attempts, answer):
+            if not self._must_stop() and self._retry(attempts, answer.outcome):
+                continue
+            self.unaccepted.add(task)
+            state.outcomes[task] = attempts.conclude(answer.outcome)
+            await self._verify(assignment, attempts)
+            if self._must_stop() or not self._follow_up(assignment, attempts, answer):
                 break
-        outcome = attempts.conclude(answer.outcome)
-        state = self._state
+        self.unaccepted.discard(task)
+        state.outcomes[task] = outcome = attempts.conclude(answer.outcome)
         state.counters.partial += acceptance.is_partial(outcome)
-        state.outcomes[assignment.task] = outcome
         await self._execution.notify()
-        keys = tuple(dict.fromkeys(ref.key for ref in attempts.found.values()))
-        return keys, attempts.checked if len(keys) == 1 else None
+        return attempts.ledger
 
-    async def _continue(
-        self, assignment: Assignment, attempts: _Attempts, answer: Researched
-    ) -> bool:
-        """Prepare the next attempt or follow-up; False where the outcome is taken."""
-        state, outcome = self._state, answer.outcome
+    def _retry(self, attempts: _Attempts, outcome: SubagentOutcome) -> bool:
+        """Prepare the next attempt; False where there is none."""
         alternative = acceptance.choose_retry(outcome, attempts.tried)
-        if alternative is not None:
-            if alternative.wait_seconds:
-                await workflow.sleep(
-                    timedelta(seconds=alternative.wait_seconds),
-                    summary="wait for the provider's rate limit",
-                )
-            attempts.retry(alternative, outcome)
-            retries = state.counters.retries
-            retries[outcome.status] = retries.get(outcome.status, 0) + 1
-            return True
-        judged = acceptance.judge(outcome, attempts.follow_ups, answer.transcript)
-        state.acceptances[assignment.task] = judged
+        if alternative is None:
+            return False
+        attempts.retry(alternative, outcome)
+        retries = self._state.counters.retries
+        retries[outcome.status] = retries.get(outcome.status, 0) + 1
+        return True
+
+    async def _verify(self, assignment: Assignment, attempts: _Attempts) -> None:
+        """Have judged what is new since the last check."""
+        if attempts.checked is None:
+            return
+        facet, found = assignment.facet, list(attempts.found.values())
+        with self._execution.measure("verify", facet.id):
+            checked = attempts.checked
+            if attempts.ledger or len(found) > 1:
+                keys = tuple(ref.key for ref in found)
+                checked = await self._verification.reconcile(facet, keys, attempts.ledger)
+            attempts.ledger, judged = await self._verification.check(
+                facet,
+                assignment.ask,
+                found[-1],
+                checked,
+                f"{assignment.task}-{attempts.checks}",
+            )
+        attempts.checks += 1
+        attempts.checked = None
+        # Without new claims the judge is not asked, and its last word stands.
+        attempts.judged = judged or attempts.judged
+
+    def _follow_up(self, assignment: Assignment, attempts: _Attempts, answer: Researched) -> bool:
+        """Prepare a follow-up; False where the outcome is accepted."""
+        state = self._state
+        taken = acceptance.judge(
+            answer.outcome, attempts.judged, attempts.follow_ups, answer.transcript
+        )
+        state.acceptances[assignment.task] = taken
         question = acceptance.choose_follow_up(
-            assignment.ask, outcome, judged, state.request.effort
+            assignment.ask, answer.outcome, taken, state.request.effort
         )
         if question is None:
             return False
@@ -196,7 +231,7 @@ class Research:
                         self._brief(assignment, attempts, allowance, seconds),
                         research_policy(seconds),
                         assignment.facet.title,
-                        park_on=concerns_job,
+                        park_on=self._waits_for,
                     )
             except ActivityError as error:
                 return Researched(outcome=_failed(assignment, error), spend=Spend())
@@ -255,6 +290,10 @@ class Research:
         left = research_allowance(state, self._promised.values())
         return left.divided(len(self.waiting | {task}))
 
+    def _waits_for(self, error: ActivityError) -> bool:
+        """Whether the job waits or is parked; one told to finish waits for no rate limit."""
+        return concerns_job(error) and not (self._state.finishing and _is_rate_limit(error))
+
     def _must_stop(self) -> bool:
         """True when research may not start another turn."""
         state = self._state
@@ -285,8 +324,20 @@ def concerns_job(error: ActivityError) -> bool:
     return not isinstance(cause, ApplicationError) or (cause.type or "").islower()
 
 
-def _failed(assignment: Assignment, error: ActivityError) -> Failed:
+def _is_rate_limit(error: ActivityError) -> bool:
+    return isinstance(error.cause, ApplicationError) and error.cause.type in OVERLOAD
+
+
+def _failed(assignment: Assignment, error: ActivityError) -> Failed | RateLimited:
     reason = str(getattr(error.cause, "message", "") or error.cause or error)
+    if isinstance(error.cause, ApplicationError) and _is_rate_limit(error):
+        wait = (error.cause.next_retry_delay or timedelta()).total_seconds()
+        later = f"run again{f' after {wait:g} s' if wait else ' later'}"
+        return RateLimited(
+            asked=assignment.ask,
+            reason=f"the provider did not answer before the job had to finish: {reason}"[:600],
+            alternatives=(Alternative(kind="later", text=later, wait_seconds=wait),),
+        )
     return Failed(
         asked=assignment.ask,
         reason=f"the subagent failed each time it was started: {reason}"[:600],

@@ -22,8 +22,9 @@ from workflows.contracts.activity_io import (
     Reconciled,
 )
 from workflows.contracts.facets import Facet
+from workflows.contracts.outcomes import FindingsRef
 from workflows.contracts.spend import Allowance
-from workflows.contracts.state import LedgerRef
+from workflows.contracts.state import FindingsJudgement, LedgerRef
 from workflows.rules.budget import verification_allowance
 from workflows.stages.activity_interfaces import VerificationActivities
 from workflows.stages.execution import ActivityMethod, Brief, Execution
@@ -49,14 +50,12 @@ class Verification:
         self._slots = asyncio.Semaphore(execution.state.request.parallel)
 
     async def check(
-        self, findings: tuple[str, ...], checked: Reconciled | None, task: str, facet: Facet
-    ) -> LedgerRef:
-        """The ledger of one assignment, every claim of it judged beside its quotes.
+        self, facet: Facet, ask: str, said: FindingsRef, checked: Reconciled, task: str
+    ) -> tuple[LedgerRef, FindingsJudgement | None]:
+        """The ledger with every claim judged beside its quotes, and all of them against the ask.
 
-        `checked` is the ledger of findings that come from one attempt; those of several attempts
-        are reconciled here.
+        Both are judged in one request; where the claims need several, in the first.
         """
-        checked = checked or await self._reconcile(facet.title, [facet], findings=findings)
         ledger, batches = checked.ledger, checked.claim_batches
         judged = await asyncio.gather(
             *(
@@ -64,6 +63,9 @@ class Verification:
                     VerificationActivities.judge_claims,
                     JudgeClaimsBrief(
                         job=self._execution.describe_job(self._share(len(batches))),
+                        facet=facet,
+                        ask=ask,
+                        said=None if i else said,
                         ledger=ledger,
                         claim_ids=batch,
                         task=f"judge-{task}-{i}",
@@ -73,7 +75,15 @@ class Verification:
                 for i, batch in enumerate(batches)
             )
         )
-        return await self._apply(ledger, judged, facet.title, [facet])
+        view = judged[0].findings if judged else None
+        return await self._apply(ledger, judged, facet.title, [facet]), view
+
+    async def reconcile(
+        self, facet: Facet, findings: tuple[str, ...], known: LedgerRef | None
+    ) -> Reconciled:
+        """The findings of several attempts as one ledger; what is judged in `known` stays so."""
+        ledgers = (known.key,) if known else ()
+        return await self._reconcile(facet.title, [facet], findings=findings, ledgers=ledgers)
 
     async def pool(self, parts: Sequence[LedgerRef]) -> None:
         """Join the ledgers of all assignments with the job's, and judge how claims relate."""
