@@ -28,6 +28,7 @@ from pathlib import Path
 from temporalio.client import Client
 from temporalio.service import RPCError
 
+from console.client import corpora
 from console.devserver import ports
 from console.runtime.connection import connect
 from tests import seaweed
@@ -65,8 +66,8 @@ class Site:
 
     def __init__(self, folder: Path, cluster: Cluster, database: Database) -> None:
         self.folder, self.cluster, self.database = folder, cluster, database
-        self.documents = folder / "documents"
-        write_documents(self.documents)
+        self._documents, self._corpus = folder / "documents", ""
+        write_documents(self._documents)
         self.endpoint = Endpoint(folder, STORE)
         self.workers: list[Process] = []
         self._url = ""
@@ -81,6 +82,10 @@ class Site:
         self._url = await self.endpoint.listening()
         settings = Settings(state_dir=str(self.folder / "home-client"), store=STORE)
         self._client = await connect(settings, self.cluster.address, patience=60)
+        # The workers have the store and nothing else.
+        head = await corpora.publish(settings, "harbour", str(self._documents))
+        shutil.rmtree(self._documents)
+        self._corpus = f"{head.name}@{head.version}"
 
     def start_worker(self, subagents: int) -> Process:
         n = len(self.workers)
@@ -105,7 +110,7 @@ class Site:
             try:
                 return await self.client.start_workflow(
                     ResearchWorkflow.run,
-                    request(self.documents, name),
+                    request(self._corpus, name),
                     id=name,
                     task_queue=TASK_QUEUE,
                     task_timeout=PACE.task,

@@ -95,7 +95,7 @@ def write_documents(folder: Path) -> None:
         (folder / name).write_text(words, "utf-8")
 
 
-def request(corpus: Path, job: str) -> ResearchRequest:
+def request(corpus: Path | str, job: str) -> ResearchRequest:
     """The model's name tells the endpoint whose turn it sells."""
     return ResearchRequest(
         question=QUESTION,
