@@ -39,7 +39,7 @@ from activities.mcp.server_settings import McpSettings
 from activities.mcp.servers import McpServers
 from activities.nexus import ResearchHandler
 from activities.records import Records
-from activities.storage.corpora import Limits
+from activities.storage.corpus_versions import Limits
 from activities.storage.store import Store
 from activities.subagents.evaluating import Evaluating
 from activities.subagents.planning import Planning
@@ -56,7 +56,7 @@ from workflows.config.policies import SUBAGENT_QUEUE
 from workflows.config.settings import Settings
 from workflows.contracts.state import Timing
 from workflows.coordinator import ResearchWorkflow
-from workflows.corpus import CorpusWorkflow
+from workflows.corpus_indexing import CorpusWorkflow
 from workflows.refinement import RefinementWorkflow
 
 DRAIN = timedelta(seconds=30)

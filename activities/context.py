@@ -18,9 +18,9 @@ from activities.fleet.limits import Fleet
 from activities.llm.batches import Batches
 from activities.llm.client import Models
 from activities.mcp.servers import McpServers
-from activities.sources.corpora import Corpora
+from activities.sources.corpus_indexes import Corpora
 from activities.sources.index_cache import CACHE_BYTES, IndexCache
-from activities.storage.corpora import (
+from activities.storage.corpus_versions import (
     Limits,
     is_bucket,
     is_source,

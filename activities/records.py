@@ -12,13 +12,13 @@ from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
 from activities.context import ActivityContext
-from activities.evidence.compare import compare, told
 from activities.evidence.draft import Draft
 from activities.evidence.ledger import Ledger
 from activities.evidence.publish import publish
+from activities.evidence.run_comparison import compare, told
 from activities.fleet.heartbeat import send_heartbeats, show_progress
-from activities.sources.corpora import split_files
-from activities.storage.corpora import find_changes, load_listing
+from activities.sources.corpus_indexes import split_files
+from activities.storage.corpus_versions import find_changes, load_listing
 from activities.storage.document_sources import CorpusError
 from activities.storage.store import ObjectNotFound, Store
 from workflows.config.store_keys import control_key

@@ -8,10 +8,10 @@ from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any, TypeVar
 
-from activities.sources.corpora import Corpora
-from activities.sources.corpus import Corpus
+from activities.sources.corpus_indexes import Corpora
+from activities.sources.corpus_search import Corpus
 from activities.sources.index_cache import IndexCache
-from activities.storage.corpora import publish
+from activities.storage.corpus_versions import publish
 from activities.storage.store import Store
 from workflows.contracts.state import CorpusReady
 

@@ -24,7 +24,7 @@ from activities.evidence.quotes import sketch
 from activities.evidence.text.terms import detect_language, words
 from activities.mcp.tool_format import PREFIX as MCP
 from activities.sources.chunks import SECTION_MARK
-from activities.sources.corpus import Corpus
+from activities.sources.corpus_search import Corpus
 from activities.sources.documents import DocumentMeta, Hit, UnknownDocument
 from activities.sources.formats.lines import units
 from activities.sources.snapshots import Snapshots, Unquotable

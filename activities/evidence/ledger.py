@@ -13,8 +13,8 @@ from pydantic import Field
 
 from activities.evidence.conflicts.agreement import groups_of_agreement
 from activities.evidence.conflicts.finder import Candidate, candidates
-from activities.evidence.conflicts.relations import calls_itself_superseded, edition
 from activities.evidence.conflicts.statements import Document
+from activities.evidence.conflicts.value_relations import calls_itself_superseded, edition
 from activities.evidence.quantities.amounts import numbers_missing
 from activities.evidence.quotes import StoredText, fold, likeness
 from workflows.contracts.evidence import (

@@ -23,7 +23,6 @@ from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 
 from activities.fleet.heartbeat import ensure_not_replaced
 from activities.fleet.limits import Fleet
-from activities.llm.answers import normalize
 from activities.llm.capabilities import Capabilities, Capability, adapt, find_refused
 from activities.llm.errors import (
     RATE_LIMITED,
@@ -41,6 +40,7 @@ from activities.llm.model_limits import ModelLimits
 from activities.llm.prompt_cache import PromptCache
 from activities.llm.providers import endpoint_client, offline_client, provider_client
 from activities.llm.stream import read_message
+from activities.llm.structured_output import normalize
 from workflows.config.model_catalog import LOCAL, card
 from workflows.config.settings import Provider
 from workflows.contracts.request import OFFLINE

@@ -66,7 +66,7 @@ def offline_client(
     transport: httpx2.AsyncBaseTransport | None, idle_seconds: float
 ) -> anthropic.AsyncAnthropic:
     """The offline engine behind the same client."""
-    from activities.offline.families import disable
+    from activities.offline.rule_families import disable
     from activities.offline.transport import SKILLS, OfflineTransport
 
     # A benchmark measures the engine without one of its families of rules.

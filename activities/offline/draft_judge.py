@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from activities.evidence.text.terms import words
-from activities.offline.conversation import Conversation, JsonObject, Reply
+from activities.offline.request import Conversation, JsonObject, Reply
 
 _LEAD = re.compile(r"^\s*(?:[-*+]\s+)?\*\*[^*\n]+\*\*:?")
 _CITATION = re.compile(r"\[\d{1,5}\]")

@@ -7,7 +7,7 @@ so and a follow-up may look once more.
 from __future__ import annotations
 
 from activities.evidence.text.terms import terms
-from activities.offline.conversation import Conversation, JsonObject, Reply
+from activities.offline.request import Conversation, JsonObject, Reply
 
 _MOST = 2
 _MOST_TERMS = 0.6

@@ -14,7 +14,7 @@ from statistics import median
 
 from activities.evidence.text.names import names
 from activities.evidence.text.terms import STOP_WORDS, detect_language, term, terms, words
-from activities.offline.conversation import Conversation, JsonObject, Reply
+from activities.offline.request import Conversation, JsonObject, Reply
 from workflows.contracts.evidence import AUTHORITY
 
 _WEAK = 0.3

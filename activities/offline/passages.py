@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from activities.evidence.text.sentences import split_sentences
-from activities.offline.conversation import Hit
+from activities.offline.request import Hit
 
 HEADING = re.compile(r"#{1,6} +")
 ITEM = re.compile(r" *(?:[-*+•·▪◦‣●○■□➢✓]|\(?\d{1,2}[.)]|[a-z]\)|\([a-z]{1,3}\)) +")

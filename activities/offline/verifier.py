@@ -11,10 +11,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from activities.evidence.conflicts.relations import explain
+from activities.evidence.conflicts.value_relations import explain
 from activities.evidence.quantities.dates import moments
 from activities.evidence.text.sentences import sentences
-from activities.offline.conversation import Conversation, JsonObject, Reply
+from activities.offline.request import Conversation, JsonObject, Reply
 
 _DEFINITION = re.compile(
     r"\b(?:(?:including|includes?|excluding|excludes?|not counting|counting|net of|without|"

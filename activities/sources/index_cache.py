@@ -23,7 +23,7 @@ from typing import TypeVar
 
 from cachetools import LRUCache
 
-from activities.sources.corpus import Corpus
+from activities.sources.corpus_search import Corpus
 from activities.sources.database import IndexDamagedError, is_in_use
 from activities.storage.store import ObjectNotFound, Store
 from workflows.config.store_keys import index_part_key

@@ -35,7 +35,7 @@ from typing import Any, TypeVar
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
-from activities.storage.calls import ANSWER_BYTES, SharedCalls
+from activities.storage.calls_in_flight import ANSWER_BYTES, SharedCalls
 from activities.storage.store import Store
 from workflows.config.store_keys import journal_folder, safe
 

@@ -29,7 +29,7 @@ from activities.context import ActivityContext
 from activities.evidence.ledger import Ledger
 from activities.evidence.reconcile import reconcile
 from activities.llm.client import Models
-from activities.offline.conversation import read_request
+from activities.offline.request import read_request
 from activities.offline.transport import streamed
 from activities.storage.store import Store
 from activities.subagents.verifying import Verifying

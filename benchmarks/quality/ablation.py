@@ -20,7 +20,7 @@ from benchmarks.quality.sets import ROOT, Measure, list_sets
 from benchmarks.quality.tables import ResultPair, group_pairs, take_pairs
 
 VARIABLE = "RESEARCH_OFFLINE_WITHOUT"
-_FAMILIES = "activities.offline.families"
+_FAMILIES = "activities.offline.rule_families"
 
 
 def read_families() -> tuple[str, ...]:

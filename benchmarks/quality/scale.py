@@ -19,10 +19,10 @@ from contextlib import asynccontextmanager, contextmanager
 from itertools import accumulate
 from pathlib import Path
 
-from activities.sources.corpora import Corpora
-from activities.sources.corpus import Corpus
+from activities.sources.corpus_indexes import Corpora
+from activities.sources.corpus_search import Corpus
 from activities.sources.index_cache import IndexCache
-from activities.storage.corpora import publish
+from activities.storage.corpus_versions import publish
 from activities.storage.store import Store
 from benchmarks.quality.sets import ROOT, Case, JsonObject, Measure, Options, Outcome, Run
 from workflows.contracts.state import CorpusRef

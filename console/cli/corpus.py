@@ -18,7 +18,7 @@ from console.errors import COMMAND, BadInputError, ExitCode
 from console.formatting import message_stream, say
 
 if TYPE_CHECKING:
-    from activities.storage.corpora import CorpusHead, Rules
+    from activities.storage.corpus_versions import CorpusHead, Rules
     from console.client.session import Session
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The corpus.", show_default=False)]
@@ -69,7 +69,7 @@ def refresh(name: Name, labels: Labels = None, as_json: Json = False) -> ExitCod
 @app.command("list", epilog=examples("corpus list"))
 def list_corpora(as_json: Json = False) -> ExitCode:
     """List the corpora of the store."""
-    from activities.storage.corpora import list_heads
+    from activities.storage.corpus_versions import list_heads
 
     settings = client.validation.prepare_folders(client.session.read_settings())
     heads = asyncio.run(list_heads(client.corpora.open_store(settings)))
@@ -86,7 +86,7 @@ def list_corpora(as_json: Json = False) -> ExitCode:
 @app.command(epilog=examples("corpus show reports", "corpus show reports --json"))
 def show(name: Name, as_json: Json = False) -> ExitCode:
     """Show a corpus and its files."""
-    from activities.storage.corpora import load_listing
+    from activities.storage.corpus_versions import load_listing
 
     settings = client.validation.prepare_folders(client.session.read_settings())
 
@@ -110,7 +110,7 @@ def show(name: Name, as_json: Json = False) -> ExitCode:
 @app.command(epilog=examples("corpus remove reports"))
 def remove(name: Name, as_json: Json = False) -> ExitCode:
     """Forget a corpus. Its source stays, and jobs that read one of its versions go on."""
-    from activities.storage.corpora import remove as forget
+    from activities.storage.corpus_versions import remove as forget
 
     settings = client.validation.prepare_folders(client.session.read_settings())
 

@@ -260,7 +260,7 @@ async def warn_without_worker(session: Session, stream: TextIO) -> None:
 
 def _prepare(options: JobOptions, job_id: str | None) -> tuple[Settings, ResearchRequest, str]:
     """Validate everything before anything is started."""
-    from activities.storage.corpora import is_source, split_version
+    from activities.storage.corpus_versions import is_source, split_version
 
     settings = client.session.read_settings()
     request = client.research_request.build_request(options, settings)

@@ -11,8 +11,8 @@ from temporalio.common import WorkflowIDConflictPolicy
 from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError
 
-from activities.storage import corpora
-from activities.storage.corpora import CorpusHead, Limits, Rules
+from activities.storage import corpus_versions
+from activities.storage.corpus_versions import CorpusHead, Limits, Rules
 from activities.storage.document_sources import CorpusError
 from activities.storage.store import Store
 from console.client import jobs, validation
@@ -48,7 +48,7 @@ async def publish(
             on_progress(f"uploading: {done:,} of {total:,} files")
 
     try:
-        return await corpora.publish(
+        return await corpus_versions.publish(
             open_store(settings), name, source, rules=rules, limits=limits, on_progress=show
         )
     except CorpusError as error:
@@ -62,10 +62,12 @@ async def publish_for(
 ) -> ResearchRequest:
     """The request with the version it reads, so that its workers need no folder."""
     corpus = request.corpus
-    if corpus is None or corpora.split_version(corpus)[1]:
+    if corpus is None or corpus_versions.split_version(corpus)[1]:
         return request
-    if corpora.is_source(corpus):
-        head = await publish(settings, corpora.name_of(corpus), corpus, on_progress=on_progress)
+    if corpus_versions.is_source(corpus):
+        head = await publish(
+            settings, corpus_versions.name_of(corpus), corpus, on_progress=on_progress
+        )
         return request.model_copy(update={"corpus": f"{head.name}@{head.version}"})
     await find(settings, corpus)
     return request
@@ -74,7 +76,7 @@ async def publish_for(
 async def find(settings: Settings, name: str) -> CorpusHead:
     """The corpus of this name. Raises `BadInputError` if there is none."""
     try:
-        return await corpora.load_head(open_store(settings), name)
+        return await corpus_versions.load_head(open_store(settings), name)
     except CorpusError as error:
         raise BadInputError(f"There is no folder {name} here, and {error}.") from error
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Container
 from pathlib import Path
 from typing import Any, Literal
 
-from activities.storage.corpora import is_source
+from activities.storage.corpus_versions import is_source
 from console.client import validation
 from console.client.job_options import JobOptions
 from console.errors import BadInputError

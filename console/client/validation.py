@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from activities.storage.corpora import check_name, split_version
+from activities.storage.corpus_versions import check_name, split_version
 from activities.storage.document_sources import SUFFIXES, CorpusError
 from console.errors import BadInputError
 from console.formatting import cut
@@ -123,7 +123,7 @@ def check_corpus(corpus: str | None) -> str | None:
         return corpus
     if not corpus.strip():
         raise BadInputError("--corpus is empty: give it a folder or the name of a corpus.")
-    if "/" in corpus or Path(corpus).exists():
+    if "/" in corpus or resolve_path(corpus, "--corpus").exists():
         return str(check_folder(corpus))
     try:
         check_name(split_version(corpus)[0])

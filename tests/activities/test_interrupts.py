@@ -12,7 +12,7 @@ import pytest
 from temporalio.exceptions import ApplicationError
 
 from activities.agent.conversation import Answered, Unanswered
-from activities.offline.conversation import read_request
+from activities.offline.request import read_request
 from activities.records import Records
 from activities.storage.store import Store
 from tests.activities.scripted import (

@@ -14,7 +14,7 @@ import pytest
 from temporalio.exceptions import ApplicationError
 
 from activities.evidence.quotes import StoredText
-from activities.storage import calls
+from activities.storage import calls_in_flight
 from activities.storage.backends import FolderBackend
 from activities.storage.journal import Journal, fingerprint_of
 from activities.storage.store import ObjectNotFound, Store
@@ -105,7 +105,7 @@ async def test_a_call_whose_process_died_is_made_again_and_counted(
 async def test_a_call_goes_on_for_the_next_attempt_when_its_own_was_given_up(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(calls, "_was_replaced", lambda: True)
+    monkeypatch.setattr(calls_in_flight, "_was_replaced", lambda: True)
     thinking, other = Thinking(), Provider()
     one = asyncio.create_task(Journal(store, "job").find_or_call(REQUEST, thinking))
     await thinking.asked.wait()
@@ -153,7 +153,7 @@ class FullDisk(FolderBackend):
 async def test_an_answer_that_cannot_be_stored_is_kept_and_not_bought_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(calls, "_TROUBLE_SECONDS", 0.1)
+    monkeypatch.setattr(calls_in_flight, "_TROUBLE_SECONDS", 0.1)
     disk = FullDisk(tmp_path / "store")
     store, model = Store(disk, str(tmp_path / "store")), Provider()
 

@@ -13,7 +13,7 @@ from activities.agent.tool_definitions import READ, SEARCH, SURVEY, build_tool_s
 from activities.agent.toolbox import Toolbox
 from activities.mcp.server_settings import McpSettings
 from activities.mcp.servers import McpServers
-from activities.sources.corpus import Corpus
+from activities.sources.corpus_search import Corpus
 from activities.storage.store import Store
 from tests.activities.test_web import FERRY, WORDS, call, hits, page, said
 from tests.activities.test_web_errors import failed

@@ -114,6 +114,8 @@ def the_list(gallery: Gallery, question: str) -> None:
         "minutes-2019", question=BLOCKED, corpus="/mnt/archive", model="offline"
     )
     with gallery.page(TALL) as page:
+        page.goto(gallery.job("minutes-2019"))
+        page.get_by_role("button", name="Resume").click()
         gallery.ask(page, WAITING, "battery-rooms")
         gallery.ask(page, BESIDE, "passengers")
         page.get_by_role("button", name="Approve the plan").click()

@@ -80,8 +80,8 @@ class Console:
         subprocess.run(command, check=True, timeout=90, stdout=subprocess.DEVNULL)
 
     def start_behind_its_back(self, name: str, **request: str) -> None:
-        """A job that no form was asked for, as any client of the server may start one."""
-        start = ("start", "--type", "ResearchWorkflow", "--task-queue", "research")
+        """A job of another client on its own queue: no worker runs it until it is resumed."""
+        start = ("start", "--type", "ResearchWorkflow", "--task-queue", f"research-{name}")
         self.temporal(*start, "--workflow-id", name, "--input", json.dumps(request))
 
     def close(self) -> str:

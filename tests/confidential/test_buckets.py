@@ -10,10 +10,10 @@ import pytest
 from obstore.store import AzureStore, GCSStore, S3Store, from_url
 
 import console.runtime.data_converter
-from activities.sources.corpora import Corpora
+from activities.sources.corpus_indexes import Corpora
 from activities.sources.index_cache import IndexCache
 from activities.storage.backends import BucketBackend, open_backend
-from activities.storage.corpora import publish
+from activities.storage.corpus_versions import publish
 from activities.storage.store import Store
 from console.client.checkpoints import CheckpointStore
 from console.devserver.server import run_dev_server

@@ -29,7 +29,7 @@ from typing import Any
 
 import httpx2
 
-from activities.offline.conversation import Conversation, Reply
+from activities.offline.request import Conversation, Reply
 from activities.offline.transport import SKILLS, OfflineTransport, Skill
 from activities.storage.backends import open_backend
 from activities.storage.journal import fingerprint_of

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from activities.storage.corpora import load_listing, publish
+from activities.storage.corpus_versions import load_listing, publish
 from activities.storage.store import Store
 from tests.durability.jobs import Job, JsonObject, comparable, request
 from tests.durability.site import Site, a_site

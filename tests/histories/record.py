@@ -22,6 +22,7 @@ from typing import Any
 from temporalio.client import Client, WorkflowExecutionStatus, WorkflowHistory
 from temporalio.testing import WorkflowEnvironment
 
+from console.client import corpora
 from console.devserver.server import SEARCH_ATTRIBUTES, find_binary
 from console.runtime.data_converter import data_converter
 from tests.histories.jobs import KINDS, LONG, Recorded
@@ -53,7 +54,8 @@ async def recorded(
         dev_server_existing_path=str(find_binary()),
         dev_server_extra_args=arguments,
     ) as env:
-        # A relative name: where the documents lie is nobody's business.
+        # Jobs name the corpus: where its documents lie must not stand in a history.
+        await corpora.publish(settings, "documents", os.path.join(os.getcwd(), "documents"))
         office = Office(env.client, settings, Path("documents"))
         histories: dict[str, dict[str, Any]] = {}
         for kind in kinds:

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from temporalio.client import WorkflowFailureError
 
-from activities.sources import corpora as corpora_module
-from activities.sources.corpora import Corpora
-from activities.storage.corpora import CorpusFile, Rules, load_head, publish
+from activities.sources import corpus_indexes as corpora_module
+from activities.sources.corpus_indexes import Corpora
+from activities.storage.corpus_versions import CorpusFile, Rules, load_head, publish
 from activities.storage.store import Store
 from console.client import corpora as client_corpora
 from console.client.jobs import Job, StartState, fetch_report

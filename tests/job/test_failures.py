@@ -11,7 +11,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from activities.sources.corpus import Corpus
+from activities.sources.corpus_search import Corpus
 from activities.subagents import findings, researching
 from console.client.jobs import fetch_report
 from tests.activities.scripted import JsonObject, failure, message, text, use

@@ -14,7 +14,7 @@ import pptx
 import pytest
 
 from activities.agent.toolbox import Toolbox
-from activities.sources.corpus import Corpus
+from activities.sources.corpus_search import Corpus
 from activities.sources.documents import Unreadable
 from activities.sources.formats.parsing import parse
 from activities.storage.store import Store

@@ -42,7 +42,7 @@ ECHO = f"busy; you came with {KEY} and x-api-key: {KEY} to http://user:{PASSWORD
 CRASH = """
 import os, sys
 if any(word.endswith("worker.py") for word in sys.orig_argv):
-    from activities.sources.corpus import Corpus
+    from activities.sources.corpus_search import Corpus
     def search(*_, **__):
         given = os.environ["ANTHROPIC_API_KEY"], os.environ["ANTHROPIC_BASE_URL"]
         raise RuntimeError(f"the index broke, the environment is {given}")

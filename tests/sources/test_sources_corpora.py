@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from activities.sources import corpora as corpora_module
-from activities.sources.corpora import Corpora, Manifest
-from activities.sources.corpus import Corpus
+from activities.sources import corpus_indexes as corpora_module
+from activities.sources.corpus_indexes import Corpora, Manifest
+from activities.sources.corpus_search import Corpus
 from activities.sources.index_cache import IndexCache, IndexRecord
-from activities.storage import corpora as storage
+from activities.storage import corpus_versions as storage
 from activities.storage import document_sources
-from activities.storage.corpora import CorpusHead, Limits, Rules, publish, upload
+from activities.storage.corpus_versions import CorpusHead, Limits, Rules, publish, upload
 from activities.storage.document_sources import CorpusError
 from activities.storage.encryption import Keyring
 from activities.storage.store import Store

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from activities.sources.documents import Unreadable
-from activities.sources.formats import extracts
+from activities.sources.formats import extracted_text
 from activities.sources.formats import parsing as parsing_module
 from activities.sources.formats.parsing import parse
 from activities.storage.document_sources import SUFFIXES
@@ -52,7 +52,7 @@ def test_a_long_text_is_cut_and_says_so(folder: Path, monkeypatch: pytest.Monkey
 def test_a_long_sheet_is_cut_while_it_is_read(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(extracts, "MOST_CHARACTERS", 500)
+    monkeypatch.setattr(extracted_text, "MOST_CHARACTERS", 500)
     book = openpyxl.Workbook(write_only=True)
     sheet = book.create_sheet("Data")
     for number in range(200):

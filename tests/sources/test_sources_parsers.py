@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from activities.sources.parsers import PARSED, Parsers
+from activities.sources.parser_processes import PARSED, Parsers
 from tests.security.test_bombs import nested_forms
 
 ROOT = Path(__file__).parents[2]
@@ -21,7 +21,7 @@ SECONDS = 30.0
 SCRIPT = """
 import asyncio, sys
 from pathlib import Path
-from activities.sources.parsers import Parsers
+from activities.sources.parser_processes import Parsers
 asyncio.run(Parsers(1).parse(Path(sys.argv[1]), "bomb.pdf"))
 """
 
@@ -38,7 +38,7 @@ def parsers_of(pid: int) -> list[int]:
                 state = (place / "stat").read_text().rpartition(")")[2].split()[0]
             except OSError:
                 continue
-            if b"activities.sources.parsers" in words and str(pid).encode() in words:
+            if b"activities.sources.parser_processes" in words and str(pid).encode() in words:
                 found += [int(place.name)] if state != "Z" else []
     return found
 

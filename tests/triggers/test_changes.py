@@ -7,7 +7,7 @@ import time
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from activities.evidence.compare import LISTED, compare, tell, told
+from activities.evidence.run_comparison import LISTED, compare, tell, told
 from workflows.contracts.changes import Changes
 from workflows.contracts.evidence import Contradiction, Quote, Side, Verdict
 from workflows.contracts.result import ClaimOut, FacetOut, PlanOut, ResearchResult, SourceOut

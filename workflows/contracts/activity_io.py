@@ -65,14 +65,6 @@ class OpenCorpus(Record):
     """The job's store; empty where the client did not say."""
 
 
-class CorpusOpened(Record):
-    corpus: CorpusReady
-    parse: tuple[ParseFiles, ...] = ()
-    """What has to be parsed first, where it is too much for one worker."""
-    version: str = ""
-    """`NAME@VERSION`, to be opened afterwards."""
-
-
 class ParseFiles(Record):
     """A part of the files that a version has and its base has not."""
 
@@ -80,6 +72,14 @@ class ParseFiles(Record):
     base: str = ""
     start: int
     end: int
+
+
+class CorpusOpened(Record):
+    corpus: CorpusReady
+    parse: tuple[ParseFiles, ...] = ()
+    """What has to be parsed first, where it is too much for one worker."""
+    version: str = ""
+    """`NAME@VERSION`, to be opened afterwards."""
 
 
 class FilesParsed(Record):

@@ -1,6 +1,6 @@
 """What changed since the last run of a question: new, gone and changed claims, disputes, sources.
 
-It is part of the result; `activities.evidence.compare` finds the changes.
+It is part of the result; `activities.evidence.run_comparison` finds the changes.
 """
 
 from __future__ import annotations

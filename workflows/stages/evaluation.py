@@ -50,7 +50,7 @@ async def evaluate(execution: Execution, n: int = 0) -> None:
         state.gaps = gap_rules.close_met_points(state.gaps, evaluated.rubric, n)
         state.rubric = evaluated.rubric
         state.book("evaluator", evaluated.spend)
-    state.judged = n
+        state.judged = n
 
 
 def stop_reason(execution: Execution) -> StopReason | None:
@@ -58,10 +58,14 @@ def stop_reason(execution: Execution) -> StopReason | None:
     state = execution.state
     if not execution.has_claims and not state.finishing:
         return StopReason.NO_PROGRESS
-    return gap_rules.stop(
+    reason = gap_rules.stop(
         state.gaps,
         state.passes,
         job_limits(state).passes,
         is_exhausted(state),
         state.finishing,
     )
+    if reason is StopReason.SUFFICIENT and state.draft and state.judged < state.passes[-1].n:
+        # Nothing was left to judge the draft with: whether it is sufficient is not known.
+        return StopReason.BUDGET
+    return reason

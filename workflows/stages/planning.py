@@ -14,7 +14,7 @@ from workflows.contracts.state import Phase
 from workflows.rules import steering
 from workflows.rules.budget import writing_allowance
 from workflows.rules.plan import fit, job_limits, repair
-from workflows.stages import corpora
+from workflows.stages import corpus_opening
 from workflows.stages.activity_interfaces import PlanningActivities
 from workflows.stages.checkpoints import save_checkpoint
 from workflows.stages.execution import Execution
@@ -36,7 +36,7 @@ async def open_corpus(execution: Execution) -> None:
         request = state.request
         brief = OpenCorpus(corpus=request.corpus, labels=request.labels, store_id=request.store_id)
         with execution.measure("open"):
-            state.corpus = await corpora.open_corpus(execution.call, brief, report)
+            state.corpus = await corpus_opening.open_corpus(execution.call, brief, report)
     if not state.checkpoints:
         await save_checkpoint(execution, "opened")
 

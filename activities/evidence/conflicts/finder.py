@@ -16,8 +16,7 @@ from types import MappingProxyType
 from pydantic import Field
 
 from activities.evidence.conflicts.alignment import aligned
-from activities.evidence.conflicts.answers import answers, parse_question
-from activities.evidence.conflicts.relations import relate
+from activities.evidence.conflicts.claim_values import answers, parse_question
 from activities.evidence.conflicts.statements import (
     Document,
     Kind,
@@ -26,6 +25,7 @@ from activities.evidence.conflicts.statements import (
     read_claims,
     same_value,
 )
+from activities.evidence.conflicts.value_relations import relate
 from workflows.contracts.evidence import Claim, Position, Record, Relation
 
 _MOST_SIDES = 6

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from activities.sources.formats.encoding import fold
-from activities.sources.formats.extracts import Extract
+from activities.sources.formats.extracted_text import Extract
 from activities.sources.formats.markup.html_pages import extract_page
 from activities.sources.formats.plaintext import extract_text
 from activities.sources.formats.text_exports import Mail, without_replies

@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from activities.sources.documents import Document, Unreadable, document_id, text_hash
 from activities.sources.formats.document_dates import head_date, name_date
 from activities.sources.formats.encoding import BinaryContentError, decode, fold, normalise
-from activities.sources.formats.extracts import (
+from activities.sources.formats.extracted_text import (
     MOST_CHARACTERS,
     Extract,
     NoTextError,
@@ -30,7 +30,7 @@ from activities.sources.formats.plaintext import (
     is_restructured,
 )
 from activities.sources.formats.text_exports import extract_chat, extract_mails
-from activities.storage.corpora import MAX_FILE_BYTES
+from activities.storage.corpus_versions import MAX_FILE_BYTES
 from activities.storage.document_sources import SUFFIXES
 
 # Raised whenever the same file may give another text, so that indexes are built anew.

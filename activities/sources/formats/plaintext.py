@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 
 from activities.sources.formats.encoding import normalise
-from activities.sources.formats.extracts import Extract, first_heading
+from activities.sources.formats.extracted_text import Extract, first_heading
 from activities.sources.formats.lines import looks_like_heading, unwrap
 
 _RULE = re.compile(r" *([=\-~*_#+^\"'`.:])(?: ?\1){2,} *$")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from activities.sources.formats.document_dates import find_date
 from activities.sources.formats.encoding import fold, normalise
-from activities.sources.formats.extracts import Extract
+from activities.sources.formats.extracted_text import Extract
 from activities.sources.formats.plaintext import extract_text
 
 _HEADERS = re.compile(r"(?:^[A-Z][\w-]{1,15}(?: [\w-]{1,10})?: +\S.*\n){3,}", re.MULTILINE)

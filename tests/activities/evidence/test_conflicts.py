@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from activities.evidence.conflicts.agreement import agree, groups_of_agreement
 from activities.evidence.conflicts.finder import Candidate, candidates
-from activities.evidence.conflicts.relations import calls_itself_superseded, edition
 from activities.evidence.conflicts.statements import Document
+from activities.evidence.conflicts.value_relations import calls_itself_superseded, edition
 from workflows.contracts.evidence import Claim, Quote
 
 SHAPES: Mapping[str, list[list[str]]] = json.loads(

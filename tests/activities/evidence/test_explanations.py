@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from activities.evidence.conflicts.relations import explain
+from activities.evidence.conflicts.value_relations import explain
 
 
 def test_explain_quotes_the_cues_of_each_side() -> None:

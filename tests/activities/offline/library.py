@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from activities.agent.toolbox import Toolbox
-from activities.offline.conversation import JsonObject, Reply, read_request
+from activities.offline.request import JsonObject, Reply, read_request
 from activities.offline.transport import SKILLS
-from activities.sources.corpus import Corpus
+from activities.sources.corpus_search import Corpus
 from activities.storage.store import Store
 from tests.corpora import index_folder
 from workflows.config.roles import PLANNER, RESEARCHER

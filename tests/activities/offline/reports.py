@@ -9,7 +9,7 @@ from activities.agent.schemas import DraftAnswer
 from activities.evidence.draft import Draft, Entry, Section
 from activities.evidence.ledger import Ledger
 from activities.evidence.report_gate import Evidence, faults
-from activities.offline.conversation import Conversation, JsonObject
+from activities.offline.request import Conversation, JsonObject
 from activities.offline.writer import write
 from activities.subagents.prompt_parts import describe_contradictions
 from workflows.contracts.evidence import Claim, Contradiction, Quote, Source, Verdict

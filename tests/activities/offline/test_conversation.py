@@ -9,7 +9,7 @@ import pytest
 
 from activities.agent import messages
 from activities.agent.request_template import ANSWERS
-from activities.offline.conversation import Conversation, JsonObject, read_request
+from activities.offline.request import Conversation, JsonObject, read_request
 from activities.offline.transport import SKILLS
 
 USE = {"type": "tool_use", "id": "u1", "name": "search", "input": {"query": "tower"}}

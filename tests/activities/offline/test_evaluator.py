@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from activities.agent.schemas import EvaluationAnswer
-from activities.offline.conversation import Conversation, JsonObject
 from activities.offline.evaluator import evaluate
+from activities.offline.request import Conversation, JsonObject
 from tests.activities.offline.reports import facet
 
 ANSWERED = facet("a", "When was the tower built?")

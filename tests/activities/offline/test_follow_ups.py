@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from activities.agent import messages
-from activities.offline.conversation import read_request
+from activities.offline.request import read_request
 from tests.activities.offline.library import Dialogue, Library, library, research_brief, start
 
 FILES = {

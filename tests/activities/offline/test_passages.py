@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from activities.evidence.quotes import StoredText, fold
-from activities.offline.conversation import Hit
 from activities.offline.passages import Passage, cut_passages
 from activities.offline.question import Question
+from activities.offline.request import Hit
 from activities.offline.scoring import Scorer
 from tests.activities.offline.library import Library, library
 from workflows.contracts.evidence import Quote

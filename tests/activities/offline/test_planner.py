@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from activities.agent.schemas import PlanDraft
-from activities.offline.conversation import Conversation, Reply
 from activities.offline.planner import facets_of_question, plan
+from activities.offline.request import Conversation, Reply
 from tests.activities.offline.library import Library, library
 from workflows.contracts.facets import Plan, QuestionKind
 from workflows.rules.plan import faults

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from activities.agent.schemas import PlanReview
-from activities.offline.conversation import Conversation
 from activities.offline.planner import facets_of_question, review
+from activities.offline.request import Conversation
 from activities.subagents.planning import revise
 from workflows.contracts.facets import Facet, Plan, QuestionKind
 

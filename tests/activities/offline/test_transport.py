@@ -10,7 +10,7 @@ import httpx2
 import pytest
 
 from activities.agent import messages
-from activities.offline.conversation import Conversation, JsonObject, Reply, UseTools
+from activities.offline.request import Conversation, JsonObject, Reply, UseTools
 from activities.offline.transport import SKILLS, OfflineTransport
 from tests.activities.offline.library import research_brief
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from activities.agent.schemas import GroupAnswer, RelationsAnswer
 from activities.evidence.conflicts.finder import candidates
-from activities.offline.conversation import JsonObject, Reply, read_request
+from activities.offline.request import JsonObject, Reply, read_request
 from activities.offline.verifier import judge_relations
 from workflows.contracts.evidence import Claim
 

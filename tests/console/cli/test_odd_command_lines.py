@@ -87,6 +87,8 @@ CASES = [
     case("run", "Why?", "--corpus", LONG),
     case("run", "Why?", "--corpus", "docs", "--out", LONG),
     case("run", "Why?", "--corpus", "~nosuchuser/x"),
+    case("run", "Why?", "--corpus", "loop"),
+    case("run", "Why?", "--corpus", "~nosuchuser"),
     case("run", "Why?", "--corpus", "docs", "--out", "~nosuchuser/x"),
     case("run", "Why?", "--corpus", ""),
     case("run", "Why?", "--corpus", "  "),

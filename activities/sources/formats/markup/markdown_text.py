@@ -20,7 +20,7 @@ from selectolax.lexbor import LexborHTMLParser
 from activities.sources.formats.blocks import written
 from activities.sources.formats.document_dates import find_date
 from activities.sources.formats.encoding import fold
-from activities.sources.formats.extracts import Extract, first_heading
+from activities.sources.formats.extracted_text import Extract, first_heading
 from activities.sources.formats.markup.html_blocks import html_blocks
 from activities.sources.formats.markup.sphinx import (
     CODE_DIRECTIVES,

@@ -16,7 +16,7 @@ from docutils.statemachine import StringList
 from selectolax.lexbor import LexborHTMLParser
 
 from activities.sources.formats.blocks import written
-from activities.sources.formats.extracts import MOST_CHARACTERS, Extract, first_heading
+from activities.sources.formats.extracted_text import MOST_CHARACTERS, Extract, first_heading
 from activities.sources.formats.markup.html_blocks import html_blocks
 from activities.sources.formats.markup.sphinx import (
     CODE_DIRECTIVES,

@@ -16,7 +16,12 @@ from openpyxl.styles.numbers import BUILTIN_FORMATS_MAX_SIZE
 from openpyxl.utils.cell import column_index_from_string
 
 from activities.sources.formats.encoding import fold
-from activities.sources.formats.extracts import Extract, readable_name, saved_date, within_limit
+from activities.sources.formats.extracted_text import (
+    Extract,
+    readable_name,
+    saved_date,
+    within_limit,
+)
 from activities.sources.formats.office.number_formats import number_text, shows_number
 from activities.sources.formats.tables import column_name, table_lines
 

@@ -15,7 +15,7 @@ from docx.oxml.ns import qn
 
 from activities.sources.formats.blocks import BULLET, Block, heading, written
 from activities.sources.formats.encoding import fold
-from activities.sources.formats.extracts import Extract, saved_date, within_limit
+from activities.sources.formats.extracted_text import Extract, saved_date, within_limit
 from activities.sources.formats.lines import ends_sentence
 from activities.sources.formats.tables import table_lines
 

@@ -19,7 +19,12 @@ import pypdfium2 as pdfium
 
 from activities.sources.formats.document_dates import find_date
 from activities.sources.formats.encoding import fold
-from activities.sources.formats.extracts import MOST_CHARACTERS, Extract, NoTextError, within_limit
+from activities.sources.formats.extracted_text import (
+    MOST_CHARACTERS,
+    Extract,
+    NoTextError,
+    within_limit,
+)
 from activities.sources.formats.lines import ITEM, ends_sentence
 from activities.sources.formats.pdf.hyphenation import HYPHEN, Hyphenation
 from activities.sources.formats.pdf.page_lines import Line, page_lines

@@ -113,8 +113,10 @@ class SharedCalls:
         assert call.task is not None  # noqa: S101
         clock = asyncio.get_running_loop().time
         since: float | None = None
+        # Trouble from before this attempt may be over: the next try to store tells.
+        earlier = call.trouble
         while not (await asyncio.wait({call.task}, timeout=0.25))[0]:
-            if call.trouble is not None:
+            if call.trouble is not None and call.trouble is not earlier:
                 since = since or clock()
                 if clock() - since > _TROUBLE_SECONDS:
                     raise call.trouble

@@ -12,7 +12,7 @@ with workflow.unsafe.imports_passed_through():
     from workflows.contracts.activity_io import OpenCorpus
     from workflows.contracts.request import TASK_QUEUE
     from workflows.contracts.state import CorpusReady, Timing
-    from workflows.stages import corpora
+    from workflows.stages import corpus_opening
 
 
 @workflow.defn(name="CorpusWorkflow")
@@ -23,7 +23,7 @@ class CorpusWorkflow:
 
     @workflow.run
     async def run(self, brief: OpenCorpus) -> CorpusReady:
-        return await corpora.open_corpus(_call, brief, self._report)
+        return await corpus_opening.open_corpus(_call, brief, self._report)
 
     @workflow.query
     def progress(self) -> CorpusReady:

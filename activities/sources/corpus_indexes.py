@@ -28,8 +28,8 @@ from activities.sources.database import open_for_building
 from activities.sources.documents import Unreadable
 from activities.sources.formats.parsing import VERSION, Parsed, parse_file
 from activities.sources.index_cache import IndexCache, IndexRecord
-from activities.sources.parsers import PARSED, Parsers, is_confined
-from activities.storage.corpora import (
+from activities.sources.parser_processes import PARSED, Parsers, is_confined
+from activities.storage.corpus_versions import (
     CorpusFile,
     OnProgress,
     find_changes,

@@ -8,7 +8,7 @@ A parser process ends with its worker, whatever ends that: on Linux the kernel k
 it looks once a second for its parent, and the end of its input ends it everywhere.
 It is given no secrets of the environment, and its answer is JSON, not a pickle.
 
-    python -m activities.sources.parsers PARENT_PID
+    python -m activities.sources.parser_processes PARENT_PID
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ async def _start() -> asyncio.subprocess.Process:
     environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
     environment["PYTHONPATH"] = os.pathsep.join(map(os.path.abspath, sys.path))
     return await asyncio.create_subprocess_exec(
-        sys.executable, "-P", "-m", "activities.sources.parsers", str(os.getpid()),
+        sys.executable, "-P", "-m", "activities.sources.parser_processes", str(os.getpid()),
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL, env=environment,
         # Ctrl-C is for the worker, which ends its parsers.
