@@ -81,6 +81,7 @@ bench: $(DEV)  ## speed, on a quiet machine: the sample, verification, growth, p
 	mkdir -p $(BENCH)
 	$(PY) -m benchmarks.sample
 	$(PY) -m benchmarks.economy --json $(BENCH)/economy.json
+	$(PY) -m benchmarks.burst --json $(BENCH)/burst.json
 	$(PY) -m benchmarks.engines.pipelining
 	$(PY) -m benchmarks.engines.verification --json $(BENCH)/verification.json
 	$(PY) -m benchmarks.growth --json $(BENCH)/growth.json

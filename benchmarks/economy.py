@@ -29,6 +29,7 @@ from typing import Any
 import httpx2
 
 from activities.offline.transport import SKILLS, OfflineTransport
+from benchmarks.burst import percentiles
 from console.client.jobs import fetch_report
 from console.client.research_request import default_budget_usd
 from console.devserver.server import run_dev_server
@@ -376,6 +377,7 @@ def measure(api: ScriptedApi, result: ResearchResult) -> JsonObject:
             role: round(spend.usd, 3) for role, spend in result.telemetry.by_role.items()
         },
         "usd_by_pass": [round(done.usd, 3) for done in result.passes],
+        "usd_by_facet": percentiles(covered.usd for covered in result.coverage),
     }
 
 

@@ -99,6 +99,9 @@ def _answer(body: JsonObject, shape: Shape) -> JsonObject:
             return stub._ANSWERS[title](brief, messages)
         case "DraftAnswer":
             return _write(brief)
+        case "DraftJudgement":
+            sentences = brief["sentences"]
+            return {"verdicts": [{"id": s["id"], "verdict": "entailed"} for s in sentences]}
         case "EvaluationAnswer":
             return _evaluate(brief, shape)
         case other:
