@@ -43,6 +43,7 @@ _DEFINES = re.compile(
     r"|consists? of|ist|sind|bedeutet|bezeichnet)\b|:",
     re.IGNORECASE,
 )
+_PRICE = re.compile(r"\b(?:costs?|prices?|fees?|kost(?:en|et)|preise?|gebühr(?:en)?)\b", re.I)
 _SUBJECT_WORDS = 12
 # What a row of a table does not say.
 _IN_SENTENCES = frozenset({Wants.INSTRUCTION, Wants.REASON})
@@ -61,7 +62,12 @@ def _holds_date(text: str, question: Question) -> bool:
 
 
 def _holds_number(text: str, question: Question) -> bool:
-    return any(amount.text not in question.text for amount in quantities(text))
+    """A figure the question does not hold; half of a price is no price."""
+    is_price = _PRICE.search(question.text) is not None
+    return any(
+        amount.text not in question.text and not (is_price and amount.unit == "%")
+        for amount in quantities(text)
+    )
 
 
 def _holds_name(text: str, question: Question) -> bool:

@@ -10,7 +10,6 @@ Family = Literal[
     "figures",
     "light_words",
     "links",
-    "openings",
     "parts",
     "plain_search",
     "proximity",

@@ -150,12 +150,18 @@ _OPENING = re.compile(
     re.I,
 )
 _PRONOUN = re.compile(r"\b(?:it|they|them|this|these|those|its|their)\b", re.I)
-# "the costs, risks and benefits of X": three or more things asked of one subject.
-_NOUNS = re.compile(
-    r"^(?P<head>(?:what|which) (?:is|are|were|was) the )"
-    r"(?P<list>[\w -]+(?:, [\w -]+)+,? and [\w -]+?)"
-    r"(?P<tail> (?:of|for|in|to|at) .+)$",
-    re.I,
+# Three or more things of which one thing is asked: "the costs, risks and benefits of X", or "what
+# do ships, cables and turbines cost", where a word each names them.
+_NOUNS = tuple(
+    re.compile(pattern, re.I)
+    for pattern in (
+        r"^(?P<head>(?:what|which) (?:is|are|were|was) the )"
+        r"(?P<list>[\w -]+(?:, [\w -]+)+,? and [\w -]+?)"
+        r"(?P<tail> (?:of|for|in|to|at) .+)$",
+        r"^(?P<head>(?:what|when|where|why|how(?: \w+)?) (?:do|did|can|should) )"
+        r"(?P<list>\w+(?:, \w+)+,? and \w+)"
+        r"(?P<tail> \w.+)$",
+    )
 )
 _ARTICLE = re.compile(r"^(?:the|an?)\s+", re.I)
 _LONGEST_SUBJECT = 14
@@ -234,7 +240,7 @@ def _listed_parts(sentence: str) -> list[Part]:
         items = [item for item in items if content_words(item)]
         if len(items) > 1:
             return [_part(item, _subject(head)) for item in items]
-    if found := _NOUNS.match(sentence):
+    if found := next(filter(None, (pattern.match(sentence) for pattern in _NOUNS)), None):
         things = [t for t in _LISTED.split(found["list"]) if content_words(t)]
         named = [_ARTICLE.sub("", thing) for thing in things]
         return [_part(f"{found['head']}{thing}{found['tail']}", "") for thing in named]

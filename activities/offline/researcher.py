@@ -2,9 +2,10 @@
 
 `research` answers `ResearchAnswer`. The first search asks in the question's own words; a second one
 follows the names in good hits and leaves out what scored below 0.2. It stops early where three
-sources score 0.7 or better and nothing is missing. A claim is a passage, word for word:
-the best, no two that say the same. Two documents that use the same words and give another figure
-or name do not say the same: both are shown, so that the reader sees that they differ.
+sources score 0.7 or better and a passage answers all that a narrow question asks. A claim is a
+passage, word for word: the best, no two that say the same. Two documents that use the same words
+and give another figure or name do not say the same: both are shown, so that the reader sees that
+they differ.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from activities.offline.question import Question, content_words
 from activities.offline.scoring import Scored, Scorer
 
 GOOD, USELESS, ENOUGH = 0.7, 0.2, 3
+_WHOLE = 0.999
 _ANSWERED = 0.6
 """The share of the question's terms that a passage which answers it covers."""
 _RELATED = 0.34
@@ -136,8 +138,14 @@ class _Search:
         return str(alternative.get("query") or self._brief["ask"])
 
     def _is_enough(self) -> bool:
+        """Whether to stop: enough good sources, and an answer without a hole.
+
+        Each term that the answer to a narrow question lacks is a hole: what is asked may stand a
+        document away, however many documents hold most of the words.
+        """
         good = sum(entry["score"] >= GOOD for entry in self._sources.values())
-        return good >= ENOUGH and any(own.answers and own.coverage >= GOOD for own in self._ranked)
+        least = GOOD if self.question.is_open else _WHOLE
+        return good >= ENOUGH and any(own.answers and own.coverage >= least for own in self._ranked)
 
     def _chosen(self) -> list[Scored]:
         if not self._ranked or self._is_off_topic():

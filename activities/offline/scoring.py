@@ -39,7 +39,6 @@ _FIRST_HIT = 0.18
 _ASKS, _UNWRITTEN, _ON_CHANGES, _LEANS = 0.5, 0.5, 0.75, 0.95
 """Factors for what is seldom an answer: questions, notes to oneself, release notes, half a text."""
 _SCRAP = 6
-_OPENING, _OPENING_COVERS = 0.98, 0.5
 _LINKED = 0.85
 _LINKS_FROM = 12
 _TO_DO = re.compile(r"(?:TODO|FIXME|XXX|TBD)\b")
@@ -93,17 +92,13 @@ class Scorer:
     def rank(self, passages: Iterable[Passage]) -> list[Scored]:
         """The passages that cover anything of the question, best first."""
         scored = [self._score(passage) for passage in passages if not self._is_scrap(passage)]
-        scored = [own for own in scored if own.coverage > 0]
         if is_on("plain_search") and not self.question.is_open:
             scored = self._with_plain_search(scored)
         scored.sort(key=_order)
         if is_on("links"):
             scored = self._link(scored)
             scored.sort(key=_order)
-        if is_on("openings"):
-            scored = _raise_openings(scored)
-            scored.sort(key=_order)
-        return scored
+        return [own for own in scored if own.coverage > 0]
 
     def _with_plain_search(self, scored: Sequence[Scored]) -> list[Scored]:
         """The passages with what BM25 alone thinks of them: it is rarely far off."""
@@ -254,7 +249,7 @@ class _Origin:
 
     def __init__(self, scored: Scored) -> None:
         self.scored = scored
-        self._names = [name.key for name in names(scored.core)]
+        self._names = [name.key for name in names(scored.passage.text)]
         self._words = frozenset(words(scored.core))
 
     def names_title(self, source_id: str, title: frozenset[str]) -> bool:
@@ -263,23 +258,6 @@ class _Origin:
         if len(title) > 1 and title <= self._words:
             return True
         return any(key == title or (len(key) > 1 and key <= title) for key in self._names)
-
-
-def _raise_openings(scored: Sequence[Scored]) -> list[Scored]:
-    """The passages, where the opening of a section counts nearly as much as the best in it.
-
-    What stands later in a section is understood by who has read its beginning.
-    """
-    best: dict[tuple[str, str], Scored] = {}
-    for own in scored:
-        best.setdefault((own.passage.source_id, _last(own.passage.section)), own)
-    raised = []
-    for own in scored:
-        first = best[own.passage.source_id, _last(own.passage.section)]
-        opens = own.passage.heading and own.coverage >= _OPENING_COVERS * first.coverage
-        least = _OPENING * first.score if opens else 0.0
-        raised.append(replace(own, score=max(own.score, least)))
-    return raised
 
 
 def _headings(passage: Passage) -> list[tuple[str, float]]:

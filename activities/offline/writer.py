@@ -17,7 +17,7 @@ from activities.evidence.text.terms import words
 from activities.offline.answer_types import holds_answer
 from activities.offline.conversation import Conversation, JsonObject, Reply
 from activities.offline.markdown import bare, cited, fenced, marks, passage, plain, remark
-from activities.offline.passages import leans
+from activities.offline.passages import ROW, leans
 from activities.offline.question import Question, Wants
 
 SUMMARY_WORDS = 120
@@ -150,7 +150,10 @@ class _Writer:
         for facet in self._facets:
             found = self._facet_leads(facet, several)
             new = [lead for lead in found if not any(lead.text in told for told in leads)]
-            leads |= {lead.text: lead for lead in new[: 1 if several else _MOST_LEADS]}
+            if several:
+                # A line of a summary is a sentence; a row of a table only where there is none.
+                new = sorted(new, key=lambda lead: ROW.match(lead.text) is not None)[:1]
+            leads |= {lead.text: lead for lead in new[:_MOST_LEADS]}
         return list(leads.values())
 
     def _facet_leads(self, facet: JsonObject, several: bool) -> list[_Lead]:

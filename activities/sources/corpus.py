@@ -81,7 +81,7 @@ class Corpus:
         *,
         exclude: Collection[str] = (),
     ) -> list[Hit]:
-        """The first four hits, then documents they lead to, taking turns with the other hits."""
+        """The first ten hits, then documents they lead to, taking turns with the other hits."""
         with self._database.reading() as connection:
             return follow(connection, self._ranking, query, hits, limit, exclude)
 
@@ -136,9 +136,8 @@ def _forms(term: str, language: str) -> list[str]:
     return [match for form in dict.fromkeys(forms) if (match := phrase(form))]
 
 
-def _hits(chunks: Sequence[Chunk], limit: int, per_document: int) -> list[Hit]:
-    """The best chunk of each of the first documents, then whatever scored best beside them."""
-    ranked = sorted(chunks, key=lambda chunk: (-chunk.score, chunk.document.id, chunk.number))
+def _hits(ranked: Sequence[Chunk], limit: int, per_document: int) -> list[Hit]:
+    """The best chunk of each of the first documents, then whatever ranks best beside them."""
     best = {chunk.document.id: chunk for chunk in reversed(ranked)}
     firsts = [chunk for chunk in ranked if best[chunk.document.id] is chunk]
     chosen = firsts[: min(limit, _FIRST_DOCUMENTS)]

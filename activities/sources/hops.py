@@ -1,7 +1,7 @@
 """The second step of a search: from the names in the first hits to the documents about them.
 
 A question often needs two documents of which only one shares its words: "where did her father
-die" finds her, and her page names him. The first four hits stay. From the first three come the
+die" finds her, and her page names him. The first ten hits stay. From the first three come the
 capitalised names, those near words of the query before others. Documents that have such a name as
 title follow; after them, in turn, the other hits and the documents that hold a name together with
 words of the query that are still missing.
@@ -23,7 +23,7 @@ from activities.sources.index import numbers, totals
 from activities.sources.ranking import Chunk, QueryTerm, Ranking, phrase
 from activities.sources.sentence_spans import passage
 
-_KEPT = 4
+_KEPT = 10
 _READ = 3
 _MOST_NAMES = 16
 _CONSIDERED = 8  # chunks looked at for each name
@@ -102,7 +102,7 @@ class _Hop:
         self._ranking = ranking
         self._kept = kept
         self._language = detect_language(query)
-        self._terms = ranking.terms(connection, query)
+        self._terms = [t for t in ranking.terms(connection, query) if not t.is_stop_word]
         self._asked = frozenset(t.term for t in self._terms)
         self._seen = numbers(connection, {*exclude, *(hit.document.id for hit in kept)})
 

@@ -4,6 +4,11 @@ FTS5 finds the first 200 chunks. They are scored again with BM25 over terms (ste
 Lucene's IDF, because FTS5's own gives nothing for a term that stands in more than half of all
 chunks, which on a folder of twenty files is most of what a question is about. The two orders are
 fused by reciprocal rank.
+
+The fused order never loses what plain search finds. A second FTS5 query holds every word as it was
+written, stop words too, because a title may consist of them. The first four documents it finds are
+the first four of the result, and its first ten the first ten; the fused order decides among them,
+and on all others.
 """
 
 from __future__ import annotations
@@ -12,6 +17,7 @@ import json
 import math
 import sqlite3
 import threading
+from bisect import bisect_right
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -26,7 +32,10 @@ _K1, _B = 1.2, 0.75
 _FUSION = 60  # the usual constant of reciprocal rank fusion
 # Release notes repeat a manual's words, one change at a time: they come after the manual.
 _RELEASE_NOTES = 0.7
+_FIRST = (4, 10)
+"""So many documents of plain search come first."""
 CANDIDATES = 200
+RANK, _PLAIN_RANK = f"bm25({TITLE_WEIGHT}, 1.0, 1.0)", "bm25(1.0, 1.0, 0.0)"
 _MOST_TERMS = 32
 _MOST_LOOKED_UP = 200
 _MOST_WORDS = 5000
@@ -42,6 +51,8 @@ class QueryTerm:
     term: str
     forms: tuple[str, ...]
     chunks: int
+    is_stop_word: bool = False
+    """Looked for by plain search only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +86,7 @@ class Ranking:
         language = detect_language(text)
         found = list(dict.fromkeys(words(text[: 20 * _MOST_WORDS])[:_MOST_WORDS]))
         meaningful = [word for word in found if word not in STOP_WORDS[language]] or found
+        others = [word for word in found[:_MOST_LOOKED_UP] if word not in meaningful]
         forms: dict[str, dict[str, None]] = {}
         for word in meaningful[:_MOST_LOOKED_UP]:
             forms.setdefault(term(word, language), {}).update(
@@ -82,13 +94,16 @@ class Ranking:
             )
         for joined in self._compounds(connection, found):
             forms.setdefault(term(joined, language), {})[joined] = None
-        frequencies = self.frequencies(connection, [stem(f) for own in forms.values() for f in own])
+        looked_up = [*others, *(form for own in forms.values() for form in own)]
+        frequencies = self.frequencies(connection, [stem(form) for form in looked_up])
         asked = [
             QueryTerm(key, tuple(own), max(frequencies[stem(form)] for form in own))
             for key, own in forms.items()
         ]
         asked = [t if t.chunks else _split(connection, t) for t in asked]
-        asked = sorted((t for t in asked if t.chunks), key=lambda t: (t.chunks, t.term))
+        asked += [QueryTerm(word, (word,), frequencies[stem(word)], True) for word in others]
+        asked = [t for t in asked if t.chunks]
+        asked.sort(key=lambda t: (t.is_stop_word, t.chunks, t.term))
         return asked[:_MOST_TERMS]
 
     def search(
@@ -100,24 +115,30 @@ class Ranking:
         limit: int = CANDIDATES,
     ) -> list[Chunk]:
         """The best chunks for the terms."""
-        if not asked:
-            return []
         size = totals(connection)
-        match = " OR ".join(f'"{form}"' for t in _selective(asked, size) for form in t.forms)
+        asked = _selective(asked, size)
+        match = _any_of(form for t in asked if not t.is_stop_word for form in t.forms)
+        if not match:
+            return []
         numbers = self.matching(connection, match, excluded=excluded, limit=limit)
-        chunks = self._scored(connection, asked, numbers, size)
-        # The order of plain FTS5 counts as much as ours: neither is better on every corpus.
-        plain = {number: position for position, number in enumerate(numbers)}
-        fused = {
-            chunk.number: 1 / (_FUSION + position) + 1 / (_FUSION + plain[chunk.number])
-            for position, chunk in enumerate(chunks)
-        }
+        plain = self.matching(
+            connection,
+            f"{{title body}} : ({_any_of(t.forms[0] for t in asked)})",
+            rank=_PLAIN_RANK,
+            excluded=excluded,
+            limit=limit,
+        )
+        firsts = {number >> CHUNK_BITS: number for number in reversed(plain)}
+        kept = sorted(firsts.values(), key=plain.index)[: _FIRST[-1]]
+        chunks = self._scored(connection, asked, list(dict.fromkeys((*kept, *numbers))), size)
+        fused = _fuse(chunks, numbers)
         if not asks_for_changes(" ".join(form for t in asked for form in t.forms)):
             for chunk in chunks:
                 if heads_release_notes(chunk.document.title, chunk.section):
                     fused[chunk.number] *= _RELEASE_NOTES
         chunks = [replace(chunk, score=round(fused[chunk.number], 6)) for chunk in chunks]
-        chunks.sort(key=_order)
+        places = {number: bisect_right(_FIRST, place) for place, number in enumerate(kept)}
+        chunks.sort(key=lambda chunk: (places.get(chunk.number, len(_FIRST)), *_order(chunk)))
         return chunks
 
     def matching(
@@ -125,15 +146,16 @@ class Ranking:
         connection: sqlite3.Connection,
         match: str,
         *,
+        rank: str = RANK,
         excluded: Collection[int] = (),
         limit: int = CANDIDATES,
     ) -> list[int]:
         """Numbers of the chunks that match an FTS5 expression, best first."""
         rows = connection.execute(
-            "SELECT rowid FROM passages WHERE passages MATCH ?"
+            "SELECT rowid FROM passages WHERE passages MATCH ? AND rank MATCH ?"
             " AND (rowid >> ?) NOT IN (SELECT value FROM json_each(?))"
             " ORDER BY rank LIMIT ?",
-            (match, CHUNK_BITS, json.dumps(sorted(excluded)), limit),
+            (match, rank, CHUNK_BITS, json.dumps(sorted(excluded)), limit),
         )
         return [row[0] for row in rows]
 
@@ -181,7 +203,9 @@ class Ranking:
             (CHUNK_BITS, json.dumps(list(numbers))),
         ).fetchall()
         weights = {
-            t.term: math.log(1 + (size.chunks - t.chunks + 0.5) / (t.chunks + 0.5)) for t in asked
+            t.term: math.log(1 + (size.chunks - t.chunks + 0.5) / (t.chunks + 0.5))
+            for t in asked
+            if not t.is_stop_word
         }
         terms_of = _Terms(asked)
         average = size.words / max(1, size.chunks)
@@ -205,7 +229,7 @@ class _Terms:
     """The query's terms in a text, once for each time they stand there."""
 
     def __init__(self, asked: Sequence[QueryTerm]) -> None:
-        self._asked = {t.term for t in asked}
+        self._asked = {t.term for t in asked if not t.is_stop_word}
         self._language = detect_language(" ".join(form for t in asked for form in t.forms))
         self._by_word: dict[str, str | None] = {}
 
@@ -225,6 +249,19 @@ def _split(connection: sqlite3.Connection, asked: QueryTerm) -> QueryTerm:
     """A term that stands nowhere, looked up as two words that stand together."""
     parts = find_split(connection, asked.forms[0])
     return replace(asked, forms=(parts,), chunks=1) if parts else asked
+
+
+def _any_of(forms: Iterable[str]) -> str:
+    return " OR ".join(f'"{form}"' for form in forms)
+
+
+def _fuse(chunks: Sequence[Chunk], numbers: Sequence[int]) -> dict[int, float]:
+    """Two orders as one. That of FTS5 counts as much: neither is better on every corpus."""
+    found = {number: place for place, number in enumerate(numbers)}
+    return {
+        chunk.number: 1 / (_FUSION + place) + 1 / (_FUSION + found.get(chunk.number, len(found)))
+        for place, chunk in enumerate(chunks)
+    }
 
 
 def _order(chunk: Chunk) -> tuple[float, str, int]:

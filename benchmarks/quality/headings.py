@@ -26,26 +26,31 @@ _NO_NOUNS = STOP_WORDS | {"about", "more", "see", "try"}
 _WORDS_OF_A_NOUN = 4
 
 
-def draw_questions(folder: Path, count: int, seed: int) -> list[str]:
-    """`count` questions on a folder's documents, half of each kind where there are as many."""
-    kinds: dict[bool, list[str]] = {True: [], False: []}
-    for heading in dict.fromkeys(list_headings(folder)):
+def draw_questions(folder: Path, count: int, seed: int) -> dict[str, list[str]]:
+    """`count` questions on a folder's documents, half of each kind where there are as many; each
+    with the files whose heading asks it."""
+    files: dict[str, list[str]] = {}
+    for heading, path in list_headings(folder):
         if question := ask(heading):
-            kinds[question.startswith("How")].append(question)
+            files.setdefault(question, []).append(path.relative_to(folder).as_posix())
+    kinds: dict[bool, list[str]] = {True: [], False: []}
+    for question in files:
+        kinds[question.startswith("How")].append(question)
     chance = random.Random(f"{seed}:{folder.name}")
     for questions in kinds.values():
         chance.shuffle(questions)
     taken = [question for pair in zip(*kinds.values(), strict=False) for question in pair]
     rest = [q for questions in kinds.values() for q in questions if q not in taken]
-    return [*taken, *rest][:count]
+    return {question: files[question] for question in [*taken, *rest][:count]}
 
 
-def list_headings(folder: Path) -> Iterator[str]:
+def list_headings(folder: Path) -> Iterator[tuple[str, Path]]:
     """The headings of all Markdown and reStructuredText files, in the order of their paths."""
     for path in sorted(folder.rglob("*")):
         if path.suffix not in (".md", ".rst", ".txt"):
             continue
-        yield from find_headings(path.read_text("utf-8", "replace").splitlines())
+        for heading in find_headings(path.read_text("utf-8", "replace").splitlines()):
+            yield heading, path
 
 
 def find_headings(lines: list[str]) -> Iterator[str]:

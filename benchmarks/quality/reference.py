@@ -10,6 +10,8 @@ on each are drawn from its own headings (see `headings`). Every question is one 
     other exits          share of the commands that ended with neither 0 nor 4
     empty summaries      share of the reports whose summary says nothing
     found                share of the commands that ended with 0
+    own file cited       share of the reports that cite a file with the heading that asks the
+                         question; `first`: before any other file
 """
 
 from __future__ import annotations
@@ -53,6 +55,8 @@ class Reference:
         Measure("other exits", "lower", wanted=0.0),
         Measure("empty summaries", "lower", wanted=0.0),
         Measure("found"),
+        Measure("own file cited"),
+        Measure("own file first"),
         Measure("seconds", "lower", share=False, timed=True),
     )
 
@@ -66,9 +70,11 @@ class Reference:
                 f"no documentation in {DOCUMENTATION}; `make bench-docs` downloads it"
             )
         found = [
-            Case(f"{folder.name}-{n}", folder.name, question)
+            Case(f"{folder.name}-{n}", folder.name, {"question": question, "files": files})
             for folder in folders
-            for n, question in enumerate(draw_questions(folder, QUESTIONS, seed), 1)
+            for n, (question, files) in enumerate(
+                draw_questions(folder, QUESTIONS, seed).items(), 1
+            )
         ]
         return draw_cases(found, limit, seed)
 
@@ -79,7 +85,7 @@ class Reference:
 
             async def run(case: Case) -> Outcome:
                 corpus, out = DOCUMENTATION / case.group, Path(place, case.id)
-                ended = await run_command(case.content, corpus, out, self._options)
+                ended = await run_command(case.content["question"], corpus, out, self._options)
                 return count(ended, case, real)
 
             yield run
@@ -97,7 +103,7 @@ def count(ended: Ended, case: Case, real: set[tuple[str, frozenset[str]]]) -> Ou
         "other exits": (ended.code not in (REPORT, NOTHING_FOUND), 1),
         "found": (ended.code == REPORT, 1),
     }
-    notes = {"question": case.content, "exit": ended.code, "printed": ended.printed[-2000:]}
+    notes = {**case.content, "exit": ended.code, "printed": ended.printed[-2000:]}
     if ended.result is not None:
         result = ended.result
         right = sum(
@@ -113,6 +119,9 @@ def count(ended: Ended, case: Case, real: set[tuple[str, frozenset[str]]]) -> Ou
         if ended.code == REPORT:
             is_empty = not find_section(result.report_markdown, SUMMARY)
             measures["empty summaries"] = (is_empty, 1)
+        cited = sorted((s.n, s.uri.partition("#")[0]) for s in result.sources if s.n is not None)
+        own = [uri in case.content["files"] for _, uri in cited]
+        measures |= {"own file cited": (any(own), 1), "own file first": (any(own[:1]), 1)}
         notes["told"] = [[side.text for side in one.sides] for one in result.contradictions]
         notes["report"] = result.report_markdown
     return Outcome(measures, notes)

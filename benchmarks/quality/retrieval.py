@@ -3,12 +3,13 @@
 Each file has `corpus[] {id,title,text}` and `queries[] {id,q,gold[]}`. What is measured is the tool
 a subagent searches with, the subagent that uses it, and plain search beside them:
 
-    search      the tool's first cycle, asked the question as it stands
-    loop        its second cycle, which looks at what the first hits lack and follows the names in
-                them; the first four hits stay
+    search      the tool's first cycle, asked the question as it stands; `in sight` is all it shows
+    loop        its second cycle, which looks at what the first hits lack, follows the names in
+                them and adds what it finds
     researcher  the whole loop of a research subagent on the configured model: dispatch, score,
-                refine, loop. Its first ten are those its answer names first; `sight` is everything
-                it was shown
+                refine, loop. Its first ten are those its answer names first; `in sight` is
+                everything it was shown; `answer` is the gold answer in the first words of its
+                claims, where the file gives one that says something (see `gold`)
     FTS5, BM25  plain search over the same passages (see `peers`)
 
 Hits@k: any evidence among the first k documents. All@10: all of it. MAP@10 divides by the number of
@@ -32,8 +33,10 @@ from activities.agent.toolbox import Toolbox
 from activities.context import ActivityContext
 from activities.llm.client import Models
 from activities.storage.store import Store
+from benchmarks.quality.gold import contains, is_measurable
 from benchmarks.quality.intervals import Pair
 from benchmarks.quality.peers import Bm25, Fts5
+from benchmarks.quality.report_text import cut_words
 from benchmarks.quality.sets import (
     Case,
     JsonObject,
@@ -53,6 +56,7 @@ CYCLES = 3
 SCORES = ("hits@4", "hits@10", "MAP@10", "all@10")
 _FOLDERS = ("retrieval", "qa")
 _WAYS = ("search", "loop")
+LENGTHS = (120, 800)
 _FIRST = 10
 _TODAY = "2026-01-01"
 
@@ -74,16 +78,14 @@ class Retrieval:
     pooled = False
     measures: tuple[Measure, ...] = (
         *(Measure(f"search {name}") for name in SCORES),
-        *(Measure(f"loop {name}") for name in SCORES),
+        Measure("search all in sight"),
+        Measure("loop all in sight"),
         Measure("researcher hits@4"),
         Measure("researcher all@10", wanted={"hotpot": 0.85, "2wiki": 0.75}),
         Measure("researcher all in sight"),
+        *(Measure(f"researcher answer in {words} words") for words in LENGTHS),
         *(Measure(f"{peer} {name}", "") for peer in ("FTS5", "BM25") for name in SCORES),
-        *(
-            Measure(f"{way} {name} less FTS5", wanted=0.0, share=False)
-            for way in _WAYS
-            for name in SCORES
-        ),
+        *(Measure(f"search {name} less FTS5", wanted=0.0, share=False) for name in SCORES),
         Measure("search ms", "lower", share=False, timed=True),
         Measure("loop ms", "lower", share=False, timed=True),
     )
@@ -139,29 +141,43 @@ class Retrieval:
             measures |= score(peer, [collection.ids[n] for n in ranks], gold)
         tools = await context.create_toolbox(RESEARCHER, job, CYCLES)
         for turn, way in enumerate(_WAYS):
+            asked = {"query": question, "aim": "the question"}
             begun = time.perf_counter()
-            answer = await tools.run("search", {"query": question, "aim": "the question"}, turn)
+            answer = await tools.run("search", asked, turn)
             measures[f"{way} ms"] = (1000 * (time.perf_counter() - begun), 1)
-            found = list(dict.fromkeys(documents[one] for one, _ in answer["passages"]))
-            measures |= score(way, found, gold)
-            for name in SCORES:
-                less = measures[f"{way} {name}"][0] - measures[f"FTS5 {name}"][0]
-                measures[f"{way} {name} less FTS5"] = (less, 1)
+            tools.record(turn, "search", asked, answer)
+            if way == "search":
+                found = list(dict.fromkeys(documents[one] for one, _ in answer["passages"]))
+                measures |= score(way, found, gold)
+            measures[f"{way} all in sight"] = _in_sight(gold, tools, documents)
+        for name in SCORES:
+            less = measures[f"search {name}"][0] - measures[f"FTS5 {name}"][0]
+            measures[f"search {name} less FTS5"] = (less, 1)
         tools = await context.create_toolbox(RESEARCHER, job, CYCLES)
-        ranked = await self._researched(context, job, tools)
-        measures |= score("researcher", [documents[one] for one in ranked], gold)
-        sight = gold.issubset(documents[one] for one in tools.sources)
-        measures["researcher all in sight"] = (float(sight), 1)
+        researched = await self._research(context, job, tools)
+        named = [tools.resolve(score.source_id) for score in researched.scores]
+        ranked = list(dict.fromkeys(documents[one] for one in named if one in tools.sources))
+        measures |= score("researcher", ranked, gold)
+        measures["researcher all in sight"] = _in_sight(gold, tools, documents)
+        answers = [case.content.get("answer", ""), *case.content.get("aliases", ())]
+        if is_measurable(question, answers):
+            told = " ".join(claim.text for claim in researched.claims)
+            for words in LENGTHS:
+                held = contains(cut_words(told, words), answers)
+                measures[f"researcher answer in {words} words"] = (float(held), 1)
         return Outcome(measures, {"question": question, "cycles": len(tools.log.cycles())})
 
-    async def _researched(self, context: ActivityContext, job: Job, tools: Toolbox) -> list[str]:
-        """The sources a research subagent saw, in the order it gives them: best first."""
+    async def _research(self, context: ActivityContext, job: Job, tools: Toolbox) -> ResearchAnswer:
+        """What a research subagent answers; nothing where it gave up."""
         subagent = await context.create_subagent(RESEARCHER, job, "facet")
         spoken = await subagent.converse(ResearchAnswer, _brief(job.question), tools)
-        if not isinstance(spoken, Answered):
-            return []
-        named = (tools.resolve(score.source_id) for score in spoken.answer.scores)
-        return list(dict.fromkeys(one for one in named if one in tools.sources))
+        if isinstance(spoken, Answered):
+            return spoken.answer
+        return ResearchAnswer(summary="", claims=[], scores=[], missing=[], exhausted=True)
+
+
+def _in_sight(gold: set[str], tools: Toolbox, documents: dict[str, str]) -> Pair:
+    return float(gold.issubset(documents[one] for one in tools.sources)), 1
 
 
 def score(way: str, found: Sequence[str], gold: set[str]) -> dict[str, Pair]:

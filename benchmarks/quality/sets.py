@@ -158,9 +158,10 @@ def list_sets() -> dict[str, type[QualitySet]]:
     from benchmarks.quality.retrieval import Retrieval
     from benchmarks.quality.scale import Scale
     from benchmarks.quality.sentences import Sentences
+    from benchmarks.quality.topics import Topics
 
     kinds: tuple[type[QualitySet], ...] = (
-        Finder, Retrieval, Jobs, Enterprise, Answers, Contradictions, Conflicts,
+        Finder, Retrieval, Topics, Jobs, Enterprise, Answers, Contradictions, Conflicts,
         Reference, Sentences, Scale,
     )  # fmt: skip
     return {kind.name: kind for kind in kinds}

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.quality import conflicts, contradictions, reference, sentences
+from benchmarks.quality import conflicts, contradictions, reference, sentences, topics
 from benchmarks.quality.__main__ import main
 from benchmarks.quality.ablation import check_family, list_falls
 from benchmarks.quality.answers import Peers, compare
@@ -18,6 +18,7 @@ from benchmarks.quality.enterprise import count as count_enterprise
 from benchmarks.quality.finder import list_kept, make_claim
 from benchmarks.quality.intervals import estimate
 from benchmarks.quality.results import Results, pool_precision
+from benchmarks.quality.retrieval import Retrieval
 from benchmarks.quality.sets import Case, Options, Outcome
 from benchmarks.quality.side_by_side import render_report
 from tests.quality.reports import report
@@ -167,7 +168,9 @@ def test_precision_is_counted_over_all_sets(tmp_path: Path) -> None:
 
 def test_a_contradiction_in_documentation_is_false_unless_somebody_read_it() -> None:
     ended = Ended(0, named("a.rst", "b.rst#part"), "")
-    case = Case("flask-1", "flask", "What is it?")
+    case = Case("flask-1", "flask", {"question": "What is it?", "files": ["b.rst"]})
+    found = reference.count(ended, case, set()).measures
+    assert (found["own file cited"], found["own file first"]) == ((True, 1), (False, 1))
     assert reference.count(ended, case, set()).measures["precision"] == (0, 1)
     real = {("flask", frozenset({"a.rst", "b.rst"}))}
     assert reference.count(ended, case, real).measures["precision"] == (1, 1)
@@ -175,6 +178,57 @@ def test_a_contradiction_in_documentation_is_false_unless_somebody_read_it() -> 
     assert failed["other exits"] == (True, 1)
     assert "contradictions" not in failed
     assert reference.read_real(reference.READ) == set()
+
+
+# --- topics, retrieval --------------------------------------------------------------------------
+
+
+def test_a_topic_counts_what_the_report_lost() -> None:
+    topic = topics.Topic(
+        "What does the ferry cost?",
+        {"price": ("What is paid?", "4"), "crew": ("How many sail?", "7")},
+        {},
+        (("1.md", "2.md"),),
+        {"1.md": "4", "2.md": "5"},
+    )
+    whole = topics.count(report(), topic)
+    assert whole["gaps"] == (1, 2)
+    assert whole["contradictions preserved"] == (1, 1)
+    assert whole["pairs told"] == (1, 1)
+    silent = report(contradictions=[], report_markdown="## Summary\n\nIt costs 4 million. [1]\n")
+    lost = topics.count(silent, topic)
+    assert lost["contradictions preserved"] == (0, 1)
+    assert lost["pairs told"] == (0, 1)
+
+
+async def test_the_second_cycle_of_retrieval_follows_names(tmp_path: Path) -> None:
+    """It lies a document away from the question's words, beyond what the first cycle shows."""
+    crowd = [
+        {"id": f"x{n}", "title": f"Ferry {n}", "text": f"Who was the builder of ferry {n}, where"
+         " was it built and where was it founded?"}
+        for n in range(60)
+    ]  # fmt: skip
+    gold = [
+        {
+            "id": "tern",
+            "title": "MV Tern",
+            "text": "The ferry MV Tern has Brekkan Yard as builder.",
+        },
+        {"id": "yard", "title": "Brekkan Yard", "text": "Two brothers began it in Tholm."},
+    ]
+    query = {"id": "q", "q": "Where was the builder of MV Tern founded?", "gold": ["tern", "yard"],
+             "answer": "Tholm", "aliases": []}  # fmt: skip
+    (tmp_path / "qa").mkdir()
+    (tmp_path / "qa" / "ferries.json").write_text(
+        json.dumps({"corpus": [*crowd, *gold], "queries": [query]})
+    )
+    measured = Retrieval(Options(data=tmp_path))
+    (case,) = measured.cases(None, 7)
+    async with measured.start() as run:
+        measures = (await run(case)).measures
+    assert measures["search all in sight"] == (0.0, 1)
+    assert measures["loop all in sight"] == (1.0, 1)
+    assert measures["researcher answer in 800 words"] == (1.0, 1)
 
 
 # --- sentences, enterprise ----------------------------------------------------------------------

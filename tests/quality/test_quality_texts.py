@@ -117,6 +117,7 @@ def test_questions_are_drawn_from_headings_of_both_markups(tmp_path: Path) -> No
     drawn = draw_questions(tmp_path, 6, 7)
     assert sorted(drawn) == ["How do I run workers?", "How do I send signals?",
                              "What are worker pools?"]  # fmt: skip
+    assert drawn["How do I run workers?"] == ["b.rst"]
     assert drawn == draw_questions(tmp_path, 6, 7)
 
 

@@ -21,9 +21,6 @@ FILES = {
     "## Baskets\n\nWages of pickers are paid by the basket at noon.\n\n"
     "## Storms\n\nWages are low in summer, which pickers know.\n\n"
     "## Towns\n\nPickers of summer fruit near towns, growers say, get wages too.\n",
-    "ferry.md": "# Ferry\n\n## Timetable\n\nA timetable hangs at the pier. "
-    + "It is a long day at the pier for all who wait there with a bag. " * 8
-    + "\n\nThe ferry crosses in winter by the winter timetable, which the ferry crew knows.\n",
     "changes.md": "# Release notes\n\nThe lamp oil is filled by a pump that is quick.\n",
     "lamp.md": "# Lamp\n\nThe oil of the lamp is filled by hand, slowly.\n",
     "growers.md": "# Growers\n\nGrowers use a tower. Growers need wages.\n",
@@ -34,7 +31,6 @@ QUESTIONS: dict[Family, str] = {
     "figures": "Why do wages of pickers vary?",
     "light_words": "What is the main use of a tower for growers?",
     "links": "Where was the last keeper of the Venby tower born?",
-    "openings": "ferry timetable in winter",
     "parts": "When was the tower built, and who was its last keeper?",
     "plain_search": "wages of pickers in summer",
     "proximity": "wages of pickers in summer",

@@ -51,6 +51,14 @@ def test_several_things_asked_of_one_subject_are_parts() -> None:
     ]
 
 
+def test_things_that_are_the_subject_of_one_question_are_parts() -> None:
+    assert titles("What do ships, cables and turbines cost in the north?") == [
+        "What do ships cost in the north",
+        "What do cables cost in the north",
+        "What do turbines cost in the north",
+    ]
+
+
 def test_an_article_in_a_list_is_not_doubled_and_the_subject_stays_whole() -> None:
     assert titles("What is the notice period, the deposit and the rent for the flat in Orla?") == [
         "What is the notice period for the flat in Orla",

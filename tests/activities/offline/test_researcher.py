@@ -58,6 +58,18 @@ async def test_it_stops_where_three_sources_are_good_and_nothing_is_missing(
     assert len(dialogue.searches) == 1
 
 
+async def test_three_good_sources_do_not_end_a_narrow_question_whose_answer_lacks_a_word(
+    tmp_path: Path,
+) -> None:
+    text = "The Venby tower had a keeper who was born in Orla in 187"
+    files = {f"n{n}.md": f"# Note {n}\n\n{text}{n}." for n in range(6)}
+    files |= {f"o{n}.md": f"# Other {n}\n\nA composer came on day {n}." for n in range(40)}
+    dialogue = await researched(
+        tmp_path, "Where was the composer keeper of Venby tower born?", files
+    )
+    assert len(dialogue.searches) == 2
+
+
 async def test_a_second_search_follows_the_names_in_the_first_hits(tmp_path: Path) -> None:
     files = TOWER | {
         f"keeper{n}.md": f"# Keeper {n}\n\nA keeper was born and kept a tower." for n in range(9)

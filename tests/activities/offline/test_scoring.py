@@ -37,6 +37,17 @@ def test_a_passage_without_a_word_of_the_question_is_not_ranked() -> None:
     assert rank("When was the tower built?", passage("Trams run every ten minutes.")) == []
 
 
+def test_a_document_that_a_good_passage_names_is_ranked_without_a_word_of_the_question() -> None:
+    film = "Blood Pier is a film. It was shot in Venby. Music was written by Ada Holt."
+    ranked = rank(
+        "What nationality is the composer of the film Blood Pier?",
+        passage(film, source="film", title="Blood Pier"),
+        passage("She lives in Orla and keeps bees there.", source="ada", title="Ada Holt"),
+        passage("Trams run every ten minutes.", source="trams", title="Trams"),
+    )
+    assert [own.passage.source_id for own in ranked] == ["film", "ada"]
+
+
 def test_a_passage_that_answers_beats_one_that_echoes_the_question() -> None:
     echo = "Many visitors ask when the Venby tower was built."
     answer = "The Venby tower was built in 1871."
