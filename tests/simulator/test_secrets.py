@@ -23,6 +23,7 @@ import pytest_asyncio
 from console.devserver.server import run_dev_server
 from console.runtime.connection import connect
 from tests.simulator.jobs import ROOT, Endpoint, JsonObject, run_endpoint, starter, write_documents
+from workflows.config.roles import CLAIM_VERIFIER, DRAFT_JUDGE, ROLES
 from workflows.config.settings import Settings
 
 KEY = "sk-ant-test-0f3a-the-right-secret"
@@ -184,9 +185,13 @@ def test_every_place_was_looked_into(traces: Traces) -> None:
 def test_with_a_key_claude_and_the_web_are_used_and_the_limit_is_said_first(traces: Traces) -> None:
     said = traces.runs["fine"].stdout
     assert "Model: Claude, a model per role, because an API key is set" in said
-    assert said.index("Spends at most $2.00") < said.index("Job fine starts.")
+    assert said.index("Spends at most $1.00") < said.index("Job fine starts.")
     asked = traces.asked["fine"]
-    assert {record["model"] for record in asked} == {"claude-opus-5-5", "claude-sonnet-5-5"}
+    # The draft judge is asked only where a sentence is not a claim's own words.
+    own = {role.output: role.model for role in (*ROLES.values(), CLAIM_VERIFIER)}
+    chosen = {record["title"]: record["model"] for record in asked}
+    assert {**own, **chosen} == own
+    assert own.keys() - chosen.keys() <= {DRAFT_JUDGE.output}
     used = [(record["usage"] or {}).get("server_tool_use") for record in asked]
     assert any(each and each["web_search_requests"] for each in used)
     assert {record["outcome"] for record in asked} == {
