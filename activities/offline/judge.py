@@ -1,13 +1,16 @@
 """The judge without a model: a claim is entailed only if it stands in its quotes.
 
-`judge_claims` answers `EntailmentAnswer`, `judge_gaps` answers `GapRulingsAnswer`. Nothing is read
-into a text: what does not stand there is not supported, and a gap is closed only by claims that
-hold the words of its question where the researcher misses nothing. Whether findings are enough is
-measured: by the words of the ask in them, their confidence, and the names that lead elsewhere.
+`judge_claims` answers `EntailmentAnswer`, `judge_gaps` `GapRulingsAnswer` and `judge_draft`
+`DraftJudgement`. Nothing is read into a text: what does not stand there is not supported, and a gap
+is closed only by claims that hold the words of its question where the researcher misses nothing.
+Whether findings are enough is measured: by the words of the ask in them, their confidence, and the
+names that lead elsewhere. The engine's own sentences are passages word for word, so a sentence of a
+draft is entailed where its words stand in what it cites.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from statistics import median
@@ -28,6 +31,10 @@ _SUPPORTED = 0.4
 _RELEVANT = 0.3
 """Below this relevance a claim does not support an answer."""
 _LISTED = 6
+_LEAD = re.compile(r"^\s*(?:[-*+]\s+)?\*\*[^*\n]+\*\*:?")
+_CITATION = re.compile(r"\[\d{1,5}\]")
+_SAID_OF_SIDES = frozenset({"dated", "likely", "reason", "why", "they", "may", "differ"})
+_OWN = frozenset({"title", "heading", "remark"})
 
 
 def judge_claims(conversation: Conversation) -> Reply:
@@ -129,3 +136,51 @@ def _rule(gap: JsonObject) -> JsonObject:
     else:
         status, reason = "closed", "new claims hold what was asked for"
     return {"gap_id": gap["id"], "status": status, "reason": reason}
+
+
+# --- drafts --------------------------------------------------------------------------------------
+
+
+def judge_draft(conversation: Conversation) -> Reply:
+    brief = conversation.brief
+    sides = {contradiction["id"]: contradiction for contradiction in brief["contradictions"]}
+    return Reply(
+        {
+            "verdicts": [
+                _judge_sentence(sentence, brief["claims"], sides) for sentence in brief["sentences"]
+            ],
+            "named_gaps": [],
+        }
+    )
+
+
+def _judge_sentence(
+    sentence: JsonObject, claims: list[JsonObject], sides: dict[str, JsonObject]
+) -> JsonObject:
+    said = words(_CITATION.sub(" ", _LEAD.sub("", sentence["text"])))
+    cited = set(sentence["cite"])
+    texts = [
+        " ".join(words(text))
+        for claim in claims
+        if cited & set(claim["cite"])
+        for text in (claim["text"], *claim["quotes"])
+    ]
+    if sentence["kind"] in _OWN or any(" ".join(said) in text for text in texts):
+        return {"id": sentence["id"], "verdict": "entailed"}
+    if contradiction := sides.get(sentence["part"]):
+        # An entry is put together from what is known of each side.
+        known = set(words(" ".join([*texts, *_strings(contradiction)]))) | _SAID_OF_SIDES
+        if set(said) <= known:
+            return {"id": sentence["id"], "verdict": "entailed"}
+    return {
+        "id": sentence["id"],
+        "verdict": "unsupported",
+        "reason": "it does not stand in a claim that is cited there",
+    }
+
+
+def _strings(value: object) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return [text for one in inner for text in _strings(one)]
