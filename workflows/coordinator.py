@@ -15,6 +15,7 @@ from temporalio.exceptions import ApplicationError
 with workflow.unsafe.imports_passed_through():
     from pydantic import ValidationError
 
+    from workflows import refinement
     from workflows.contracts.facets import Plan
     from workflows.contracts.messages import (
         MAX_LISTENERS,
@@ -81,7 +82,7 @@ class ResearchWorkflow:
         await evaluation.evaluate(job)
         await self._close_first_draft()
         await self._fan_out.await_late_facets()
-        while (reason := evaluation.stop_reason(job)) is None:
+        while (reason := refinement.stop_reason(job)) is None:
             await self._continue_as_new_if_suggested()
             await self._passes.run_next()
         self._record_stop(reason)

@@ -1,7 +1,8 @@
-"""One refinement pass: follow-ups for the open gaps, and only the sections they touch.
+"""Refinement: whether another pass is worth its price, and one pass as a workflow.
 
-A pass starts from the state the coordinator hands over, and returns the state it leaves. Known
-findings travel in, so nothing finished is paid for again; only what is new is verified.
+A pass makes follow-ups for the open gaps and revises only the sections they touch. It starts from
+the state the coordinator hands over, and returns the state it leaves. Known findings travel in, so
+nothing finished is paid for again; only what is new is verified.
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ from temporalio import workflow
 with workflow.unsafe.imports_passed_through():
     from workflows.contracts.evidence import Record
     from workflows.contracts.messages import Finish, Pause, Resume, Steer
-    from workflows.contracts.state import LATE, Blocked, Pass, ResearchState
+    from workflows.contracts.state import LATE, Blocked, Pass, ResearchState, StopReason
     from workflows.rules import steering
-    from workflows.rules.gaps import commissionable_gaps
+    from workflows.rules.budget import is_exhausted
+    from workflows.rules.gaps import commissionable_gaps, stop
+    from workflows.rules.plan import job_limits
     from workflows.stages import evaluation, writing
     from workflows.stages.execution import Execution, group_events
     from workflows.stages.fan_out import FanOut
@@ -22,6 +25,24 @@ with workflow.unsafe.imports_passed_through():
 class PassRequest(Record):
     n: int
     state: ResearchState
+
+
+def stop_reason(execution: Execution) -> StopReason | None:
+    """Why no further pass is worth its price; None where one is."""
+    state = execution.state
+    if not execution.has_claims and not state.finishing:
+        return StopReason.NO_PROGRESS
+    reason = stop(
+        state.gaps,
+        state.passes,
+        job_limits(state).passes,
+        is_exhausted(state),
+        state.finishing,
+    )
+    if reason is StopReason.SUFFICIENT and state.draft and state.judged < state.passes[-1].n:
+        # Nothing was left to judge the draft with: whether it is sufficient is not known.
+        return StopReason.BUDGET
+    return reason
 
 
 @workflow.defn(name="RefinementWorkflow")

@@ -13,6 +13,7 @@ from temporalio.workflow import NondeterminismError
 
 from console.runtime.data_converter import data_converter
 from tests.histories.scrubbing import traces
+from workflows import refinement
 from workflows.config.settings import Settings
 from workflows.contracts.state import StopReason
 from workflows.coordinator import ResearchWorkflow
@@ -86,7 +87,7 @@ async def test_another_reason_to_stop_is_noticed(
     replayer: Replayer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not only calls count: a rule that decides otherwise about a running job is a change, too."""
-    monkeypatch.setattr(evaluation, "stop_reason", lambda _: StopReason.SUFFICIENT)
+    monkeypatch.setattr(refinement, "stop_reason", lambda _: StopReason.SUFFICIENT)
     with pytest.raises(NondeterminismError):
         await replayer.replay_workflow(load(newest("plain")))
 

@@ -6,9 +6,9 @@ from datetime import timedelta
 
 from workflows.config.policies import ActivityPolicy
 from workflows.contracts.activity_io import EvaluateBrief
-from workflows.contracts.state import Phase, StopReason
+from workflows.contracts.state import Phase
 from workflows.rules import gaps as gap_rules
-from workflows.rules.budget import is_exhausted, writing_allowance
+from workflows.rules.budget import writing_allowance
 from workflows.rules.plan import job_limits
 from workflows.rules.status import facet_reports
 from workflows.stages.activity_interfaces import EvaluationActivities
@@ -51,21 +51,3 @@ async def evaluate(execution: Execution, n: int = 0) -> None:
         state.rubric = evaluated.rubric
         state.book("evaluator", evaluated.spend)
         state.judged = n
-
-
-def stop_reason(execution: Execution) -> StopReason | None:
-    """Why no further pass is worth its price; None where one is."""
-    state = execution.state
-    if not execution.has_claims and not state.finishing:
-        return StopReason.NO_PROGRESS
-    reason = gap_rules.stop(
-        state.gaps,
-        state.passes,
-        job_limits(state).passes,
-        is_exhausted(state),
-        state.finishing,
-    )
-    if reason is StopReason.SUFFICIENT and state.draft and state.judged < state.passes[-1].n:
-        # Nothing was left to judge the draft with: whether it is sufficient is not known.
-        return StopReason.BUDGET
-    return reason
