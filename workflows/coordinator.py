@@ -15,7 +15,6 @@ from temporalio.exceptions import ApplicationError
 with workflow.unsafe.imports_passed_through():
     from pydantic import ValidationError
 
-    from workflows import refinement
     from workflows.contracts.facets import Plan
     from workflows.contracts.messages import (
         MAX_LISTENERS,
@@ -30,6 +29,7 @@ with workflow.unsafe.imports_passed_through():
     from workflows.contracts.request import ResearchRequest
     from workflows.contracts.result import ReportPage, ResearchResult, ResearchSummary, Status
     from workflows.contracts.state import Blocked, Gap, Pass, Phase, ResearchState, StopReason
+    from workflows.refinement import stop_reason
     from workflows.rules import steering
     from workflows.rules.gaps import explain_open
     from workflows.rules.report_pages import report_page
@@ -82,7 +82,7 @@ class ResearchWorkflow:
         await evaluation.evaluate(job)
         await self._close_first_draft()
         await self._fan_out.await_late_facets()
-        while (reason := refinement.stop_reason(job)) is None:
+        while (reason := stop_reason(job)) is None:
             await self._continue_as_new_if_suggested()
             await self._passes.run_next()
         self._record_stop(reason)

@@ -13,9 +13,9 @@ with workflow.unsafe.imports_passed_through():
     from workflows.contracts.evidence import Record
     from workflows.contracts.messages import Finish, Pause, Resume, Steer
     from workflows.contracts.state import LATE, Blocked, Pass, ResearchState, StopReason
+    from workflows.rules import gaps as gap_rules
     from workflows.rules import steering
     from workflows.rules.budget import is_exhausted
-    from workflows.rules.gaps import commissionable_gaps, stop
     from workflows.rules.plan import job_limits
     from workflows.stages import evaluation, writing
     from workflows.stages.execution import Execution, group_events
@@ -32,7 +32,7 @@ def stop_reason(execution: Execution) -> StopReason | None:
     state = execution.state
     if not execution.has_claims and not state.finishing:
         return StopReason.NO_PROGRESS
-    reason = stop(
+    reason = gap_rules.stop(
         state.gaps,
         state.passes,
         job_limits(state).passes,
@@ -57,7 +57,7 @@ class RefinementWorkflow:
     async def run(self, request: PassRequest) -> ResearchState:
         state, n = self._execution.state, request.n
         started, before = workflow.now(), state.spend
-        wanted = commissionable_gaps(state.gaps)
+        wanted = gap_rules.commissionable_gaps(state.gaps)
         # Late facets returned before this pass, which writes them up.
         late = [gap for gap in state.gaps if gap.kind == LATE and gap.closed_in == n]
 

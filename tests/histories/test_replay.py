@@ -13,11 +13,11 @@ from temporalio.workflow import NondeterminismError
 
 from console.runtime.data_converter import data_converter
 from tests.histories.scrubbing import traces
-from workflows import refinement
 from workflows.config.settings import Settings
 from workflows.contracts.state import StopReason
 from workflows.coordinator import ResearchWorkflow
 from workflows.refinement import RefinementWorkflow
+from workflows.rules import gaps
 from workflows.stages import evaluation, writing
 from workflows.stages.checkpoints import save_checkpoint
 from workflows.stages.execution import Execution
@@ -87,7 +87,7 @@ async def test_another_reason_to_stop_is_noticed(
     replayer: Replayer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not only calls count: a rule that decides otherwise about a running job is a change, too."""
-    monkeypatch.setattr(refinement, "stop_reason", lambda _: StopReason.SUFFICIENT)
+    monkeypatch.setattr(gaps, "stop", lambda *_: StopReason.SUFFICIENT)
     with pytest.raises(NondeterminismError):
         await replayer.replay_workflow(load(newest("plain")))
 
