@@ -154,6 +154,8 @@ async def test_an_answer_that_cannot_be_stored_is_kept_and_not_bought_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(calls, "_TROUBLE_SECONDS", 0.1)
+    # Storing is tried again before an attempt reports the trouble of the try before.
+    monkeypatch.setattr(calls, "_LONGEST_DELAY", 0.01)
     disk = FullDisk(tmp_path / "store")
     store, model = Store(disk, str(tmp_path / "store")), Provider()
 
