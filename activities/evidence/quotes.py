@@ -41,7 +41,8 @@ _MARK = re.compile(
     r"|(?P<letter>[\ufb00-\ufb06]|\w[\u0300-\u036f]+))"
 )
 _OPENING = re.compile(r"(?:\*+|_+|`+)$")
-_CLOSING = re.compile(r"\*+|_+|`+")
+# Behind a blank stands what opens the next emphasis.
+_CLOSING = re.compile(r"(?<=\S)(?:\*+|_+|`+)")
 _FOLDED = {"line": " ", "dash": "-", "space": " ", "nothing": "", "ellipsis": "...", "quote": "'"}
 
 
@@ -127,12 +128,15 @@ class StoredText:
         if at < 0:
             return None
         start, end = self._without_marks.span(at, at + len(wanted))
-        # Emphasis that is opened within the span and closed behind it, or the other way round.
+        # Emphasis that is opened within the span and closed behind it, or the other way round, or
+        # both: then the marks within are even in number.
         text = self.text[start:end]
-        if (mark := _CLOSING.match(self.text, end)) and text.count(mark[0]) % 2:
-            end = mark.end()
-        if (mark := _OPENING.search(self.text[:start])) and text.count(mark[0]) % 2:
-            start = mark.start()
+        closing, opening = _CLOSING.match(self.text, end), _OPENING.search(self.text[:start])
+        is_cut_twice = closing and opening and closing[0] == opening[0] and closing[0] in text
+        if closing and (is_cut_twice or text.count(closing[0]) % 2):
+            end = closing.end()
+        if opening and (is_cut_twice or text.count(opening[0]) % 2):
+            start = opening.start()
         return quote.model_copy(update={"text": self.text[start:end]} | self._place(start, end))
 
     @cached_property

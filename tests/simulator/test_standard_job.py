@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from tests.simulator.brains import ByTitle, Offline, Turn, json_answer
+from tests.simulator.brains import Brain, ByTitle, Offline, Turn, json_answer
 from tests.simulator.jobs import (
     QUESTION,
     ROOT,
@@ -68,6 +68,15 @@ def evaluate(body: JsonObject) -> Turn:
     return json_answer({"judgements": judgements, "gaps": [] if asked["pass"] else [gap]})
 
 
+async def write(body: JsonObject) -> Turn:
+    """The engine's draft with a conclusion, which it cannot write and a model must."""
+    turn = await Offline()(body)
+    if turn.content[-1]["type"] != "text":
+        return turn
+    draft = json.loads(turn.content[-1]["text"])
+    return json_answer({**draft, "conclusion": draft["summary"]})
+
+
 @dataclass
 class Done:
     result: ResearchResult
@@ -90,7 +99,8 @@ async def done(
 
 async def job(temporal: str, folder: Path, question: str, corpus: str) -> Done:
     office = await Office.at(temporal, folder / "home")
-    wire = Wire(Simulator(ByTitle({"EvaluationAnswer": evaluate}, Offline())))
+    brains: dict[str, Brain] = {"EvaluationAnswer": evaluate, "DraftAnswer": write}
+    wire = Wire(Simulator(ByTitle(brains, Offline())))
     result = await office.run(wire, question, corpus=corpus, max_facets=5, max_passes=1)
     return Done(result, wire)
 
@@ -114,6 +124,7 @@ def test_it_is_a_standard_job(done: Done) -> None:
     assert done.result.passes[1].gaps_closed == 1
     assert "Seventeen deckhands" in done.result.report_markdown
     assert done.result.model == "claude"
+    assert done.result.mended == (), "the writer is asked once for a draft"
     asked = {record.title: record.model for record in done.records}
     roles = (*ROLES.values(), CLAIM_VERIFIER, GAP_VERIFIER)
     assert asked == {role.output: role.model for role in roles}
