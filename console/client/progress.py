@@ -323,8 +323,6 @@ async def _describe_activity(
     heartbeat = await _read_heartbeat(info, converter)
     name = info.activity_type.name
     step = steps.get(name, name.replace("_", " "))
-    if files := int(heartbeat.get("files", 0)):
-        step += f", {int(heartbeat.get('files_parsed', 0)):,} of {files:,} files"
     facet = next((f for f in status.facets if f.id == heartbeat.get("facet")), None)
     started = info.state == PendingActivityState.PENDING_ACTIVITY_STATE_STARTED
     retrying = not started and info.attempt > 1

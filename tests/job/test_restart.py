@@ -104,7 +104,11 @@ async def test_a_terminated_run_is_taken_up_from_its_last_checkpoint(office: Off
         state = restart_state(kept["researched"], run_id="r", checkpoint="researched")
         result = await fetch_report(await take_up(office, state))
     # The draft in flight may have been answered, and kept, before its worker heard of the end.
-    assert {wanted(b) for b in wire.requests} <= {"DraftAnswer", "EvaluationAnswer"}
+    assert {wanted(b) for b in wire.requests} <= {
+        "DraftAnswer",
+        "DraftJudgement",
+        "EvaluationAnswer",
+    }
     assert result.status == "complete"
     assert result.parent
     assert (result.parent.how, result.parent.checkpoint) == ("restart", "researched")

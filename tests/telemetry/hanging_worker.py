@@ -1,6 +1,6 @@
-"""A real worker whose model is overloaded once, and falls silent at its second research turn.
+"""A real worker whose model fails once, and falls silent at its second research turn.
 
-It tells of the silence with a file. The overload is told in words that hold what was asked.
+It tells of the silence with a file. The failure is told in words that hold what was asked.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ class Silent(httpx2.AsyncBaseTransport):
     def __init__(self, sign: Path) -> None:
         self._sign = sign
         self._offline = OfflineTransport(SKILLS)
-        self._overloaded = False
+        self._has_failed = False
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         body = json.loads(await request.aread())
         title = body["output_config"]["format"]["schema"]["title"]
-        if not self._overloaded:
-            self._overloaded = True
-            told = {"type": "overloaded_error", "message": "too much to do with the Vexholm ferry"}
-            return httpx2.Response(529, json={"type": "error", "error": told})
+        if not self._has_failed:
+            self._has_failed = True
+            told = {"type": "api_error", "message": "no answer about the Vexholm ferry"}
+            return httpx2.Response(500, json={"type": "error", "error": told})
         if title == "ResearchAnswer" and len(body["messages"]) > 1:
             await asyncio.to_thread(self._sign.touch)
             await asyncio.Event().wait()

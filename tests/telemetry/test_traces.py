@@ -168,10 +168,10 @@ def test_a_trace_is_whole_after_a_worker_was_killed_in_mid_research(
     # A try that failed stands beside what came of the others, and tells no more than its kind.
     (failed,) = [span for span in spans if span.name.startswith("FailedTry:")]
     assert above[failed.parent].name == failed.name.replace("FailedTry", "RunActivity")
-    assert failed.error == "overloaded_error"
+    assert failed.error == "api_error"
     assert above[failed.parent].error == ""
     by = place.collector.sums("research.retries")
-    assert by[(("by", "temporal"), ("role", "researcher"))] >= 1
+    assert by[(("by", "temporal"), ("reason", "error"), ("role", "researcher"))] >= 1
 
     # Lines of the log are found by the same ids.
     log = (place.folder / "worker.log").read_text("utf-8")

@@ -17,6 +17,7 @@ from console.client.progress import (
     Progress,
     ProgressPoller,
     _describe_activity,
+    merge_parsing,
     read_progress,
 )
 from console.devserver.server import DevServer
@@ -114,5 +115,6 @@ async def test_indexing_shows_how_many_files_are_read() -> None:
         heartbeat_details=Payloads(payloads=beat),
     )
     status = Status(id="x", phase=Phase.STARTING, question="", model="offline")
-    step = await _describe_activity(reading, pydantic_data_converter, status, STEPS)
-    assert step.step == "reading the documents, 1,200 of 5,400 files"
+    pending = await _describe_activity(reading, pydantic_data_converter, status, STEPS)
+    (step,) = merge_parsing([pending], status)
+    assert step.step == "reading the documents: 1,200 of 5,400 files"
