@@ -130,46 +130,56 @@ def join(ledgers: Sequence[Ledger], rulings: Iterable[Rulings] = ()) -> Ledger:
     """One ledger of many: claims that agree become one, rulings are applied to what they name."""
     if not ledgers:
         return Ledger()
+    ruled = list(rulings)
+    parts: list[Ledger | Rulings] = [*ledgers, *ruled]
+    contradictions = [c for part in parts for c in part.contradictions]
+    differences = [d for part in parts for d in part.differences]
+    claims, aliases = _join_claims(ledgers, ruled, [*contradictions, *differences])
+    return Ledger(
+        sources=_join_sources(ledgers, ruled),
+        claims=claims,
+        contradictions=_distinct(contradictions, aliases),
+        differences=_distinct(differences, aliases),
+        superseded=tuple(sorted({sid for ledger in ledgers for sid in ledger.superseded})),
+        numbers=_number(ledgers[0].numbers, claims),
+        settled=tuple(sorted({_ids(group, aliases) for part in parts for group in part.settled})),
+        aliases=aliases,
+        dropped=tuple(dict.fromkeys(d for ledger in ledgers for d in ledger.dropped)),
+    )
+
+
+def _join_sources(ledgers: Iterable[Ledger], ruled: Iterable[Rulings]) -> dict[str, Source]:
+    """Every source as the last ledger has it; what was once called weak stays weak."""
     sources: dict[str, Source] = {}
-    claims: dict[str, Claim] = {}
-    aliases: dict[str, str] = {}
     for ledger in ledgers:
         for source in ledger.sources.values():
             known = sources.get(source.id)
             weakness = source.weakness or (known.weakness if known else "")
             sources[source.id] = source.model_copy(update={"weakness": weakness})
+    for source_id, why in (weak for batch in ruled for weak in batch.weak_sources.items()):
+        if source_id in sources:
+            sources[source_id] = sources[source_id].model_copy(update={"weakness": why})
+    return sources
+
+
+def _join_claims(
+    ledgers: Iterable[Ledger], ruled: Iterable[Rulings], apart: Sequence[Contradiction]
+) -> tuple[tuple[Claim, ...], dict[str, str]]:
+    """The claims after all rulings, those that agree as one, and the aliases of those joined."""
+    claims: dict[str, Claim] = {}
+    aliases: dict[str, str] = {}
+    for ledger in ledgers:
         aliases.update(ledger.aliases)
         for claim in ledger.claims:
             claims.setdefault(claim.id, claim)
-    ruled = list(rulings)
     for ruling in (ruling for batch in ruled for ruling in batch.rulings):
         current = claims.get(aliases.get(ruling.claim_id, ruling.claim_id))
         # What the mechanical check refuted stays refuted, whatever a model says of it.
         if current and current.citable:
             claims[current.id] = _apply(ruling, current)
-    for source_id, why in (weak for batch in ruled for weak in batch.weak_sources.items()):
-        if source_id in sources:
-            sources[source_id] = sources[source_id].model_copy(update={"weakness": why})
-    contradictions = [c for ledger in ledgers for c in ledger.contradictions]
-    contradictions += [c for batch in ruled for c in batch.contradictions]
-    differences = [d for ledger in ledgers for d in ledger.differences]
-    differences += [d for batch in ruled for d in batch.differences]
-    apart = [*contradictions, *differences]
     joined, new_aliases = _join_agreeing(list(claims.values()), apart)
-    aliases = {old: new_aliases.get(kept, kept) for old, kept in aliases.items()} | new_aliases
-    settled = {g for ledger in ledgers for g in ledger.settled}
-    settled |= {g for batch in ruled for g in batch.settled}
-    return Ledger(
-        sources=sources,
-        claims=joined,
-        contradictions=_distinct(_renamed(c, aliases) for c in contradictions),
-        differences=_distinct(_renamed(d, aliases) for d in differences),
-        superseded=tuple(sorted({sid for ledger in ledgers for sid in ledger.superseded})),
-        numbers=_number(ledgers[0].numbers, joined),
-        settled=tuple(sorted({_ids(group, aliases) for group in settled})),
-        aliases=aliases,
-        dropped=tuple(dict.fromkeys(d for ledger in ledgers for d in ledger.dropped)),
-    )
+    known = {old: new_aliases.get(kept, kept) for old, kept in aliases.items()}
+    return joined, known | new_aliases
 
 
 def open_candidates(ledger: Ledger, questions: Mapping[str, str]) -> tuple[Candidate, ...]:
@@ -276,11 +286,12 @@ def _renamed(contradiction: Apart, aliases: Mapping[str, str]) -> Apart:
     return contradiction.model_copy(update={"sides": sides})
 
 
-def _distinct(contradictions: Iterable[Apart]) -> tuple[Apart, ...]:
+def _distinct(found: Iterable[Apart], aliases: Mapping[str, str]) -> tuple[Apart, ...]:
     """The widest account of each: one whose claims all stand in another's says nothing more."""
     kept: list[Apart] = []
     told = SettledGroups()
-    for one in sorted(contradictions, key=lambda c: (-len(set(c.claim_ids)), c.id)):
+    renamed = [_renamed(one, aliases) for one in found]
+    for one in sorted(renamed, key=lambda c: (-len(set(c.claim_ids)), c.id)):
         if not told.cover(one.claim_ids):
             told.add(one.claim_ids)
             kept.append(one)

@@ -5,7 +5,7 @@ All of it is mechanical. What the gate let through is not touched again, only it
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from activities.evidence.draft import CITATION, CODE_BLOCK, Draft, sections_by_facet
 from activities.evidence.ledger import Ledger, origin_count, origins
@@ -24,6 +24,7 @@ from activities.evidence.report_appendix import (
 from workflows.config.model_catalog import card
 from workflows.contracts.evidence import Claim, Cycle, Quote
 from workflows.contracts.facets import Facet
+from workflows.contracts.outcomes import SubagentOutcome
 from workflows.contracts.result import (
     CONCLUSION,
     DISAGREE,
@@ -41,7 +42,8 @@ from workflows.contracts.result import (
     SourceOut,
     Telemetry,
 )
-from workflows.contracts.state import Gap, ResearchState
+from workflows.contracts.spend import Spend
+from workflows.contracts.state import Acceptance, Gap, ResearchState
 from workflows.rules.gaps import PARTIAL
 
 
@@ -224,43 +226,13 @@ def _coverage(
     if state.plan is None:
         return
     contested = {cid for c in ledger.contradictions for cid in c.claim_ids}
-    partial = {
-        gap.facet_id for gap in state.gaps if gap.id.startswith(PARTIAL) and gap.status != "closed"
-    }
     for facet in state.plan.facets:
         claims = [claim for claim in ledger.citable() if claim.bears_on(facet.id)]
-        sources = {sid for claim in claims for sid in claim.source_ids}
-        outcome = state.outcomes.get(facet.id)
-        status: CoverageStatus
         if claims:
-            status = "contested" if any(c.id in contested for c in claims) else "answered"
-            if status == "answered" and facet.id in partial:
-                status = "partial"
-            missing = "; ".join(getattr(outcome, "missing", ()))
-            reason = f"not found: {missing}" if missing else getattr(outcome, "reason", "")
+            status = _answered_status(state, facet, claims, contested)
         else:
-            status = "absent" if outcome and outcome.status == "no_results" else "failed"
-            reason = getattr(outcome, "reason", "") or "it was not researched"
-        spend = state.spend_by_facet.get(facet.id)
-        acceptance = state.acceptances.get(facet.id)
-        yield Coverage(
-            facet_id=facet.id,
-            title=facet.title,
-            status=status,
-            reason=reason,
-            claims=len(claims),
-            sources=len(sources),
-            origins=len({origin.get(sid, sid) for sid in sources}),
-            cycles=tuple(cycles.get(facet.id, ())),
-            turns=spend.turns if spend else 0,
-            usd=spend.usd if spend else 0.0,
-            next_step=outcome.findings.next_step if outcome and outcome.findings else "",
-            searched=outcome.searched if outcome else (),
-            problems=outcome.problems if outcome else (),
-            alternatives=getattr(outcome, "alternatives", ()),
-            follow_ups=acceptance.follow_ups if acceptance else (),
-            transcript=acceptance.transcript if acceptance else "",
-        )
+            status = _unanswered_status(state, facet)
+        yield _facet_coverage(state, facet, status, claims, origin, cycles.get(facet.id, ()))
     for facet in state.plan.left_out:
         yield Coverage(
             facet_id=facet.id,
@@ -268,6 +240,64 @@ def _coverage(
             status="left_out",
             reason=facet.left_out_because or "the effort allows no more facets",
         )
+
+
+def _answered_status(
+    state: ResearchState, facet: Facet, claims: Iterable[Claim], contested: Collection[str]
+) -> CoverageStatus:
+    if any(claim.id in contested for claim in claims):
+        return "contested"
+    is_partial = any(
+        gap.facet_id == facet.id and gap.id.startswith(PARTIAL) and gap.status != "closed"
+        for gap in state.gaps
+    )
+    return "partial" if is_partial else "answered"
+
+
+def _unanswered_status(state: ResearchState, facet: Facet) -> CoverageStatus:
+    outcome = state.outcomes.get(facet.id)
+    return "absent" if outcome and outcome.status == "no_results" else "failed"
+
+
+def _facet_coverage(
+    state: ResearchState,
+    facet: Facet,
+    status: CoverageStatus,
+    claims: Sequence[Claim],
+    origin: Mapping[str, str],
+    cycles: Sequence[Cycle],
+) -> Coverage:
+    sources = {sid for claim in claims for sid in claim.source_ids}
+    outcome = state.outcomes.get(facet.id)
+    spend = state.spend_by_facet.get(facet.id, Spend())
+    acceptance = state.acceptances.get(facet.id, Acceptance(judged=None))
+    return Coverage(
+        facet_id=facet.id,
+        title=facet.title,
+        status=status,
+        reason=_answered_remark(outcome) if claims else _unanswered_remark(outcome),
+        claims=len(claims),
+        sources=len(sources),
+        origins=len({origin.get(sid, sid) for sid in sources}),
+        cycles=tuple(cycles),
+        turns=spend.turns,
+        usd=spend.usd,
+        next_step=outcome.findings.next_step if outcome and outcome.findings else "",
+        searched=outcome.searched if outcome else (),
+        problems=outcome.problems if outcome else (),
+        alternatives=getattr(outcome, "alternatives", ()),
+        follow_ups=acceptance.follow_ups,
+        transcript=acceptance.transcript,
+    )
+
+
+def _answered_remark(outcome: SubagentOutcome | None) -> str:
+    missing = "; ".join(getattr(outcome, "missing", ()))
+    return f"not found: {missing}" if missing else getattr(outcome, "reason", "")
+
+
+def _unanswered_remark(outcome: SubagentOutcome | None) -> str:
+    return getattr(outcome, "reason", "") or "it was not researched"
 
 
 def _status(state: ResearchState, ledger: Ledger) -> ResultStatus:

@@ -193,25 +193,17 @@ def rule(
     found: list[Difference] = []
     settled: list[tuple[str, ...]] = []
     for name, group in groups.items():
-        judged = [entry for entry in answer.groups if entry.group == name] if answer else []
-        entries = [kept for entry in judged if (kept := _known(entry, group))]
-        if not entries and (group.sides or answer is None):
-            if group.sides:
-                reason = why or "the verifier gave no usable answer"
-                rulings += [_unverified(ledger.claim(cid), reason) for cid in group.claim_ids]
-                found.append(_unjudged(group, reason, ledger))
-                settled.append(tuple(sorted(group.claim_ids)))
-            continue
+        entries = _entries(answer, name, group) if answer else []
+        if entries:
+            rulings += _rulings(entries)
+            found += _differences(entries, group, ledger)
+        elif group.sides:
+            reason = why or "the verifier gave no usable answer"
+            rulings += [_unverified(ledger.claim(cid), reason) for cid in group.claim_ids]
+            found.append(_unjudged(group, reason, ledger))
+        elif answer is None:
+            continue  # nothing is known of it, so that it is judged another time
         settled.append(tuple(sorted(group.claim_ids)))
-        for entry in entries:
-            rulings += [
-                # Whether a claim stands at all is for those who judge it alone.
-                Ruling(**r.model_dump())
-                for r in entry.rulings
-                if r.verdict is not Verdict.FAILED
-            ]
-            if difference := _difference(entry, group, ledger):
-                found.append(difference)
     contradictions = [
         Contradiction(**d.model_dump(exclude={"relation"}))
         for d in found
@@ -223,6 +215,30 @@ def rule(
         differences=tuple(d for d in found if d.relation != "contradicts"),
         settled=tuple(settled),
     )
+
+
+def _entries(answer: RelationsAnswer, name: str, group: Group) -> list[GroupAnswer]:
+    """What the judge says of a group, as far as it is about the group's claims."""
+    judged = [entry for entry in answer.groups if entry.group == name]
+    return [kept for entry in judged if (kept := _known(entry, group))]
+
+
+def _rulings(entries: Iterable[GroupAnswer]) -> list[Ruling]:
+    return [
+        # Whether a claim stands at all is for those who judge it alone.
+        Ruling(**r.model_dump())
+        for entry in entries
+        for r in entry.rulings
+        if r.verdict is not Verdict.FAILED
+    ]
+
+
+def _differences(
+    entries: Iterable[GroupAnswer], group: Group, ledger: Ledger
+) -> Iterator[Difference]:
+    for entry in entries:
+        if difference := _difference(entry, group, ledger):
+            yield difference
 
 
 def _known(entry: GroupAnswer, group: Group) -> GroupAnswer | None:

@@ -48,7 +48,7 @@ def describe_differences(ledger: Ledger) -> str:
         lines.append(
             f"{one_line(difference.about)} ({_RELATION_WORDS[difference.relation]}): {sides}"
         )
-    return "Claims that differ without contradiction:\n\n" + bullet_list(lines) if lines else ""
+    return _titled_list("Claims that differ without contradiction", lines)
 
 
 def list_points(state: ResearchState, ledger: Ledger) -> list[RubricVerdict]:
@@ -86,18 +86,14 @@ def describe_calculations(draft: Draft | None) -> str:
         for one in given
         if one.by == "writer"
     ]
-    parts = (
-        ["Calculated from the claims, and repeated by code:\n\n" + bullet_list(lines)]
-        if lines
-        else []
-    )
+    parts = [_titled_list("Calculated from the claims, and repeated by code", lines)]
     parts += [
         f"Printed by a program that a researcher ran ({one_line(one.about)}):\n\n"
         f"{_fenced(one.expression)}\n\n{_fenced(one.result)}"
         for one in given
         if one.by == "program"
     ]
-    return "\n\n".join(parts)
+    return "\n\n".join(part for part in parts if part)
 
 
 def _fenced(code: str) -> str:
@@ -117,66 +113,78 @@ def describe_method(
     dropped: Sequence[DroppedClaim],
 ) -> str:
     """How the report came about, so that a reader can judge it."""
-    parts = [f"## {METHOD}"]
-    rows = [
-        f"| {one_line(c.title)} | {_STATUS_WORDS[c.status]} | {c.claims} | {c.sources} "
-        f"| {c.origins} | {one_line(c.reason)} |"
-        for c in coverage
-    ]
-    parts.append(
-        "\n".join(
-            [
-                "| Facet | Status | Claims | Sources | Independent origins | Remark |",
-                "|---|---|---|---|---|---|",
-                *rows,
-            ]
-        )
-    )
-    if troubles := [f"{c.title}: {p}" for c in coverage for p in c.problems]:
-        parts.append("Tools and sources that failed:\n\n" + bullet_list(map(one_line, troubles)))
-    if ways := [
-        f"{c.title}: {'; '.join(a.text for a in c.alternatives)}"
-        for c in coverage
-        if c.alternatives
-    ]:
-        parts.append("What could still be tried:\n\n" + bullet_list(map(one_line, ways)))
-    if state.plan and state.plan.changes:
-        parts.append("Changes to the plan:\n\n" + bullet_list(state.plan.changes))
     passes = [
         f"Pass {p.n}: {p.gaps_in} gaps taken up, {p.gaps_closed} closed, {p.spend.turns} turns."
         for p in state.passes
         if p.n > 0
     ]
-    if passes:
-        parts.append("Refinement after the first draft:\n\n" + bullet_list(passes))
-    if dropped:
-        causes = Counter(claim.cause.replace("_", " ") for claim in dropped)
-        counted = ", ".join(f"{n} {cause}" for cause, n in sorted(causes.items()))
-        parts.append(
-            f"{len(dropped)} claims were dropped ({counted}); `report.json` lists them under "
-            "`dropped`, with the reason."
-        )
     steps = [f"{one_line(c.title)}: {one_line(c.next_step)}" for c in coverage if c.next_step]
-    if steps:
-        parts.append("What the researchers would look into next:\n\n" + bullet_list(steps))
-    if notes:
-        parts.append(notes)
-    if state.stop_reason:
-        parts.append(f"Research stopped because: {state.stop_reason.value.replace('_', ' ')}.")
-    if state.corpus.unreadable:
-        files = [f"`{f.uri}`: {f.reason}" for f in state.corpus.unreadable]
-        parts.append("Files that could not be read:\n\n" + bullet_list(files))
+    stopped = state.stop_reason.value.replace("_", " ") if state.stop_reason else ""
+    files = [f"`{f.uri}`: {f.reason}" for f in state.corpus.unreadable]
+    parts = [
+        f"## {METHOD}",
+        _tabulate_coverage(coverage),
+        *_describe_failures(coverage),
+        _titled_list("Changes to the plan", state.plan.changes if state.plan else ()),
+        _titled_list("Refinement after the first draft", passes),
+        _count_dropped(dropped),
+        _titled_list("What the researchers would look into next", steps),
+        notes,
+        f"Research stopped because: {stopped}." if stopped else "",
+        _titled_list("Files that could not be read", files),
+        *_describe_draft_checks(draft),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _tabulate_coverage(coverage: Iterable[Coverage]) -> str:
+    head = [
+        "| Facet | Status | Claims | Sources | Independent origins | Remark |",
+        "|---|---|---|---|---|---|",
+    ]
+    rows = [
+        f"| {one_line(c.title)} | {_STATUS_WORDS[c.status]} | {c.claims} | {c.sources} "
+        f"| {c.origins} | {one_line(c.reason)} |"
+        for c in coverage
+    ]
+    return "\n".join([*head, *rows])
+
+
+def _describe_failures(coverage: Sequence[Coverage]) -> Iterable[str]:
+    """What failed, and what could be done about it."""
+    troubles = [one_line(f"{c.title}: {p}") for c in coverage for p in c.problems]
+    ways = [
+        one_line(f"{c.title}: {'; '.join(a.text for a in c.alternatives)}")
+        for c in coverage
+        if c.alternatives
+    ]
+    yield _titled_list("Tools and sources that failed", troubles)
+    yield _titled_list("What could still be tried", ways)
+
+
+def _count_dropped(dropped: Sequence[DroppedClaim]) -> str:
+    if not dropped:
+        return ""
+    causes = Counter(claim.cause.replace("_", " ") for claim in dropped)
+    counted = ", ".join(f"{n} {cause}" for cause, n in sorted(causes.items()))
+    return (
+        f"{len(dropped)} claims were dropped ({counted}); `report.json` lists them under "
+        "`dropped`, with the reason."
+    )
+
+
+def _describe_draft_checks(draft: Draft | None) -> Iterable[str]:
+    """What the checks of the draft changed, and which of them did not run."""
     if draft and draft.mended:
-        parts.append(
+        yield (
             f"{len(draft.mended)} passages did not pass the checks and were replaced by the claims "
             "they stood for; `report.json` lists them under `mended`."
         )
     if draft and draft.unjudged:
-        parts.append(
+        yield (
             "No judge has read the sentences beside their claims; only citations and figures were "
             f"checked: {draft.unjudged}."
         )
-    return "\n\n".join(parts)
 
 
 def list_sources(sources: Iterable[SourceOut]) -> str:
@@ -187,6 +195,10 @@ def list_sources(sources: Iterable[SourceOut]) -> str:
         for s in cited
     ]
     return "\n\n".join([f"## {SOURCES}", "\n".join(lines)]) if lines else ""
+
+
+def _titled_list(title: str, lines: Sequence[str]) -> str:
+    return f"{title}:\n\n{bullet_list(lines)}" if lines else ""
 
 
 def bullet_list(lines: Iterable[str]) -> str:

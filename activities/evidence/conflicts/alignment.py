@@ -112,24 +112,31 @@ def _opens_entry(statement: Statement) -> bool:
 
 def _difference(a: Statement, b: Statement) -> Iterator[Pair]:
     mine, theirs = _values(a), _values(b)
-    lone_a = [x for x in mine if not any(_same(x, y) for y in theirs)]
-    lone_b = [y for y in theirs if not any(_same(x, y) for x in mine)]
-    pairs = [(x, y) for x in lone_a for y in lone_b if comparable(x, y)]
+    lone_a, lone_b = _unmatched(mine, theirs), _unmatched(theirs, mine)
     if not lone_a and not lone_b:
         if any(_opposed(x, y) for x in _clauses(a) for y in _clauses(b)):
             yield _stance(a, b), _stance(b, a)
         return
-    # Where an amount differs, a date that differs too is its period.
-    wanted = (
-        "number"
-        if any(x.amount for x, _ in pairs)
-        else "name"
-        if any(x.name for x, _ in pairs)
-        else "date"
-    )
-    pairs = [(x, y) for x, y in pairs if x.kind == wanted]
+    pairs = _of_main_kind([(x, y) for x in lone_a for y in lone_b if comparable(x, y)])
     if len(pairs) == 1 and _same_place(*pairs[0]):
         yield pairs[0]
+
+
+def _unmatched(values: Iterable[Value], others: Sequence[Value]) -> list[Value]:
+    """The values that none of the others repeats."""
+    return [x for x in values if not any(_same(x, y) for y in others)]
+
+
+def _of_main_kind(pairs: Sequence[Pair]) -> list[Pair]:
+    """The pairs of amounts, or else of names, or else of dates: where an amount differs, a date
+    that differs too is its period."""
+    if any(x.amount for x, _ in pairs):
+        wanted = "number"
+    elif any(x.name for x, _ in pairs):
+        wanted = "name"
+    else:
+        wanted = "date"
+    return [(x, y) for x, y in pairs if x.kind == wanted]
 
 
 def _same_place(x: Value, y: Value) -> bool:

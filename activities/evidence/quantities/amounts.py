@@ -197,22 +197,17 @@ def _amount(text: str, hit: Figure, following: Figure | None) -> tuple[Quantity,
     if hit.share:
         share = Quantity(hit.value, hit.value, "%", 1.0, False, hit.text, hit.start, hit.end)
         return share, hit.end
-    value, high, step, end = hit.value, hit.value, hit.step, hit.end
+    last = _range_end(text, hit, following)
+    value, high, end = hit.value, last.value, last.end
     currency, scale, start = currency_before(text, hit.start) or ("", 1.0, hit.start)
-    joint = text[end : following.start] if following is not None else ""
-    if following is not None and following.value > value and _is_range(text, hit, joint):
-        high, end, step = following.value, following.end, min(step, following.step)
     unit, factor, unit_end = unit_after(text, end, currency)
     factor *= scale
-    if following is not None and not unit and _OF.fullmatch(joint):
-        # "3 of 9 routes": a part of routes, told apart from a number of routes.
-        whole, _, _ = unit_after(text, following.end, "")
-        unit = f"of {whole}" if whole and not is_hard(whole) else ""
+    unit = unit or _unit_of_whole(text, hit, following)
     label = high == value and factor == 1 and not is_hard(unit) and _is_label(text, hit, unit)
     approximate = _APPROXIMATE.search(text, max(0, start - 20), start) is not None
     words_end = unit_end if is_hard(unit) or factor != 1 else end
-    step = _step(high, step, approximate) * factor
-    if high == value and start and _MINUS.search(text, max(0, start - 3), start):
+    step = _step(high, min(hit.step, last.step), approximate) * factor
+    if high == value and _has_minus(text, start):
         value = high = -value
         start -= 1
     amount = Quantity(
@@ -220,6 +215,21 @@ def _amount(text: str, hit: Figure, following: Figure | None) -> tuple[Quantity,
         text[start:words_end], start, words_end, label,
     )  # fmt: skip
     return amount, end
+
+
+def _range_end(text: str, hit: Figure, following: Figure | None) -> Figure:
+    """The figure that ends the range; the figure itself where it begins none."""
+    if following is None or following.value <= hit.value:
+        return hit
+    return following if _is_range(text, hit, text[hit.end : following.start]) else hit
+
+
+def _unit_of_whole(text: str, hit: Figure, following: Figure | None) -> str:
+    """A part of routes ("3 of 9 routes"), told apart from a number of routes."""
+    if following is None or not _OF.fullmatch(text[hit.end : following.start]):
+        return ""
+    whole, _, _ = unit_after(text, following.end, "")
+    return f"of {whole}" if whole and not is_hard(whole) else ""
 
 
 def _is_range(text: str, hit: Figure, joint: str) -> bool:
@@ -230,6 +240,10 @@ def _is_range(text: str, hit: Figure, joint: str) -> bool:
         return _BETWEEN.search(text, begin, hit.start) is not None
     # "from 8 to 10" tells a change as often as a range; a change has two values.
     return joint.strip().lower() != "to" or _FROM.search(text, begin, hit.start) is None
+
+
+def _has_minus(text: str, start: int) -> bool:
+    return start > 0 and _MINUS.search(text, max(0, start - 3), start) is not None
 
 
 def _is_label(text: str, hit: Figure, unit: str) -> bool:
