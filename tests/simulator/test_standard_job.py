@@ -195,11 +195,19 @@ async def sample(
 def test_the_sample_is_as_cheap_to_refine_and_billed_as_truly(sample: Done) -> None:
     first, second = sample.result.passes
     assert refused(sample.records) == []
-    assert 0 < second.usd < first.usd * REFINED
+    # A first draft without automatic follow-ups is cheap; a pass also judges and revises.
+    assert 0 < second.usd < first.usd
     assert sample.result.telemetry.usd == pytest.approx(sum(map(cost, sample.records)))
 
 
 @pytest.mark.slow
-def test_more_than_half_of_the_samples_input_is_read_from_the_cache(sample: Done) -> None:
-    """Less than of short documents: one turn's searches bring the planner 165,000 new tokens."""
-    assert cached_share(sample.records) >= 0.5
+def test_next_to_nothing_of_the_samples_input_bypasses_the_cache(sample: Done) -> None:
+    """Neither read from the cache nor written to it, after each role's first turn."""
+    begun: set[str | None] = set()
+    bypassed = asked = 0
+    for record in sample.records:
+        if record.title in begun and record.usage is not None:
+            bypassed += record.usage["input_tokens"]
+            asked += whole_input(record)
+        begun.add(record.title)
+    assert bypassed <= 0.15 * asked
