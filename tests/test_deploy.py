@@ -1,7 +1,7 @@
 """What the deployment files promise, as far as it can be checked without a container engine.
 
 Each file against a schema of its kind, and all of them against each other: what one names, another
-has. Alert rules and dashboards ask only for metrics that somebody exposes.
+has.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +19,6 @@ import kubernetes_validate
 import pytest
 from ruamel.yaml import YAML
 from temporalio.envconfig import ClientConfigProfile
-
-from tests.telemetry.metric_names import METRICS as PRODUCT_METRICS
 
 ROOT = Path(__file__).parent.parent
 DEPLOY = ROOT / "deploy"
@@ -36,23 +33,10 @@ QUEUES = {"research", "research-subagents"}
 WORKERS = {"coordinator": "coordinator", "subagents": "subagents"}
 """The deployments of workers, and the role each runs."""
 
-# As Prometheus sees them. A histogram stands here without `_bucket`, `_sum` and `_count`.
-SDK_METRICS = {  # of the Temporal SDK, with the suffixes that the collector adds
-    "temporal_activity_schedule_to_start_latency_milliseconds",
-    "temporal_long_request_failure_total",
-    "temporal_num_pollers",
-    "temporal_worker_task_slots_available",
-    "temporal_workflow_completed_total",
-    "temporal_workflow_failed_total",
-    "temporal_workflow_task_execution_failed_total",
-}
+# As Prometheus sees them.
 SERVER_METRICS = {"approximate_backlog_age_seconds", "approximate_backlog_count"}
-METRICS = PRODUCT_METRICS | SDK_METRICS | SERVER_METRICS | {"up"}
 
 _SECRET = re.compile(r"PASSWORD|PWD|SECRET|TOKEN|(?:ACCESS|API)_KEY")
-_LITERAL = re.compile(r"\"[^\"]*\"|\{[^}]*\}|\[[^]]*\]|\b(?:by|without|on|ignoring) *\([^)]*\)")
-_NAME = re.compile(r"(?<![\w:.])([a-zA-Z_][\w:]*)(?!\w* *\()(?![\w:])")
-_WORDS = {"and", "or", "unless", "by", "without", "on", "ignoring", "bool"}
 
 
 def documents(path: Path) -> list[dict[str, Any]]:
@@ -75,13 +59,6 @@ def violations(schema: str, instance: object) -> list[str]:
     return [f"{error.json_path}: {error.message}" for error in validator.iter_errors(instance)]
 
 
-def metrics_in(expression: str) -> set[str]:
-    """The metrics a PromQL expression asks for."""
-    bare = _LITERAL.sub(" ", expression)
-    names = {name for name in _NAME.findall(bare) if name not in _WORDS}
-    return {re.sub(r"_(bucket|sum|count)$", "", n) if n not in METRICS else n for n in names}
-
-
 COMPOSE = document(DEPLOY / "compose.yaml")
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 DOCKERFILE = (DEPLOY / "Dockerfile").read_text("utf-8")
@@ -93,11 +70,6 @@ RESOURCES = [
     if "kind" in one
 ]
 DEPLOYMENTS = {one["metadata"]["name"]: one for _, one in RESOURCES if one["kind"] == "Deployment"}
-ALERTS = [
-    rule for group in document(TELEMETRY / "alerts.yaml")["groups"] for rule in group["rules"]
-]
-DASHBOARD = json.loads((TELEMETRY / "grafana" / "research.json").read_text("utf-8"))
-PANELS = [panel for panel in DASHBOARD["panels"] if panel["type"] != "row"]
 
 
 @pytest.mark.parametrize("path", YAMLS, ids=lambda path: str(path.relative_to(DEPLOY)))
@@ -322,88 +294,6 @@ def test_both_ways_to_scale_follow_the_backlog_of_the_right_queue(kind: str) -> 
 def test_an_eviction_takes_one_worker_of_a_kind_at_a_time() -> None:
     assert {name: spec["maxUnavailable"] for name, spec in of_kind("PodDisruptionBudget").items()} \
         == dict.fromkeys(WORKERS, 1)  # fmt: skip
-
-
-# Alerts, dashboard, scraping
-
-
-def test_the_alert_rules_follow_their_schema_and_none_stands_twice() -> None:
-    assert violations("rules", document(TELEMETRY / "alerts.yaml")) == []
-    names = [rule["alert"] for rule in ALERTS]
-    assert len(set(names)) == len(names)
-
-
-@pytest.mark.parametrize("rule", ALERTS, ids=lambda rule: rule["alert"])
-def test_an_alert_asks_for_known_metrics_and_names_a_chapter_that_is_there(
-    rule: dict[str, Any],
-) -> None:
-    assert metrics_in(rule["expr"])
-    assert metrics_in(rule["expr"]) <= METRICS
-    assert rule["annotations"]["runbook"].partition("#")[2] in set(chapters())
-
-
-def chapters() -> Iterator[str]:
-    for title in re.findall(r"^#+ (.+)$", (DEPLOY / "RUNBOOK.md").read_text("utf-8"), re.M):
-        yield re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
-
-
-def test_the_dashboard_follows_its_schema_and_no_panel_lies_on_another() -> None:
-    assert violations("dashboard", DASHBOARD) == []
-    ids = [panel["id"] for panel in DASHBOARD["panels"]]
-    assert len(set(ids)) == len(ids)
-    cells = [
-        (x, y)
-        for place in (panel["gridPos"] for panel in DASHBOARD["panels"])
-        for x in range(place["x"], place["x"] + place["w"])
-        for y in range(place["y"], place["y"] + place["h"])
-    ]
-    assert len(set(cells)) == len(cells)
-    assert max(x for x, _ in cells) < 24
-
-
-@pytest.mark.parametrize("panel", PANELS, ids=lambda panel: panel["title"])
-def test_a_panel_asks_for_known_metrics(panel: dict[str, Any]) -> None:
-    for target in panel["targets"]:
-        assert metrics_in(target["expr"])
-        assert metrics_in(target["expr"]) <= METRICS
-
-
-def test_every_metric_of_the_product_is_shown() -> None:
-    shown = {name for panel in PANELS for t in panel["targets"] for name in metrics_in(t["expr"])}
-    assert PRODUCT_METRICS - shown == set()
-
-
-def test_prometheus_asks_who_is_there_and_counts_nothing_twice() -> None:
-    jobs = {
-        job["job_name"]: job
-        for job in document(TELEMETRY / "prometheus.yaml")["scrape_configs"]
-    }  # fmt: skip
-    (workers,) = jobs["research-workers"]["dns_sd_configs"]
-    assert set(workers["names"]) == set(WORKERS)
-    assert workers["port"] == HEALTH_PORT
-    exporter = document(TELEMETRY / "collector.yaml")["exporters"]["prometheus"]["endpoint"]
-    assert jobs["collector"]["static_configs"][0]["targets"] == [
-        f"collector:{exporter.rpartition(':')[2]}"
-    ]
-    assert jobs["temporal"]["static_configs"][0]["targets"] == [
-        f"temporal:{SERVICES['temporal']['environment']['PROMETHEUS_ENDPOINT'].rpartition(':')[2]}"
-    ]
-    for metric in METRICS - {"up"}:
-        came = [name for name, job in jobs.items() if passes(job, metric)]
-        assert len(came) == 1 or metric in PRODUCT_METRICS, (metric, came)
-        if metric in PRODUCT_METRICS:
-            assert came == ["research-workers"]
-
-
-def passes(job: dict[str, Any], metric: str) -> bool:
-    """Whether a metric gets through a job's rules; workers know nothing of the server's own."""
-    if job["job_name"] == "research-workers" and metric in SERVER_METRICS:
-        return False
-    for rule in job["metric_relabel_configs"]:
-        matched = re.fullmatch(rule["regex"], metric) is not None
-        if matched != (rule["action"] == "keep"):
-            return False
-    return True
 
 
 # Temporal Cloud, settings

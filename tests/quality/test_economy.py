@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from benchmarks.economy import ScriptedApi, faults, measure, run_job
+from benchmarks.economy import faults, measure, run_job
+from benchmarks.scripted_api import ScriptedApi
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
