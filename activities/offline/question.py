@@ -99,7 +99,7 @@ _LIGHT = """use make get find work happen know tell need want way thing kind typ
     date time example different difference main major important good well possible explain describe
     people person place give take go come do have be say see show mean call include provide
     recommend set put let try often long far old high tall deep wide fast overview summary summarize
-    summarise everything compare comparison versus"""
+    summarise everything compare comparison versus hoch lange lang alt weit groß teuer oft"""
 _LIGHT_WEIGHT = 0.35
 _PARTICLES = frozenset(["back", "down", "in", "off", "on", "out", "over", "up"])
 _IDENTIFIER = re.compile(r"\b[^\W_]+(?:_[^\W_]+)+\b")

@@ -81,7 +81,11 @@ def judge_answer(answer: EvaluationAnswer) -> AnswerJudgement | None:
         return None
     if "adequate" in depths:
         return AnswerJudgement(status="answered")
-    return AnswerJudgement(status="unanswered" if depths == {"absent"} else "partly")
+    if depths == {"absent"}:
+        return AnswerJudgement(status="unanswered", reason="Nothing that was found bears on it.")
+    return AnswerJudgement(
+        status="partly", reason="What was found is related and does not answer it directly."
+    )
 
 
 def find_gaps(brief: EvaluateBrief, answer: EvaluationAnswer) -> tuple[Gap, ...]:
