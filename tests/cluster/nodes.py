@@ -88,7 +88,8 @@ class Proxy:
 
 
 async def _copy(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
-    with suppress(OSError):
+    # Cancelled when the cluster is closed.
+    with suppress(OSError, asyncio.CancelledError):
         while data := await source.read(_CHUNK):
             target.write(data)
             await target.drain()
