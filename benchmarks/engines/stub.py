@@ -190,6 +190,10 @@ def _judge_gaps(brief: JsonObject, _: list[JsonObject]) -> JsonObject:
     }
 
 
+def _judge_draft(brief: JsonObject, _: list[JsonObject]) -> JsonObject:
+    return {"verdicts": [{"id": one["id"], "verdict": "entailed"} for one in brief["sentences"]]}
+
+
 def _write_report(brief: JsonObject, _: list[JsonObject]) -> JsonObject:
     lines: dict[str, list[str]] = {}
     for claim in brief["claims"]:
@@ -230,6 +234,7 @@ _ANSWERS: dict[str, Callable[[JsonObject, list[JsonObject]], JsonObject]] = {
     "RelationsAnswer": _verify,
     "GapRulingsAnswer": _judge_gaps,
     "DraftAnswer": _write_report,
+    "DraftJudgement": _judge_draft,
     "EvaluationAnswer": _evaluate,
 }
 

@@ -95,13 +95,10 @@ def _answer(body: JsonObject, shape: Shape) -> JsonObject:
             return {"changes": []}
         case "ResearchAnswer":
             return _research(brief, messages, shape)
-        case "EntailmentAnswer" | "RelationsAnswer" | "GapRulingsAnswer" as title:
-            return stub._ANSWERS[title](brief, messages)
+        case "EntailmentAnswer" | "RelationsAnswer" | "GapRulingsAnswer" | "DraftJudgement" as name:
+            return stub._ANSWERS[name](brief, messages)
         case "DraftAnswer":
             return _write(brief)
-        case "DraftJudgement":
-            sentences = brief["sentences"]
-            return {"verdicts": [{"id": s["id"], "verdict": "entailed"} for s in sentences]}
         case "EvaluationAnswer":
             return _evaluate(brief, shape)
         case other:
