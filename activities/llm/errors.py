@@ -1,12 +1,13 @@
 """Errors of the provider as Temporal's ApplicationError, by who handles them.
 
-    Temporal retries        rate limit, overload, server error, lost connection, broken stream
+    Temporal retries        server error, lost connection, broken stream
+    the workflow waits      rate limit, overload
     an operator repairs     authentication, bad request, spend limit, bad input
     the subagent handles    too_large: the conversation is larger than the model or the request
     not an error            refusal, truncation: these are stop reasons and become outcomes
 
-The client itself never retries; Temporal does, after the wait the provider asked for. No message
-that leaves here holds a key.
+The client itself never retries, and a wait that the provider asked for goes with the error. No
+message that leaves here holds a key.
 """
 
 from __future__ import annotations

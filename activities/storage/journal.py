@@ -74,11 +74,6 @@ class Journal:
         record = await self._store.get(f"{self._path(request)}.json", is_replaceable=True)
         return None if record is None else await self._read(request, record)
 
-    async def find_or_call(
-        self, request: JsonObject, ask: Callable[[], Awaitable[JsonObject]]
-    ) -> Turn:
-        return await self.find(request) or await self.call(request, ask)
-
     async def call(self, request: JsonObject, ask: Callable[[], Awaitable[JsonObject]]) -> Turn:
         """Make the model call and store its answer before returning it.
 

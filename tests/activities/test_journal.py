@@ -6,6 +6,7 @@ import asyncio
 import errno
 import os
 import time
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from temporalio.exceptions import ApplicationError
 from activities.evidence.quotes import StoredText
 from activities.storage import calls_in_flight
 from activities.storage.backends import FolderBackend
-from activities.storage.journal import Journal, fingerprint_of
+from activities.storage.journal import Journal, Turn, fingerprint_of
 from activities.storage.store import ObjectNotFound, Store
 from workflows.config.settings import Settings
 from workflows.config.store_keys import journal_folder
@@ -27,6 +28,13 @@ REQUEST = {"model": "m", "messages": [{"role": "user", "content": "hello"}]}
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
     return Store.open(str(tmp_path / "store"))
+
+
+async def find_or_call(
+    journal: Journal, request: dict[str, Any], ask: Callable[[], Awaitable[dict[str, Any]]]
+) -> Turn:
+    """As the turn loop does: the stored turn, else the model's."""
+    return await journal.find(request) or await journal.call(request, ask)
 
 
 class Provider:
@@ -42,8 +50,8 @@ class Provider:
 
 async def test_the_same_request_is_bought_once(store: Store) -> None:
     ask = Provider()
-    first = await Journal(store, "job").find_or_call(REQUEST, ask)
-    again = await Journal(store, "job").find_or_call(dict(reversed(REQUEST.items())), ask)
+    first = await find_or_call(Journal(store, "job"), REQUEST, ask)
+    again = await find_or_call(Journal(store, "job"), dict(reversed(REQUEST.items())), ask)
     assert ask.sold == 1
     assert again == first
     assert not again.repeated_calls
@@ -51,9 +59,9 @@ async def test_the_same_request_is_bought_once(store: Store) -> None:
 
 async def test_another_request_or_another_job_is_another_turn(store: Store) -> None:
     ask = Provider()
-    await Journal(store, "job").find_or_call(REQUEST, ask)
-    await Journal(store, "job").find_or_call({**REQUEST, "model": "n"}, ask)
-    await Journal(store, "other").find_or_call(REQUEST, ask)
+    await find_or_call(Journal(store, "job"), REQUEST, ask)
+    await find_or_call(Journal(store, "job"), {**REQUEST, "model": "n"}, ask)
+    await find_or_call(Journal(store, "other"), REQUEST, ask)
     assert ask.sold == 3
 
 
@@ -81,9 +89,9 @@ async def test_an_attempt_waits_for_the_call_that_another_one_is_making(
 ) -> None:
     first, second = Thinking(), Provider()
     other = another_process(store) if elsewhere else store
-    one = asyncio.create_task(Journal(store, "job").find_or_call(REQUEST, first))
+    one = asyncio.create_task(find_or_call(Journal(store, "job"), REQUEST, first))
     await first.asked.wait()
-    two = asyncio.create_task(Journal(other, "job").find_or_call(REQUEST, second))
+    two = asyncio.create_task(find_or_call(Journal(other, "job"), REQUEST, second))
     await asyncio.sleep(0.5)
     first.told.set()
     turns = await asyncio.gather(one, two)
@@ -98,7 +106,7 @@ async def test_a_call_whose_process_died_is_made_again_and_counted(
     mark, _ = await Journal(another_process(store), "job")._mark_call(REQUEST)
     file, old = tmp_path / "store" / mark, time.time() - 60
     os.utime(file, (old, old))
-    turn = await Journal(store, "job").find_or_call(REQUEST, Provider())
+    turn = await find_or_call(Journal(store, "job"), REQUEST, Provider())
     assert turn.repeated_calls == 1
 
 
@@ -107,12 +115,12 @@ async def test_a_call_goes_on_for_the_next_attempt_when_its_own_was_given_up(
 ) -> None:
     monkeypatch.setattr(calls_in_flight, "_was_replaced", lambda: True)
     thinking, other = Thinking(), Provider()
-    one = asyncio.create_task(Journal(store, "job").find_or_call(REQUEST, thinking))
+    one = asyncio.create_task(find_or_call(Journal(store, "job"), REQUEST, thinking))
     await thinking.asked.wait()
     one.cancel()
     with pytest.raises(asyncio.CancelledError):
         await one
-    two = asyncio.create_task(Journal(store, "job").find_or_call(REQUEST, other))
+    two = asyncio.create_task(find_or_call(Journal(store, "job"), REQUEST, other))
     await asyncio.sleep(0.05)
     thinking.told.set()
     assert (await two).message == {"id": "first"}
@@ -129,7 +137,7 @@ async def test_a_call_ends_with_the_attempt_that_a_person_cancelled(store: Store
             ended.set()
         return {}
 
-    one = asyncio.create_task(Journal(store, "job").find_or_call(REQUEST, ask))
+    one = asyncio.create_task(find_or_call(Journal(store, "job"), REQUEST, ask))
     await asyncio.sleep(0.2)
     one.cancel()
     await asyncio.wait_for(ended.wait(), 5)
@@ -163,11 +171,11 @@ async def test_an_answer_that_cannot_be_stored_is_kept_and_not_bought_again(
 
     for _ in range(3):
         with pytest.raises(ApplicationError, match="disk is full: make room there") as raised:
-            await Journal(store, "job").find_or_call(REQUEST, ask)
+            await find_or_call(Journal(store, "job"), REQUEST, ask)
         assert str(tmp_path / "store") in raised.value.message
         assert raised.value.type == "storage"
     disk.is_full = False
-    turn = await Journal(store, "job").find_or_call(REQUEST, ask)
+    turn = await find_or_call(Journal(store, "job"), REQUEST, ask)
     assert (model.sold, turn.repeated_calls) == (1, 0)
 
 
@@ -175,18 +183,18 @@ async def test_a_full_store_is_noticed_before_the_model_is_asked(tmp_path: Path)
     disk, model = FullDisk(tmp_path / "store"), Provider()
     disk.is_full = True
     with pytest.raises(ApplicationError, match="make room"):
-        await Journal(Store(disk), "job").find_or_call(REQUEST, model)
+        await find_or_call(Journal(Store(disk), "job"), REQUEST, model)
     assert model.sold == 0
 
 
 async def test_a_damaged_turn_is_bought_again_and_that_is_said(
     store: Store, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    await Journal(store, "job").find_or_call(REQUEST, Provider())
+    await find_or_call(Journal(store, "job"), REQUEST, Provider())
     file = tmp_path / "store" / f"{journal_folder('job')}/{fingerprint_of(REQUEST)}.json"
     file.write_bytes(file.read_bytes().replace(b"msg_1", b"msg_2"))
     model = Provider()
-    turn = await Journal(another_process(store), "job").find_or_call(REQUEST, model)
+    turn = await find_or_call(Journal(another_process(store), "job"), REQUEST, model)
     assert (model.sold, turn.repeated_calls) == (1, 1)
     assert turn.message["id"] == "msg_1"
     assert file.name in caplog.text
@@ -212,7 +220,7 @@ async def test_who_is_first_to_come_this_far_looks_nothing_else_up(store: Store)
     assert turn.is_first
     assert await journal.tool_result(turn, "use_1", tool) == {"content": "found"}
     assert looked == [f"{journal_folder('job')}/{turn.fingerprint}"], "its calls, to count them"
-    again = await Journal(store, "job").find_or_call(REQUEST, Provider())
+    again = await find_or_call(Journal(store, "job"), REQUEST, Provider())
     assert not again.is_first, "somebody was here before"
 
 
@@ -222,11 +230,11 @@ async def test_who_comes_too_late_to_be_counted_buys_nothing(store: Store) -> No
     class Slow(Store):
         async def put_new(self, key: str, data: bytes) -> bool:
             if "/call-" in key:
-                await Journal(store, "job").find_or_call(REQUEST, winner)
+                await find_or_call(Journal(store, "job"), REQUEST, winner)
             return await super().put_new(key, data)
 
     winner, loser = Provider(), Provider()
-    turn = await Journal(Slow(store._backend), "job").find_or_call(REQUEST, loser)
+    turn = await find_or_call(Journal(Slow(store._backend), "job"), REQUEST, loser)
     assert (winner.sold, loser.sold) == (1, 0)
     assert turn.repeated_calls == 0
 
@@ -237,10 +245,10 @@ async def test_every_turn_asked_for_and_lost_counts_as_bought_again(store: Store
 
     for _ in range(2):
         with pytest.raises(asyncio.CancelledError):
-            await Journal(store, "job").find_or_call(REQUEST, killed)
-    turn = await Journal(store, "job").find_or_call(REQUEST, Provider())
+            await find_or_call(Journal(store, "job"), REQUEST, killed)
+    turn = await find_or_call(Journal(store, "job"), REQUEST, Provider())
     assert turn.repeated_calls == 2
-    again = await Journal(store, "job").find_or_call(REQUEST, Provider())
+    again = await find_or_call(Journal(store, "job"), REQUEST, Provider())
     assert again.repeated_calls == 2
 
 
@@ -249,8 +257,8 @@ async def test_an_answer_that_broke_off_may_have_been_paid_for(store: Store) -> 
         raise ApplicationError("the stream ended", type="broken_answer")
 
     with pytest.raises(ApplicationError):
-        await Journal(store, "job").find_or_call(REQUEST, cut)
-    assert (await Journal(store, "job").find_or_call(REQUEST, Provider())).repeated_calls == 1
+        await find_or_call(Journal(store, "job"), REQUEST, cut)
+    assert (await find_or_call(Journal(store, "job"), REQUEST, Provider())).repeated_calls == 1
 
 
 async def test_an_interrupt_stays_what_it_was_the_first_time(store: Store) -> None:
@@ -281,14 +289,14 @@ async def test_an_error_is_not_billed_so_the_next_try_is_a_first_purchase(store:
         raise RuntimeError("overloaded")
 
     with pytest.raises(RuntimeError):
-        await Journal(store, "job").find_or_call(REQUEST, refused)
-    turn = await Journal(store, "job").find_or_call(REQUEST, Provider())
+        await find_or_call(Journal(store, "job"), REQUEST, refused)
+    turn = await find_or_call(Journal(store, "job"), REQUEST, Provider())
     assert not turn.repeated_calls
 
 
 async def test_a_tool_result_stays_what_it_was_the_first_time(store: Store) -> None:
     journal = Journal(store, "job")
-    turn = await journal.find_or_call(REQUEST, Provider())
+    turn = await find_or_call(journal, REQUEST, Provider())
     results = iter([{"content": "as it was"}, {"content": "changed since"}])
 
     async def run() -> dict[str, Any]:

@@ -19,6 +19,7 @@ from activities.storage import store as store_module
 from activities.storage.encryption import Keyring, key_id_of
 from activities.storage.journal import Journal
 from activities.storage.store import DamagedObject, ObjectNotFound, Store
+from tests.activities.test_journal import find_or_call
 from workflows.config import store_keys as keys
 from workflows.contracts.messages import ControlMessages
 
@@ -259,12 +260,12 @@ async def test_no_turn_is_bought_again_when_keys_come_or_change(tmp_path: Path) 
 
     for ring in (None, RING, ROTATED):
         journal = Journal(Store.open(str(tmp_path), ring), "job")
-        turn = await journal.find_or_call({"model": "a", "messages": ["one"]}, ask)
+        turn = await find_or_call(journal, {"model": "a", "messages": ["one"]}, ask)
         assert (turn.message, turn.repeated_calls) == ({"content": "an answer"}, 0)
     assert len(bought) == 1
     for ring in (RING, ROTATED):
-        await Journal(Store.open(str(tmp_path), ring), "job").find_or_call(
-            {"messages": ["two"]}, ask
+        await find_or_call(
+            Journal(Store.open(str(tmp_path), ring), "job"), {"messages": ["two"]}, ask
         )
     assert len(bought) == 2
 

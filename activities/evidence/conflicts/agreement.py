@@ -36,12 +36,6 @@ class _Reading:
     negated: bool
 
 
-def agree(a: Claim, b: Claim) -> bool:
-    """Whether the two claims say the same thing."""
-    one, other = _read([a, b])
-    return _agree(one, other)
-
-
 def groups_of_agreement(claims: Sequence[Claim]) -> list[list[int]]:
     """Places of claims that say the same thing, grouped; a claim that stands alone is a group.
 

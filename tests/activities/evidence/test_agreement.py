@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from activities.evidence.conflicts.agreement import agree, groups_of_agreement
-from tests.activities.evidence.test_conflicts import claim, claims
+from activities.evidence.conflicts.agreement import groups_of_agreement
+from tests.activities.evidence.test_conflicts import agree, claim, claims
 
 
 def test_one_quote_can_carry_two_statements() -> None:

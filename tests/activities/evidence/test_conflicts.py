@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from activities.evidence.conflicts.agreement import agree, groups_of_agreement
+from activities.evidence.conflicts.agreement import groups_of_agreement
 from activities.evidence.conflicts.finder import Candidate, candidates
 from activities.evidence.conflicts.statements import Document
 from activities.evidence.conflicts.value_relations import calls_itself_superseded, edition
@@ -26,6 +26,10 @@ SHAPES: Mapping[str, list[list[str]]] = json.loads(
 )
 STATED = [(kind, texts) for kind, pairs in SHAPES.items() if kind != "left_alone"
           for texts in pairs]  # fmt: skip
+
+
+def agree(a: Claim, b: Claim) -> bool:
+    return len(groups_of_agreement([a, b])) == 1
 
 
 def claim(n: int, text: str, quote: str = "", facet: str = "f") -> Claim:
