@@ -68,7 +68,7 @@ def build_app(state: AppState, token: str, port: int, *, loopback: bool) -> ASGI
                 if scope_path(request) == CALLBACK_PATH:
                     return await finish_oidc(oidc, request)
         except SignInError as error:
-            authenticator.record(request, "", "sign in", f"refused: {error}")
+            authenticator.record(request, None, "sign in", f"refused: {error}")
             wrong = str(error)
         except HTTPException as error:
             if error.status_code != 429:
