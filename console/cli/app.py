@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from console.cli import control, corpus, doctor, inspect, restart, run, schedule
+from console.cli import access, control, corpus, doctor, inspect, restart, run, schedule
 from console.cli.options import OPERATE, HelpGroup, examples
 from console.errors import COMMAND, PROGRAM, ConsoleError, ExitCode, exit_process
 
@@ -99,7 +99,7 @@ def serve(host: Host = "127.0.0.1", port: Port = 8484, token_file: TokenFile = N
     from console.mcp.mcp_server import open_http_app
     from console.web import serve as web
 
-    return web.serve(host, port, token_file, open_mcp=open_http_app)
+    return web.serve(host, port, token_file, open_http_app)
 
 
 def mcp(
@@ -132,6 +132,8 @@ app.command(
 app.command(rich_help_panel=OPERATE, epilog=examples("mcp", "mcp --http --port 8484"))(mcp)
 app.add_typer(schedule.app, name="schedule", rich_help_panel=OPERATE)
 app.add_typer(corpus.app, name="corpus", rich_help_panel=OPERATE)
+app.add_typer(access.app, name="people", rich_help_panel=OPERATE)
+app.command(rich_help_panel=OPERATE, epilog=examples("audit --job x1"))(access.audit)
 app.add_typer(doctor.app)
 
 

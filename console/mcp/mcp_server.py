@@ -16,16 +16,19 @@ from mcp.server.transport_security import TransportSecuritySettings
 from mcp.types import ToolAnnotations
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
+from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 from temporalio.service import RPCError
 
 from console.client import session as sessions
 from console.client import validation
+from console.client.audit import current_actor
 from console.client.session import Session
 from console.errors import PROGRAM, ConsoleError, ExitCode
 from console.mcp.tools import ResearchTools, check_role
 from console.web.auth import refuse
 from console.web.people import Role
+from console.web.state import AppState
 
 _INSTRUCTIONS = (
     "Researches a question in documents and on the web, checks every quote, and writes a cited"
@@ -121,19 +124,19 @@ def serve_stdio() -> ExitCode:
 
 
 @contextlib.asynccontextmanager
-async def open_http_app(session: Session, *, is_local: bool) -> AsyncIterator[ASGIApp]:
-    """The server as an application for the path `/mcp`, behind the console's access control.
+async def open_http_app(state: AppState) -> AsyncIterator[BaseRoute]:
+    """The server at `/mcp` of the console, behind its access control.
 
     It keeps nothing between two requests, so a client goes on after a restart.
     """
-    server = build_server(ResearchTools(session, is_local=is_local))
+    server = build_server(ResearchTools(state.session, is_local=state.is_local))
     server.streamable_http_app(
         stateless_http=True,
         # The console checks hosts and origins before a request comes here.
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
     async with server.session_manager.run():
-        yield _BearerOnly(server.session_manager.handle_request)
+        yield Route("/mcp", _BearerOnly(server.session_manager.handle_request))
 
 
 class _BearerOnly:
@@ -145,6 +148,8 @@ class _BearerOnly:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope)
         app = self._app
+        # A tool may run in another task than the request.
+        request.state.actor = current_actor()
         if request.state.csrf_token is not None:
             app = refuse(request, 401, "Send a token in the header Authorization: Bearer TOKEN.")
         await app(scope, receive, send)

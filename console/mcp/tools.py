@@ -24,6 +24,7 @@ from temporalio.client import (
 from activities.storage.corpus_versions import is_source, list_heads
 from console.client import corpora, jobs, runs, validation
 from console.client import session as sessions
+from console.client.audit import act_as, current_actor
 from console.client.checkpoints import CheckpointStore
 from console.client.job_list import JobRecord
 from console.client.job_options import JobOptions, new_job_id
@@ -70,8 +71,8 @@ class ResearchTools:
         self._settings = session.settings
         self._checkpoints = CheckpointStore(session.settings)
         self._is_local = is_local
-        self._starting: dict[tuple[str, str], asyncio.Task[None]] = {}
-        """Jobs whose documents are being uploaded, by id and question."""
+        self._starting: dict[tuple[str, str, str], asyncio.Task[None]] = {}
+        """Jobs whose documents are being uploaded, by actor, id and question."""
 
     async def start_research(
         self,
@@ -123,7 +124,7 @@ class ResearchTools:
             )
         sessions.check_job_files(self._settings)
         job_id = validation.check_job_id(job_id) if job_id else new_job_id()
-        key = (job_id, request.question)
+        key = (current_actor().name, job_id, request.question)
         if key not in self._starting:
             self._starting[key] = asyncio.create_task(self._start(job_id, request))
         # A large folder takes longer to upload than a call may last: the task goes on after it.
@@ -158,8 +159,7 @@ class ResearchTools:
 
         Call it again until `has_ended`. It also continues a job that was interrupted.
         """
-        check_role(ctx, Role.READER)
-        may_continue = has_role(ctx, Role.RESEARCHER)
+        may_continue = check_role(ctx, Role.READER)
         clock = asyncio.get_running_loop().time
         began, poller = clock(), None
         state = JobState(id=job_id, state="unknown", next="wait_for_research")
@@ -290,7 +290,8 @@ class ResearchTools:
         self, job_id: str, poller: ProgressPoller | None = None, seconds: float = 3.0
     ) -> JobState:
         validation.check_job_id(job_id)
-        for key in [key for key in self._starting if key[0] == job_id]:
+        own = (current_actor().name, job_id)
+        for key in [key for key in self._starting if key[:2] == own]:
             if self._starting[key].done():
                 self._starting.pop(key).result()
             else:
@@ -302,13 +303,15 @@ class ResearchTools:
         return describe_progress(progress)
 
 
-def has_role(ctx: Context[Any, Any], role: Role) -> bool:
-    """Over stdio the client is the person at this machine, who may do everything."""
-    request: Request | None = ctx.request_context.request
-    return request is None or request.state.person.role >= role
+def check_role(ctx: Context[Any, Any], role: Role) -> bool:
+    """Whether the client may also change jobs. Raises 403 without this role.
 
-
-def check_role(ctx: Context[Any, Any], role: Role) -> None:
+    From here on the person who sent the request is the actor of the call. Over stdio that is the
+    person at this machine, who may do everything.
+    """
     request: Request | None = ctx.request_context.request
-    if request is not None:
-        require(request, role)
+    if request is None:
+        return True
+    person = require(request, role)
+    act_as(request.state.actor)
+    return person.role >= Role.RESEARCHER

@@ -12,11 +12,11 @@ import secrets
 import signal
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from console.client import session as sessions
@@ -26,20 +26,13 @@ from console.runtime.loopback import is_loopback
 from console.web.auth import MIN_TOKEN_LENGTH
 
 if TYPE_CHECKING:
+    from starlette.routing import BaseRoute
     from starlette.types import ASGIApp
     from uvicorn import Server
 
     from console.client.session import Session
     from console.web.state import AppState
     from workflows.config.settings import Settings
-
-
-class OpenMcp(Protocol):
-    """Opens the application of the MCP server."""
-
-    def __call__(
-        self, session: Session, *, is_local: bool
-    ) -> AbstractAsyncContextManager[ASGIApp]: ...
 
 
 TOKEN_VARIABLE = "RESEARCH_CONSOLE_TOKEN"  # noqa: S105
@@ -52,11 +45,10 @@ _MAX_CONNECTIONS = 200
 
 
 def serve(
-    host: str = "127.0.0.1",
-    port: int = PORT,
-    token_file: Path | None = None,
-    *,
-    open_mcp: OpenMcp,
+    host: str,
+    port: int,
+    token_file: Path | None,
+    open_mcp: Callable[[AppState], AbstractAsyncContextManager[BaseRoute]],
 ) -> ExitCode:
     """Serve the console, and the MCP server at `/mcp`, until Ctrl-C."""
     token = _choose_token(host, _read_token(token_file))
@@ -66,18 +58,14 @@ def serve(
         url = f"http://[{host}]:{bound_port}" if ":" in host else f"http://{host}:{bound_port}"
 
         async def action(session: Session) -> ExitCode:
-            from starlette.routing import Route
-
             from console.web.routes import build_app
             from console.web.state import AppState
 
             state = AppState(session)
             state.is_local = is_loopback(host)
-            async with open_mcp(session, is_local=state.is_local) as mcp:
-                app = build_app(
-                    state, token, bound_port, loopback=state.is_local, more=[Route("/mcp", mcp)]
-                )
-                server = _build_server(app)
+            async with open_mcp(state) as mcp:
+                app = build_app(state, token, bound_port, loopback=state.is_local, more=[mcp])
+                server = _build_server(app, settings.proxies)
                 state.is_closing = lambda: server.should_exit
                 print(f"MCP clients: {url}/mcp, the same token as a bearer token.", flush=True)
                 print(f"The console is open: {url}/?token={quote(token, safe='')}", flush=True)
@@ -177,7 +165,7 @@ def _build_protocol() -> type[asyncio.Protocol]:
     return TimedProtocol
 
 
-def _build_server(app: ASGIApp) -> Server:
+def _build_server(app: ASGIApp, proxies: str | None = None) -> Server:
     import uvicorn
 
     class SignalServer(uvicorn.Server):
@@ -202,7 +190,9 @@ def _build_server(app: ASGIApp) -> Server:
             log_config=None,
             log_level="critical",
             server_header=False,
-            proxy_headers=False,
+            # A proxy says in headers where a request comes from; only named ones are believed.
+            proxy_headers=bool(proxies),
+            forwarded_allow_ips=proxies,
             ws="none",
             lifespan="off",
             http=_build_protocol(),

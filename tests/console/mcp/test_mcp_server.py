@@ -29,6 +29,7 @@ from console.client.session import Session
 from console.mcp.mcp_server import build_server, open_http_app
 from console.mcp.tools import ResearchTools
 from console.web.people import Person, Role
+from console.web.state import AppState
 from tests.console.conftest import ROOT, STARTER, Place, eventually, processes
 from workflows.config.settings import Settings
 
@@ -225,6 +226,12 @@ async def test_over_http_with_the_token_only_and_bad_input_is_named(
         await call(client, "steer_research", job_id="h1", control="finish")
     async with over_http(console, TOKEN) as client:
         assert (await wait_until_ended(client, "h1"))["has_report"]
+    log = (place.state / "audit.jsonl").read_text("utf-8").splitlines()
+    acts = [entry for entry in map(json.loads, log) if entry["job"] == "h1"]
+    assert [(entry["who"], entry["act"]) for entry in acts] == [
+        ("console", "start"),
+        ("console", "finish"),
+    ]
     for token in (None, "a-wrong-token-of-some-length"):
         with pytest.raises(ExceptionGroup) as caught:
             async with over_http(console, token) as client:
@@ -264,12 +271,11 @@ async def test_tools_say_what_they_change_and_that_texts_are_data(tmp_path: Path
 
 
 async def test_a_reader_may_read_and_nothing_else(tmp_path: Path) -> None:
-    session = build_tools(tmp_path)._session
-    async with open_http_app(session, is_local=True) as mcp:
+    async with open_http_app(AppState(build_tools(tmp_path)._session)) as mcp:
 
         async def as_reader(scope: Scope, receive: Receive, send: Send) -> None:
             scope["state"] = {"person": Person("Ada", Role.READER), "csrf_token": None}
-            await mcp(scope, receive, send)
+            await mcp.handle(scope, receive, send)
 
         transport = httpx2.ASGITransport(as_reader)
         async with (
