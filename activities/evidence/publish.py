@@ -72,6 +72,7 @@ def publish(
     spend, counters, ref = state.spend, state.counters, state.corpus.ref
     return ResearchResult(
         id=state.id,
+        version=state.version,
         question=state.request.question,
         status=_status(state, ledger),
         model=state.request.model,
