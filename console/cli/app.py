@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from console.cli import control, corpus, doctor, inspect, restart, run, schedule
+from console.cli import ask, control, corpus, doctor, inspect, restart, run, schedule
 from console.cli.options import OPERATE, HelpGroup, examples
 from console.errors import COMMAND, PROGRAM, ConsoleError, ExitCode, exit_process
 
@@ -102,7 +102,7 @@ def serve(
     return web.serve(host, port, token_file)
 
 
-for module in (run, inspect, control, restart):
+for module in (run, ask, inspect, control, restart):
     app.add_typer(module.app)
 app.command(
     rich_help_panel=OPERATE,
