@@ -126,6 +126,8 @@ _WH = (
 )
 _CLAUSE = re.compile(rf"(?:,|;)?\s+(?:and|or|und|oder)\s+(?={_WH}\b)|[,;]\s+(?={_WH}\b)", re.I)
 _CONNECTOR = re.compile(r"[,;]?\s+(?:and|or|und|oder)\s+$|[,;]\s+$", re.I)
+# What is asked of the subject before it, as in "… and how tall is it", is a part of its own.
+_KEPT_APART = frozenset({Wants.DATE, Wants.NUMBER, Wants.PERSON, Wants.PLACE, Wants.REASON})
 _LISTED = re.compile(r"\s*[,;]\s*(?:and\s+|or\s+|und\s+|oder\s+)?|\s+(?:and|or|und|oder)\s+", re.I)
 _BETWEEN = re.compile(
     r"(?:compare[ds]?|comparing|comparison (?:of|between)|differences? between"
@@ -258,7 +260,7 @@ def _clauses(text: str) -> list[str]:
         clause = text[start:end]
         asked = Question(clause)
         has_subject = any(weight >= 1 for weight in asked.terms.values())
-        if clauses and not has_subject and asked.wants is Wants.ANYTHING:
+        if clauses and not has_subject and asked.wants not in _KEPT_APART:
             clauses[-1] += clause
         else:
             clauses.append(clause)
