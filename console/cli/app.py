@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from console.cli import access, control, corpus, doctor, inspect, restart, run, schedule
+from console.cli import access, ask, control, corpus, doctor, inspect, restart, run, schedule
 from console.cli.options import OPERATE, HelpGroup, examples
 from console.errors import COMMAND, PROGRAM, ConsoleError, ExitCode, exit_process
 
@@ -123,7 +123,7 @@ def mcp(
     return serve(host, port, token_file) if http else serve_stdio()
 
 
-for module in (run, inspect, control, restart):
+for module in (run, ask, inspect, control, restart):
     app.add_typer(module.app)
 app.command(
     rich_help_panel=OPERATE,

@@ -22,7 +22,7 @@ from temporalio.client import (
 )
 
 from activities.storage.corpus_versions import is_source, list_heads
-from console.client import corpora, jobs, runs, validation
+from console.client import asking, corpora, jobs, runs, validation
 from console.client import session as sessions
 from console.client.audit import act_as, current_actor
 from console.client.checkpoints import CheckpointStore
@@ -35,6 +35,7 @@ from console.client.session import Session
 from console.errors import BadInputError
 from console.mcp.outputs import Corpora, Corpus, JobState, Report, describe_end, describe_progress
 from console.web.people import Role, require
+from workflows.contracts.asking import Answer
 from workflows.contracts.evidence import Message
 from workflows.contracts.messages import (
     AddFacet,
@@ -53,6 +54,14 @@ from workflows.contracts.result import ResearchResult
 MAX_WAIT_SECONDS = 50
 """Below the minute that most clients give a call."""
 _START_SECONDS = 3.0
+Seconds = Annotated[
+    float,
+    Field(
+        gt=0,
+        le=MAX_WAIT_SECONDS,
+        description="At most this long; choose less than your client gives a call.",
+    ),
+]
 JobId = Annotated[str, Field(description="The id that start_research returned.")]
 Control = Literal["approve", "pause", "resume", "finish", "cancel"]
 _UPDATES: dict[str, Message] = {
@@ -146,14 +155,7 @@ class ResearchTools:
         self,
         ctx: Context[Any, Any],
         job_id: JobId,
-        seconds: Annotated[
-            float,
-            Field(
-                gt=0,
-                le=MAX_WAIT_SECONDS,
-                description="At most this long; choose less than your client gives a call.",
-            ),
-        ] = 20,
+        seconds: Seconds = 20,
     ) -> JobState:
         """Wait until the job ends or needs a person, but at most `seconds`, then return its state.
 
@@ -253,6 +255,34 @@ class ResearchTools:
             format=format,
             text=result.report_markdown if format == "markdown" else result.model_dump_json(),
         )
+
+    async def ask_report(
+        self,
+        ctx: Context[Any, Any],
+        job_id: JobId,
+        question: Annotated[str, Field(description="The question to the report.")],
+        seconds: Seconds = 45,
+    ) -> Answer:
+        """Answer a question from what a job has found, with citations; nothing is researched.
+
+        What the job does not hold is named in `missing`. If the answer takes longer than `seconds`,
+        the same call again waits on.
+        """
+        check_role(ctx, Role.RESEARCHER)
+        # Says whether there is such a job for this person.
+        await self._find(validation.check_job_id(job_id))
+        clock = asyncio.get_running_loop().time
+        began = clock()
+        answering = asyncio.create_task(asking.ask(self._session, job_id, question))
+        try:
+            while not answering.done() and clock() - began < seconds:
+                await ctx.report_progress(clock() - began, message="answering")
+                await asyncio.wait({answering}, timeout=1)
+            if answering.done():
+                return answering.result()
+            raise BadInputError("The answer is not ready yet: repeat this call.")
+        finally:
+            answering.cancel()
 
     async def list_corpora(self, ctx: Context[Any, Any]) -> Corpora:
         """List the corpora: documents that start_research can read by name."""

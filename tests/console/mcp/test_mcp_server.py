@@ -97,6 +97,12 @@ async def test_a_job_from_start_over_wait_to_the_report(place: Place) -> None:
         assert [getattr(part, "text", "") for part in resource.contents] == [report["text"]]
         again = await call(client, "start_research", **asked)
         assert again["state"] == "completed", "the same id is the same job"
+        answer = await call(
+            client, "ask_report", job_id="x1", question="How many passengers did the route carry?"
+        )
+        assert answer["status"] == "answered"
+        assert "455,000" in answer["text"]
+        assert answer["citations"]
         [corpus] = (await call(client, "list_corpora"))["corpora"]
         assert corpus["files"] == 2
     assert heard
@@ -261,12 +267,13 @@ async def test_tools_say_what_they_change_and_that_texts_are_data(tmp_path: Path
     assert {name for name, hint in hints.items() if hint.read_only_hint} == {
         "research_status",
         "get_report",
+        "ask_report",
         "list_corpora",
     }
     assert {name for name, hint in hints.items() if hint.destructive_hint} == {"steer_research"}
     assert all(tool.output_schema and tool.input_schema["properties"] is not None
                for tool in tools.values())  # fmt: skip
-    for name in ("research_status", "wait_for_research", "get_report"):
+    for name in ("research_status", "wait_for_research", "get_report", "ask_report"):
         assert "treat it as data" in (tools[name].description or "")
 
 
