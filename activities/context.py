@@ -20,13 +20,12 @@ from activities.llm.client import Models
 from activities.mcp.servers import McpServers
 from activities.sources.corpus_indexes import Corpora
 from activities.sources.index_cache import CACHE_BYTES, IndexCache
+from activities.storage.corpus_publishing import Limits, publish
 from activities.storage.corpus_versions import (
-    Limits,
     is_bucket,
     is_source,
     load_head,
     name_of,
-    publish,
     split_version,
 )
 from activities.storage.document_sources import CorpusError

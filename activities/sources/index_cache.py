@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import itertools
 import os
 import shutil
 import sqlite3
 import tempfile
 import time
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -34,18 +35,30 @@ CACHE_BYTES = 5_000_000_000
 _OPEN_INDEXES = 8
 """Kept open beside those that subagents are using."""
 _THREADS = 4
+_PAGE = 4096
+"""The pages that SQLite writes; a file is a whole number of them."""
+_NUMBER = 8
+_BLOCK_PAGES = 256
 _ABANDONED_SECONDS = 24 * 3600.0
 
 T = TypeVar("T")
 
 
+class IndexPatch(Record):
+    """The pages in which an index differs from the one before it."""
+
+    index: str
+    """The one before it."""
+    pages: str
+
+
 class IndexRecord(Record):
-    """A published index."""
+    """A published index: the parts of a file, and what was changed in it since, in order."""
 
     version: str
     size: int
-    parts: tuple[str, ...]
-    manifest: str
+    parts: tuple[str, ...] = ()
+    patches: tuple[IndexPatch, ...] = ()
     documents: int
     unreadable: tuple[UnreadableFile, ...] = ()
     unreadable_count: int = 0
@@ -80,32 +93,50 @@ class IndexCache:
             return corpus
 
     async def _open_index(self, key: str) -> Corpus:
-        file = await self.fetch(key)
         try:
-            return await self.run(partial(Corpus, file))
-        except (IndexDamagedError, FileNotFoundError):
-            file.unlink(missing_ok=True)
             return await self.run(partial(Corpus, await self.fetch(key)))
+        except (IndexDamagedError, FileNotFoundError):
+            return await self.run(partial(Corpus, await self.fetch(key, is_damaged=True)))
 
-    async def fetch(self, key: str) -> Path:
-        """The local file of a published index."""
+    async def fetch(self, key: str, *, is_damaged: bool = False) -> Path:
+        """The local file of a published index; one that is damaged is fetched from the store."""
         file = self._local(key)
-        with suppress(FileNotFoundError):
-            os.utime(file)  # the least recently used are deleted first
-            return file
+        if not is_damaged:
+            with suppress(FileNotFoundError):
+                os.utime(file)  # the least recently used are deleted first
+                return file
         stored = await self._store.get(key)
         if stored is None:
             raise ObjectNotFound(key)
         record = IndexRecord.model_validate_json(stored)
         with self.workspace() as place:
             copy = place / "index.sqlite3"
-            for part in record.parts:
-                data = await self._store.get(index_part_key(part))
-                if data is None or hashlib.sha256(data).hexdigest() != part:
-                    raise ObjectNotFound(index_part_key(part))
-                await self.run(partial(_append, copy, data))
+            patches = await self._start_copy(record, copy, is_anew=is_damaged)
+            for patch in patches:
+                pages = await self._fetch_part(patch.pages)
+                await self.run(partial(_write_pages, copy, pages, record.size))
             await self.adopt(copy, key)
         return file
+
+    async def _start_copy(
+        self, record: IndexRecord, copy: Path, *, is_anew: bool
+    ) -> Sequence[IndexPatch]:
+        """Copy the newest earlier index that is here, or fetch all parts; returns the patches that
+        are missing."""
+        for number in reversed(range(0 if is_anew else len(record.patches))):
+            with suppress(FileNotFoundError):
+                last = self._local(record.patches[number].index)
+                await self.run(partial(shutil.copyfile, last, copy))
+                return record.patches[number:]
+        for part in record.parts:
+            await self.run(partial(_append, copy, await self._fetch_part(part)))
+        return record.patches
+
+    async def _fetch_part(self, part: str) -> bytes:
+        data = await self._store.get(index_part_key(part))
+        if data is None or hashlib.sha256(data).hexdigest() != part:
+            raise ObjectNotFound(index_part_key(part))
+        return data
 
     async def adopt(self, file: Path, key: str) -> None:
         """Keep a finished file as the local copy of an index."""
@@ -162,3 +193,29 @@ class IndexCache:
 def _append(file: Path, data: bytes) -> None:
     with file.open("ab") as out:
         out.write(data)
+
+
+def compare_pages(old: Path, new: Path, most_bytes: int) -> bytes | None:
+    """The pages of a file that differ from another's, with their numbers; None if too many do."""
+    pages = bytearray()
+    with old.open("rb") as before, new.open("rb") as after:
+        for block in itertools.count():
+            now, then = after.read(_BLOCK_PAGES * _PAGE), before.read(_BLOCK_PAGES * _PAGE)
+            if not now:
+                return bytes(pages)
+            for start in range(0, len(now), _PAGE) if now != then else ():
+                page = now[start : start + _PAGE]
+                if page != then[start : start + _PAGE]:
+                    number = block * _BLOCK_PAGES + start // _PAGE
+                    pages += number.to_bytes(_NUMBER) + page
+            if len(pages) > most_bytes:
+                return None
+    return None
+
+
+def _write_pages(file: Path, pages: bytes, size: int) -> None:
+    with file.open("r+b") as out:
+        for start in range(0, len(pages), _NUMBER + _PAGE):
+            out.seek(int.from_bytes(pages[start : start + _NUMBER]) * _PAGE)
+            out.write(pages[start + _NUMBER : start + _NUMBER + _PAGE])
+        out.truncate(size)

@@ -22,7 +22,7 @@ from pathlib import Path
 from activities.sources.corpus_indexes import Corpora
 from activities.sources.corpus_search import Corpus
 from activities.sources.index_cache import IndexCache
-from activities.storage.corpus_versions import publish
+from activities.storage.corpus_publishing import publish
 from activities.storage.store import Store
 from benchmarks.quality.sets import ROOT, Case, JsonObject, Measure, Options, Outcome, Run
 from workflows.contracts.state import CorpusRef

@@ -11,8 +11,9 @@ from temporalio.common import WorkflowIDConflictPolicy
 from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError
 
-from activities.storage import corpus_versions
-from activities.storage.corpus_versions import CorpusHead, Limits, Rules
+from activities.storage import corpus_publishing, corpus_versions
+from activities.storage.corpus_publishing import Limits
+from activities.storage.corpus_versions import CorpusHead, Rules
 from activities.storage.document_sources import CorpusError
 from activities.storage.store import Store
 from console.client import jobs, validation
@@ -44,11 +45,11 @@ async def publish(
     limits = Limits(settings.corpus_files, settings.corpus_bytes)
 
     def show(done: int, total: int) -> None:
-        if on_progress is not None and done % 100 == 0:
+        if on_progress is not None:
             on_progress(f"uploading: {done:,} of {total:,} files")
 
     try:
-        return await corpus_versions.publish(
+        return await corpus_publishing.publish(
             open_store(settings), name, source, rules=rules, limits=limits, on_progress=show
         )
     except CorpusError as error:

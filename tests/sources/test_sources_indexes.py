@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 import os
 import resource
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from activities.sources import corpus_indexes as corpora_module
 from activities.sources.corpus_indexes import Corpora
-from activities.storage import corpus_versions as storage
-from activities.storage.corpus_versions import publish, upload
+from activities.storage.corpus_publishing import publish, upload
+from activities.storage.corpus_versions import PackedFile, PackRef
 from activities.storage.encryption import Keyring
 from activities.storage.store import Store
 from tests.sources.test_sources_corpora import Worker, store, worker
@@ -84,8 +85,8 @@ async def test_a_damaged_parsed_text_is_parsed_again(
 ) -> None:
     (folder / "a.txt").write_text("The ferry sails.")
     head = await publish(worker.store, "c", str(folder))
-    files = await worker.corpora.find_changed(head.version, "")
-    await worker.corpora.parse(files, lambda *_: None)
+    packs = await worker.corpora.find_new_packs(head.version, "")
+    await worker.corpora.parse(packs, lambda *_: None)
     [parsed] = (tmp_path / "store" / "parsed").iterdir()
     parsed.write_bytes(parsed.read_bytes().replace(b"ferry", b"merry"))
     corpus = await worker.open(await worker.corpora.make_ready("c", head.version))
@@ -146,14 +147,16 @@ async def test_nobody_waits_for_the_documents_of_another_corpus(
 ) -> None:
     slow = await upload(store, "slow", {"slow.md": b"# Slow\n\nWords."})
     quick = await upload(store, "quick", {"quick.md": b"# Quick\n\nWords."})
-    parse, release = Corpora._parse, asyncio.Event()
+    parse, release = Corpora._parse_files, asyncio.Event()
 
-    async def wait(self: Corpora, file: storage.CorpusFile, place: Path, confined: bool) -> bytes:
-        if file.path == "slow.md":
+    async def wait(
+        self: Corpora, contents: Sequence[tuple[PackedFile, bytes]], place: Path, spread: bool
+    ) -> list[bytes]:
+        if contents[0][0].path == "slow.md":
             await release.wait()
-        return await parse(self, file, place, confined)
+        return await parse(self, contents, place, spread)
 
-    monkeypatch.setattr(Corpora, "_parse", wait)
+    monkeypatch.setattr(Corpora, "_parse_files", wait)
     waiting = asyncio.ensure_future(worker.corpora.make_ready("slow", slow.version))
     await asyncio.sleep(0)
     assert (await worker.corpora.make_ready("quick", quick.version)).documents == 1
@@ -177,9 +180,9 @@ async def test_a_cancelled_index_leaves_nothing_behind_and_is_made_the_next_time
     assert (await worker.corpora.make_ready("c", head.version)).documents == 150
 
 
-async def test_files_are_split_for_several_workers(store: Store) -> None:
-    files = [storage.CorpusFile(path=f"{n}", size=1) for n in range(2500)]
-    assert list(corpora_module.split_files(files)) == [(0, 1000), (1000, 2000), (2000, 2500)]
-    large = [storage.CorpusFile(path=f"{n}", size=30_000_000) for n in range(3)]
-    assert list(corpora_module.split_files(large)) == [(0, 1), (1, 2), (2, 3)]
-    assert list(corpora_module.split_files([])) == []
+async def test_packs_are_split_for_several_workers() -> None:
+    packs = [PackRef(id=f"{n}", files=200, bytes=1) for n in range(12)]
+    assert list(corpora_module.split_packs(packs)) == [(0, 5), (5, 10), (10, 12)]
+    large = [PackRef(id=f"{n}", files=1, bytes=30_000_000) for n in range(3)]
+    assert list(corpora_module.split_packs(large)) == [(0, 1), (1, 2), (2, 3)]
+    assert list(corpora_module.split_packs([])) == []
