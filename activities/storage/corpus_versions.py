@@ -126,9 +126,10 @@ def is_source(corpus: str) -> bool:
     return "/" in corpus
 
 
-def is_bucket(source: str) -> bool:
-    """Whether every machine that has the credentials can read the source."""
-    return "://" in source and not source.startswith("file://")
+def is_shared(source: str) -> bool:
+    """Whether workers can be expected to reach the source: a bucket, or `file://` for a disk that
+    they share. A folder without an address is one of the machine that named it."""
+    return "://" in source
 
 
 def split_version(corpus: str) -> tuple[str, str]:
