@@ -29,7 +29,13 @@ from activities.sources import index
 from activities.sources.database import open_for_building
 from activities.sources.documents import Unreadable
 from activities.sources.formats.parsing import VERSION, Parsed, parse_file
-from activities.sources.index_cache import IndexCache, IndexPatch, IndexRecord, compare_pages
+from activities.sources.index_cache import (
+    IndexCache,
+    IndexPatch,
+    IndexRecord,
+    compare_pages,
+    hash_file,
+)
 from activities.sources.parser_processes import PARSED, Parsers, is_confined
 from activities.storage.corpus_publishing import OnProgress
 from activities.storage.corpus_versions import (
@@ -254,6 +260,7 @@ class Corpora:
         record = IndexRecord(
             version=version,
             size=(await self._cache.run(file.stat)).st_size,
+            sha256=await self._cache.run(partial(hash_file, file)),
             parts=parts,
             patches=patches,
             documents=totals.documents,

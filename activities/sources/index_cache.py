@@ -57,6 +57,7 @@ class IndexRecord(Record):
 
     version: str
     size: int
+    sha256: str
     parts: tuple[str, ...] = ()
     patches: tuple[IndexPatch, ...] = ()
     documents: int
@@ -111,26 +112,31 @@ class IndexCache:
         record = IndexRecord.model_validate_json(stored)
         with self.workspace() as place:
             copy = place / "index.sqlite3"
-            patches = await self._start_copy(record, copy, is_anew=is_damaged)
-            for patch in patches:
-                pages = await self._fetch_part(patch.pages)
-                await self.run(partial(_write_pages, copy, pages, record.size))
+            if is_damaged or not await self._copy_earlier(record, copy):
+                copy.unlink(missing_ok=True)
+                for part in record.parts:
+                    await self.run(partial(_append, copy, await self._fetch_part(part)))
+                await self._apply(record.patches, copy, record.size)
             await self.adopt(copy, key)
         return file
 
-    async def _start_copy(
-        self, record: IndexRecord, copy: Path, *, is_anew: bool
-    ) -> Sequence[IndexPatch]:
-        """Copy the newest earlier index that is here, or fetch all parts; returns the patches that
-        are missing."""
-        for number in reversed(range(0 if is_anew else len(record.patches))):
+    async def _copy_earlier(self, record: IndexRecord, copy: Path) -> bool:
+        """Copy the newest earlier index that is here, and change what was changed since.
+
+        False if there is none, or if it was damaged: only parts are checked when they are fetched.
+        """
+        for number in reversed(range(len(record.patches))):
             with suppress(FileNotFoundError):
                 last = self._local(record.patches[number].index)
                 await self.run(partial(shutil.copyfile, last, copy))
-                return record.patches[number:]
-        for part in record.parts:
-            await self.run(partial(_append, copy, await self._fetch_part(part)))
-        return record.patches
+                await self._apply(record.patches[number:], copy, record.size)
+                return await self.run(partial(hash_file, copy)) == record.sha256
+        return False
+
+    async def _apply(self, patches: Sequence[IndexPatch], copy: Path, size: int) -> None:
+        for patch in patches:
+            pages = await self._fetch_part(patch.pages)
+            await self.run(partial(_write_pages, copy, pages, size))
 
     async def _fetch_part(self, part: str) -> bytes:
         data = await self._store.get(index_part_key(part))
@@ -193,6 +199,11 @@ class IndexCache:
 def _append(file: Path, data: bytes) -> None:
     with file.open("ab") as out:
         out.write(data)
+
+
+def hash_file(file: Path) -> str:
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
 
 
 def compare_pages(old: Path, new: Path, most_bytes: int) -> bytes | None:

@@ -100,7 +100,7 @@ def documents(most: int) -> list[Curve]:
             again[n] = office.job(Shape(5, 10, 0), Path(place)).seconds
     return [
         *(_curve("documents", name, "", {n: values[name] for n, values in found.items()})
-          for name in ("index, seconds", "search p95, ms", "memory, MB", "memory of the client, MB")),
+          for name in ("index, seconds", "search p95, ms", "memory, MB")),
         _curve("documents", "first job, index and all", "s", first),
         _curve("documents", "job", "s", again),
     ]  # fmt: skip
