@@ -30,6 +30,7 @@ _NO_MEASURE = re.compile(
     r"latitude|longitude|status|address|series|basis)s?\.?",
     re.I,
 )
+_NUMBERING = re.compile(r"^\d+(?:\.\d+)*[.)]?\s+")
 _COLUMN = re.compile(rf"([^\W\d_][^:;]{{0,{_LONGEST_NAME}}}): (?=\S)")
 
 

@@ -22,6 +22,7 @@ from starlette.types import Receive, Scope, Send
 
 from console.errors import ConsoleError
 from console.formatting import age, capitalize, clock, count, cut, duration, sentence, tone, usd
+from console.report.formats import FORMATS
 from console.web.auth import Credentials
 from console.web.state import AppState, Notice
 
@@ -60,7 +61,11 @@ class Templates:
             "capitalize": capitalize,
             "duration": duration,
         }
-        self._jinja.globals |= {"csrf_token": credentials.csrf_token, "state": state}
+        self._jinja.globals |= {
+            "csrf_token": credentials.csrf_token,
+            "state": state,
+            "formats": FORMATS.values(),
+        }
 
     def render(
         self,
