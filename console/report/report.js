@@ -147,7 +147,16 @@
     card.hidden = false;
     shown = cite;
     cite.setAttribute("aria-describedby", "card");
-    const at = cite.getBoundingClientRect();
+    place();
+  };
+
+  const place = () => {
+    if (!shown) return;
+    const at = shown.getBoundingClientRect();
+    if (at.bottom < 0 || at.top > innerHeight) {
+      hide();
+      return;
+    }
     const below = at.bottom + card.offsetHeight + 12 < innerHeight;
     card.style.top = `${below ? at.bottom + 6 : Math.max(6, at.top - card.offsetHeight - 6)}px`;
     card.style.left = `${Math.max(8, Math.min(at.left - 20, innerWidth - card.offsetWidth - 8))}px`;
@@ -172,8 +181,7 @@
     else if (!card.contains(event.target)) hide();
     returned = null;
   });
-  document.addEventListener("focusout", () => { if (shown === document.activeElement) hide(); });
-  addEventListener("scroll", hide, { passive: true });
+  addEventListener("scroll", place, { passive: true });
 
   const open = (cite) => {
     hide();
