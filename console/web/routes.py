@@ -16,11 +16,12 @@ from temporalio.service import RPCError
 from console.client.audit import AuditLog
 from console.client.jobs import JobNotFoundError
 from console.errors import BadInputError, ConsoleError
+from console.report.formats import FORMATS
 from console.web.actions import UPDATES, Actions
 from console.web.auth import Authenticator, AuthMiddleware, scope_path
 from console.web.forms import name_fields, read_form
 from console.web.home import HomePage
-from console.web.job_page import MEDIA_TYPES, JobPage, ReportDownloads
+from console.web.job_page import JobPage, ReportDownloads
 from console.web.oidc import (
     CALLBACK_PATH,
     SIGN_IN_SECONDS,
@@ -127,7 +128,7 @@ def build_app(state: AppState, token: str, port: int, *, loopback: bool) -> ASGI
             Route(path, job.show),
             Route(f"{path}/events", job.stream),
             Route(f"{path}/report", downloads.show),
-            *(Route(f"{path}/report.{suffix}", downloads.download) for suffix in MEDIA_TYPES),
+            *(Route(f"{path}/report.{suffix}", downloads.download) for suffix in FORMATS),
             Route(f"{path}/restart", actions.confirm_restart),
             Route(f"{path}/restart", actions.restart, methods=["POST"]),
             Route(f"{path}/fork", actions.show_fork_form),
