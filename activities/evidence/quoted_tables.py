@@ -37,6 +37,7 @@ _PART_OF_KEY = re.compile(
     re.I,
 )
 _NUMBERING = re.compile(r"^\d+(?:\.\d+)*[.)]?\s+")
+_PLAIN_NUMBER = re.compile(r"[-−+]?[$€£]?\d[\d.,' ]*%?")
 _COLUMN = re.compile(rf"([^\W\d_][^:;]{{0,{_LONGEST_NAME}}}): (?=\S)")
 
 
@@ -65,10 +66,9 @@ class QuotedTable:
         return len({row.get(column) for row in self.rows.values()}) > 1
 
     def title(self, sources: Mapping[str, Source]) -> str:
-        source = sources.get(self.source_id)
-        return self.section.rpartition(SECTION_MARK)[2] or (
-            source.title if source else self.subject
-        )
+        """The heading above it, or else the document's title."""
+        heading = _NUMBERING.sub("", self.section.rpartition(SECTION_MARK)[2])
+        return heading or (sources[self.source_id].title if self.source_id in sources else "")
 
 
 def collect_tables(
@@ -119,7 +119,11 @@ def _chart_columns(table: QuotedTable, sources: Mapping[str, Source]) -> Iterato
     parts = {name: row for name, row in table.rows.items() if not _WHOLE.match(name)}
     is_course = len(table.days) == len(parts)
     amounts = {column: _read_column(column, parts) for column in table.columns}
-    others = [column for column, found in amounts.items() if not found and table.varies(column)]
+    others = [
+        column
+        for column, found in amounts.items()
+        if not found and table.varies(column) and not _is_numeric(column, parts)
+    ]
     # A course is one of the same thing: whatever else stands in its rows stays the same.
     if any(is_course or _PART_OF_KEY.search(column) for column in others):
         return
@@ -141,6 +145,10 @@ def _chart_columns(table: QuotedTable, sources: Mapping[str, Source]) -> Iterato
                 for name, amount in found.items()
             ),
         )
+
+
+def _is_numeric(column: str, rows: Mapping[str, Mapping[str, str]]) -> bool:
+    return all(_PLAIN_NUMBER.fullmatch(row.get(column, "0")) for row in rows.values())
 
 
 def _read_column(column: str, rows: Mapping[str, Mapping[str, str]]) -> dict[str, Quantity]:

@@ -140,11 +140,22 @@ def test_a_number_that_is_of_more_than_its_row_names_is_not_drawn() -> None:
     assert find_charts([one], [], SOURCES, beside)[0] == [], "North has another row"
 
 
+def test_a_table_is_titled_by_the_heading_above_it() -> None:
+    quotes = tuple(
+        Quote(source_id="a", text=text, section="Study › 3.1 Results by site")
+        for text in ("Site: North; Cost: EUR 4; Staff: 2.", "Site: South; Cost: EUR 6; Staff: 3.")
+    )
+    one = claim(1, "x.").model_copy(update={"quotes": quotes})
+    drawn, (table,) = find_charts([one], [], SOURCES, {})
+    assert table.title == "Results by site"
+    assert drawn[0].title == "Results by site: Cost, by site"
+
+
 def test_rows_by_time_are_a_course_of_one_thing() -> None:
     def rows(*regions: str) -> list[str]:
         times = ("2025-07-01", "2025-01-01", "2025-04-01")
         return [
-            f"date: {time}; region: {region}; number of clerks: {120 + n}."
+            f"date: {time}; region: {region}; seen: {n}; number of clerks: {120 + n}."
             for n, (time, region) in enumerate(zip(times, regions, strict=True))
         ]
 
