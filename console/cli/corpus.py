@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
@@ -86,14 +87,15 @@ def list_corpora(as_json: Json = False) -> ExitCode:
 @app.command(epilog=examples("corpus show reports", "corpus show reports --json"))
 def show(name: Name, as_json: Json = False) -> ExitCode:
     """Show a corpus and its files."""
-    from activities.storage.corpus_versions import load_listing
+    from activities.storage.corpus_versions import load_files, load_listing
 
     settings = client.validation.prepare_folders(client.session.read_settings())
 
     async def read() -> tuple[CorpusHead, list[dict[str, object]]]:
         head = await client.corpora.find(settings, name)
-        listing = await load_listing(client.corpora.open_store(settings), head.version)
-        return head, [file.model_dump(mode="json") for file in listing.files]
+        store = client.corpora.open_store(settings)
+        files = await load_files(store, await load_listing(store, head.version))
+        return head, [asdict(file) for file in files]
 
     head, files = asyncio.run(read())
     if as_json:
@@ -174,5 +176,5 @@ def _describe(head: CorpusHead) -> str:
 
 def _remark(file: dict[str, object]) -> str:
     labels = file["labels"]
-    shown = f"  [{', '.join(labels)}]" if isinstance(labels, list) and labels else ""
+    shown = f"  [{', '.join(labels)}]" if isinstance(labels, tuple) and labels else ""
     return f"{shown}  ({file['problem']})" if file["problem"] else shown

@@ -135,6 +135,8 @@ def create(
             request, by_default=options.budget_usd is None
         ):
             print(f"Each run: {cost}", file=stream)
+        if request.corpus is not None:
+            print(await client.corpora.describe_refresh(settings, request.corpus), file=stream)
         first = _next_run(description)
         print(f"The schedule {name} is created; its first run is {first}.", file=stream)
         print(

@@ -11,13 +11,14 @@ from temporalio.common import WorkflowIDConflictPolicy
 from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError
 
-from activities.storage import corpus_versions
-from activities.storage.corpus_versions import CorpusHead, Limits, Rules
+from activities.storage import corpus_publishing, corpus_versions
+from activities.storage.corpus_publishing import Limits
+from activities.storage.corpus_versions import CorpusHead, Rules
 from activities.storage.document_sources import CorpusError
 from activities.storage.store import Store
 from console.client import jobs, validation
 from console.client.progress import describe_indexing
-from console.errors import BadInputError, ConsoleError
+from console.errors import COMMAND, BadInputError, ConsoleError
 from console.runtime.data_converter import load_keyring
 from workflows.config.settings import Settings
 from workflows.contracts.activity_io import OpenCorpus
@@ -44,11 +45,11 @@ async def publish(
     limits = Limits(settings.corpus_files, settings.corpus_bytes)
 
     def show(done: int, total: int) -> None:
-        if on_progress is not None and done % 100 == 0:
+        if on_progress is not None:
             on_progress(f"uploading: {done:,} of {total:,} files")
 
     try:
-        return await corpus_versions.publish(
+        return await corpus_publishing.publish(
             open_store(settings), name, source, rules=rules, limits=limits, on_progress=show
         )
     except CorpusError as error:
@@ -79,6 +80,20 @@ async def find(settings: Settings, name: str) -> CorpusHead:
         return await corpus_versions.load_head(open_store(settings), name)
     except CorpusError as error:
         raise BadInputError(f"There is no folder {name} here, and {error}.") from error
+
+
+async def describe_refresh(settings: Settings, name: str) -> str:
+    """What brings a corpus up to date for jobs that name it."""
+    head = await find(settings, name)
+    if corpus_versions.is_shared(head.source):
+        return f"Each run brings the corpus {name} up to date with {head.source} first."
+    if head.source == corpus_publishing.UPLOAD:
+        return f"Each run reads what was uploaded to the corpus {name} by then."
+    return (
+        f"Each run reads the corpus {name} as it was last refreshed from {head.source}:"
+        f" `{COMMAND} corpus refresh {name}` there, before a run, brings it up to date. What all"
+        " workers can reach is refreshed by the runs: a bucket, or `file://` for a shared disk."
+    )
 
 
 async def index(

@@ -56,7 +56,7 @@ def serve(host: str = "127.0.0.1", port: int = PORT, token_file: Path | None = N
             state = AppState(session)
             state.is_local = is_loopback(host)
             app = build_app(state, token, bound_port, loopback=state.is_local)
-            server = _build_server(app)
+            server = _build_server(app, settings.proxies)
             state.is_closing = lambda: server.should_exit
             print(f"The console is open: {url}/?token={quote(token, safe='')}", flush=True)
             print("Ctrl-C closes it.", flush=True)
@@ -155,7 +155,7 @@ def _build_protocol() -> type[asyncio.Protocol]:
     return TimedProtocol
 
 
-def _build_server(app: ASGIApp) -> Server:
+def _build_server(app: ASGIApp, proxies: str | None = None) -> Server:
     import uvicorn
 
     class SignalServer(uvicorn.Server):
@@ -180,7 +180,9 @@ def _build_server(app: ASGIApp) -> Server:
             log_config=None,
             log_level="critical",
             server_header=False,
-            proxy_headers=False,
+            # A proxy says in headers where a request comes from; only named ones are believed.
+            proxy_headers=bool(proxies),
+            forwarded_allow_ips=proxies,
             ws="none",
             lifespan="off",
             http=_build_protocol(),
