@@ -38,7 +38,13 @@ from temporalio.service import RPCError, RPCStatusCode
 from console.errors import BadInputError, ConsoleError
 from console.runtime.data_converter import store_of
 from workflows.contracts.evidence import Message
-from workflows.contracts.messages import Change, SetBudget, Steer
+from workflows.contracts.messages import (
+    WEBHOOK_ID,
+    WEBHOOK_WORKFLOW,
+    Change,
+    SetBudget,
+    Steer,
+)
 from workflows.contracts.request import TASK_QUEUE, ResearchRequest
 from workflows.contracts.result import ReportPage, ResearchResult, ResearchSummary, Status
 from workflows.contracts.spend import Budget
@@ -207,6 +213,21 @@ async def _last_task_failure(client: Client, job_id: str) -> tuple[int, str] | N
             error = await client.data_converter.decode_failure(failed.failure)
             return failed.cause, root_cause(error)[:300]
     return None
+
+
+def find_passes(description: WorkflowExecutionDescription) -> list[str]:
+    """The ids of the open refinement passes; a job has deliveries of webhooks as children, too."""
+    children = description.raw_description.pending_children
+    return [c.workflow_id for c in children if c.workflow_type_name == "RefinementWorkflow"]
+
+
+async def has_deliveries(client: Client, job_id: str) -> bool:
+    """Whether a message for the job's webhook is not delivered yet."""
+    found = await client.count_workflows(
+        f'WorkflowType="{WEBHOOK_WORKFLOW}" AND ExecutionStatus="Running"'
+        f' AND WorkflowId STARTS_WITH "{job_id}{WEBHOOK_ID}"'
+    )
+    return found.count > 0
 
 
 async def query_status(job: Job, seconds: float = 3.0) -> Status | None:

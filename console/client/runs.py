@@ -273,5 +273,4 @@ async def _close(client: Client, job_id: str) -> None:
 
 async def _find_open_passes(client: Client, job_id: str) -> set[str]:
     description = await jobs.describe(client, job_id)
-    children = description.raw_description.pending_children if description else []
-    return {child.workflow_id for child in children}
+    return set(jobs.find_passes(description)) if description else set()

@@ -38,6 +38,7 @@ from workflows.contracts.activity_io import (
     WriteBrief,
     Written,
 )
+from workflows.contracts.messages import Delivery
 from workflows.contracts.result import ReportRef, ResearchResult
 
 
@@ -99,3 +100,8 @@ class RecordActivities(Protocol):
 
     @activity.defn
     async def compare(self, brief: CompareBrief) -> ResearchResult: ...
+
+
+class WebhookActivities(Protocol):
+    @activity.defn
+    async def deliver(self, delivery: Delivery) -> int: ...
