@@ -19,7 +19,6 @@ from console.client.jobs import Job, UpdateRejectedError
 from console.client.research_request import build_facet
 from console.errors import BadInputError, ConsoleError
 from console.web import forms
-from console.web.auth import Credentials
 from console.web.forms import FormValues, name_fields
 from console.web.home import MODEL_NAMES
 from console.web.job_page import JobPage
@@ -50,12 +49,9 @@ UPDATES: dict[str, tuple[Message, str]] = {
 
 
 class Actions:
-    def __init__(
-        self, state: AppState, templates: Templates, credentials: Credentials, page: JobPage
-    ) -> None:
+    def __init__(self, state: AppState, templates: Templates, page: JobPage) -> None:
         self._state = state
         self._templates = templates
-        self._credentials = credentials
         self._page = page
 
     async def resume(self, request: Request) -> Response:
@@ -169,7 +165,7 @@ class Actions:
 
     async def fork(self, request: Request) -> Response:
         state, job_id = self._state, validation.check_job_id(request.path_params["job_id"])
-        form = await forms.read_form(request, self._credentials)
+        form = await forms.read_form(request)
         try:
             name = form["id"].strip()
             new_id = validation.check_job_id(name) if name else new_job_id(f"{job_id[:150]}-fork")
@@ -219,7 +215,7 @@ class Actions:
     ) -> Response:
         """Perform the action and redirect to the job; or show the job with the error."""
         job_id = validation.check_job_id(request.path_params["job_id"])
-        form = await forms.read_form(request, self._credentials)
+        form = await forms.read_form(request)
         try:
             if request.url.path.endswith("/restart"):
                 job, _ = await jobs.find(self._state.client, job_id)

@@ -1,12 +1,14 @@
 """Access control and security headers, before the whole application.
 
-The holder of the token may do everything, so every request must prove it: once in the URL or on the
-sign-in page, then in a cookie that scripts cannot read and other sites cannot send. Besides that:
+Every request must prove who sends it. A program sends the token in the header `Authorization:
+Bearer`. A browser sends it once, in the URL or on the sign-in page, then a cookie that scripts
+cannot read and other sites cannot send. The person is in `request.state.person`. Besides that:
 
     host        on loopback, only requests to loopback names are answered (DNS rebinding)
     origin      forms of other sites are rejected, and each form carries a CSRF token
     size, time  a body over the limit, or one that takes too long, is not read
     form        what cannot be read at all is answered with 400
+    API         under `/api/` and `/mcp` refusals are problem+json (RFC 9457) instead of pages
     redirects   only to a path of this console
     headers     no foreign script, style, frame or referrer; nothing is cached
 """
@@ -18,19 +20,23 @@ import hashlib
 import hmac
 import re
 from collections.abc import Awaitable, Callable
+from http import HTTPStatus
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.formparsers import MultiPartException
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from console.web.people import Person, Role
 
 MAX_BODY_BYTES = 1_000_000
 BODY_SECONDS = 20.0
 """How long a body may take to arrive."""
 MIN_TOKEN_LENGTH = 16
+API_PATHS = ("/api", "/mcp")
 
 CONTENT_POLICY = (
     "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
@@ -55,20 +61,21 @@ class Credentials:
 
     def __init__(self, token: str, port: int) -> None:
         self._token = token.encode()
+        self._person = Person("console", Role.ADMIN)
         # Cookies ignore ports: two consoles on one machine need two names.
         self.cookie = f"research_console_{port}"
         self.cookie_value = self._derive(b"cookie")
         self.csrf_token = self._derive(b"form")
 
-    def is_token(self, text: str) -> bool:
-        return hmac.compare_digest(text.strip().encode(), self._token)
+    def find_person(self, token: str) -> Person | None:
+        """The person whose token it is."""
+        return self._person if hmac.compare_digest(token.strip().encode(), self._token) else None
 
-    def has_cookie(self, request: Request) -> bool:
+    def find_signed_in(self, request: Request) -> Person | None:
+        """The person whose cookie the request has."""
         sent = request.cookies.get(self.cookie, "")
-        return hmac.compare_digest(sent.encode(), self.cookie_value.encode())
-
-    def is_csrf_token(self, text: str) -> bool:
-        return hmac.compare_digest(text.encode(), self.csrf_token.encode())
+        is_right = hmac.compare_digest(sent.encode(), self.cookie_value.encode())
+        return self._person if is_right else None
 
     def sign_in(self, response: Response) -> Response:
         response.set_cookie(
@@ -100,36 +107,74 @@ class AuthMiddleware:
         if scope["type"] != "http":
             return
         receive = _limit_body(receive)
+        request = Request(scope, receive)
         try:
-            response = await self._reject(Request(scope, receive))
+            response = await self._reject(request)
         except HTTPException as error:
-            response = PlainTextResponse(error.detail, status_code=error.status_code)
+            response = refuse(request, error.status_code, error.detail)
         except (ValueError, MultiPartException):
             # A host, an origin or a form that cannot be parsed.
-            response = PlainTextResponse("The request cannot be read.", status_code=400)
+            response = refuse(request, 400, "The request cannot be read.")
         await (response or self._app)(scope, receive, _add_headers(send))
 
     async def _reject(self, request: Request) -> Response | None:
         """The response to a request that may not pass; None for all others."""
         if self._loopback and _host_name(request.headers.get("host", "")) not in _LOOPBACK_NAMES:
-            return PlainTextResponse(
-                "This console answers to 127.0.0.1 and localhost only.", status_code=421
-            )
+            return refuse(request, 421, "This console answers to 127.0.0.1 and localhost only.")
         length = request.headers.get("content-length", "0")
         if not _LENGTH.fullmatch(length) or int(length) > MAX_BODY_BYTES:
-            return PlainTextResponse(_TOO_LARGE, status_code=413)
+            return refuse(request, 413, _TOO_LARGE)
+        if (bearer := _read_bearer(request.headers)) is not None:
+            # No page of another site can send this header: neither origin nor CSRF token is needed.
+            if person := self._credentials.find_person(bearer):
+                request.state.person, request.state.csrf_token = person, None
+                return None
+            return refuse(request, 401, "The token is wrong.")
         if request.method not in ("GET", "HEAD") and not _is_same_origin(request.headers):
-            return PlainTextResponse("Rejected: sent from another site.", status_code=403)
+            return refuse(request, 403, "Rejected: sent from another site.")
         if request.method == "GET" and (token := request.query_params.get("token")) is not None:
-            if self._credentials.is_token(token):
+            if self._credentials.find_person(token):
                 # The redirect removes the token from the URL and the browser's history.
                 # A path of two slashes would name another host.
                 path = "/" + scope_path(request).lstrip("/\\")
                 return self._credentials.sign_in(RedirectResponse(path, status_code=303))
             return await self._sign_in_page(request)
-        if self._credentials.has_cookie(request) or scope_path(request).startswith("/static/"):
+        if person := self._credentials.find_signed_in(request):
+            request.state.person = person
+            request.state.csrf_token = self._credentials.csrf_token
             return None
+        if scope_path(request).startswith("/static/"):
+            return None
+        if is_api(request):
+            return refuse(request, 401, "Send a token in the header Authorization: Bearer TOKEN.")
         return await self._sign_in_page(request)
+
+
+def is_api(request: Request) -> bool:
+    path = scope_path(request)
+    return any(path == prefix or path.startswith(f"{prefix}/") for prefix in API_PATHS)
+
+
+def refuse(request: Request, status: int, detail: str) -> Response:
+    """The refusal in one sentence: problem+json for programs, text for browsers."""
+    headers = {"WWW-Authenticate": "Bearer"} if status == 401 else None
+    if not is_api(request):
+        return PlainTextResponse(detail, status, headers)
+    problem = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status,
+               "detail": detail}  # fmt: skip
+    return JSONResponse(problem, status, headers, media_type="application/problem+json")
+
+
+def check_csrf(request: Request, sent: str) -> None:
+    """Raises 403 for a form that no page of this session sent; a bearer token needs none."""
+    expected: str | None = request.state.csrf_token
+    if expected is not None and not hmac.compare_digest(sent.encode(), expected.encode()):
+        raise HTTPException(403, "This form has expired: open its page again.")
+
+
+def _read_bearer(headers: Headers) -> str | None:
+    scheme, _, token = headers.get("authorization", "").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else None
 
 
 def _is_same_origin(headers: Headers) -> bool:

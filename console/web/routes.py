@@ -37,16 +37,16 @@ _log = logging.getLogger(__name__)
 def build_app(state: AppState, token: str, port: int, *, loopback: bool) -> ASGIApp:
     credentials = Credentials(token, port)
     templates = Templates(state, credentials)
-    home, job = HomePage(state, templates, credentials), JobPage(state, templates)
+    home, job = HomePage(state, templates), JobPage(state, templates)
     downloads = ReportDownloads(state)
-    actions = Actions(state, templates, credentials, job)
+    actions = Actions(state, templates, job)
 
     async def sign_in_page(request: Request) -> Response:
         """Asks for the token; 401 until it is right."""
         wrong = request.query_params.get("token") is not None
         if request.method == "POST" and scope_path(request) == "/sign-in":
             form = await request.form(max_files=0, max_fields=4)
-            if credentials.is_token(str(form.get("token", ""))):
+            if credentials.find_person(str(form.get("token", ""))):
                 return credentials.sign_in(RedirectResponse("/", status_code=303))
             wrong = True
         if wrong:

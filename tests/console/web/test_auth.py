@@ -15,6 +15,8 @@ from starlette.testclient import TestClient
 from console.errors import BadInputError
 from console.runtime.loopback import is_loopback
 from console.web.auth import MAX_BODY_BYTES, AuthMiddleware, Credentials
+from console.web.forms import read_form
+from console.web.people import Role, require
 from console.web.serve import serve
 
 TOKEN = "a token that is long"
@@ -26,12 +28,23 @@ async def inside(request: Request) -> Response:
     return PlainTextResponse("inside")
 
 
+async def api(request: Request) -> Response:
+    await read_form(request)
+    person = require(request, Role(int(request.query_params.get("role", 1))))
+    return PlainTextResponse(f"{person.name} {person.role.label}")
+
+
 async def sign_in_page(_request: Request) -> Response:
     return PlainTextResponse("the sign-in page", status_code=401)
 
 
 def client(*, loopback: bool = True, base: str = "http://127.0.0.1:8484") -> TestClient:
-    app = Starlette(routes=[Route("/", inside, methods=["GET", "POST"])])
+    app = Starlette(
+        routes=[
+            Route("/", inside, methods=["GET", "POST"]),
+            Route("/api/v1/jobs", api, methods=["GET", "POST"]),
+        ]
+    )
     middleware = AuthMiddleware(app, CREDENTIALS, sign_in_page, loopback=loopback)
     return TestClient(middleware, base_url=base, follow_redirects=False)
 
@@ -59,6 +72,23 @@ def test_the_first_visit_sets_a_cookie_and_takes_the_token_out_of_the_address() 
     assert "SameSite=strict" in cookie
     assert TOKEN not in cookie
     assert signed_in().get("/").text == "inside"
+
+
+def test_a_program_sends_a_bearer_token_and_needs_no_csrf_token() -> None:
+    bearer = {"Authorization": f"Bearer {TOKEN}"}
+    assert client().post("/api/v1/jobs?role=4", headers=bearer).text == "console admin"
+    assert signed_in().post("/api/v1/jobs").status_code == 403, "a cookie needs the CSRF token"
+
+
+@pytest.mark.parametrize("headers", [{}, {"Authorization": "Bearer wrong"}])
+@pytest.mark.parametrize("path", ["/api/v1/jobs", "/mcp", "/api/none"])
+def test_a_program_without_the_token_gets_a_problem_instead_of_a_page(
+    path: str, headers: dict[str, str]
+) -> None:
+    answer = client().get(path, headers=headers)
+    assert (answer.status_code, answer.json()["status"]) == (401, 401)
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert answer.headers["www-authenticate"] == "Bearer"
 
 
 @pytest.mark.parametrize(
