@@ -17,7 +17,7 @@ from activities.storage.document_sources import CorpusError
 from activities.storage.store import Store
 from console.client import jobs, validation
 from console.client.progress import describe_indexing
-from console.errors import BadInputError, ConsoleError
+from console.errors import BadInputError, ConsoleError, NotFoundError
 from console.runtime.data_converter import load_keyring
 from workflows.config.settings import Settings
 from workflows.contracts.activity_io import OpenCorpus
@@ -78,7 +78,7 @@ async def find(settings: Settings, name: str) -> CorpusHead:
     try:
         return await corpus_versions.load_head(open_store(settings), name)
     except CorpusError as error:
-        raise BadInputError(f"There is no folder {name} here, and {error}.") from error
+        raise NotFoundError(f"There is no folder {name} here, and {error}.") from error
 
 
 async def index(

@@ -35,7 +35,7 @@ from temporalio.common import SearchAttributeKey
 from temporalio.exceptions import ApplicationError, FailureError
 from temporalio.service import RPCError, RPCStatusCode
 
-from console.errors import BadInputError, ConsoleError
+from console.errors import BadInputError, ConflictError, ConsoleError, NotFoundError
 from console.runtime.data_converter import store_of
 from workflows.contracts.evidence import Message
 from workflows.contracts.messages import (
@@ -73,11 +73,11 @@ Answer = TypeVar("Answer")
 Handle = WorkflowHandle[Any, ResearchSummary]
 
 
-class JobNotFoundError(BadInputError):
+class JobNotFoundError(NotFoundError):
     """The server has no job of this id."""
 
 
-class UpdateRejectedError(BadInputError):
+class UpdateRejectedError(ConflictError):
     """The workflow rejected an update for this reason."""
 
     def __init__(self, job_id: str, reason: str) -> None:
@@ -122,7 +122,7 @@ async def find_running(client: Client, job_id: str) -> Job:
     job, description = await find(client, job_id)
     if description.status in OPEN_STATUSES:
         return job
-    raise BadInputError(_describe_end(job_id, description.status))
+    raise ConflictError(_describe_end(job_id, description.status))
 
 
 async def describe(client: Client, job_id: str) -> WorkflowExecutionDescription | None:
@@ -137,10 +137,15 @@ async def describe(client: Client, job_id: str) -> WorkflowExecutionDescription 
     return description
 
 
-async def is_open(client: Client, job_id: str) -> bool:
-    """False if the job has ended, or was deleted. Raises `ConsoleError` without an answer."""
+async def needs_worker(client: Client, job_id: str) -> bool:
+    """Whether the job is open or its webhook not told yet. Raises `ConsoleError` without an answer.
+
+    A job that was deleted needs none.
+    """
     description = await describe(client, job_id)
-    return description is not None and description.status in OPEN_STATUSES
+    if description is None:
+        return False
+    return description.status in OPEN_STATUSES or await has_deliveries(client, job_id)
 
 
 def get_handle(client: Client, job_id: str) -> Handle:
@@ -330,7 +335,7 @@ async def send_update(job: Job, update: str, message: Message) -> str:
                 ) from error
             description = await job.handle.describe()
             if description.status not in OPEN_STATUSES:
-                raise BadInputError(_describe_end(job.id, description.status)) from error
+                raise ConflictError(_describe_end(job.id, description.status)) from error
             # The run continued as new in the meantime.
             await asyncio.sleep(0.2)
 

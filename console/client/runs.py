@@ -21,7 +21,7 @@ from console.client.checkpoints import CheckpointStore, StoredCheckpoint
 from console.client.jobs import CLOSED_FOR_RESTART, OPEN_STATUSES, WORKFLOW, Job, StartState
 from console.client.research_request import default_budget_usd
 from console.client.session import find_task_queue
-from console.errors import BadInputError, ConsoleError
+from console.errors import BadInputError, ConflictError, ConsoleError, NotFoundError
 from workflows.contracts.request import ResearchRequest
 from workflows.contracts.state import ResearchState
 from workflows.rules.restart import SETTABLE, change_request, fork_state, restart_state
@@ -56,7 +56,7 @@ async def begin(
         return Job(jobs.get_handle(client, job_id), StartState.NEW), Origin(request)
     known, _ = await jobs.fetch_start_input(client, job_id)
     if known.question != request.question:
-        raise BadInputError(
+        raise ConflictError(
             f"The id {job_id} belongs to a job with another question: choose another --id."
         )
     if description.status in OPEN_STATUSES:
@@ -145,7 +145,7 @@ async def fork(
     )
     reuse = WorkflowIDReusePolicy.REJECT_DUPLICATE
     if not await _start(client, checkpoints, new_id, state.request, state, reuse):
-        raise BadInputError(f"There is already a job {new_id}: choose another --id.")
+        raise ConflictError(f"There is already a job {new_id}: choose another --id.")
     return Job(jobs.get_handle(client, new_id), StartState.NEW), origin, limit
 
 
@@ -172,7 +172,7 @@ async def find_origin(
     """The named checkpoint, or the last one of the last run, or that run's input."""
     known = await checkpoints.find(job_id)
     if description is None and not known:
-        raise BadInputError(f"There is no job {job_id}: `list` shows the existing ones.")
+        raise NotFoundError(f"There is no job {job_id}: `list` shows the existing ones.")
     if name is not None:
         named = [checkpoint for checkpoint in known if checkpoint.name == name]
         if not named:
@@ -245,7 +245,7 @@ async def _start(
 
 def _check_not_complete(job_id: str, description: WorkflowExecutionDescription | None) -> None:
     if description is not None and description.status is WorkflowExecutionStatus.COMPLETED:
-        raise BadInputError(
+        raise ConflictError(
             f"The job {job_id} is complete, there is nothing to restart: `fork {job_id}` continues"
             " from one of its checkpoints as another job."
         )

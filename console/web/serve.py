@@ -205,7 +205,7 @@ async def _supervise_workers(state: AppState) -> None:
 
     If a worker cannot be replaced, the error is shown here and on every page.
     """
-    from console.client.jobs import is_open
+    from console.client.jobs import needs_worker
 
     workers = state.session.workers
     while True:
@@ -214,7 +214,7 @@ async def _supervise_workers(state: AppState) -> None:
             try:
                 if note := worker.replace_if_dead():
                     print(note, flush=True)
-                if not await is_open(state.client, job_id):
+                if not await needs_worker(state.client, job_id):
                     await state.session.stop_worker(job_id)
             except ConsoleError as error:
                 print(f"Error: {error}", file=sys.stderr, flush=True)
