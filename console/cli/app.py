@@ -97,9 +97,10 @@ def serve(
     ] = None,
 ) -> ExitCode:
     """Start, watch and steer jobs, and read reports, in a browser."""
+    from console.api.application import build_api
     from console.web import serve as web
 
-    return web.serve(host, port, token_file)
+    return web.serve(host, port, token_file, build_api)
 
 
 for module in (run, inspect, control, restart):

@@ -12,7 +12,7 @@ import secrets
 import signal
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -24,6 +24,7 @@ from console.runtime.loopback import is_loopback
 from console.web.auth import MIN_TOKEN_LENGTH
 
 if TYPE_CHECKING:
+    from starlette.routing import BaseRoute
     from starlette.types import ASGIApp
     from uvicorn import Server
 
@@ -41,8 +42,13 @@ _MAX_HEADER_BYTES = 32 * 1024
 _MAX_CONNECTIONS = 200
 
 
-def serve(host: str = "127.0.0.1", port: int = PORT, token_file: Path | None = None) -> ExitCode:
-    """Serve the console until Ctrl-C."""
+def serve(
+    host: str,
+    port: int,
+    token_file: Path | None,
+    build_api: Callable[[AppState], BaseRoute],
+) -> ExitCode:
+    """Serve the console and the API until Ctrl-C."""
     token = _choose_token(host, _read_token(token_file))
     settings = validation.prepare_folders(sessions.read_settings())
     with _bind(host, port) as listener:
@@ -55,7 +61,9 @@ def serve(host: str = "127.0.0.1", port: int = PORT, token_file: Path | None = N
 
             state = AppState(session)
             state.is_local = is_loopback(host)
-            app = build_app(state, token, bound_port, loopback=state.is_local)
+            app = build_app(
+                state, token, bound_port, loopback=state.is_local, more=[build_api(state)]
+            )
             server = _build_server(app)
             state.is_closing = lambda: server.should_exit
             print(f"The console is open: {url}/?token={quote(token, safe='')}", flush=True)

@@ -12,6 +12,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
+from console.api.application import build_api
 from console.errors import BadInputError
 from console.runtime.loopback import is_loopback
 from console.web.auth import MAX_BODY_BYTES, AuthMiddleware, Credentials
@@ -158,7 +159,7 @@ def test_beyond_this_machine_a_long_token_is_asked_for(
     short.write_text("too short\n")
     for file in (None, short):
         with pytest.raises(BadInputError, match="at least 16 characters"):
-            serve("0.0.0.0", 0, file)
+            serve("0.0.0.0", 0, file, build_api)
     monkeypatch.setenv("RESEARCH_CONSOLE_TOKEN", "short")
     with pytest.raises(BadInputError, match="RESEARCH_CONSOLE_TOKEN"):
         serve("::", 0, None)
