@@ -162,7 +162,7 @@ def test_beyond_this_machine_a_long_token_is_asked_for(
             serve("0.0.0.0", 0, file, build_api)
     monkeypatch.setenv("RESEARCH_CONSOLE_TOKEN", "short")
     with pytest.raises(BadInputError, match="RESEARCH_CONSOLE_TOKEN"):
-        serve("::", 0, None)
+        serve("::", 0, None, build_api)
 
 
 def test_loopback_is_known_by_its_address() -> None:
