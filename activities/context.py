@@ -113,7 +113,7 @@ class ActivityContext:
         batches = Batches(self.models) if batched else None
         telemetry = TurnTelemetry(role.name, template.model, job.id, self._provider, facet)
         telemetry.start()
-        journal = Journal(self.store, job.journal)
+        journal = Journal(self.store, job.journal, task)
         return Subagent(self.models, journal, template, interrupts, batches, telemetry)
 
     async def _template(self, role: Role, job: Job) -> RequestTemplate:

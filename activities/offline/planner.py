@@ -10,11 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from activities.evidence.text.sentences import sentences
 from activities.evidence.text.terms import STOP_WORDS, WORD, detect_language
 from activities.offline.passages import HEADING
-from activities.offline.question import Question, content_words
+from activities.offline.question import Question, Wants, content_words
 from activities.offline.request import Conversation, Hit, Reply, UseTools
 from activities.offline.rule_families import is_on
 from workflows.contracts.facets import Facet, QuestionKind
@@ -124,6 +125,9 @@ _WH = (
     r"(?:how|what|when|where|why|who|whom|whose|which|whether|wie|was|wann|wo|warum|wer|welche\w*)"
 )
 _CLAUSE = re.compile(rf"(?:,|;)?\s+(?:and|or|und|oder)\s+(?={_WH}\b)|[,;]\s+(?={_WH}\b)", re.I)
+_CONNECTOR = re.compile(r"[,;]?\s+(?:and|or|und|oder)\s+$|[,;]\s+$", re.I)
+# What is asked of the subject before it, as in "… and how tall is it", is a part of its own.
+_KEPT_APART = frozenset({Wants.DATE, Wants.NUMBER, Wants.PERSON, Wants.PLACE, Wants.REASON})
 _LISTED = re.compile(r"\s*[,;]\s*(?:and\s+|or\s+|und\s+|oder\s+)?|\s+(?:and|or|und|oder)\s+", re.I)
 _BETWEEN = re.compile(
     r"(?:compare[ds]?|comparing|comparison (?:of|between)|differences? between"
@@ -248,8 +252,19 @@ def _listed_parts(sentence: str) -> list[Part]:
 
 
 def _clauses(text: str) -> list[str]:
-    """Clauses that open with a question word; "what it costs and how it is paid" is one item."""
-    return [clause.strip(" ,;") for clause in _CLAUSE.split(text) if clause.strip(" ,;")]
+    """Clauses that open with a question word; one that has no subject of its own, such as "what
+    was done about them", stays with the clause before it."""
+    starts = [0, *(found.end() for found in _CLAUSE.finditer(text)), len(text)]
+    clauses: list[str] = []
+    for start, end in pairwise(starts):
+        clause = text[start:end]
+        asked = Question(clause)
+        has_subject = any(weight >= 1 for weight in asked.terms.values())
+        if clauses and not has_subject and asked.wants not in _KEPT_APART:
+            clauses[-1] += clause
+        else:
+            clauses.append(clause)
+    return [_CONNECTOR.sub("", clause).strip(" ,;") for clause in clauses]
 
 
 def _subject(text: str) -> str:

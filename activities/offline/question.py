@@ -169,7 +169,8 @@ class Question:
         """The terms asked about, each with the weight its word has in the question."""
         own = self._weighed(self.text)
         around = {t: w for t, w in self._weighed(self.context).items() if t not in own}
-        share = min(_CONTEXT, _MOST_CONTEXT * sum(own.values()) / max(1.0, sum(around.values())))
+        most = _MOST_CONTEXT * max(1.0, sum(own.values()))
+        share = min(_CONTEXT, most / max(1.0, sum(around.values())))
         return own | {t: w * share for t, w in around.items()}
 
     def _weighed(self, text: str) -> dict[str, float]:
