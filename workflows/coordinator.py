@@ -26,6 +26,7 @@ with workflow.unsafe.imports_passed_through():
         Finish,
         Join,
         Joined,
+        OperatorMessage,
         Pause,
         Resume,
         Steer,
@@ -180,6 +181,7 @@ class ResearchWorkflow:
     @workflow.update
     async def resume(self, request: Resume) -> str:
         """Repeat the call that failed, here or in the running pass; lift a pause."""
+        self._record("resume", request)
         if self._execution.state.paused:
             # Before anything is called: a subagent must not read the messages of the pause.
             await self._execution.post_control_messages(paused=False)
@@ -196,6 +198,7 @@ class ResearchWorkflow:
 
     @workflow.update
     async def approve(self, request: Approve) -> str:
+        self._record(request.decision, request)
         self._approval.take_answer(request)
         return "approved" if request.decision == "approve" else "rejected"
 
@@ -206,6 +209,7 @@ class ResearchWorkflow:
 
     @workflow.update
     async def steer(self, request: Steer) -> str:
+        self._record("steer", request)
         for change in request.changes:
             steering.apply(self._execution.state, change)
         self._passes.record_changes(request.changes)
@@ -224,6 +228,7 @@ class ResearchWorkflow:
     @workflow.update
     async def pause(self, request: Pause) -> str:
         """Make no more model calls; turns in flight are kept."""
+        self._record("pause", request)
         self._execution.state.paused = True
         await self._apply_control("pause", request)
         return "paused"
@@ -235,6 +240,7 @@ class ResearchWorkflow:
     @workflow.update
     async def finish(self, request: Finish) -> str:
         """Running subagents answer with what they have; the report is written from it."""
+        self._record("finish", request)
         self._execution.state.finishing = True
         await self._apply_control("finish", request)
         return "finishing"
@@ -244,6 +250,9 @@ class ResearchWorkflow:
         self._refuse_if_finished()
         if self._execution.state.phase is Phase.APPROVING:
             raise ValueError("the plan waits for approval: approve or reject it, or cancel the job")
+
+    def _record(self, act: str, message: OperatorMessage) -> None:
+        self._execution.state.record_act(act, message.by, workflow.now().isoformat())
 
     def _refuse_if_finished(self) -> None:
         if self._execution.state.phase is Phase.FINISHED:
@@ -277,4 +286,6 @@ def _initial_state(request: object) -> tuple[ResearchState, str]:
         )
     # A scheduled job asks anew each time: journaled answers would hide what changed.
     journal = f"{job}/{info.first_execution_run_id}" if known.report_changes else job
-    return ResearchState(id=job, journal=journal, request=known, started_at=now), invalid
+    state = ResearchState(id=job, journal=journal, request=known, started_at=now)
+    state.record_act("start", known.by, now)
+    return state, invalid

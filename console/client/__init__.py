@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from console.client import audit as audit
     from console.client import checkpoints as checkpoints
     from console.client import corpora as corpora
     from console.client import job_list as job_list

@@ -10,9 +10,11 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from temporalio.client import WorkflowExecutionStatus
+from temporalio.common import SearchAttributeKey
 from temporalio.service import RPCError, RPCStatusCode
 
-from console.client.jobs import WORKFLOW, find_pollers, search_attribute
+from console.client.audit import TENANT, current_actor, is_visible
+from console.client.jobs import WORKFLOW, find_pollers
 from console.errors import BadInputError
 from workflows.contracts.state import Blocked
 
@@ -64,6 +66,8 @@ async def list_last_runs(
     """The last run of every job, newest first; with `state`, at least those in that state."""
     last: dict[str, WorkflowExecution] = {}
     async for run in client.list_workflows(_build_query(state), limit=limit):
+        if not await is_visible(run):
+            continue
         if run.id not in last or run.start_time > last[run.id].start_time:
             last[run.id] = run
     return sorted(last.values(), key=lambda run: run.start_time, reverse=True)
@@ -91,6 +95,8 @@ async def list_page(
         raise
     last: dict[str, WorkflowExecution] = {}
     for run in runs.current_page or ():
+        if not await is_visible(run):
+            continue
         if run.id not in last or run.start_time > last[run.id].start_time:
             last[run.id] = run
     found = [run for run in last.values() if await _is_last_run(client, run)]
@@ -112,6 +118,8 @@ async def _is_last_run(client: Client, run: WorkflowExecution) -> bool:
 
 def _build_query(state: str | None) -> str:
     query = f'WorkflowType="{WORKFLOW}"'
+    if tenant := current_actor().tenant:
+        query = f'{query} AND {TENANT}="{tenant}"'
     if state in WAITING_STATES:
         return f'{query} AND ExecutionStatus="Running" AND ResearchStatus="{state}"'
     if state == "running":
@@ -157,6 +165,10 @@ async def read_blocked(execution: WorkflowExecution) -> Blocked | None:
 async def read_question(execution: WorkflowExecution) -> str:
     """The beginning of the question, from the memo."""
     return str(await execution.memo_value("question", "") or "")
+
+
+def search_attribute(execution: WorkflowExecution, name: str) -> str:
+    return execution.typed_search_attributes.get(SearchAttributeKey.for_keyword(name), "")
 
 
 def format_time(moment: datetime) -> str:

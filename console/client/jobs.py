@@ -22,7 +22,6 @@ from temporalio.api.workflowservice.v1 import (
 )
 from temporalio.client import (
     Client,
-    WorkflowExecution,
     WorkflowExecutionDescription,
     WorkflowExecutionStatus,
     WorkflowFailureError,
@@ -31,17 +30,19 @@ from temporalio.client import (
     WorkflowQueryRejectedError,
     WorkflowUpdateFailedError,
 )
-from temporalio.common import SearchAttributeKey
 from temporalio.exceptions import ApplicationError, FailureError
 from temporalio.service import RPCError, RPCStatusCode
 
+from console.client.audit import current_actor, is_visible, recorded
 from console.errors import BadInputError, ConflictError, ConsoleError, NotFoundError
 from console.runtime.data_converter import store_of
 from workflows.contracts.evidence import Message
 from workflows.contracts.messages import (
     WEBHOOK_ID,
     WEBHOOK_WORKFLOW,
+    Approve,
     Change,
+    OperatorMessage,
     SetBudget,
     Steer,
 )
@@ -74,7 +75,13 @@ Handle = WorkflowHandle[Any, ResearchSummary]
 
 
 class JobNotFoundError(NotFoundError):
-    """The server has no job of this id."""
+    """The server has no job of this id, or none that the actor may see."""
+
+    def __init__(self, job_id: str) -> None:
+        super().__init__(
+            f"There is no job {job_id}: `list` shows the existing ones, and `checkpoints {job_id}`"
+            " the checkpoints of a job the server has deleted."
+        )
 
 
 class UpdateRejectedError(ConflictError):
@@ -108,10 +115,7 @@ async def find(client: Client, job_id: str) -> tuple[Job, WorkflowExecutionDescr
     """The job of this id, open or closed. Raises `JobNotFoundError`."""
     description = await describe(client, job_id)
     if description is None:
-        raise JobNotFoundError(
-            f"There is no job {job_id}: `list` shows the existing ones, and `checkpoints {job_id}`"
-            " the checkpoints of a job the server has deleted."
-        )
+        raise JobNotFoundError(job_id)
     is_open = description.status in OPEN_STATUSES
     found = StartState.RUNNING if is_open else StartState.FINISHED
     return Job(get_handle(client, job_id), found), description
@@ -134,6 +138,8 @@ async def describe(client: Client, job_id: str) -> WorkflowExecutionDescription 
         raise no_answer(error) from error
     if description.workflow_type != WORKFLOW:
         raise BadInputError(f"{job_id} is not a research job: choose another id.")
+    if not await is_visible(description):
+        raise JobNotFoundError(job_id)
     return description
 
 
@@ -321,6 +327,13 @@ async def fetch_report(handle: Handle) -> ResearchResult:
 
 async def send_update(job: Job, update: str, message: Message) -> str:
     """The workflow's answer to an update. Raises `UpdateRejectedError`."""
+    if isinstance(message, OperatorMessage):
+        message = message.model_copy(update={"by": current_actor().name})
+    with recorded(message.decision if isinstance(message, Approve) else update, job.id):
+        return await _execute_update(job, update, message)
+
+
+async def _execute_update(job: Job, update: str, message: Message) -> str:
     while True:
         try:
             answer: str = await job.handle.execute_update(update, message, result_type=str)
@@ -362,12 +375,13 @@ async def steer(
 
 async def cancel(job: Job) -> bool:
     """Cancel the job and wait for its end; False if it completed first."""
-    await job.handle.cancel()
-    try:
-        await wait_for_result(job)
-    except ConsoleError:
-        return True
-    return False
+    with recorded("cancel", job.id):
+        await job.handle.cancel(reason=f"cancelled by {current_actor().name or 'a client'}")
+        try:
+            await wait_for_result(job)
+        except ConsoleError:
+            return True
+        return False
 
 
 async def has_worker(client: Client) -> bool:
@@ -399,10 +413,6 @@ def root_cause(error: BaseException) -> str:
 
 def no_answer(error: RPCError) -> ConsoleError:
     return ConsoleError(f"The server does not answer ({error.message}): try again later.")
-
-
-def search_attribute(execution: WorkflowExecution, name: str) -> str:
-    return execution.typed_search_attributes.get(SearchAttributeKey.for_keyword(name), "")
 
 
 def _describe_end(job_id: str, status: WorkflowExecutionStatus | None) -> str:

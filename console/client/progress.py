@@ -21,6 +21,7 @@ from temporalio.client import WorkflowHandle, WorkflowQueryFailedError
 from temporalio.service import RPCError
 
 from console.client import jobs
+from console.client.job_list import search_attribute
 from console.client.jobs import Job
 from console.errors import COMMAND
 from workflows.contracts.result import Status
@@ -356,12 +357,12 @@ async def _read_heartbeat(info: PendingActivityInfo, converter: DataConverter) -
 
 def _minimal_status(job_id: str, description: WorkflowExecutionDescription) -> Status:
     """What the server's record says about a job that no worker answers for."""
-    phase = jobs.search_attribute(description, "ResearchPhase")
+    phase = search_attribute(description, "ResearchPhase")
     return Status(
         id=job_id,
         phase=Phase(phase) if phase in set(Phase) else Phase.STARTING,
         question="",
-        model=jobs.search_attribute(description, "ResearchModel"),
+        model=search_attribute(description, "ResearchModel"),
     )
 
 

@@ -10,13 +10,20 @@ import asyncio
 import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from temporalio.client import Client, WorkflowExecutionDescription, WorkflowExecutionStatus
-from temporalio.common import WorkflowIDReusePolicy
+from temporalio.common import (
+    SearchAttributeKey,
+    SearchAttributePair,
+    TypedSearchAttributes,
+    WorkflowIDReusePolicy,
+)
 from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.service import RPCError, RPCStatusCode
 
 from console.client import jobs, validation
+from console.client.audit import TENANT, current_actor, recorded
 from console.client.checkpoints import CheckpointStore, StoredCheckpoint
 from console.client.jobs import CLOSED_FOR_RESTART, OPEN_STATUSES, WORKFLOW, Job, StartState
 from console.client.research_request import default_budget_usd
@@ -47,10 +54,17 @@ async def begin(
     client: Client, checkpoints: CheckpointStore, job_id: str, request: ResearchRequest
 ) -> tuple[Job, Origin]:
     """Start the job, or find the existing one of this id; restart it if it ended badly."""
-    description = await jobs.describe(client, job_id)
+    request = current_actor().restrict(request)
+    try:
+        description = await jobs.describe(client, job_id)
+    except jobs.JobNotFoundError:
+        # A job that the actor must not see.
+        raise BadInputError(f"The id {job_id} is taken: choose another --id.") from None
     if description is None:
         request = request.model_copy(update={"store_id": await checkpoints.identify()})
-        if not await _start(client, checkpoints, job_id, request):
+        with recorded("start", job_id):
+            is_new = await _start(client, checkpoints, job_id, request)
+        if not is_new:
             # Another process started it in the meantime.
             return await begin(client, checkpoints, job_id, request)
         return Job(jobs.get_handle(client, job_id), StartState.NEW), Origin(request)
@@ -77,6 +91,17 @@ async def restart(
 
     With `facet`, that facet is researched once more, also where the job is complete.
     """
+    with recorded("restart", job_id):
+        return await _restart(client, checkpoints, job_id, name, facet)
+
+
+async def _restart(
+    client: Client,
+    checkpoints: CheckpointStore,
+    job_id: str,
+    name: str | None,
+    facet: str | None,
+) -> tuple[Job, Origin]:
     description = await jobs.describe(client, job_id)
     if facet is None:
         _check_not_complete(job_id, description)
@@ -144,7 +169,9 @@ async def fork(
         changes=changes,
     )
     reuse = WorkflowIDReusePolicy.REJECT_DUPLICATE
-    if not await _start(client, checkpoints, new_id, state.request, state, reuse):
+    with recorded(f"fork of {job_id}", new_id):
+        is_new = await _start(client, checkpoints, new_id, state.request, state, reuse)
+    if not is_new:
         raise ConflictError(f"There is already a job {new_id}: choose another --id.")
     return Job(jobs.get_handle(client, new_id), StartState.NEW), origin, limit
 
@@ -216,6 +243,8 @@ async def _load_origin(
     newest = await checkpoints.load_newest(candidates)
     assert newest is not None  # noqa: S101
     checkpoint, state, faults = newest
+    if not current_actor().sees(state.request.tenant, state.request.labels):
+        raise jobs.JobNotFoundError(state.id)
     return Origin(state.request, state, checkpoint.run_id, checkpoint.name, tuple(faults))
 
 
@@ -228,6 +257,11 @@ async def _start(
     reuse: WorkflowIDReusePolicy = WorkflowIDReusePolicy.ALLOW_DUPLICATE_FAILED_ONLY,
 ) -> bool:
     """False if a job of this id is open or completed."""
+    by = current_actor().name
+    request = request.model_copy(update={"by": by})
+    if state is not None and state.parent is not None:
+        how, state = state.parent.how, state.model_copy()
+        state.record_act(how, by, datetime.now(UTC).isoformat())
     try:
         await client.start_workflow(
             WORKFLOW,
@@ -236,11 +270,19 @@ async def _start(
             task_queue=find_task_queue(checkpoints.settings, job_id),
             task_timeout=checkpoints.settings.pace.task,
             id_reuse_policy=reuse,
+            search_attributes=_tenant_attribute(request),
             **describe_request(request),
         )
     except WorkflowAlreadyStartedError:
         return False
     return True
+
+
+def _tenant_attribute(request: ResearchRequest) -> TypedSearchAttributes:
+    """Set at the start, so that the job is in its tenant's list before a worker runs it."""
+    key = SearchAttributeKey.for_keyword(TENANT)
+    pairs = [SearchAttributePair(key, request.tenant)] if request.tenant else []
+    return TypedSearchAttributes(pairs)
 
 
 def _check_not_complete(job_id: str, description: WorkflowExecutionDescription | None) -> None:

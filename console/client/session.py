@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import ValidationError
 
-from console.client import validation
+from console.client import audit, validation
 from console.devserver.server import DevServer, read_port, run_dev_server
 from console.devserver.worker_process import WorkerProcess
 from console.errors import BadInputError, ConsoleError, ExitCode
@@ -124,6 +124,7 @@ def run(
     On the embedded server, a worker is started for the job of this id.
     """
     settings = settings or validation.prepare_folders(read_settings())
+    audit.act_as(audit.command_line_actor(settings))
 
     async def connect_and_run() -> ExitCode:
         return await action(Session(settings, await _connect(settings, server), server, workers))

@@ -23,6 +23,7 @@ from console.web.forms import FormValues, name_fields
 from console.web.home import MODEL_NAMES
 from console.web.job_page import JobPage
 from console.web.job_snapshot import load_snapshot
+from console.web.people import ACTIONS, require
 from console.web.rendering import Templates
 from console.web.state import AppState, Notice
 from workflows.contracts.evidence import Message
@@ -137,6 +138,7 @@ class Actions:
 
     async def confirm_restart(self, request: Request) -> Response:
         """A page that asks for confirmation, because a restart closes an open run."""
+        require(request, ACTIONS["restart"])
         snapshot = await load_snapshot(self._state, request.path_params["job_id"])
         name = request.query_params.get("from", "")
         return self._templates.render(request, "restart.html", job=snapshot, checkpoint=name)
@@ -153,10 +155,12 @@ class Actions:
         return await self._perform(request, act)
 
     async def show_fork_form(self, request: Request) -> Response:
+        require(request, ACTIONS["fork"])
         form = FormValues({"from": request.query_params.get("from", "")})
         return await self._render_fork_form(request, form)
 
     async def fork(self, request: Request) -> Response:
+        require(request, ACTIONS["fork"])
         state, job_id = self._state, validation.check_job_id(request.path_params["job_id"])
         form = await forms.read_form(request)
         try:
@@ -207,6 +211,7 @@ class Actions:
         self, request: Request, act: Callable[[Job, FormValues], Awaitable[str]]
     ) -> Response:
         """Perform the action and redirect to the job; or show the job with the error."""
+        require(request, ACTIONS[request.url.path.rpartition("/")[2]])
         job_id = validation.check_job_id(request.path_params["job_id"])
         form = await forms.read_form(request)
         try:

@@ -16,13 +16,18 @@ cannot read and other sites cannot send. The person is in `request.state.person`
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import hmac
+import math
 import re
-from collections.abc import Awaitable, Callable
+import secrets
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from http import HTTPStatus
+from ipaddress import IPv6Network
 from urllib.parse import urlsplit
 
+from cachetools import LRUCache, TTLCache
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.formparsers import MultiPartException
@@ -30,7 +35,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from console.web.people import Person, Role
+from console.client.audit import Actor, AuditLog, act_as
+from console.web.people import People, SignIn
 
 MAX_BODY_BYTES = 1_000_000
 BODY_SECONDS = 20.0
@@ -39,6 +45,9 @@ MAX_UPLOAD_BYTES = 210_000_000
 """Of a request that uploads documents: what an upload may hold, and the parts' headers."""
 UPLOAD_SECONDS = 900.0
 MIN_TOKEN_LENGTH = 16
+SESSION_SECONDS = 12 * 3600
+"""How long a browser stays signed in."""
+MAX_SESSIONS = 10_000
 API_PATHS = ("/api", "/mcp")
 
 CONTENT_POLICY = (
@@ -59,35 +68,122 @@ _LENGTH = re.compile(r"[0-9]{1,12}")
 _LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
-class Credentials:
-    """The access token, and the cookie value and CSRF token derived from it."""
+class Lockout:
+    """Wrong tokens from one address: after a few, each further one makes it wait twice as long.
 
-    def __init__(self, token: str, port: int) -> None:
-        self._token = token.encode()
-        self._person = Person("console", Role.ADMIN)
+    What is sent while an address waits is not looked at and does not lengthen the wait, which has
+    an upper limit. A token that was right from this address before is always looked at, so that
+    nobody can lock out those who are already at work there. Only so many addresses are remembered.
+    """
+
+    FREE = 5
+    FIRST_SECONDS = 1.0
+    MAX_SECONDS = 15 * 60.0
+    FORGET_SECONDS = 3600.0
+    MAX_ADDRESSES = 10_000
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._key = secrets.token_bytes(32)
+        self._wrong: TTLCache[str, tuple[int, float]] = TTLCache(
+            self.MAX_ADDRESSES, self.FORGET_SECONDS, clock
+        )
+        self._right: LRUCache[bytes, None] = LRUCache(self.MAX_ADDRESSES)
+
+    def seconds_left(self, address: str, token: str) -> float:
+        """How long this address has to wait before this token is looked at."""
+        if self._name(address, token) in self._right:
+            return 0.0
+        _, until = self._wrong.get(address, (0, 0.0))
+        return max(0.0, until - self._clock())
+
+    def record(self, address: str, token: str, *, is_right: bool) -> None:
+        if is_right:
+            self._right[self._name(address, token)] = None
+            return
+        count = self._wrong.get(address, (0, 0.0))[0] + 1
+        # The exponent is bounded: a float has no room for thousands of doublings.
+        wait = self.FIRST_SECONDS * 2 ** min(count - self.FREE, 30) if count > self.FREE else 0.0
+        self._wrong[address] = count, self._clock() + min(wait, self.MAX_SECONDS)
+
+    def _name(self, address: str, token: str) -> bytes:
+        return hmac.digest(self._key, f"{address} {token}".encode(), "sha256")
+
+
+@dataclass(frozen=True)
+class BrowserSession:
+    sign_in: SignIn
+    csrf_token: str
+
+
+class Authenticator:
+    """Finds the person of a token or of a browser's session, and records failed attempts."""
+
+    def __init__(self, people: People, log: AuditLog, port: int) -> None:
+        self._people = people
+        self.log = log
         # Cookies ignore ports: two consoles on one machine need two names.
         self.cookie = f"research_console_{port}"
-        self.cookie_value = self._derive(b"cookie")
-        self.csrf_token = self._derive(b"form")
+        self._sessions: TTLCache[str, BrowserSession] = TTLCache(MAX_SESSIONS, SESSION_SECONDS)
+        self._lockout = Lockout()
 
-    def find_person(self, token: str) -> Person | None:
-        """The person whose token it is."""
-        return self._person if hmac.compare_digest(token.strip().encode(), self._token) else None
+    def check_token(self, request: Request, token: str) -> SignIn | None:
+        """The person whose token it is. Raises 429 while the address has to wait."""
+        address = _network(find_address(request))
+        if wait := self._lockout.seconds_left(address, token):
+            raise HTTPException(
+                429,
+                "Too many wrong tokens came from this address: try again later.",
+                {"Retry-After": str(math.ceil(wait))},
+            )
+        found = self._people.authenticate(token)
+        self._lockout.record(address, token, is_right=found is not None)
+        if found is None:
+            self.record(request, "", "sign in", "refused: wrong token")
+        return found
 
-    def find_signed_in(self, request: Request) -> Person | None:
-        """The person whose cookie the request has."""
-        sent = request.cookies.get(self.cookie, "")
-        is_right = hmac.compare_digest(sent.encode(), self.cookie_value.encode())
-        return self._person if is_right else None
+    def find_session(self, request: Request) -> BrowserSession | None:
+        return self._sessions.get(request.cookies.get(self.cookie, ""))
 
-    def sign_in(self, response: Response) -> Response:
+    def accept(self, request: Request, sign_in: SignIn, csrf_token: str | None) -> bool:
+        """Let the request through as this person; False if their token has ended."""
+        person = self._people.renew(sign_in)
+        if person is None:
+            return False
+        request.state.person, request.state.csrf_token = person, csrf_token
+        # A stream that lasts asks this again and again.
+        request.state.is_signed_in = lambda: self._is_current(request, sign_in, csrf_token)
+        act_as(person.as_actor(find_address(request), self.log))
+        return True
+
+    def _is_current(self, request: Request, sign_in: SignIn, csrf_token: str | None) -> bool:
+        has_session = csrf_token is None or self.find_session(request) is not None
+        return has_session and self._people.renew(sign_in) is not None
+
+    def open_session(self, request: Request, sign_in: SignIn, response: Response) -> Response:
+        """Set the cookie of a new session: a random name that means something only here."""
+        name = secrets.token_urlsafe(32)
+        self._sessions[name] = BrowserSession(sign_in, secrets.token_hex(32))
         response.set_cookie(
-            self.cookie, self.cookie_value, httponly=True, samesite="strict", path="/"
+            self.cookie,
+            name,
+            max_age=SESSION_SECONDS,
+            httponly=True,
+            samesite="strict",
+            secure=request.scope["scheme"] == "https",
+            path="/",
         )
+        self.record(request, sign_in.person.name, "sign in")
         return response
 
-    def _derive(self, purpose: bytes) -> str:
-        return hmac.new(self._token, purpose, hashlib.sha256).hexdigest()
+    def close_session(self, request: Request, response: Response) -> Response:
+        self._sessions.pop(request.cookies.get(self.cookie, ""), None)
+        response.delete_cookie(self.cookie, path="/")
+        self.record(request, request.state.person.name, "sign out")
+        return response
+
+    def record(self, request: Request, name: str, act: str, outcome: str = "done") -> None:
+        Actor(name, "", find_address(request), log=self.log).record(act, outcome=outcome)
 
 
 class AuthMiddleware:
@@ -96,13 +192,13 @@ class AuthMiddleware:
     def __init__(
         self,
         app: ASGIApp,
-        credentials: Credentials,
+        authenticator: Authenticator,
         sign_in_page: Callable[[Request], Awaitable[Response]],
         *,
         loopback: bool,
     ) -> None:
         self._app = app
-        self._credentials = credentials
+        self._authenticator = authenticator
         self._sign_in_page = sign_in_page
         self._loopback = loopback
 
@@ -115,7 +211,7 @@ class AuthMiddleware:
         try:
             response = await self._reject(request)
         except HTTPException as error:
-            response = refuse(request, error.status_code, error.detail)
+            response = refuse(request, error.status_code, error.detail, error.headers)
         except (ValueError, MultiPartException):
             # A host, an origin or a form that cannot be parsed.
             response = refuse(request, 400, "The request cannot be read.")
@@ -131,22 +227,22 @@ class AuthMiddleware:
             return refuse(request, 413, _describe_limit(most_bytes))
         if (bearer := _read_bearer(request.headers)) is not None:
             # No page of another site can send this header: neither origin nor CSRF token is needed.
-            if person := self._credentials.find_person(bearer):
-                request.state.person, request.state.csrf_token = person, None
+            found = self._authenticator.check_token(request, bearer)
+            if found and self._authenticator.accept(request, found, None):
                 return None
             return refuse(request, 401, "The token is wrong.")
         if request.method not in ("GET", "HEAD") and not _is_same_origin(request.headers):
             return refuse(request, 403, "Rejected: sent from another site.")
         if request.method == "GET" and (token := request.query_params.get("token")) is not None:
-            if self._credentials.find_person(token):
+            if found := self._authenticator.check_token(request, token):
                 # The redirect removes the token from the URL and the browser's history.
                 # A path of two slashes would name another host.
                 path = "/" + scope_path(request).lstrip("/\\")
-                return self._credentials.sign_in(RedirectResponse(path, status_code=303))
+                redirect = RedirectResponse(path, status_code=303)
+                return self._authenticator.open_session(request, found, redirect)
             return await self._sign_in_page(request)
-        if person := self._credentials.find_signed_in(request):
-            request.state.person = person
-            request.state.csrf_token = self._credentials.csrf_token
+        session = self._authenticator.find_session(request)
+        if session and self._authenticator.accept(request, session.sign_in, session.csrf_token):
             return None
         if scope_path(request).startswith("/static/"):
             return None
@@ -155,14 +251,25 @@ class AuthMiddleware:
         return await self._sign_in_page(request)
 
 
+def find_address(request: Request) -> str:
+    return request.client.host if request.client else ""
+
+
+def _network(address: str) -> str:
+    """An IPv6 address as its /64: one machine has all addresses of one."""
+    return str(IPv6Network((address, 64), strict=False)) if ":" in address else address
+
+
 def is_api(request: Request) -> bool:
     path = scope_path(request)
     return any(path == prefix or path.startswith(f"{prefix}/") for prefix in API_PATHS)
 
 
-def refuse(request: Request, status: int, detail: str) -> Response:
+def refuse(
+    request: Request, status: int, detail: str, headers: Mapping[str, str] | None = None
+) -> Response:
     """The refusal in one sentence: problem+json for programs, text for browsers."""
-    headers = {"WWW-Authenticate": "Bearer"} if status == 401 else None
+    headers = {"WWW-Authenticate": "Bearer"} if status == 401 else headers
     if not is_api(request):
         return PlainTextResponse(detail, status, headers)
     problem = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status,

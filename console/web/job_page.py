@@ -49,10 +49,10 @@ class JobPage:
         notice: Notice | None = None,
         status: int = 200,
     ) -> Response:
-        job = build_view(await load_snapshot(self._state, job_id))
+        job = build_view(await load_snapshot(self._state, job_id), request.state.person)
         # The versions ignore typed values: the form stays while the job does not change.
-        unfilled = self._render_parts(job)
-        parts = self._render_parts(job, form) if form else unfilled
+        unfilled = self._render_parts(request, job)
+        parts = self._render_parts(request, job, form) if form else unfilled
         return self._templates.render(
             request,
             "job.html",
@@ -69,20 +69,22 @@ class JobPage:
 
         async def parts() -> AsyncIterator[dict[str, str]]:
             while True:
-                job = build_view(await self._share_snapshot(job_id))
-                yield self._render_parts(job)
+                job = build_view(await self._share_snapshot(job_id), request.state.person)
+                yield self._render_parts(request, job)
                 if not job.is_open:
                     return
                 await self._state.sleep(_POLL_SECONDS)
 
-        return stream_parts(self._state, parts())
+        return stream_parts(request, self._state, parts())
 
-    def _render_parts(self, job: JobView, form: FormValues | None = None) -> dict[str, str]:
+    def _render_parts(
+        self, request: Request, job: JobView, form: FormValues | None = None
+    ) -> dict[str, str]:
         if form is None:
             form = FormValues(forms.plan_fields(job.plan) if job.plan else {})
         rows = len(job.plan.facets) + forms.NEW_FACETS if job.plan else 0
         return {
-            name: self._templates.render_part(name, job=job, form=form, rows=rows)
+            name: self._templates.render_part(request, name, job=job, form=form, rows=rows)
             for name in LIVE_PARTS
         }
 

@@ -64,7 +64,7 @@ def serve(
             app = build_app(
                 state, token, bound_port, loopback=state.is_local, more=[build_api(state)]
             )
-            server = _build_server(app)
+            server = _build_server(app, settings.proxies)
             state.is_closing = lambda: server.should_exit
             print(f"The console is open: {url}/?token={quote(token, safe='')}", flush=True)
             print("Ctrl-C closes it.", flush=True)
@@ -163,7 +163,7 @@ def _build_protocol() -> type[asyncio.Protocol]:
     return TimedProtocol
 
 
-def _build_server(app: ASGIApp) -> Server:
+def _build_server(app: ASGIApp, proxies: str | None = None) -> Server:
     import uvicorn
 
     class SignalServer(uvicorn.Server):
@@ -188,7 +188,9 @@ def _build_server(app: ASGIApp) -> Server:
             log_config=None,
             log_level="critical",
             server_header=False,
-            proxy_headers=False,
+            # A proxy says in headers where a request comes from; only named ones are believed.
+            proxy_headers=bool(proxies),
+            forwarded_allow_ips=proxies,
             ws="none",
             lifespan="off",
             http=_build_protocol(),

@@ -90,6 +90,13 @@ class Settings(BaseModel):
     keys: str | None = Field(default=None, validation_alias="RESEARCH_KEYS")
     """A file with encryption keys; with it, payloads and the store are encrypted."""
 
+    people: str | None = Field(default=None, validation_alias="RESEARCH_PEOPLE")
+    """The file of people who may use the console; `people.json` in the state folder unless set."""
+    oidc: str | None = Field(default=None, validation_alias="RESEARCH_OIDC")
+    """A file that names an identity provider, and the roles of its groups."""
+    proxies: str | None = Field(default=None, validation_alias="RESEARCH_PROXIES")
+    """Addresses of proxies whose `X-Forwarded-For` the console believes, separated by commas."""
+
     has_server: bool = False
     """True where Temporal's own variables name a server; else an embedded one is started."""
     has_credentials: bool = False

@@ -10,7 +10,7 @@ from pydantic import Field, StringConstraints, model_validator
 
 from .evidence import Message
 from .facets import Effort
-from .messages import Notify
+from .messages import Notify, PersonName
 from .spend import Budget
 
 TASK_QUEUE = "research"
@@ -110,6 +110,8 @@ class ResearchRequest(Message):
     """A workflow that is signalled at each checkpoint."""
     webhook: WebhookUrl | None = None
     """An address that is sent a signed message at each checkpoint and at the end."""
+    by: PersonName = ""
+    """The name of the person who starts the job."""
     report_changes: bool = False
     """Report what changed since the last run; for scheduled jobs."""
 
@@ -124,7 +126,7 @@ def shared_id(request: ResearchRequest, scope: str = "") -> str:
     """
     # Without defaults, so that a setting that is added later does not rename running jobs.
     settings = request.model_dump(
-        mode="json", exclude={"question", "notify", "store_id"}, exclude_defaults=True
+        mode="json", exclude={"question", "notify", "store_id", "by"}, exclude_defaults=True
     )
     question = " ".join(request.question.casefold().split()).rstrip(" ?!.")
     identity = json.dumps([scope, question, settings], sort_keys=True, ensure_ascii=True)
