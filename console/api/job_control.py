@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Annotated, TypeVar
 
-from fastapi import APIRouter, Header, Response
+from fastapi import APIRouter, Header, Request, Response
 from pydantic import BaseModel, Field
 from starlette.responses import StreamingResponse
 
@@ -121,6 +121,7 @@ async def follow_job(
     job_id: JobId,
     _: Reader,
     console: Console,
+    request: Request,
     last_event_id: Annotated[str | None, Header(max_length=200)] = None,
 ) -> Response:
     """Server-sent events: `checkpoint` for each one, `job` at each change, `end` at the end.
@@ -133,19 +134,21 @@ async def follow_job(
     console.open_streams += 1
     return EventStream(
         console,
-        _stream(console, job_id, last_event_id or ""),
+        _stream(console, job_id, last_event_id or "", request.state.is_signed_in),
         headers={"X-Accel-Buffering": "no"},
         media_type="text/event-stream",
     )
 
 
-async def _stream(console: AppState, job_id: str, last: str) -> AsyncIterator[str]:
+async def _stream(
+    console: AppState, job_id: str, last: str, is_signed_in: Callable[[], bool]
+) -> AsyncIterator[str]:
     """The id of an event: how many checkpoints were sent, and a hash of the job as last sent."""
     number, _, sent = last.partition("-")
     seen = int(number) if number.isascii() and number.isdigit() else 0
     yield f"retry: {RETRY_MILLISECONDS}\n\n"
     unchanged = 0
-    while not console.is_closing():
+    while is_signed_in() and not console.is_closing():
         try:
             details = JobDetails.of(await load_snapshot(console, job_id))
         except ConsoleError:

@@ -58,17 +58,12 @@ async def control_schedule(
     name: Name, action: Literal["pause", "unpause", "trigger"], _: Operator, console: Console
 ) -> Response:
     """Pause, unpause, or run it now or as soon as its current run is over."""
-    if action == "trigger":
-        await schedules.trigger(console.client, name)
-        return Response(status_code=204)
-    async with schedules.open_schedule(console.client, name) as handle:
-        await (handle.pause() if action == "pause" else handle.unpause())
+    await schedules.control(console.client, name, action)
     return Response(status_code=204)
 
 
 @router.delete("/schedules/{name}", status_code=204, responses=describe_problems(404))
 async def delete_schedule(name: Name, _: Operator, console: Console) -> Response:
     """Delete a schedule. Its jobs stay."""
-    async with schedules.open_schedule(console.client, name) as handle:
-        await handle.delete()
+    await schedules.control(console.client, name, "delete")
     return Response(status_code=204)

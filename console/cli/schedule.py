@@ -7,7 +7,6 @@ the schedule and the time.
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,9 +19,7 @@ from console.errors import COMMAND, ExitCode
 from console.formatting import message_stream
 
 if TYPE_CHECKING:
-    from temporalio.client import ScheduleHandle
-
-    from console.client.schedules import ScheduleDetails
+    from console.client.schedules import Action, ScheduleDetails
     from console.client.session import Session
     from workflows.config.settings import Settings
 
@@ -150,55 +147,38 @@ def pause(
     as_json: Json = False,
 ) -> ExitCode:
     """Pause a schedule: it starts nothing until it is unpaused."""
-    done = f"The schedule {name} is paused."
-    return _call(name, "pause", lambda handle: handle.pause(note=note), done, as_json=as_json)
+    return _control(name, "pause", f"The schedule {name} is paused.", note, as_json=as_json)
 
 
 @app.command(epilog=examples("schedule unpause weekly"))
 def unpause(name: Name, as_json: Json = False) -> ExitCode:
     """Continue a paused schedule."""
-    done = f"The schedule {name} continues."
-    return _call(name, "unpause", lambda handle: handle.unpause(), done, as_json=as_json)
+    return _control(name, "unpause", f"The schedule {name} continues.", as_json=as_json)
 
 
 @app.command(epilog=examples("schedule trigger weekly"))
 def trigger(name: Name, as_json: Json = False) -> ExitCode:
     """Run a schedule now, or as soon as its current run is over."""
-
-    async def action(session: Session) -> ExitCode:
-        await client.schedules.trigger(session.client, name)
-        done = f"{name} runs now, or after its current run: `{COMMAND} schedule show {name}`"
-        return _report(name, "trigger", f"{done} names it.", as_json=as_json)
-
-    return client.session.run(action, settings=_read_settings())
+    done = f"{name} runs now, or after its current run: `{COMMAND} schedule show {name}` names it."
+    return _control(name, "trigger", done, as_json=as_json)
 
 
 @app.command(epilog=examples("schedule delete weekly"))
 def delete(name: Name, as_json: Json = False) -> ExitCode:
     """Delete a schedule. Its jobs stay."""
     done = f"The schedule {name} is deleted; its jobs stay, and a running one continues."
-    return _call(name, "delete", lambda handle: handle.delete(), done, as_json=as_json)
+    return _control(name, "delete", done, as_json=as_json)
 
 
-def _call(
-    name: str,
-    command: str,
-    call: Callable[[ScheduleHandle], Awaitable[None]],
-    done: str,
-    *,
-    as_json: bool,
+def _control(
+    name: str, action: Action, done: str, note: str | None = None, *, as_json: bool
 ) -> ExitCode:
-    async def action(session: Session) -> ExitCode:
-        async with client.schedules.open_schedule(session.client, name) as handle:
-            await call(handle)
-        return _report(name, command, done, as_json=as_json)
+    async def send(session: Session) -> ExitCode:
+        await client.schedules.control(session.client, name, action, note)
+        print(json.dumps({"name": name, "command": action}) if as_json else done)
+        return ExitCode.REPORT
 
-    return client.session.run(action, settings=_read_settings())
-
-
-def _report(name: str, command: str, done: str, *, as_json: bool) -> ExitCode:
-    print(json.dumps({"name": name, "command": command}) if as_json else done)
-    return ExitCode.REPORT
+    return client.session.run(send, settings=_read_settings())
 
 
 def _read_settings() -> Settings:

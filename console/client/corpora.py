@@ -21,6 +21,7 @@ from activities.storage.corpus_versions import MAX_FILE_BYTES, CorpusHead, Limit
 from activities.storage.document_sources import CorpusError, is_hidden, is_readable
 from activities.storage.store import Store
 from console.client import jobs, validation
+from console.client.audit import current_actor, recorded
 from console.client.progress import describe_indexing
 from console.errors import BadInputError, ConsoleError, NotFoundError
 from console.formatting import cut
@@ -104,13 +105,11 @@ async def list_heads(settings: Settings) -> list[CorpusHead]:
     return await corpus_versions.list_heads(open_store(settings))
 
 
-async def list_files(
-    settings: Settings, name: str, labels: Iterable[str] | None = None
-) -> tuple[CorpusHead, list[FileRecord]]:
-    """A corpus and its files; with `labels`, those that a job with these labels may see."""
+async def list_files(settings: Settings, name: str) -> tuple[CorpusHead, list[FileRecord]]:
+    """A corpus, and those of its files that the actor's jobs may see."""
     head = await find(settings, name)
     files = (await corpus_versions.load_listing(open_store(settings), head.version)).files
-    if labels is not None:
+    if (labels := current_actor().labels) is not None:
         files = corpus_versions.find_visible(files, labels)
     return head, [FileRecord(file.path, file.size, file.labels, file.problem) for file in files]
 
@@ -118,7 +117,8 @@ async def list_files(
 async def remove(settings: Settings, name: str) -> None:
     """Forget a corpus. Jobs that read one of its versions go on."""
     await find(settings, name)
-    await corpus_versions.remove(open_store(settings), name)
+    with recorded("corpus remove", name):
+        await corpus_versions.remove(open_store(settings), name)
 
 
 def read_rules(texts: Iterable[str]) -> Rules:
@@ -148,9 +148,10 @@ async def upload(
         ) from None
     limits = Limits(settings.corpus_files, settings.corpus_bytes)
     try:
-        return await corpus_versions.upload(
-            open_store(settings), name, contents, rules=rules, limits=limits
-        )
+        with recorded("corpus upload", name):
+            return await corpus_versions.upload(
+                open_store(settings), name, contents, rules=rules, limits=limits
+            )
     except CorpusError as error:
         raise BadInputError(f"{error}.") from error
     except ApplicationError as error:

@@ -270,7 +270,7 @@ async def _start(
             task_queue=find_task_queue(checkpoints.settings, job_id),
             task_timeout=checkpoints.settings.pace.task,
             id_reuse_policy=reuse,
-            search_attributes=_tenant_attribute(request),
+            search_attributes=tenant_attribute(request),
             **describe_request(request),
         )
     except WorkflowAlreadyStartedError:
@@ -278,7 +278,7 @@ async def _start(
     return True
 
 
-def _tenant_attribute(request: ResearchRequest) -> TypedSearchAttributes:
+def tenant_attribute(request: ResearchRequest) -> TypedSearchAttributes:
     """Set at the start, so that the job is in its tenant's list before a worker runs it."""
     key = SearchAttributeKey.for_keyword(TENANT)
     pairs = [SearchAttributePair(key, request.tenant)] if request.tenant else []

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Literal
 
 from pydantic import ValidationError
 from temporalio.client import (
@@ -17,7 +18,6 @@ from temporalio.client import (
     ScheduleActionStartWorkflow,
     ScheduleAlreadyRunningError,
     ScheduleDescription,
-    ScheduleHandle,
     ScheduleIntervalSpec,
     ScheduleListDescription,
     ScheduleOverlapPolicy,
@@ -27,14 +27,18 @@ from temporalio.client import (
 from temporalio.service import RPCError, RPCStatusCode
 
 from console.client import corpora, validation
+from console.client.audit import current_actor, is_visible, recorded
 from console.client.checkpoints import CheckpointStore
 from console.client.job_list import format_time
 from console.client.jobs import WORKFLOW
 from console.client.research_request import parse_duration
+from console.client.runs import tenant_attribute
 from console.errors import COMMAND, BadInputError, ConflictError, ConsoleError, NotFoundError
 from workflows.config.settings import Settings
 from workflows.contracts.request import TASK_QUEUE, ResearchRequest
 from workflows.rules.status import describe_request
+
+Action = Literal["pause", "unpause", "trigger", "delete"]
 
 # After an outage: runs missed longer ago than this are skipped.
 _CATCH_UP = timedelta(hours=12)
@@ -93,6 +97,7 @@ async def create(
 ) -> ScheduleDetails:
     """Create a schedule. Its runs never overlap; each reads the newest version of its corpus."""
     store_id = await CheckpointStore(settings).identify()
+    request = current_actor().restrict(request)
     request = await corpora.publish_for(request, settings)
     corpus = request.corpus.partition("@")[0] if request.corpus is not None else None
     request = request.model_copy(
@@ -110,9 +115,16 @@ async def create(
         spec=spec,
         policy=SchedulePolicy(overlap=ScheduleOverlapPolicy.SKIP, catchup_window=_CATCH_UP),
     )
-    async with open_schedule(client, name):
+    async with _translate_errors(name):
         try:
-            await client.create_schedule(name, schedule)
+            with recorded("schedule create", name):
+                # As a job has them: they say who may see the schedule.
+                await client.create_schedule(
+                    name,
+                    schedule,
+                    memo={"labels": list(request.labels)},
+                    search_attributes=tenant_attribute(request),
+                )
         except ScheduleAlreadyRunningError:
             raise ConflictError(
                 f"There is already a schedule {name}: choose another name, or"
@@ -122,17 +134,18 @@ async def create(
 
 
 async def list_all(client: Client) -> list[ScheduleRecord]:
-    async with open_schedule(client, ""):
+    async with _translate_errors(""):
         return [
             _summarize(entry)
             async for entry in await client.list_schedules()
             if getattr(entry.schedule and entry.schedule.action, "workflow", None) == WORKFLOW
+            and await is_visible(entry)
         ]
 
 
 async def find(client: Client, name: str) -> ScheduleDetails:
-    async with open_schedule(client, name) as handle:
-        description = await handle.describe()
+    async with _translate_errors(name):
+        description = await _describe(client, name)
         request = await _read_request(client, description)
     info, state = description.info, description.schedule.state
     return ScheduleDetails(
@@ -149,22 +162,44 @@ async def find(client: Client, name: str) -> ScheduleDetails:
     )
 
 
-async def trigger(client: Client, name: str) -> None:
-    """Run it now, or as soon as its current run is over."""
-    async with open_schedule(client, name) as handle:
-        await handle.trigger(overlap=ScheduleOverlapPolicy.BUFFER_ONE)
+async def control(client: Client, name: str, action: Action, note: str | None = None) -> None:
+    """Pause it, unpause it, delete it, or run it now or as soon as its current run is over."""
+    handle = client.get_schedule_handle(name)
+    async with _translate_errors(name):
+        await _describe(client, name)
+        with recorded(f"schedule {action}", name):
+            match action:
+                case "pause":
+                    await handle.pause(note=note)
+                case "unpause":
+                    await handle.unpause()
+                case "trigger":
+                    await handle.trigger(overlap=ScheduleOverlapPolicy.BUFFER_ONE)
+                case "delete":
+                    await handle.delete()
+
+
+async def _describe(client: Client, name: str) -> ScheduleDescription:
+    description = await client.get_schedule_handle(name).describe()
+    if not await is_visible(description):
+        raise _not_found(name)
+    return description
+
+
+def _not_found(name: str) -> NotFoundError:
+    return NotFoundError(
+        f"There is no schedule {name}: `{COMMAND} schedule list` shows the existing ones."
+    )
 
 
 @asynccontextmanager
-async def open_schedule(client: Client, name: str) -> AsyncIterator[ScheduleHandle]:
-    """The schedule's handle; the server's errors are raised as `ConsoleError` with a remedy."""
+async def _translate_errors(name: str) -> AsyncIterator[None]:
+    """Raise the server's errors as `ConsoleError` with a remedy."""
     try:
-        yield client.get_schedule_handle(name)
+        yield
     except RPCError as error:
         if error.status is RPCStatusCode.NOT_FOUND:
-            raise NotFoundError(
-                f"There is no schedule {name}: `{COMMAND} schedule list` shows the existing ones."
-            ) from error
+            raise _not_found(name) from error
         if error.status is RPCStatusCode.INVALID_ARGUMENT:
             raise BadInputError(
                 f"The server rejects this schedule: correct --cron, --time-zone or the name"

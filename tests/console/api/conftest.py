@@ -17,6 +17,7 @@ import uvicorn
 from console.api.application import build_api
 from console.client.session import Session
 from console.runtime.connection import connect
+from console.web.people import People, Person, Role
 from console.web.routes import build_app
 from console.web.state import AppState
 from tests.job.conftest import DOCUMENTS, temporal
@@ -42,6 +43,12 @@ class Api:
     stranger: httpx2.Client
     """Has no token."""
     state: AppState
+
+    def sign_in(self, name: str, role: Role, **more: Any) -> httpx2.Client:
+        """A client with the token of a new person."""
+        token = People.of(self.state.settings, TOKEN).add(Person(name, role, **more))
+        bearer = {"Authorization": f"Bearer {token}"}
+        return httpx2.Client(base_url=self.url, headers=bearer, timeout=60)
 
     def wait(self, job_id: str, *states: str) -> dict[str, Any]:
         """The job when it is in one of these states; follows its events meanwhile."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import httpx2
 import pytest
 
 from console.report.page import render_report
+from console.web.people import ACTIONS, Role
 from tests.console.api.conftest import CORPUS, QUESTION, TOKEN, Api
 from workflows.contracts.result import ResearchResult
 
@@ -146,3 +148,60 @@ def test_nobody_gets_in_without_a_token_and_a_cookie_needs_its_word(api: Api) ->
         browser.get("/", params={"token": TOKEN})
         assert browser.get("/api/v1/jobs").status_code == 200
         problem(browser.post("/api/v1/jobs", json=NEW), 403)
+
+
+def test_a_role_does_what_the_console_lets_it_do_and_no_more(api: Api, finished: str) -> None:
+    """A request that is let through fails for another cause: the job has ended."""
+    bodies: dict[str, dict[str, Any]] = {
+        "approve": {"decision": "approve"},
+        "steer": {"changes": [{"kind": "add_note", "text": "more"}]},
+        "restart": {},
+    }
+    actions = ("approve", "steer", "pause", "resume", "finish", "cancel", "restart")
+    for role in (Role.READER, Role.RESEARCHER, Role.OPERATOR):
+        with api.sign_in(f"person-{role}", role) as web:
+            assert web.get(f"/jobs/{finished}/report/md").status_code == 200
+            for action in actions:
+                answer = web.post(f"/jobs/{finished}/{action}", json=bodies.get(action))
+                problem(answer, 409 if role >= ACTIONS[action] else 403)
+            started = web.post("/jobs", json={**NEW, "corpus": "unknown"})
+            problem(started, 422 if role >= ACTIONS["start"] else 403)
+            problem(web.delete("/corpora/unknown"), 404 if role >= Role.OPERATOR else 403)
+
+
+def test_a_person_of_a_tenant_sees_its_jobs_and_schedules_only(api: Api, finished: str) -> None:
+    weekly = {**NEW, "id": "weekly", "every": "7d"}
+    assert api.web.post("/schedules", json=weekly).status_code == 201
+    with api.sign_in("elsewhere", Role.OPERATOR, tenant="other") as web:
+        problem(web.get(f"/jobs/{finished}"), 404)
+        assert web.get("/jobs").json()["jobs"] == []
+        assert web.get("/schedules").json() == []
+        for answer in (web.get("/schedules/weekly"), web.post("/schedules/weekly/trigger"),
+                       web.delete("/schedules/weekly")):  # fmt: skip
+            problem(answer, 404)
+        started = web.post("/jobs", json=NEW, headers={"Idempotency-Key": "order-17"})
+        assert started.status_code == 201, "a key belongs to the person who sends it"
+        api.wait(started.json()["id"], "completed")
+        assert [job["id"] for job in web.get("/jobs").json()["jobs"]] == [started.json()["id"]]
+
+
+def test_schedules_are_made_paused_run_and_deleted(api: Api) -> None:
+    daily = {**NEW, "id": "daily", "cron": "0 6 * * *", "time_zone": "Europe/Berlin"}
+    created = api.web.post("/schedules", json=daily)
+    assert created.status_code == 201, created.text
+    problem(api.web.post("/schedules", json=daily), 409)
+    problem(api.web.post("/schedules", json={**daily, "id": "d", "every": "1d"}), 422)
+    problem(api.web.post("/schedules", json={**daily, "id": "d", "cron": "never"}), 422)
+    assert api.web.post("/schedules/daily/pause").status_code == 204
+    shown = api.web.get("/schedules/daily").json()
+    assert (shown["question"], shown["paused"]) == (QUESTION, True)
+    assert api.web.post("/schedules/daily/unpause").status_code == 204
+    assert api.web.post("/schedules/daily/trigger").status_code == 204
+    deadline = time.monotonic() + 30
+    while not (runs := api.web.get("/schedules/daily").json()["runs"]):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    api.wait(runs[0]["id"], "completed")
+    assert "daily" in [row["name"] for row in api.web.get("/schedules").json()]
+    assert api.web.delete("/schedules/daily").status_code == 204
+    problem(api.web.get("/schedules/daily"), 404)
