@@ -38,7 +38,7 @@ async def get_corpus(name: Name, _: Reader, console: Console) -> CorpusDetails:
     return CorpusDetails(corpus=head, files=files)
 
 
-@router.post("/corpora/{name}/files", responses=describe_problems(400, 409, 413))
+@router.post("/corpora/{name}/files", responses=describe_problems(409, 413))
 async def upload_files(
     name: Name, files: list[UploadFile], _: Operator, console: Console, labels: Labels = None
 ) -> CorpusHead:

@@ -114,8 +114,7 @@ async def _wait(console: AppState, job: Job, call: Awaitable[Result]) -> Result:
 @router.get(
     "/jobs/{job_id}/events",
     response_class=StreamingResponse,
-    responses=describe_problems(404, 429)
-    | {200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
+    responses=describe_problems(404) | {200: {"content": {"text/event-stream": {}}}},
 )
 async def follow_job(
     job_id: JobId,

@@ -102,6 +102,15 @@ class JobStarted(BaseModel):
     """`new`, or the state of the job that an earlier request with the same key started."""
 
 
+class JobFilter(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    state: str | None = Field(default=None, max_length=40)
+    limit: int = Field(default=50, ge=1, le=100)
+    page: str | None = Field(default=None, max_length=4000)
+    """The `next` of the page before."""
+
+
 class JobList(BaseModel):
     jobs: list[JobRecord]
     next: str
@@ -172,10 +181,7 @@ async def create_job(
         job_id = await _settle_id(console, person, idempotency_key, new, job_id)
     known = await jobs.describe(console.client, job_id)
     if known is None:
-        try:
-            research = await corpora.publish_for(research, console.settings)
-        except NotFoundError as error:
-            raise BadInputError(str(error)) from error
+        research = await corpora.publish_for(research, console.settings)
         job, _ = await runs.begin(console.client, console.checkpoints, job_id, research)
         console.start_worker(job_id)
     elif idempotency_key is None:
@@ -199,18 +205,15 @@ async def _settle_id(console: AppState, person: Person, key: str, new: NewJob, j
 
 
 @router.get("/jobs", responses=describe_problems())
-async def list_jobs(
-    _: Reader,
-    console: Console,
-    state: Annotated[str | None, Query(max_length=40)] = None,
-    limit: Annotated[int, Query(ge=1, le=100)] = 50,
-    page: Annotated[str | None, Query(max_length=4000)] = None,
-) -> JobList:
+async def list_jobs(wanted: Annotated[JobFilter, Query()], _: Reader, console: Console) -> JobList:
     """The last runs of jobs, newest first. A page may have fewer jobs than its limit."""
-    found, following = await list_page(console.client, state, limit, page)
+    state = wanted.state
+    found, following = await list_page(console.client, state, wanted.limit, wanted.page)
     records = [JobRecord.of(run) for run in found]
-    wanted = [record for record in records if state in (None, "running", record.state)]
-    return JobList(jobs=wanted, next=following)
+    return JobList(
+        jobs=[record for record in records if state in (None, "running", record.state)],
+        next=following,
+    )
 
 
 @router.get("/jobs/{job_id}", responses=describe_problems(404))

@@ -13,6 +13,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
+from starlette.routing import Match
 from temporalio.service import RPCError
 
 from console.client.validation import JOB_ID
@@ -50,7 +51,7 @@ def describe_problems(*statuses: int) -> Responses:
     """The problems of an endpoint, for the schema."""
     return {
         status: {"model": Problem, "description": HTTPStatus(status).phrase}
-        for status in (401, 403, 422, 503, *statuses)
+        for status in (400, 401, 403, 422, 429, 503, *statuses)
     }
 
 
@@ -113,9 +114,11 @@ async def _handle_invalid(_request: Request, error: Exception) -> Response:
     return render_problem(422, "The request is invalid: see `errors`.", errors)
 
 
-async def _handle(_request: Request, error: Exception) -> Response:
+async def _handle(request: Request, error: Exception) -> Response:
     if isinstance(error, HTTPException):
-        headers = dict(error.headers) if error.headers else None
+        headers = dict(error.headers) if error.headers else {}
+        if error.status_code == 405:
+            headers["Allow"] = ", ".join(sorted(_find_methods(request)))
         return render_problem(error.status_code, str(error.detail), headers=headers)
     if isinstance(error, RPCError):
         detail = f"The Temporal server does not answer ({error.message}): try again."
@@ -124,6 +127,17 @@ async def _handle(_request: Request, error: Exception) -> Response:
         return render_problem(_find_status(error), name_fields(str(error)))
     _log.exception("a request could not be answered", exc_info=error)
     return render_problem(500, "An internal error occurred: the console's log shows it.")
+
+
+def _find_methods(request: Request) -> set[str]:
+    """The methods of all endpoints of a path; Starlette knows those of the first one."""
+    scope = {**request.scope, "root_path": request.scope["app_root_path"]}
+    return {
+        method
+        for route in request.app.routes
+        if route.matches(scope)[0] is not Match.NONE
+        for method in route.methods or ()
+    }
 
 
 def _find_status(error: ConsoleError) -> int:

@@ -89,7 +89,10 @@ async def publish_for(
             settings, corpus_versions.name_of(corpus), corpus, on_progress=on_progress
         )
         return request.model_copy(update={"corpus": f"{head.name}@{head.version}"})
-    await find(settings, corpus)
+    try:
+        await find(settings, corpus)
+    except NotFoundError as error:
+        raise BadInputError(str(error)) from error
     return request
 
 
