@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Form, Path, Response, UploadFile
-from pydantic import BaseModel
+from fastapi import APIRouter, File, Form, Path, Response, UploadFile
+from pydantic import BaseModel, WithJsonSchema
 
 from activities.storage.corpus_versions import CorpusHead
 from console.api.problems import Console, Operator, Reader, describe_problems
@@ -15,6 +15,8 @@ from console.client.corpora import FileRecord
 router = APIRouter(tags=["corpora"])
 
 Name = Annotated[str, Path(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$")]
+# The words that generators of clients know a file by.
+Upload = Annotated[UploadFile, WithJsonSchema({"type": "string", "format": "binary"})]
 Labels = Annotated[
     list[str] | None,
     Form(description="Files that only jobs with a label see, as `PATTERN=LABEL`."),
@@ -40,7 +42,11 @@ async def get_corpus(name: Name, _: Reader, console: Console) -> CorpusDetails:
 
 @router.post("/corpora/{name}/files", responses=describe_problems(409, 413))
 async def upload_files(
-    name: Name, files: list[UploadFile], _: Operator, console: Console, labels: Labels = None
+    name: Name,
+    files: Annotated[list[Upload], File()],
+    _: Operator,
+    console: Console,
+    labels: Labels = None,
 ) -> CorpusHead:
     """Add files to a corpus, or replace those of the same name; a .zip archive is unpacked.
 

@@ -40,8 +40,11 @@ router = APIRouter(tags=["jobs"])
 
 _CLOSING_SECONDS = 10.0
 _FORMATS = tuple(REPORT_TYPES)
-_FILE = {"type": "string", "format": "binary"}
-_FILES = {kind: {"schema": {} if "json" in kind else _FILE} for kind in REPORT_TYPES.values()}
+# The first is what generators of clients go by: bytes, whatever the format.
+_FILES = {
+    "application/octet-stream": {"schema": {"type": "string", "format": "binary"}},
+    **{kind: {} for kind in REPORT_TYPES.values()},
+}
 
 Format = Annotated[str, Path(json_schema_extra={"enum": list(_FORMATS)})]
 Key = Annotated[
