@@ -39,7 +39,7 @@ from activities.mcp.server_settings import McpSettings
 from activities.mcp.servers import McpServers
 from activities.nexus import ResearchHandler
 from activities.records import Records
-from activities.storage.corpus_versions import Limits
+from activities.storage.corpus_publishing import Limits
 from activities.storage.store import Store
 from activities.subagents.evaluating import Evaluating
 from activities.subagents.planning import Planning

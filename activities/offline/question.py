@@ -102,7 +102,7 @@ _LIGHT = """use make get find work happen know tell need want way thing kind typ
     summarise everything compare comparison versus hoch lange lang alt weit groß teuer oft"""
 _LIGHT_WEIGHT = 0.35
 _PARTICLES = frozenset(["back", "down", "in", "off", "on", "out", "over", "up"])
-_IDENTIFIER = re.compile(r"\b[^\W_]+(?:_[^\W_]+)+\b")
+_IDENTIFIER = re.compile(r"\b[^\W_]+(?:(?:_|\.(?=[a-z]))[^\W_]+)+\b", re.I)
 _CONTEXT, _MOST_CONTEXT = 0.25, 0.5
 """What a term around the question counts, and all of them together against its own."""
 
@@ -131,7 +131,7 @@ _BROAD = re.compile(
     re.I,
 )
 _MANY_TERMS = 10
-_OPEN_KINDS = frozenset({QuestionKind.DECISION, QuestionKind.CAUSE, QuestionKind.TIMELINE})
+_OPEN_KINDS = frozenset({QuestionKind.DECISION, QuestionKind.TIMELINE})
 _FACTUAL = frozenset(
     {Wants.PERSON, Wants.PLACE, Wants.DATE, Wants.NUMBER, Wants.RULE, Wants.DEFINITION}
 )
@@ -258,7 +258,7 @@ class Question:
 
 
 def _identifiers(text: str) -> frozenset[str]:
-    """Names from programs, such as `max_retries`: one thing, beside the words in them."""
+    """Names from programs, such as `max_retries` or `os.path`: one thing, beside their words."""
     return frozenset(found.lower() for found in _IDENTIFIER.findall(text))
 
 

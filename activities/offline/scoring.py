@@ -21,7 +21,7 @@ from activities.evidence.text.headings import asks_for_changes, heads_release_no
 from activities.evidence.text.names import names
 from activities.evidence.text.terms import words
 from activities.offline.answer_types import holds_answer
-from activities.offline.passages import Passage, leans
+from activities.offline.passages import ROW, Passage, announces, leans
 from activities.offline.question import Question, content_words
 from activities.offline.rule_families import is_on
 
@@ -74,9 +74,10 @@ class Scorer:
             for own in question.terms_of(word):
                 counts[own] = max(counts.get(own, 0), count)
         self.absent = frozenset(t for t in question.terms if counts.get(t, 1) == 0)
+        # The root, because what is asked about is often the common word beside a rare verb.
         size = max(documents, *counts.values(), 1) if counts else max(documents, 1)
         self.weights = {
-            own: weight * math.log(1 + (size - count + 0.5) / (count + 0.5))
+            own: weight * math.sqrt(math.log(1 + (size - count + 0.5) / (count + 0.5)))
             for own, weight in question.terms.items()
             if (count := counts.get(own, max(1, size // 10)))
         }
@@ -118,10 +119,10 @@ class Scorer:
         ]
 
     def _is_scrap(self, passage: Passage) -> bool:
-        """A few words that hold none of the question's, such as a line with a date."""
-        return len(passage.text.split()) < _SCRAP and not (
-            self.question.terms_of(passage.text) & self.weights.keys()
-        )
+        """Only announcements, or a few words that hold none of the question's, such as a date."""
+        if all(map(announces, passage.sentences)):
+            return True
+        return len(passage.text.split()) < _SCRAP and not self._held(passage.text)
 
     def _score(self, passage: Passage) -> Scored:
         shares = self._shares(passage)
@@ -175,7 +176,7 @@ class Scorer:
     def _core_worth(self, sentence: str) -> tuple[bool, float]:
         covered = self._covered(dict.fromkeys(self._held(sentence), 1.0))
         answers = _ANSWERS * holds_answer(sentence, self.question)
-        return not sentence.endswith("?"), covered + answers
+        return not announces(sentence), covered + answers
 
     def _core_coverage(self, passage: Passage, core: str) -> float:
         """What one sentence covers, with the heading it stands under."""
@@ -257,11 +258,19 @@ class _Origin:
             return False
         if len(title) > 1 and title <= self._words:
             return True
-        return any(key == title or (len(key) > 1 and key <= title) for key in self._names)
+        return any(
+            key == title or (len(key) > 1 and key <= title and 2 * len(key) > len(title))
+            for key in self._names
+        )
 
 
 def _headings(passage: Passage) -> list[tuple[str, float]]:
-    """What stands above a passage, and how far it counts."""
+    """What stands above a passage, and how far it counts.
+
+    A row of a table leaves to its headings what it is about, so they count as its own words.
+    """
+    if ROW.match(passage.parts[0]):
+        return [(passage.section, 1.0), (passage.title, 1.0)]
     return [(passage.section, _IN_SECTION), (passage.title, _IN_TITLE)]
 
 

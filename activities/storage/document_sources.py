@@ -18,6 +18,7 @@ SUFFIXES = frozenset(
 )
 """The formats that can be parsed; other files are skipped."""
 
+MAX_FILE_BYTES = 50 * 1024 * 1024
 _SKIPPED_FOLDERS = frozenset({"__pycache__", "node_modules", "CVS", "__MACOSX"})
 # A file changed twice within a tick of its file system's clock shows one time for two contents.
 _SETTLED_SECONDS = 2.0
@@ -28,13 +29,16 @@ class CorpusError(ValueError):
 
 
 class ScannedFile(Record):
-    """A file as its source lists it. A stamp that is empty says nothing."""
+    """A file as its source lists it, and where the store has it. A stamp that is empty says
+    nothing."""
 
     path: str
     size: int
     stamp: str = ""
     sha256: str = ""
     problem: str = ""
+    pack: str = ""
+    position: int = 0
 
 
 class DocumentSource(Protocol):

@@ -24,8 +24,7 @@ from console.client.jobs import StartState
 from console.client.research_request import MAX_FACETS, MAX_PASSES, build_request
 from console.client.validation import JOB_ID
 from console.errors import BadInputError, ConflictError, NotFoundError
-from console.report.page import render_report
-from console.web.job_page import MEDIA_TYPES as REPORT_TYPES
+from console.report.formats import FORMATS
 from console.web.job_snapshot import JobSnapshot, fetch_outcome, load_snapshot
 from console.web.people import Person
 from console.web.state import AppState
@@ -39,14 +38,13 @@ from workflows.rules.status import describe_status
 router = APIRouter(tags=["jobs"])
 
 _CLOSING_SECONDS = 10.0
-_FORMATS = tuple(REPORT_TYPES)
 # The first is what generators of clients go by: bytes, whatever the format.
 _FILES = {
     "application/octet-stream": {"schema": {"type": "string", "format": "binary"}},
-    **{kind: {} for kind in REPORT_TYPES.values()},
+    **{one.media_type.partition(";")[0]: {} for one in FORMATS.values()},
 }
 
-Format = Annotated[str, Path(json_schema_extra={"enum": list(_FORMATS)})]
+Format = Annotated[str, Path(json_schema_extra={"enum": list(FORMATS)})]
 Key = Annotated[
     str | None,
     Header(min_length=1, max_length=200, description="Repeating a request starts no second job."),
@@ -248,13 +246,13 @@ async def download_report(
     job_id: JobId, report_format: Format, _: Reader, console: Console
 ) -> Response:
     """The report as a file."""
-    if report_format not in _FORMATS:
-        raise NotFoundError(f"There is no format {report_format}: use {', '.join(_FORMATS)}.")
+    if report_format not in FORMATS:
+        raise NotFoundError(f"There is no format {report_format}: use {', '.join(FORMATS)}.")
     result = await _fetch_result(console, job_id)
     name = f"{job_id}.{report_format}"
     return Response(
-        await asyncio.to_thread(render_report, result, report_format),
-        media_type=REPORT_TYPES[report_format],
+        await asyncio.to_thread(FORMATS[report_format].render, result),
+        media_type=FORMATS[report_format].media_type,
         # The page has its own content policy; opened under the API's address it would be bare.
         headers={"Content-Disposition": f'attachment; filename="{name}"'},
     )

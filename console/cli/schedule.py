@@ -85,6 +85,8 @@ def create(
             request, by_default=options.budget_usd is None
         ):
             print(f"Each run: {cost}", file=stream)
+        if created.corpus:
+            print(await client.corpora.describe_refresh(settings, created.corpus), file=stream)
         first = _describe_next(created)
         print(f"The schedule {name} is created; its first run is {first}.", file=stream)
         print(

@@ -16,14 +16,20 @@ from temporalio.common import WorkflowIDConflictPolicy
 from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError
 
-from activities.storage import corpus_versions
-from activities.storage.corpus_versions import MAX_FILE_BYTES, CorpusHead, Limits, Rules
-from activities.storage.document_sources import CorpusError, is_hidden, is_readable
+from activities.storage import corpus_publishing, corpus_versions
+from activities.storage.corpus_publishing import Limits
+from activities.storage.corpus_versions import CorpusHead, Rules
+from activities.storage.document_sources import (
+    MAX_FILE_BYTES,
+    CorpusError,
+    is_hidden,
+    is_readable,
+)
 from activities.storage.store import Store
 from console.client import jobs, validation
 from console.client.audit import current_actor, recorded
 from console.client.progress import describe_indexing
-from console.errors import BadInputError, ConsoleError, NotFoundError
+from console.errors import COMMAND, BadInputError, ConsoleError, NotFoundError
 from console.formatting import cut
 from console.runtime.data_converter import load_keyring
 from workflows.config.settings import Settings
@@ -64,11 +70,11 @@ async def publish(
     limits = Limits(settings.corpus_files, settings.corpus_bytes)
 
     def show(done: int, total: int) -> None:
-        if on_progress is not None and done % 100 == 0:
+        if on_progress is not None:
             on_progress(f"uploading: {done:,} of {total:,} files")
 
     try:
-        return await corpus_versions.publish(
+        return await corpus_publishing.publish(
             open_store(settings), name, source, rules=rules, limits=limits, on_progress=show
         )
     except CorpusError as error:
@@ -111,10 +117,15 @@ async def list_heads(settings: Settings) -> list[CorpusHead]:
 async def list_files(settings: Settings, name: str) -> tuple[CorpusHead, list[FileRecord]]:
     """A corpus, and those of its files that the actor's jobs may see."""
     head = await find(settings, name)
-    files = (await corpus_versions.load_listing(open_store(settings), head.version)).files
-    if (labels := current_actor().labels) is not None:
-        files = corpus_versions.find_visible(files, labels)
-    return head, [FileRecord(file.path, file.size, file.labels, file.problem) for file in files]
+    store, labels = open_store(settings), current_actor().labels
+    files = await corpus_versions.load_files(
+        store, await corpus_versions.load_listing(store, head.version)
+    )
+    return head, [
+        FileRecord(file.path, file.size, file.labels, file.problem)
+        for file in files
+        if labels is None or set(file.labels) <= set(labels)
+    ]
 
 
 async def remove(settings: Settings, name: str) -> None:
@@ -152,7 +163,7 @@ async def upload(
     limits = Limits(settings.corpus_files, settings.corpus_bytes)
     try:
         with recorded("corpus upload", name):
-            return await corpus_versions.upload(
+            return await corpus_publishing.upload(
                 open_store(settings), name, contents, rules=rules, limits=limits
             )
     except CorpusError as error:
@@ -194,6 +205,20 @@ def _unpack(files: Sequence[tuple[str, BinaryIO]]) -> Iterator[tuple[str, IO[byt
                 if is_readable(member.filename) and not is_hidden(member.filename):
                     with archive.open(member) as content:
                         yield member.filename, content
+
+
+async def describe_refresh(settings: Settings, name: str) -> str:
+    """What brings a corpus up to date for jobs that name it."""
+    head = await find(settings, name)
+    if corpus_versions.is_shared(head.source):
+        return f"Each run brings the corpus {name} up to date with {head.source} first."
+    if head.source == corpus_publishing.UPLOAD:
+        return f"Each run reads what was uploaded to the corpus {name} by then."
+    return (
+        f"Each run reads the corpus {name} as it was last refreshed from {head.source}:"
+        f" `{COMMAND} corpus refresh {name}` there, before a run, brings it up to date. What all"
+        " workers can reach is refreshed by the runs: a bucket, or `file://` for a shared disk."
+    )
 
 
 async def index(

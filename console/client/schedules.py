@@ -64,6 +64,7 @@ class ScheduledRun:
 class ScheduleDetails:
     name: str
     question: str
+    corpus: str
     paused: bool
     note: str
     next: str
@@ -151,6 +152,7 @@ async def find(client: Client, name: str) -> ScheduleDetails:
     return ScheduleDetails(
         name=name,
         question=request.question if request else "",
+        corpus=(request.corpus or "") if request else "",
         paused=state.paused,
         note=state.note or "",
         next=format_time(info.next_action_times[0]) if info.next_action_times else "",

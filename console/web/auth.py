@@ -36,7 +36,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, RedirectRespons
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from console.client.audit import Actor, AuditLog, act_as
-from console.web.people import People, SignIn
+from console.web.people import People, Person, SignIn
 
 MAX_BODY_BYTES = 1_000_000
 BODY_SECONDS = 20.0
@@ -139,7 +139,7 @@ class Authenticator:
         found = self._people.authenticate(token)
         self._lockout.record(address, token, is_right=found is not None)
         if found is None:
-            self.record(request, "", "sign in", "refused: wrong token")
+            self.record(request, None, "sign in", "refused: wrong token")
         return found
 
     def find_session(self, request: Request) -> BrowserSession | None:
@@ -173,17 +173,23 @@ class Authenticator:
             secure=request.scope["scheme"] == "https",
             path="/",
         )
-        self.record(request, sign_in.person.name, "sign in")
+        self.record(request, sign_in.person, "sign in")
         return response
 
     def close_session(self, request: Request, response: Response) -> Response:
         self._sessions.pop(request.cookies.get(self.cookie, ""), None)
         response.delete_cookie(self.cookie, path="/")
-        self.record(request, request.state.person.name, "sign out")
+        self.record(request, request.state.person, "sign out")
         return response
 
-    def record(self, request: Request, name: str, act: str, outcome: str = "done") -> None:
-        Actor(name, "", find_address(request), log=self.log).record(act, outcome=outcome)
+    def record(
+        self, request: Request, person: Person | None, act: str, outcome: str = "done"
+    ) -> None:
+        """Write what happened at the door into the audit log."""
+        address = find_address(request)
+        unknown = Actor(address=address, log=self.log)
+        actor = person.as_actor(address, self.log) if person else unknown
+        actor.record(act, outcome=outcome)
 
 
 class AuthMiddleware:

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterator
+from urllib.parse import quote
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
@@ -13,7 +14,8 @@ from starlette.responses import HTMLResponse, Response
 from console.client import jobs, validation
 from console.client.jobs import StartState
 from console.errors import BadInputError
-from console.report.page import CONTENT_POLICY, render_page, render_report
+from console.report.formats import FORMATS
+from console.report.page import CONTENT_POLICY, render_page
 from console.web import forms
 from console.web.forms import FormValues
 from console.web.job_snapshot import JobSnapshot, fetch_outcome, load_snapshot
@@ -28,8 +30,6 @@ LIVE_PARTS = ("glance", "facets", "gaps", "contested", "checkpoints", "remarks",
 _POLL_SECONDS = 1.0
 # Several viewers of one job share a snapshot.
 _SHARED_SECONDS = 0.7
-
-MEDIA_TYPES = {"md": "text/markdown", "json": "application/json", "html": "text/html"}
 
 
 class JobPage:
@@ -110,16 +110,18 @@ class ReportDownloads:
         self._state = state
 
     async def show(self, request: Request) -> Response:
-        """The content of report.html, under its own content security policy."""
-        text = await asyncio.to_thread(render_page, await self._fetch_result(request))
+        """The content of report.html with a way back, under its own content security policy."""
+        result = await self._fetch_result(request)
+        text = await asyncio.to_thread(render_page, result, f"/jobs/{quote(result.id, safe='')}")
         policy = f"{CONTENT_POLICY}; frame-ancestors 'none'"
         return HTMLResponse(text, headers={"Content-Security-Policy": policy})
 
     async def download(self, request: Request) -> Response:
-        result, suffix = await self._fetch_result(request), request.url.path.rpartition(".")[2]
+        result = await self._fetch_result(request)
+        suffix = request.url.path.rpartition("/report.")[2]
         return Response(
-            await asyncio.to_thread(render_report, result, suffix),
-            media_type=f"{MEDIA_TYPES[suffix]}; charset=utf-8",
+            await asyncio.to_thread(FORMATS[suffix].render, result),
+            media_type=FORMATS[suffix].media_type,
             headers={"Content-Disposition": f'attachment; filename="{result.id}.{suffix}"'},
         )
 

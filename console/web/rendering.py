@@ -22,6 +22,7 @@ from starlette.types import Receive, Scope, Send
 
 from console.errors import ConsoleError
 from console.formatting import age, capitalize, clock, count, cut, duration, sentence, tone, usd
+from console.report.formats import FORMATS
 from console.web.state import AppState, Notice
 
 HERE = Path(__file__).parent
@@ -59,7 +60,7 @@ class Templates:
             "capitalize": capitalize,
             "duration": duration,
         }
-        self._jinja.globals["state"] = state
+        self._jinja.globals |= {"state": state, "formats": FORMATS.values()}
 
     def render(
         self,

@@ -15,11 +15,12 @@ from temporalio.service import RPCError
 
 from console.client.audit import AuditLog
 from console.errors import BadInputError, ConsoleError, NotFoundError
+from console.report.formats import FORMATS
 from console.web.actions import UPDATES, Actions
 from console.web.auth import Authenticator, AuthMiddleware, scope_path
 from console.web.forms import name_fields, read_form
 from console.web.home import HomePage
-from console.web.job_page import MEDIA_TYPES, JobPage, ReportDownloads
+from console.web.job_page import JobPage, ReportDownloads
 from console.web.oidc import (
     CALLBACK_PATH,
     SIGN_IN_SECONDS,
@@ -75,7 +76,7 @@ def build_app(
                 if scope_path(request) == CALLBACK_PATH:
                     return await finish_oidc(oidc, request)
         except SignInError as error:
-            authenticator.record(request, "", "sign in", f"refused: {error}")
+            authenticator.record(request, None, "sign in", f"refused: {error}")
             wrong = str(error)
         except HTTPException as error:
             if error.status_code != 429:
@@ -134,7 +135,7 @@ def build_app(
             Route(path, job.show),
             Route(f"{path}/events", job.stream),
             Route(f"{path}/report", downloads.show),
-            *(Route(f"{path}/report.{suffix}", downloads.download) for suffix in MEDIA_TYPES),
+            *(Route(f"{path}/report.{suffix}", downloads.download) for suffix in FORMATS),
             Route(f"{path}/restart", actions.confirm_restart),
             Route(f"{path}/restart", actions.restart, methods=["POST"]),
             Route(f"{path}/fork", actions.show_fork_form),

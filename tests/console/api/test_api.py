@@ -9,7 +9,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from console.report.page import render_report
+from console.report.formats import FORMATS
 from console.web.people import ACTIONS, Role
 from tests.console.api.conftest import CORPUS, QUESTION, TOKEN, Api
 from workflows.contracts.result import ResearchResult
@@ -51,12 +51,14 @@ def test_a_job_is_read_listed_and_its_report_had_in_every_format(api: Api, finis
     assert finished in [row["id"] for row in listed]
     result = ResearchResult.model_validate(api.web.get(f"/jobs/{finished}/report").json())
     assert result.claims
-    for suffix, media_type in (("md", "text/markdown"), ("html", "text/html"),
-                               ("json", "application/json")):  # fmt: skip
+    assert {"md", "html", "json", "pdf", "docx", "bib"} <= set(FORMATS)
+    for suffix, one in FORMATS.items():
         file = api.web.get(f"/jobs/{finished}/report/{suffix}")
-        assert file.headers["content-type"].partition(";")[0] == media_type
+        assert file.headers["content-type"] == one.media_type
         assert "attachment" in file.headers["content-disposition"]
-        assert file.text == render_report(result, suffix)
+        assert file.content
+        if one.media_type.startswith("text"):
+            assert file.content == one.render(result)
     problem(api.web.get(f"/jobs/{finished}/report/exe"), 404)
 
 
