@@ -9,14 +9,18 @@ continues from it: that is restart, fork and continue-as-new.
 
 from __future__ import annotations
 
+import asyncio
+
 from temporalio import workflow
-from temporalio.exceptions import ApplicationError
+from temporalio.exceptions import ApplicationError, FailureError, is_cancelled_exception
 
 with workflow.unsafe.imports_passed_through():
     from pydantic import ValidationError
 
     from workflows.contracts.facets import Plan
     from workflows.contracts.messages import (
+        CANCELLED,
+        FAILED,
         MAX_LISTENERS,
         Approve,
         Finish,
@@ -36,7 +40,7 @@ with workflow.unsafe.imports_passed_through():
     from workflows.rules.report_pages import report_page
     from workflows.rules.status import describe_status
     from workflows.stages import evaluation, planning, publishing, writing
-    from workflows.stages.checkpoints import save_checkpoint
+    from workflows.stages.checkpoints import save_checkpoint, send_webhook
     from workflows.stages.execution import Execution
     from workflows.stages.fan_out import FanOut
     from workflows.stages.passes import RefinementPasses
@@ -63,10 +67,15 @@ class ResearchWorkflow:
     async def run(
         self, request: ResearchRequest | None = None, state: ResearchState | None = None
     ) -> ResearchSummary:
-        with self._visibility.record_end():
-            if self._invalid:
-                raise ApplicationError(self._invalid, type="bad_input", non_retryable=True)
-            return await self._research(self._execution)
+        try:
+            with self._visibility.record_end():
+                if self._invalid:
+                    raise ApplicationError(self._invalid, type="bad_input", non_retryable=True)
+                return await self._research(self._execution)
+        except (asyncio.CancelledError, FailureError) as error:
+            is_cancelled = is_cancelled_exception(error)
+            await send_webhook(self._execution, CANCELLED if is_cancelled else FAILED)
+            raise
 
     async def _research(self, job: Execution) -> ResearchSummary:
         await self._show()

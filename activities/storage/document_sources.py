@@ -67,7 +67,7 @@ class _Bucket:
 
     async def scan(self) -> tuple[list[ScannedFile], int]:
         listed = [item async for batch in self._objects.list() for item in batch]
-        visible = [item for item in listed if not _is_hidden(item["path"])]
+        visible = [item for item in listed if not is_hidden(item["path"])]
         files = [
             ScannedFile(
                 path=item["path"],
@@ -84,7 +84,7 @@ class _Bucket:
         return bytes(await found.bytes_async())
 
 
-def _is_hidden(path: str) -> bool:
+def is_hidden(path: str) -> bool:
     parts = PurePosixPath(path).parts
     return any(part.startswith((".", "~$")) or part in _SKIPPED_FOLDERS for part in parts)
 

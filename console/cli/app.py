@@ -96,10 +96,11 @@ TokenFile = Annotated[
 
 def serve(host: Host = "127.0.0.1", port: Port = 8484, token_file: TokenFile = None) -> ExitCode:
     """Start, watch and steer jobs, and read reports, in a browser."""
+    from console.api.application import build_api
     from console.mcp.mcp_server import open_http_app
     from console.web import serve as web
 
-    return web.serve(host, port, token_file, open_http_app)
+    return web.serve(host, port, token_file, build_api, open_http_app)
 
 
 def mcp(

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from console.client import progress as progress
     from console.client import research_request as research_request
     from console.client import runs as runs
+    from console.client import schedules as schedules
     from console.client import session as session
     from console.client import validation as validation
 else:

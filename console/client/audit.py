@@ -25,7 +25,11 @@ from workflows.config.settings import Settings
 from workflows.contracts.request import ResearchRequest
 
 if TYPE_CHECKING:
-    from temporalio.client import WorkflowExecution
+    from temporalio.client import (
+        ScheduleDescription,
+        ScheduleListDescription,
+        WorkflowExecution,
+    )
 
 TENANT = "ResearchTenant"
 COMMAND_LINE = "command line"
@@ -126,8 +130,10 @@ def command_line_actor(settings: Settings) -> Actor:
     return Actor(name, COMMAND_LINE, log=AuditLog(settings))
 
 
-async def is_visible(execution: WorkflowExecution) -> bool:
-    """Whether the job exists for the current actor, by its tenant and its labels."""
+async def is_visible(
+    execution: WorkflowExecution | ScheduleDescription | ScheduleListDescription,
+) -> bool:
+    """Whether the job or schedule exists for the current actor, by its tenant and its labels."""
     actor = current_actor()
     labels = await execution.memo_value("labels", []) if actor.labels is not None else []
     tenant = [pair.value for pair in execution.typed_search_attributes if pair.key.name == TENANT]

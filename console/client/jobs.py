@@ -34,10 +34,18 @@ from temporalio.exceptions import ApplicationError, FailureError
 from temporalio.service import RPCError, RPCStatusCode
 
 from console.client.audit import current_actor, is_visible, recorded
-from console.errors import BadInputError, ConsoleError
+from console.errors import BadInputError, ConflictError, ConsoleError, NotFoundError
 from console.runtime.data_converter import store_of
 from workflows.contracts.evidence import Message
-from workflows.contracts.messages import Approve, Change, OperatorMessage, SetBudget, Steer
+from workflows.contracts.messages import (
+    WEBHOOK_ID,
+    WEBHOOK_WORKFLOW,
+    Approve,
+    Change,
+    OperatorMessage,
+    SetBudget,
+    Steer,
+)
 from workflows.contracts.request import TASK_QUEUE, ResearchRequest
 from workflows.contracts.result import ReportPage, ResearchResult, ResearchSummary, Status
 from workflows.contracts.spend import Budget
@@ -66,7 +74,7 @@ Answer = TypeVar("Answer")
 Handle = WorkflowHandle[Any, ResearchSummary]
 
 
-class JobNotFoundError(BadInputError):
+class JobNotFoundError(NotFoundError):
     """The server has no job of this id, or none that the actor may see."""
 
     def __init__(self, job_id: str) -> None:
@@ -76,7 +84,7 @@ class JobNotFoundError(BadInputError):
         )
 
 
-class UpdateRejectedError(BadInputError):
+class UpdateRejectedError(ConflictError):
     """The workflow rejected an update for this reason."""
 
     def __init__(self, job_id: str, reason: str) -> None:
@@ -118,7 +126,7 @@ async def find_running(client: Client, job_id: str) -> Job:
     job, description = await find(client, job_id)
     if description.status in OPEN_STATUSES:
         return job
-    raise BadInputError(_describe_end(job_id, description.status))
+    raise ConflictError(_describe_end(job_id, description.status))
 
 
 async def describe(client: Client, job_id: str) -> WorkflowExecutionDescription | None:
@@ -135,10 +143,15 @@ async def describe(client: Client, job_id: str) -> WorkflowExecutionDescription 
     return description
 
 
-async def is_open(client: Client, job_id: str) -> bool:
-    """False if the job has ended, or was deleted. Raises `ConsoleError` without an answer."""
+async def needs_worker(client: Client, job_id: str) -> bool:
+    """Whether the job is open or its webhook not told yet. Raises `ConsoleError` without an answer.
+
+    A job that was deleted needs none.
+    """
     description = await describe(client, job_id)
-    return description is not None and description.status in OPEN_STATUSES
+    if description is None:
+        return False
+    return description.status in OPEN_STATUSES or await has_deliveries(client, job_id)
 
 
 def get_handle(client: Client, job_id: str) -> Handle:
@@ -211,6 +224,21 @@ async def _last_task_failure(client: Client, job_id: str) -> tuple[int, str] | N
             error = await client.data_converter.decode_failure(failed.failure)
             return failed.cause, root_cause(error)[:300]
     return None
+
+
+def find_passes(description: WorkflowExecutionDescription) -> list[str]:
+    """The ids of the open refinement passes; a job has deliveries of webhooks as children, too."""
+    children = description.raw_description.pending_children
+    return [c.workflow_id for c in children if c.workflow_type_name == "RefinementWorkflow"]
+
+
+async def has_deliveries(client: Client, job_id: str) -> bool:
+    """Whether a message for the job's webhook is not delivered yet."""
+    found = await client.count_workflows(
+        f'WorkflowType="{WEBHOOK_WORKFLOW}" AND ExecutionStatus="Running"'
+        f' AND WorkflowId STARTS_WITH "{job_id}{WEBHOOK_ID}"'
+    )
+    return found.count > 0
 
 
 async def query_status(job: Job, seconds: float = 3.0) -> Status | None:
@@ -320,7 +348,7 @@ async def _execute_update(job: Job, update: str, message: Message) -> str:
                 ) from error
             description = await job.handle.describe()
             if description.status not in OPEN_STATUSES:
-                raise BadInputError(_describe_end(job.id, description.status)) from error
+                raise ConflictError(_describe_end(job.id, description.status)) from error
             # The run continued as new in the meantime.
             await asyncio.sleep(0.2)
 

@@ -244,7 +244,7 @@ class ProgressPoller:
         answered = status is not None
         if status is None:
             status = self._last.status if self._last else _minimal_status(self._job.id, description)
-        if description.raw_description.pending_children:
+        if jobs.find_passes(description):
             # The job's own phase is the one before the pass began.
             status = status.model_copy(update={"phase": Phase.REFINING})
         gaps = await self._read_gaps(status) if answered else self._known_gaps
@@ -289,10 +289,10 @@ class ProgressPoller:
         pending = await _describe_pending(description, status, STEPS, running)
         followed_up = {gap.facet_id for gap in gaps if gap.status == "open"}
         client = self._job.handle._client
-        for child in description.raw_description.pending_children:
+        for pass_id in jobs.find_passes(description):
             self._calls += 1
             try:
-                inside = await client.get_workflow_handle(child.workflow_id).describe()
+                inside = await client.get_workflow_handle(pass_id).describe()
             except RPCError:
                 continue  # it has just closed
             pending += await _describe_pending(inside, status, PASS_STEPS, followed_up)

@@ -29,7 +29,7 @@ from console.client.checkpoints import CheckpointStore, StoredCheckpoint
 from console.client.jobs import CLOSED_FOR_RESTART, OPEN_STATUSES, WORKFLOW, Job, StartState
 from console.client.research_request import default_budget_usd
 from console.client.session import find_task_queue
-from console.errors import BadInputError, ConsoleError
+from console.errors import BadInputError, ConflictError, ConsoleError, NotFoundError
 from workflows.contracts.facets import Facet
 from workflows.contracts.request import ResearchRequest
 from workflows.contracts.spend import Budget
@@ -73,7 +73,7 @@ async def begin(
         return Job(jobs.get_handle(client, job_id), StartState.NEW), Origin(request)
     known, _ = await jobs.fetch_start_input(client, job_id)
     if known.question != request.question:
-        raise BadInputError(
+        raise ConflictError(
             f"The id {job_id} belongs to a job with another question: choose another --id."
         )
     if description.status in OPEN_STATUSES:
@@ -187,7 +187,7 @@ async def fork(
     with recorded(f"fork of {job_id}", new_id):
         is_new = await _start(client, checkpoints, new_id, state.request, state, reuse)
     if not is_new:
-        raise BadInputError(f"There is already a job {new_id}: choose another --id.")
+        raise ConflictError(f"There is already a job {new_id}: choose another --id.")
     return Job(jobs.get_handle(client, new_id), StartState.NEW), origin, limit
 
 
@@ -214,7 +214,7 @@ async def find_origin(
     """The named checkpoint, or the last one of the last run, or that run's input."""
     known = await checkpoints.find(job_id)
     if description is None and not known:
-        raise BadInputError(f"There is no job {job_id}: `list` shows the existing ones.")
+        raise NotFoundError(f"There is no job {job_id}: `list` shows the existing ones.")
     if name is not None:
         named = [checkpoint for checkpoint in known if checkpoint.name == name]
         if not named:
@@ -285,7 +285,7 @@ async def _start(
             task_queue=find_task_queue(checkpoints.settings, job_id),
             task_timeout=checkpoints.settings.pace.task,
             id_reuse_policy=reuse,
-            search_attributes=_tenant_attribute(request),
+            search_attributes=tenant_attribute(request),
             **describe_request(request),
         )
     except WorkflowAlreadyStartedError:
@@ -293,7 +293,7 @@ async def _start(
     return True
 
 
-def _tenant_attribute(request: ResearchRequest) -> TypedSearchAttributes:
+def tenant_attribute(request: ResearchRequest) -> TypedSearchAttributes:
     """Set at the start, so that the job is in its tenant's list before a worker runs it."""
     key = SearchAttributeKey.for_keyword(TENANT)
     pairs = [SearchAttributePair(key, request.tenant)] if request.tenant else []
@@ -302,7 +302,7 @@ def _tenant_attribute(request: ResearchRequest) -> TypedSearchAttributes:
 
 def _check_not_complete(job_id: str, description: WorkflowExecutionDescription | None) -> None:
     if description is not None and description.status is WorkflowExecutionStatus.COMPLETED:
-        raise BadInputError(
+        raise ConflictError(
             f"The job {job_id} is complete, there is nothing to restart: `fork {job_id}` continues"
             " from one of its checkpoints as another job."
         )
@@ -330,5 +330,4 @@ async def _close(client: Client, job_id: str) -> None:
 
 async def _find_open_passes(client: Client, job_id: str) -> set[str]:
     description = await jobs.describe(client, job_id)
-    children = description.raw_description.pending_children if description else []
-    return {child.workflow_id for child in children}
+    return set(jobs.find_passes(description)) if description else set()

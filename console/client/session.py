@@ -70,7 +70,7 @@ class Session:
         `on_error` gets the id of a job whose worker cannot be replaced, and why.
         """
         from console.client.asking import ASKS
-        from console.client.jobs import is_open
+        from console.client.jobs import needs_worker
 
         while True:
             await asyncio.sleep(_CHECK_SECONDS)
@@ -78,7 +78,7 @@ class Session:
                 try:
                     if note := worker.replace_if_dead():
                         on_replaced(note)
-                    if job_id != ASKS and not await is_open(self.client, job_id):
+                    if job_id != ASKS and not await needs_worker(self.client, job_id):
                         await self.stop_worker(job_id)
                 except ConsoleError as error:
                     self.workers.pop(job_id, None)

@@ -37,7 +37,6 @@ from workflows.contracts.messages import (
     Finish,
     Pause,
     RefineFacet,
-    Resume,
 )
 
 FORK_SETTINGS = ("model", "effort", "budget_usd", "budget_tokens", "max_passes", "max_facets",
@@ -59,13 +58,7 @@ class Actions:
         """Continue a job that is blocked, paused or stopped."""
 
         async def act(job: Job, _form: FormValues) -> str:
-            started = self._state.start_worker(job.id)
-            try:
-                await self._wait_for_worker(jobs.send_update(job, "resume", Resume()), job)
-            except UpdateRejectedError:
-                # It was only stopped: with a worker it continues by itself.
-                if not started:
-                    raise
+            await self._state.resume(job)
             return "It continues."
 
         return await self._perform(request, act)

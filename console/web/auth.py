@@ -41,6 +41,9 @@ from console.web.people import People, Person, SignIn
 MAX_BODY_BYTES = 1_000_000
 BODY_SECONDS = 20.0
 """How long a body may take to arrive."""
+MAX_UPLOAD_BYTES = 210_000_000
+"""Of a request that uploads documents: what an upload may hold, and the parts' headers."""
+UPLOAD_SECONDS = 900.0
 MIN_TOKEN_LENGTH = 16
 SESSION_SECONDS = 12 * 3600
 """How long a browser stays signed in."""
@@ -59,7 +62,7 @@ _HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-_TOO_LARGE = f"The request is too large: at most {MAX_BODY_BYTES:,} bytes are accepted."
+_UPLOAD = re.compile(r"/api/v1/corpora/[^/]+/files")
 _TOO_SLOW = "The request took too long to arrive."
 _LENGTH = re.compile(r"[0-9]{1,12}")
 _LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -209,7 +212,8 @@ class AuthMiddleware:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
-        receive = _limit_body(receive)
+        most_bytes, seconds = _find_limits(scope)
+        receive = _limit_body(receive, most_bytes, seconds)
         request = Request(scope, receive)
         try:
             response = await self._reject(request)
@@ -225,8 +229,9 @@ class AuthMiddleware:
         if self._loopback and _host_name(request.headers.get("host", "")) not in _LOOPBACK_NAMES:
             return refuse(request, 421, "This console answers to 127.0.0.1 and localhost only.")
         length = request.headers.get("content-length", "0")
-        if not _LENGTH.fullmatch(length) or int(length) > MAX_BODY_BYTES:
-            return refuse(request, 413, _TOO_LARGE)
+        most_bytes, _ = _find_limits(request.scope)
+        if not _LENGTH.fullmatch(length) or int(length) > most_bytes:
+            return refuse(request, 413, _describe_limit(most_bytes))
         if (bearer := _read_bearer(request.headers)) is not None:
             # No page of another site can send this header: neither origin nor CSRF token is needed.
             found = self._authenticator.check_token(request, bearer)
@@ -313,10 +318,21 @@ def scope_path(request: Request) -> str:
     return path
 
 
-def _limit_body(receive: Receive) -> Receive:
+def _find_limits(scope: Scope) -> tuple[int, float]:
+    """How many bytes a body may have, and how many seconds it may take."""
+    if _UPLOAD.fullmatch(scope["path"]):
+        return MAX_UPLOAD_BYTES, UPLOAD_SECONDS
+    return MAX_BODY_BYTES, BODY_SECONDS
+
+
+def _describe_limit(most_bytes: int) -> str:
+    return f"The request is too large: at most {most_bytes:,} bytes are accepted."
+
+
+def _limit_body(receive: Receive, most_bytes: int, seconds: float) -> Receive:
     """Count the bytes and the seconds: a body may come without a length, and slowly."""
     received, ended = 0, False
-    deadline = asyncio.get_running_loop().time() + BODY_SECONDS
+    deadline = asyncio.get_running_loop().time() + seconds
 
     async def receive_limited() -> Message:
         nonlocal received, ended
@@ -328,8 +344,8 @@ def _limit_body(receive: Receive) -> Receive:
         received += len(message.get("body", b""))
         # After the body, only the end of the connection is awaited.
         ended = ended or not message.get("more_body", False)
-        if received > MAX_BODY_BYTES:
-            raise HTTPException(413, _TOO_LARGE)
+        if received > most_bytes:
+            raise HTTPException(413, _describe_limit(most_bytes))
         return message
 
     return receive_limited

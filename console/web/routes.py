@@ -14,8 +14,7 @@ from starlette.types import ASGIApp
 from temporalio.service import RPCError
 
 from console.client.audit import AuditLog
-from console.client.jobs import JobNotFoundError
-from console.errors import BadInputError, ConsoleError
+from console.errors import BadInputError, ConsoleError, NotFoundError
 from console.report.formats import FORMATS
 from console.web.actions import UPDATES, Actions
 from console.web.auth import Authenticator, AuthMiddleware, scope_path
@@ -162,7 +161,7 @@ def _describe_error(error: Exception) -> tuple[int, str]:
         missing = error.status_code == 404
         return error.status_code, "There is no such page." if missing else error.detail
     if isinstance(error, BadInputError):
-        return 404 if isinstance(error, JobNotFoundError) else 400, name_fields(str(error))
+        return 404 if isinstance(error, NotFoundError) else 400, name_fields(str(error))
     if isinstance(error, ConsoleError):
         return 503, name_fields(str(error))
     if isinstance(error, RPCError):

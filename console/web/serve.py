@@ -48,9 +48,10 @@ def serve(
     host: str,
     port: int,
     token_file: Path | None,
+    build_api: Callable[[AppState], BaseRoute],
     open_mcp: Callable[[AppState], AbstractAsyncContextManager[BaseRoute]],
 ) -> ExitCode:
-    """Serve the console, and the MCP server at `/mcp`, until Ctrl-C."""
+    """Serve the console, the API and the MCP server at `/mcp` until Ctrl-C."""
     token = _choose_token(host, _read_token(token_file))
     settings = validation.prepare_folders(sessions.read_settings())
     with _bind(host, port) as listener:
@@ -64,7 +65,8 @@ def serve(
             state = AppState(session)
             state.is_local = is_loopback(host)
             async with open_mcp(state) as mcp:
-                app = build_app(state, token, bound_port, loopback=state.is_local, more=[mcp])
+                more = [build_api(state), mcp]
+                app = build_app(state, token, bound_port, loopback=state.is_local, more=more)
                 server = _build_server(app, settings.proxies)
                 state.is_closing = lambda: server.should_exit
                 print(f"MCP clients: {url}/mcp, the same token as a bearer token.", flush=True)

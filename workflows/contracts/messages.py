@@ -117,6 +117,8 @@ SIGNAL = "research_checkpoint"
 MAX_LISTENERS = 50
 FINISHED = "finished"
 """The last checkpoint of a job: its result is ready."""
+FAILED, CANCELLED = "failed", "cancelled"
+"""How a job ends without a result. Only webhooks are told."""
 
 Id = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
 
@@ -141,6 +143,25 @@ class CheckpointReached(Record):
     turns: int = 0
     usd: float = 0.0
     gaps_open: int = 0
+
+
+WEBHOOK_WORKFLOW = "WebhookWorkflow"
+WEBHOOK_ID = "/webhook/"
+"""Between the id of a job and that of a delivery, in the id of the delivery's workflow."""
+
+
+class Delivery(Record):
+    """One event of a job for the webhook of its request."""
+
+    id: str
+    """The same in every attempt, so that a receiver can drop what it has."""
+    url: str
+    event: CheckpointReached
+
+    @property
+    def host(self) -> str:
+        """For summaries and logs: the rest of an address may hold a secret of the receiver."""
+        return self.url.split("/")[2]
 
 
 class Join(Message):

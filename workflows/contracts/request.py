@@ -24,6 +24,9 @@ Note = Annotated[str, StringConstraints(min_length=1, max_length=2000)]
 RubricPoint = Annotated[str, StringConstraints(min_length=1, max_length=500)]
 LABEL = r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$"
 Label = Annotated[str, StringConstraints(pattern=LABEL)]
+WebhookUrl = Annotated[
+    str, StringConstraints(pattern=r"^https?://[^\s/?#@]+([/?][^\s#]*)?$", max_length=2000)
+]
 RoleEffort = Literal["low", "medium", "high", "xhigh", "max"]
 
 
@@ -105,6 +108,8 @@ class ResearchRequest(Message):
     """The store of the client that started the job; workers with another one refuse it."""
     notify: Notify | None = None
     """A workflow that is signalled at each checkpoint."""
+    webhook: WebhookUrl | None = None
+    """An address that is sent a signed message at each checkpoint and at the end."""
     by: PersonName = ""
     """The name of the person who starts the job."""
     report_changes: bool = False
