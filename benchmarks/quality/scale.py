@@ -48,7 +48,7 @@ class Scale:
     name = "scale"
     pooled = False
     measures: tuple[Measure, ...] = (
-        _measure("index, seconds", wanted=300),
+        _measure("index, seconds", wanted=120),
         _measure("index, upload, seconds"),
         _measure("index, seconds of a processor"),
         _measure("refresh with nothing new, seconds"),
