@@ -65,7 +65,7 @@ class Table:
     @property
     def shares(self) -> list[float]:
         """The width of each column as a share of the whole: longer texts have wider ones."""
-        longest = [8] * max(len(row) for row in (self.head, *self.rows))
+        longest = [12] * max(len(row) for row in (self.head, *self.rows))
         for row in (self.head, *self.rows):
             for place, cell in enumerate(row):
                 length = sum(len(run.text) for run in cell)
