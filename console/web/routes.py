@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import FileResponse, RedirectResponse, Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 from temporalio.service import RPCError
 
@@ -43,7 +43,15 @@ _OIDC_COOKIE = "research_sign_in"
 _log = logging.getLogger(__name__)
 
 
-def build_app(state: AppState, token: str, port: int, *, loopback: bool) -> ASGIApp:
+def build_app(
+    state: AppState,
+    token: str,
+    port: int,
+    *,
+    loopback: bool,
+    more: Sequence[BaseRoute] = (),
+) -> ASGIApp:
+    """The console, and `more` routes behind the same access control."""
     people = People.of(state.settings, token)
     people.check()
     authenticator = Authenticator(people, AuditLog(state.settings), port)
@@ -138,6 +146,7 @@ def build_app(state: AppState, token: str, port: int, *, loopback: bool) -> ASGI
             Route(f"{path}/resume", actions.resume, methods=["POST"]),
             Route(f"{path}/cancel", actions.cancel, methods=["POST"]),
             *(Route(f"{path}/{name}", actions.send_update, methods=["POST"]) for name in UPDATES),
+            *more,
             *(Route(f"/static/{name}", static(name)) for name in STATIC_FILES),
         ],
         exception_handlers=dict.fromkeys(

@@ -38,6 +38,7 @@ from workflows.contracts.activity_io import (
     WriteBrief,
     Written,
 )
+from workflows.contracts.asking import Answer, AskRequest, CompareReports, Comparison
 from workflows.contracts.result import ReportRef, ResearchResult
 
 
@@ -78,6 +79,11 @@ class EvaluationActivities(Protocol):
     async def evaluate(self, brief: EvaluateBrief) -> Evaluated: ...
 
 
+class AskingActivities(Protocol):
+    @activity.defn
+    async def ask(self, request: AskRequest) -> Answer: ...
+
+
 class RecordActivities(Protocol):
     @activity.defn
     async def open_corpus(self, brief: OpenCorpus) -> CorpusOpened: ...
@@ -99,3 +105,6 @@ class RecordActivities(Protocol):
 
     @activity.defn
     async def compare(self, brief: CompareBrief) -> ResearchResult: ...
+
+    @activity.defn
+    async def compare_reports(self, request: CompareReports) -> Comparison: ...

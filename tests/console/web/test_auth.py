@@ -15,6 +15,7 @@ from starlette.testclient import TestClient
 
 from console.client.audit import AuditLog
 from console.errors import BadInputError
+from console.mcp.mcp_server import open_http_app
 from console.runtime.loopback import is_loopback
 from console.web.auth import MAX_BODY_BYTES, Authenticator, AuthMiddleware
 from console.web.forms import read_form
@@ -189,10 +190,10 @@ def test_beyond_this_machine_a_long_token_is_asked_for(
     short.write_text("too short\n")
     for file in (None, short):
         with pytest.raises(BadInputError, match="at least 16 characters"):
-            serve("0.0.0.0", 0, file)
+            serve("0.0.0.0", 0, file, open_http_app)
     monkeypatch.setenv("RESEARCH_CONSOLE_TOKEN", "short")
     with pytest.raises(BadInputError, match="RESEARCH_CONSOLE_TOKEN"):
-        serve("::", 0, None)
+        serve("::", 0, None, open_http_app)
 
 
 def test_loopback_is_known_by_its_address() -> None:
