@@ -41,6 +41,7 @@ from activities.nexus import ResearchHandler
 from activities.records import Records
 from activities.storage.corpus_publishing import Limits
 from activities.storage.store import Store
+from activities.subagents.asking import Asking
 from activities.subagents.evaluating import Evaluating
 from activities.subagents.planning import Planning
 from activities.subagents.researching import Researching
@@ -53,6 +54,7 @@ from console.runtime.connection import FRESH_SERVER_SECONDS, connect, register
 from console.runtime.data_converter import load_keyring
 from console.runtime.health import count_jobs, serve_health
 from console.runtime.logs import set_up_logging
+from workflows.asking import AskWorkflow, CompareWorkflow
 from workflows.config.policies import SUBAGENT_QUEUE
 from workflows.config.settings import Settings
 from workflows.contracts.state import Timing
@@ -128,7 +130,14 @@ def _for_jobs(client: Client, settings: Settings, context: ActivityContext) -> W
     return Worker(
         client,
         task_queue=settings.task_queue,
-        workflows=[ResearchWorkflow, RefinementWorkflow, CorpusWorkflow, WebhookWorkflow],
+        workflows=[
+            ResearchWorkflow,
+            RefinementWorkflow,
+            CorpusWorkflow,
+            AskWorkflow,
+            CompareWorkflow,
+            WebhookWorkflow,
+        ],
         activities=[
             Verifying(context).reconcile,
             records.publish,
@@ -193,6 +202,8 @@ def _subagents(context: ActivityContext) -> list[Callable[..., Any]]:
     return [
         records.open_corpus,
         records.parse_files,
+        records.compare_reports,
+        Asking(context).ask,
         planning.plan,
         planning.review_plan,
         Researching(context).research,

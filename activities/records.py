@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import re
 from collections.abc import Mapping
+from typing import Any
 
 from pydantic import ValidationError
 from temporalio import activity
@@ -15,7 +16,7 @@ from activities.context import ActivityContext
 from activities.evidence.draft import Draft
 from activities.evidence.ledger import Ledger
 from activities.evidence.publish import publish
-from activities.evidence.run_comparison import compare, told
+from activities.evidence.run_comparison import compare, compare_answers, tell, told
 from activities.fleet.heartbeat import send_heartbeats, show_progress
 from activities.sources.corpus_indexes import split_packs
 from activities.storage.corpus_versions import (
@@ -40,6 +41,7 @@ from workflows.contracts.activity_io import (
     PostControlMessages,
     PublishBrief,
 )
+from workflows.contracts.asking import CompareReports, Comparison
 from workflows.contracts.evidence import Cycle, Findings, Quote
 from workflows.contracts.result import ReportRef, ResearchResult
 from workflows.contracts.state import CorpusReady, Timing
@@ -166,9 +168,26 @@ class Records(RecordActivities):
             documents = await self._compare_documents(before, brief.result)
             return told(brief.result, changes.model_copy(update=documents))
 
+    @activity.defn
+    async def compare_reports(self, request: CompareReports) -> Comparison:
+        """What changed from one stored report to another, of the same job or of another one."""
+        async with send_heartbeats():
+            before, after = [
+                await self._store.load(key, ResearchResult)
+                for key in (request.before, request.after)
+            ]
+            found = await asyncio.to_thread(compare, before, after)
+            changes = found.model_copy(
+                update=await self._compare_documents(before, after)
+                | {"answer": compare_answers(before, after)}
+            )
+        names = [f"{result.id}@{result.version}" for result in (before, after)]
+        heading = f"## What changed from {names[0]} to {names[1]}"
+        return Comparison(changes=changes, markdown=tell(changes, heading))
+
     async def _compare_documents(
         self, before: ResearchResult, after: ResearchResult
-    ) -> dict[str, tuple[str, ...]]:
+    ) -> dict[str, Any]:
         """The documents of the corpus that are new, changed or gone."""
         if not before.corpus or not after.corpus:
             return {}

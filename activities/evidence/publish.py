@@ -66,8 +66,8 @@ def publish(
     body = _body(state, draft) if draft else _nothing_found(state)
     body = "\n\n".join(filter(None, [body, describe_points(state, ledger)]))
     notes = "\n\n".join(filter(None, [describe_differences(ledger), describe_calculations(draft)]))
-    numbers = _reading_order(CODE_BLOCK.sub("", f"{body}\n{notes}"), ledger.numbers)
-    markdown, notes = (_renumbered(part, numbers) for part in (body, notes))
+    numbers = number_as_read(CODE_BLOCK.sub("", f"{body}\n{notes}"), ledger.numbers)
+    markdown, notes = (renumber(part, numbers) for part in (body, notes))
     sources = sorted(
         (_source(ledger, sid, numbers, origin) for sid in ledger.sources),
         key=lambda s: (s.n is None, s.n or 0, s.uri),
@@ -81,6 +81,7 @@ def publish(
     spend, counters, ref = state.spend, state.counters, state.corpus.ref
     return ResearchResult(
         id=state.id,
+        version=state.version,
         question=state.request.question,
         status=_status(state, ledger),
         model=state.request.model,
@@ -212,7 +213,7 @@ def _head(state: ResearchState) -> str:
     )
 
 
-def _renumbered(markdown: str, numbers: Mapping[int, int]) -> str:
+def renumber(markdown: str, numbers: Mapping[int, int]) -> str:
     """The text with its citations renumbered; what stands in code blocks is no citation."""
     parts: list[str] = []
     position = 0
@@ -226,7 +227,7 @@ def _renumbered(markdown: str, numbers: Mapping[int, int]) -> str:
     return "".join(parts)
 
 
-def _reading_order(markdown: str, numbers: Mapping[str, int]) -> dict[int, int]:
+def number_as_read(markdown: str, numbers: Mapping[str, int]) -> dict[int, int]:
     """Ledger number → number in the report: 1, 2, 3 … as a reader meets them."""
     known = set(numbers.values())
     met = dict.fromkeys(int(n) for n in CITATION.findall(markdown) if int(n) in known)

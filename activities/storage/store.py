@@ -57,8 +57,8 @@ CACHE_BYTES = 32_000_000
 """Of objects that were read or written; in memory they are a few times larger."""
 # How many leading parts of a key stay readable: the kind, and the job where it comes next.
 _READABLE_PARTS = {
-    "checkpoints": 99, "fleet": 99, "control": 99, "corpora": 99, "templates": 2, "journal": 2,
-    "transcripts": 2,
+    "checkpoints": 99, "fleet": 99, "control": 99, "corpora": 99, "reports": 99,
+    "templates": 2, "journal": 2, "transcripts": 2,
 }  # fmt: skip
 
 

@@ -20,6 +20,14 @@ RECOVER = "Recover"
 OPERATE = "Operate"
 
 JobId = Annotated[str, typer.Argument(metavar="ID", help="The job's id.", show_default=False)]
+Reference = Annotated[
+    str,
+    typer.Argument(
+        metavar="ID[@N]",
+        help="A job's id; with @N version N of its report.",
+        show_default=False,
+    ),
+]
 NewId = Annotated[
     str | None,
     typer.Option("--id", metavar="ID", help="The job's id; an unfinished job is continued."),

@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from console.client import asking as asking
     from console.client import audit as audit
     from console.client import checkpoints as checkpoints
     from console.client import corpora as corpora

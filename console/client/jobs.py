@@ -241,6 +241,16 @@ async def has_deliveries(client: Client, job_id: str) -> bool:
     return found.count > 0
 
 
+async def wait_for_deliveries(client: Client, job_id: str, seconds: float) -> bool:
+    """Wait until the job's webhook was told of everything; False if that takes longer."""
+    deadline = asyncio.get_running_loop().time() + seconds
+    while await has_deliveries(client, job_id):
+        if asyncio.get_running_loop().time() > deadline:
+            return False
+        await asyncio.sleep(0.2)
+    return True
+
+
 async def query_status(job: Job, seconds: float = 3.0) -> Status | None:
     """The job's status; None if no worker answers."""
     return await _query(job, "status", Status, seconds)

@@ -22,6 +22,7 @@ from temporalio.common import (
 from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.service import RPCError, RPCStatusCode
 
+from activities.storage.reports import list_versions
 from console.client import jobs, validation
 from console.client.audit import TENANT, current_actor, recorded
 from console.client.checkpoints import CheckpointStore, StoredCheckpoint
@@ -29,7 +30,9 @@ from console.client.jobs import CLOSED_FOR_RESTART, OPEN_STATUSES, WORKFLOW, Job
 from console.client.research_request import default_budget_usd
 from console.client.session import find_task_queue
 from console.errors import BadInputError, ConflictError, ConsoleError, NotFoundError
+from workflows.contracts.facets import Facet
 from workflows.contracts.request import ResearchRequest
+from workflows.contracts.spend import Budget
 from workflows.contracts.state import ResearchState
 from workflows.rules.restart import SETTABLE, change_request, fork_state, restart_state
 from workflows.rules.status import describe_request
@@ -85,14 +88,16 @@ async def restart(
     checkpoints: CheckpointStore,
     job_id: str,
     name: str | None = None,
-    facet: str | None = None,
+    facet: str | Facet | None = None,
+    budget: Budget | None = None,
 ) -> tuple[Job, Origin]:
     """Start a new run of the job from its last checkpoint or a named one.
 
-    With `facet`, that facet is researched once more, also where the job is complete.
+    With `facet`, that facet is researched once more, or added, also where the job is complete; the
+    new run publishes another version of the report. `budget` replaces the job's.
     """
     with recorded("restart", job_id):
-        return await _restart(client, checkpoints, job_id, name, facet)
+        return await _restart(client, checkpoints, job_id, name, facet, budget)
 
 
 async def _restart(
@@ -100,7 +105,8 @@ async def _restart(
     checkpoints: CheckpointStore,
     job_id: str,
     name: str | None,
-    facet: str | None,
+    facet: str | Facet | None,
+    budget: Budget | None,
 ) -> tuple[Job, Origin]:
     description = await jobs.describe(client, job_id)
     if facet is None:
@@ -115,18 +121,27 @@ async def _restart(
         origin = await find_origin(client, checkpoints, job_id, description, name)
     state = origin.state
     if state is not None:
+        published = await list_versions(checkpoints.store, job_id)
         try:
             state = restart_state(
-                state, run_id=origin.run_id, checkpoint=origin.checkpoint, facet=facet
+                state,
+                run_id=origin.run_id,
+                checkpoint=origin.checkpoint,
+                facet=facet,
+                version=published[-1].n + 1 if published else 1,
             )
         except ValueError as error:
-            raise BadInputError(f"--facet {facet}: {error}.") from None
+            named = facet.id if isinstance(facet, Facet) else facet
+            raise BadInputError(f"--facet {named}: {error}.") from None
+        if budget is not None:
+            state.request = state.request.model_copy(update={"budget": budget})
     reuse = (
         WorkflowIDReusePolicy.ALLOW_DUPLICATE_FAILED_ONLY
         if facet is None
         else WorkflowIDReusePolicy.ALLOW_DUPLICATE
     )
-    if not await _start(client, checkpoints, job_id, origin.request, state, reuse):
+    request = state.request if state else origin.request
+    if not await _start(client, checkpoints, job_id, request, state, reuse):
         raise ConsoleError(f"Another process has just started the job {job_id}: `watch` it.")
     return Job(jobs.get_handle(client, job_id), StartState.RESTARTED), origin
 

@@ -155,7 +155,9 @@ class StandIn:
             parent=now.parent,
             report_markdown="# Report\n\n" + ("Words. " * (50_000 if "big" in asked else 5)),
         )
-        kept = KeepReport(key=report_key(now.id, workflow.info().run_id), result=result)
+        kept = KeepReport(
+            key=report_key(now.id, now.version, workflow.info().run_id), result=result
+        )
         report = await workflow.execute_local_activity(
             keep_report, kept, start_to_close_timeout=SOON
         )

@@ -154,7 +154,7 @@ async def test_a_last_result_that_cannot_be_read_is_said_and_does_not_end_the_jo
     async with office.working(wire()):
         result: ResearchResult = await fetch_report(await office.start())
     context = build_context(office.settings)
-    comparing, key = Records(context), report_key("../job", "run")
+    comparing, key = Records(context), report_key("../job", 1, "run")
     await context.store.put_new(key, b'{"from": "another version"}')
     brief = CompareBrief(previous=PreviousRef(key=key), result=result)
     compared = await ActivityEnvironment().run(comparing.compare, brief)

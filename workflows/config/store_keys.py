@@ -47,8 +47,12 @@ def control_key(job: str) -> str:
     return f"control/{safe(job)}.json"
 
 
-def report_key(job: str, run: str) -> str:
-    return f"reports/{safe(job)}/{safe(run)}.json"
+def reports_folder(job: str) -> str:
+    return f"reports/{safe(job)}"
+
+
+def report_key(job: str, version: int, run: str) -> str:
+    return f"{reports_folder(job)}/{version:04}-{safe(run)}.json"
 
 
 def corpus_key(name: str) -> str:

@@ -277,6 +277,8 @@ class ResearchResult(Record):
     """The report with its ledger: what `report.json` holds."""
 
     id: str
+    version: int = 1
+    """The version of the job's report: `ID@1` is the first."""
     question: str
     status: ResultStatus
     model: str

@@ -267,6 +267,8 @@ class ResearchState(BaseModel):
     journal: str
     request: ResearchRequest
     started_at: str
+    version: int = 1
+    """The version of the report that this run will publish."""
     phase: Phase = Phase.STARTING
     corpus: CorpusReady = CorpusReady()
     plan: Plan | None = None

@@ -38,6 +38,7 @@ from workflows.contracts.activity_io import (
     WriteBrief,
     Written,
 )
+from workflows.contracts.asking import Answer, AskRequest, CompareReports, Comparison
 from workflows.contracts.messages import Delivery
 from workflows.contracts.result import ReportRef, ResearchResult
 
@@ -79,6 +80,11 @@ class EvaluationActivities(Protocol):
     async def evaluate(self, brief: EvaluateBrief) -> Evaluated: ...
 
 
+class AskingActivities(Protocol):
+    @activity.defn
+    async def ask(self, request: AskRequest) -> Answer: ...
+
+
 class RecordActivities(Protocol):
     @activity.defn
     async def open_corpus(self, brief: OpenCorpus) -> CorpusOpened: ...
@@ -100,6 +106,9 @@ class RecordActivities(Protocol):
 
     @activity.defn
     async def compare(self, brief: CompareBrief) -> ResearchResult: ...
+
+    @activity.defn
+    async def compare_reports(self, request: CompareReports) -> Comparison: ...
 
 
 class WebhookActivities(Protocol):

@@ -16,6 +16,7 @@ from starlette.testclient import TestClient
 from console.api.application import build_api
 from console.client.audit import AuditLog
 from console.errors import BadInputError
+from console.mcp.mcp_server import open_http_app
 from console.runtime.loopback import is_loopback
 from console.web.auth import MAX_BODY_BYTES, Authenticator, AuthMiddleware
 from console.web.forms import read_form
@@ -190,10 +191,10 @@ def test_beyond_this_machine_a_long_token_is_asked_for(
     short.write_text("too short\n")
     for file in (None, short):
         with pytest.raises(BadInputError, match="at least 16 characters"):
-            serve("0.0.0.0", 0, file, build_api)
+            serve("0.0.0.0", 0, file, build_api, open_http_app)
     monkeypatch.setenv("RESEARCH_CONSOLE_TOKEN", "short")
     with pytest.raises(BadInputError, match="RESEARCH_CONSOLE_TOKEN"):
-        serve("::", 0, None, build_api)
+        serve("::", 0, None, build_api, open_http_app)
 
 
 def test_loopback_is_known_by_its_address() -> None:
