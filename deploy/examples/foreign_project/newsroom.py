@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
+import sys
 from uuid import uuid4
 
 from durable_research_contracts.result import ReportPage, ResearchResult
@@ -63,3 +65,7 @@ async def main() -> None:
 
 if __name__ == "__main__":
     asyncio.run(main())
+    # A normal exit sometimes aborts: a thread of Temporal's core needs the interpreter while it
+    # ends (temporalio/sdk-python#300). A worker that runs for long does not need this.
+    sys.stdout.flush()
+    os._exit(0)
