@@ -85,7 +85,9 @@ def run(
         if (
             request.webhook
             and session.server is not None
-            and not await client.jobs.wait_for_deliveries(session.client, job_id, _DELIVERY_SECONDS)
+            and not await client.job_list.wait_for_deliveries(
+                session.client, job_id, _DELIVERY_SECONDS
+            )
         ):
             say("The webhook has not accepted every message; the rest is not sent.", stream)
         return finish_job(

@@ -21,7 +21,7 @@ from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 
 from activities.webhooks import SECRET_VARIABLE, Webhooks
-from console.client.jobs import wait_for_deliveries
+from console.client.job_list import wait_for_deliveries
 from tests.job.conftest import NO_GAPS, PASSENGERS, QUESTION, UNREVIEWED, Office, Wire, planned
 from tests.triggers.conftest import Held, eventually, unique
 from workflows.contracts.messages import WEBHOOK_ID, CheckpointReached, Delivery
