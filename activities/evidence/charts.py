@@ -34,7 +34,7 @@ from activities.evidence.quoted_tables import (
 from activities.evidence.text.names import names
 from activities.evidence.text.sentences import sentences
 from activities.evidence.text.terms import detect_language
-from workflows.contracts.evidence import Claim, Contradiction, Source, Verdict
+from workflows.contracts.evidence import Claim, Contradiction, Quote, Source, Verdict
 from workflows.contracts.result import Chart, ChartPoint, Comparison, ComparisonRow
 
 MAX_CHARTS = MAX_TABLES = 8
@@ -49,9 +49,13 @@ _PRONOUN = re.compile(r"(?:it|they|he|she|we|this|that|these|those|its|their|his
 
 
 def find_charts(
-    claims: Iterable[Claim], contradictions: Iterable[Contradiction], sources: Mapping[str, Source]
+    claims: Iterable[Claim],
+    contradictions: Iterable[Contradiction],
+    sources: Mapping[str, Source],
+    surroundings: Mapping[Quote, tuple[str, str]],
 ) -> tuple[list[Chart], list[Comparison]]:
-    """The charts and tables of these claims; `claims` are those that the report may cite."""
+    """The charts and tables of these claims, which are those that the report may cite;
+    `surroundings` is what stands before and after a quote in its source."""
     known = {claim.id: claim for claim in claims}
     contradictions = list(contradictions)
     disputed = {id_ for item in contradictions for id_ in item.claim_ids}
@@ -60,7 +64,7 @@ def find_charts(
         for claim in known.values()
         if claim.verdict is Verdict.SUPPORTED and claim.id not in disputed
     ]
-    tables = list(collect_tables(settled))
+    tables = list(collect_tables(settled, surroundings))
     statements = _group_statements(settled)
     charts = [
         *_chart_disputes(contradictions, known, sources),

@@ -77,6 +77,7 @@ def publish(
         (claim for claim in ledger.citable() if not cited.isdisjoint(claim.source_ids)),
         ledger.contradictions,
         ledger.sources,
+        around,
     )
     spend, counters, ref = state.spend, state.counters, state.corpus.ref
     return ResearchResult(

@@ -13,7 +13,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 
 from activities.evidence.quantities.amounts import quantities
@@ -27,8 +27,6 @@ from activities.offline.rule_families import is_on
 
 _IN_HEADING, _IN_SECTION, _IN_TITLE = 1.0, 0.6, 0.5
 _SATURATION = 1.0
-_K1, _B = 1.2, 0.75
-_PLAIN = 0.3
 _CORE = 0.3
 _ANSWERS, _ANSWERS_NEARBY = 0.25, 0.1
 _TOPIC = 0.3
@@ -93,30 +91,11 @@ class Scorer:
     def rank(self, passages: Iterable[Passage]) -> list[Scored]:
         """The passages that cover anything of the question, best first."""
         scored = [self._score(passage) for passage in passages if not self._is_scrap(passage)]
-        if is_on("plain_search") and not self.question.is_open:
-            scored = self._with_plain_search(scored)
         scored.sort(key=_order)
         if is_on("links"):
             scored = self._link(scored)
             scored.sort(key=_order)
         return [own for own in scored if own.coverage > 0]
-
-    def _with_plain_search(self, scored: Sequence[Scored]) -> list[Scored]:
-        """The passages with what BM25 alone thinks of them: it is rarely far off."""
-        lengths = [len(own.passage.text.split()) for own in scored]
-        average = sum(lengths) / max(1, len(lengths))
-        plain = []
-        for own, length in zip(scored, lengths, strict=True):
-            norm = _K1 * (1 - _B + _B * length / average)
-            counts = self._counts(own.passage)
-            plain.append(
-                sum(self.weights[t] * n * (_K1 + 1) / (n + norm) for t, n in counts.items())
-            )
-        best = max(plain, default=0.0) or 1.0
-        return [
-            replace(own, score=own.score + _PLAIN * value / best)
-            for own, value in zip(scored, plain, strict=True)
-        ]
 
     def _is_scrap(self, passage: Passage) -> bool:
         """Only announcements, or a few words that hold none of the question's, such as a date."""

@@ -269,7 +269,7 @@ class _KeySentence:
         if not self._is_explained:
             is_short = len(claim.parts[0].split()) <= _LEAD_WORDS
             return claim.parts[0] if is_short and key in claim.parts[0] else key
-        if self._covered(opening[0]) < self._covered(key):
+        if self._covered(opening[0]) < _NEARLY_BEST * self._covered(key):
             return key
         text = opening[0]
         for sentence in opening[1:]:

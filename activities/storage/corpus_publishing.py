@@ -9,10 +9,12 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
+
+from pydantic import TypeAdapter
 
 from activities.storage.corpus_versions import (
     CorpusHead,
@@ -35,7 +37,6 @@ from activities.storage.document_sources import (
     open_source,
 )
 from workflows.config.store_keys import corpus_key, original_key, scan_key
-from workflows.contracts.evidence import Record
 
 if TYPE_CHECKING:
     from activities.storage.store import Store
@@ -49,10 +50,7 @@ _CONCURRENT_READS = 16
 _CONCURRENT_PACKS = 4
 
 OnProgress = Callable[[int, int], None]
-
-
-class Scan(Record):
-    files: tuple[ScannedFile, ...] = ()
+_SCAN = TypeAdapter(list[ScannedFile])
 
 
 @dataclass(frozen=True)
@@ -129,7 +127,7 @@ async def upload(
 
 async def _load_scan(store: Store, name: str) -> dict[str, ScannedFile]:
     stored = await store.get(scan_key(name))
-    return {f.path: f for f in Scan.model_validate_json(stored).files} if stored else {}
+    return {file.path: file for file in _SCAN.validate_json(stored)} if stored else {}
 
 
 async def _save_version(
@@ -168,7 +166,7 @@ async def _save_version(
         rules=rules,
         updated=datetime.now(UTC).isoformat(timespec="seconds"),
     )
-    await store.replace(scan_key(name), Scan(files=tuple(files)).model_dump_json().encode())
+    await store.replace(scan_key(name), _SCAN.dump_json(files, exclude_defaults=True))
     await store.replace(corpus_key(name), head.model_dump_json().encode())
     return head
 
@@ -197,9 +195,7 @@ async def _upload(
             for file, data in read_files:
                 last = before.get(file.path)
                 if last and (last.sha256, last.problem) == (file.sha256, file.problem):
-                    kept[file.path] = last.model_copy(
-                        update={"stamp": file.stamp, "size": file.size}
-                    )
+                    kept[file.path] = replace(last, stamp=file.stamp, size=file.size)
                 else:
                     new.append((file, data))
             kept.update({file.path: file for file in await _save_pack(store, new)})
@@ -237,8 +233,7 @@ async def _save_pack(
     )
     pack = PurePosixPath(await store.save("packs", Pack(content=content, files=files))).stem
     return [
-        file.model_copy(update={"pack": pack, "position": position})
-        for position, (file, _) in enumerate(contents)
+        replace(file, pack=pack, position=position) for position, (file, _) in enumerate(contents)
     ]
 
 
@@ -252,11 +247,11 @@ async def _read(source: DocumentSource, file: ScannedFile) -> tuple[ScannedFile,
     """A file with its hash, or the problem with it, and its bytes."""
     if file.size > MAX_FILE_BYTES:
         reason = f"is larger than {MAX_FILE_BYTES:,} bytes ({file.size:,}); split it into parts"
-        return file.model_copy(update={"problem": reason}), b""
+        return replace(file, problem=reason), b""
     try:
         data = await source.read(file)
     except OSError as error:
         reason = f"cannot be opened: {error.strerror or error}; check its rights"
-        return file.model_copy(update={"problem": reason, "stamp": ""}), b""
+        return replace(file, problem=reason, stamp=""), b""
     sha256 = hashlib.sha256(data).hexdigest()
-    return file.model_copy(update={"sha256": sha256, "size": len(data)}), data
+    return replace(file, sha256=sha256, size=len(data)), data

@@ -6,10 +6,9 @@ import asyncio
 import os
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Protocol
-
-from workflows.contracts.evidence import Record
 
 SUFFIXES = frozenset(
     {".csv", ".docm", ".docx", ".eml", ".htm", ".html", ".json", ".jsonl", ".log", ".markdown"}
@@ -28,7 +27,8 @@ class CorpusError(ValueError):
     """A corpus that cannot be made or found; the message says what to do."""
 
 
-class ScannedFile(Record):
+@dataclass(frozen=True, slots=True)
+class ScannedFile:
     """A file as its source lists it, and where the store has it. A stamp that is empty says
     nothing."""
 

@@ -48,11 +48,13 @@ class Scale:
     name = "scale"
     pooled = False
     measures: tuple[Measure, ...] = (
-        _measure("index, seconds", wanted=300),
+        _measure("index, seconds", wanted=120),
         _measure("index, upload, seconds"),
         _measure("index, seconds of a processor"),
         _measure("refresh with nothing new, seconds"),
+        _measure("refresh with nothing new, seconds of a processor"),
         _measure("refresh with a hundred changed, seconds"),
+        _measure("refresh with a hundred changed, seconds of a processor"),
         _measure("refresh with a hundred changed, MB stored"),
         _measure("open, warm, seconds"),
         _measure("open, one version behind, seconds"),
@@ -126,7 +128,9 @@ def _measure_all(processes: _Processes, queries: list[str], place: Path) -> dict
         "index, upload, seconds": first["upload"],
         "index, seconds of a processor": first["processor"],
         "refresh with nothing new, seconds": nothing["seconds"],
+        "refresh with nothing new, seconds of a processor": nothing["processor"],
         "refresh with a hundred changed, seconds": changed["seconds"],
+        "refresh with a hundred changed, seconds of a processor": changed["processor"],
         "refresh with a hundred changed, MB stored": stored[0] - before[0],
         **{f"open, {name}, seconds": seconds for name, seconds in opened.items()},
         **{key: value for key, value in searched.items() if key not in ("seconds", "processor")},

@@ -65,7 +65,7 @@ class Table:
     @property
     def shares(self) -> list[float]:
         """The width of each column as a share of the whole: longer texts have wider ones."""
-        longest = [8] * max(len(row) for row in (self.head, *self.rows))
+        longest = [12] * max(len(row) for row in (self.head, *self.rows))
         for row in (self.head, *self.rows):
             for place, cell in enumerate(row):
                 length = sum(len(run.text) for run in cell)
@@ -189,7 +189,7 @@ class _Builder:
         if cited:
             yield Text("heading", [Run(SOURCES)], 1)
         for source in cited:
-            facts = ", ".join(filter(None, (source.kind, source.date or "undated", *source.marks)))
+            facts = ", ".join(filter(None, (source.kind, source.date, *source.marks)))
             where = Run(source.uri, href=source.uri if is_web_url(source.uri) else "", code=True)
             runs = [Run(f"{source.title} ", bold=True), Run(f"({facts}) "), where]
             yield Text("item", runs, marker=f"{source.n}.", anchor=f"source-{source.n}")

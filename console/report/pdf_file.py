@@ -30,6 +30,7 @@ from reportlab.pdfgen.canvas import Canvas
 from reportlab.platypus import Flowable, KeepTogether, Paragraph, SimpleDocTemplate, Spacer
 from reportlab.platypus import Table as PdfTable
 
+from console.formatting import count
 from console.report import charts
 from console.report.document import Figure, Run, Table, Text, build_document
 from workflows.contracts.result import ResearchResult
@@ -151,8 +152,8 @@ class _PdfFile:
             )
         if self._missing:
             notes.append(
-                f"{len(self._missing)} characters of this report are in none of the fonts of this"
-                f" file and stand as {_MISSING}; HTML, Word and Markdown have them."
+                f"The fonts of this file lack {count(len(self._missing), 'character')} of the"
+                f" report, shown as {_MISSING}; HTML, Word and Markdown have them."
             )
         if self._has_right_to_left:
             notes.append(

@@ -96,6 +96,8 @@ class _WordFile:
         shares = block.shares
         table = self._document.add_table(0, len(shares), style="Table Grid")
         table.autofit = False
+        for column, share in zip(table.columns, shares, strict=True):
+            column.width = int(_WIDTH * share)
         for row in (*((block.head,) if block.has_head else ()), *block.rows):
             for cell, share, runs in zip(table.add_row().cells, shares, row, strict=False):
                 cell.width = int(_WIDTH * share)

@@ -153,7 +153,8 @@ class Authenticator:
         request.state.person, request.state.csrf_token = person, csrf_token
         # A stream that lasts asks this again and again.
         request.state.is_signed_in = lambda: self._is_current(request, sign_in, csrf_token)
-        act_as(person.as_actor(find_address(request), self.log))
+        request.state.actor = person.as_actor(find_address(request), self.log)
+        act_as(request.state.actor)
         return True
 
     def _is_current(self, request: Request, sign_in: SignIn, csrf_token: str | None) -> bool:

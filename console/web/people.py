@@ -24,7 +24,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection
 
-from console.client.audit import Actor, AuditLog
+from console.client.audit import Actor, AuditLog, act_as
 from console.errors import BadInputError
 from workflows.config.settings import Settings
 from workflows.contracts.request import LABEL, Label
@@ -93,7 +93,10 @@ class Person:
 
 
 def require(request: HTTPConnection, role: Role) -> Person:
-    """The person who sends the request. Raises 403 unless they have this role or a higher one."""
+    """The person who sends the request, who acts from here on.
+
+    Raises 403 unless they have this role or a higher one.
+    """
     person: Person = request.state.person
     if person.role < role:
         raise HTTPException(
@@ -101,6 +104,8 @@ def require(request: HTTPConnection, role: Role) -> Person:
             f"This needs the role {role.label}, and {person.name} has the role"
             f" {person.role.label}: ask an admin of this console.",
         )
+    # The task may have been started by an earlier request, as in a session of MCP.
+    act_as(request.state.actor)
     return person
 
 

@@ -34,11 +34,13 @@ def claim(n: int, text: str, source: str = "a", quotes: Sequence[str] = ()) -> C
 
 def charts(*texts: str, verdict: Verdict = Verdict.SUPPORTED) -> list[Chart]:
     claims = [claim(n, text, "abc"[n % 3]) for n, text in enumerate(texts)]
-    return find_charts([c.model_copy(update={"verdict": verdict}) for c in claims], [], SOURCES)[0]
+    return find_charts(
+        [c.model_copy(update={"verdict": verdict}) for c in claims], [], SOURCES, {}
+    )[0]
 
 
 def tables(*quotes: str) -> tuple[list[Chart], list[Comparison]]:
-    return find_charts([claim(1, "The table says it.", quotes=quotes)], [], SOURCES)
+    return find_charts([claim(1, "The table says it.", quotes=quotes)], [], SOURCES, {})
 
 
 COURSE = (
@@ -120,7 +122,52 @@ def test_rows_that_share_no_table_are_not_put_together() -> None:
     assert tables(*twice) == ([], []), "the first column does not name the row"
     one = claim(1, "x.", "a", ["Site: North; Cost: EUR 4; Staff: 3."])
     other = claim(2, "y.", "b", ["Site: South; Cost: EUR 6; Staff: 4."])
-    assert find_charts([one, other], [], SOURCES) == ([], []), "two documents"
+    assert find_charts([one, other], [], SOURCES, {}) == ([], []), "two documents"
+
+
+def test_a_number_that_is_of_more_than_its_row_names_is_not_drawn() -> None:
+    by_item = ("Site: North; Item: Grid; Cost: EUR 4.", "Site: South; Item: Quay; Cost: EUR 6.")
+    drawn, (table,) = tables(*by_item)
+    assert drawn == [], "the grid here and the quay there"
+    assert table.attributes == ("Item", "Cost"), "a table says what each number is of"
+    quarters = ("Region: North; Quarter: Q1; Sales: 4.", "Region: South; Quarter: Q2; Sales: 6.")
+    assert tables(*quarters)[0] == []
+
+    rows = ("Site: North; Cost: EUR 4.", "Site: South; Cost: EUR 6.")
+    one = claim(1, "x.", quotes=rows)
+    assert find_charts([one], [], SOURCES, {})[0]
+    beside = {one.quotes[0]: ("", "\nSite: North; Cost: EUR 9.\n")}
+    assert find_charts([one], [], SOURCES, beside)[0] == [], "North has another row"
+
+
+def test_a_table_is_titled_by_the_heading_above_it() -> None:
+    quotes = tuple(
+        Quote(source_id="a", text=text, section="Study › 3.1 Results by site")
+        for text in ("Site: North; Cost: EUR 4; Staff: 2.", "Site: South; Cost: EUR 6; Staff: 3.")
+    )
+    one = claim(1, "x.").model_copy(update={"quotes": quotes})
+    drawn, (table,) = find_charts([one], [], SOURCES, {})
+    assert table.title == "Results by site"
+    assert drawn[0].title == "Results by site: Cost, by site"
+
+
+def test_rows_by_time_are_a_course_of_one_thing() -> None:
+    def rows(*regions: str) -> list[str]:
+        times = ("2025-07-01", "2025-01-01", "2025-04-01")
+        return [
+            f"date: {time}; region: {region}; seen: {n}; number of clerks: {120 + n}."
+            for n, (time, region) in enumerate(zip(times, regions, strict=True))
+        ]
+
+    (chart,), (table,) = tables(*rows("North", "North", "North"))
+    assert chart.kind == "over_time"
+    assert [(p.label, p.value) for p in chart.points] == [
+        ("2025-01-01", 121),
+        ("2025-04-01", 122),
+        ("2025-07-01", 120),
+    ]
+    assert [row.subject for row in table.rows] == ["2025-01-01", "2025-04-01", "2025-07-01"]
+    assert tables(*rows("North", "South", "North"))[0] == []
 
 
 def test_sentences_of_two_forms_about_the_same_things_become_a_table() -> None:
@@ -135,7 +182,7 @@ def test_sentences_of_two_forms_about_the_same_things_become_a_table() -> None:
             )
         )
     ]
-    (table,) = find_charts(claims, [], SOURCES)[1]
+    (table,) = find_charts(claims, [], SOURCES, {})[1]
     assert table.attributes == ("… carried … cars daily", "… needs … crew members aboard")
     assert [(row.subject, row.cells) for row in table.rows] == [
         ("Eider", ("34", "5")),
@@ -159,7 +206,7 @@ def contradiction(*values: str) -> Contradiction:
 def test_the_sides_of_a_contradiction_are_drawn_if_each_gives_an_amount_of_one_unit() -> None:
     def drawn(*values: str) -> list[Chart]:
         claims = [claim(n, f"It costs {value}.", "abc"[n]) for n, value in enumerate(values)]
-        return find_charts(claims, [contradiction(*values)], SOURCES)[0]
+        return find_charts(claims, [contradiction(*values)], SOURCES, {})[0]
 
     (chart,) = drawn("EUR 128 million", "EUR 214.6 million")
     assert (chart.kind, chart.contradiction_id, chart.title) == ("contested", "x1", "the cost")
@@ -177,4 +224,4 @@ def test_the_sides_of_a_contradiction_are_drawn_if_each_gives_an_amount_of_one_u
 def test_a_value_that_stands_in_no_quote_is_not_drawn() -> None:
     claims = [claim(0, "It costs EUR 1 million."), claim(1, "It costs EUR 2 million.", "b")]
     item = contradiction("EUR 1 million", "EUR 3 million")
-    assert find_charts(claims, [item], SOURCES)[0] == []
+    assert find_charts(claims, [item], SOURCES, {})[0] == []

@@ -141,11 +141,6 @@ def test_a_word_that_comes_again_adds_to_the_score_and_covers_nothing_more() -> 
     assert scores["d2"].coverage == scores["d1"].coverage < 1
 
 
-def test_the_shorter_of_two_equal_passages_is_better() -> None:
-    short = "The tower opened in 1871."
-    assert best("When did the tower open?", f"{short} Rain fell all day on it.", short) == short
-
-
 def test_an_answer_is_found_over_two_documents() -> None:
     names = passage("The last keeper of the Venby tower was Ada Holt.", source="d1")
     about = passage("She was born in Orla.", source="d2", title="Ada Holt")

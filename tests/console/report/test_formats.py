@@ -110,7 +110,7 @@ def test_the_pdf_has_the_letters_of_many_scripts_in_fonts_of_its_own() -> None:
     for word_ in SCRIPTS.split():
         assert word_ in text, word_
     assert "�" not in text
-    assert "none of the fonts" not in text
+    assert "The fonts of this file" not in text
 
 
 def test_the_pdf_says_what_it_cannot_show_itself() -> None:
@@ -120,7 +120,7 @@ def test_the_pdf_says_what_it_cannot_show_itself() -> None:
     assert "a font of the program that opens this file" in asian
     other = text_of(pdf(finished("🚢 ship")))
     assert "� ship" in other
-    assert "1 characters of this report are in none of the fonts" in other
+    assert "The fonts of this file lack 1 character of the report" in other
     assert "Hebrew" in text_of(pdf(finished("עברית")))
 
 

@@ -116,7 +116,8 @@ def provider() -> Iterator[Provider]:
             return
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        provider.issuer = f"http://127.0.0.1:{server.server_address[1]}"
+        # Another site than the console's for a browser, whose strict cookies then stay behind.
+        provider.issuer = f"http://localhost:{server.server_address[1]}"
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         yield provider

@@ -115,6 +115,16 @@ def test_signing_out_ends_the_session_and_not_only_the_cookie(
     assert thief.status_code == 401, "the old cookie is worth nothing"
 
 
+def test_an_event_stream_ends_with_its_session(console: Console, visit: Visit) -> None:
+    emil = visit("emil", "reader")
+    with emil.web.stream("GET", "/events") as events:
+        lines = events.iter_lines()
+        assert next(lines).startswith("retry:")
+        command(console, "people", "remove", "emil")
+        assert "event: end" not in list(lines), "it was cut off; it did not come to its end"
+    assert emil.web.get("/events").status_code == 401
+
+
 def test_a_reader_reads_and_is_shown_nothing_else(console: Console, visit: Visit) -> None:
     console.ask("look at this", "for-readers")
     assert console.sees("/jobs/for-readers", "Read the report")
@@ -135,6 +145,7 @@ def test_a_reader_reads_and_is_shown_nothing_else(console: Console, visit: Visit
     assert console.send("/jobs/not-for-readers/cancel")[0] == 200
 
 
+@pytest.mark.slow
 def test_a_researcher_does_not_restart_jobs_and_an_operator_does(
     console: Console, visit: Visit
 ) -> None:
