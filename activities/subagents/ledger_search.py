@@ -7,10 +7,12 @@ A passage becomes a claim in its own words, so that the gate of the report holds
 from __future__ import annotations
 
 import asyncio
+import shutil
+import weakref
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import mkdtemp
 from typing import Self, cast
 
 from activities.evidence.ledger import Ledger
@@ -70,7 +72,8 @@ class LedgerSearch:
         """`titles` are those of the facets; `texts` are stored copies, by source id."""
         self.ledger = ledger
         self._claims = {claim.id: claim for claim in ledger.citable()}
-        self._folder = TemporaryDirectory(prefix="ask-")
+        self._folder = Path(mkdtemp(prefix="ask-"))
+        weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
         self._by_claim = self._index(
             "claims",
             (
@@ -101,7 +104,7 @@ class LedgerSearch:
         return await asyncio.to_thread(cls, ledger, titles, texts)
 
     def _index(self, name: str, documents: Iterable[Document]) -> Corpus:
-        path = Path(self._folder.name) / name
+        path = self._folder / name
         connection = open_for_building(path)
         contents = [FileContent(document.id, (), (document,), ()) for document in documents]
         with connection:
