@@ -74,6 +74,9 @@ CONTENT_POLICY = (
     f" style-src 'sha256-{_hash(_STYLE)}'; base-uri 'none'; form-action 'none'"
 )
 
+FORM_POLICY = CONTENT_POLICY.replace("form-action 'none'", "form-action 'self'")
+"""For a page with a form of the console that shows it."""
+
 _TEMPLATES.filters |= {
     "capitalize_first": capitalize,
     "collapse": collapse_spaces,
@@ -101,7 +104,8 @@ class Section:
     """The entries below it in the table of contents, as id and title."""
 
 
-def render_page(result: ResearchResult) -> str:
+def render_page(result: ResearchResult, *, box: Markup | str = "") -> str:
+    """The page; `box` is a form that the console puts below the report."""
     written = split_report(result)
     return _TEMPLATES.get_template("page.html").render(
         result=result,
@@ -110,7 +114,8 @@ def render_page(result: ResearchResult) -> str:
         figures=key_figures(result),
         status_label=_STATUS[result.status],
         statement=card(result.model).statement,
-        policy=CONTENT_POLICY,
+        policy=FORM_POLICY if box else CONTENT_POLICY,
+        box=box,
         style=_STYLE,
         script=_SCRIPT,
     )

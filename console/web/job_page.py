@@ -7,13 +7,15 @@ import contextlib
 import time
 from collections.abc import AsyncIterator
 
+from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from console.client import jobs, validation
+from console.client.asking import load_report
 from console.client.jobs import StartState
 from console.errors import BadInputError
-from console.report.page import CONTENT_POLICY, render_page, render_report
+from console.report.page import FORM_POLICY, render_page, render_report
 from console.web import forms
 from console.web.forms import FormValues
 from console.web.job_snapshot import JobSnapshot, fetch_outcome, load_snapshot
@@ -104,13 +106,16 @@ def _retrieve_exception(loading: asyncio.Future[JobSnapshot]) -> None:
 
 
 class ReportDownloads:
-    def __init__(self, state: AppState) -> None:
+    def __init__(self, state: AppState, templates: Templates) -> None:
         self._state = state
+        self._templates = templates
 
     async def show(self, request: Request) -> Response:
-        """The content of report.html, under its own content security policy."""
-        text = await asyncio.to_thread(render_page, await self._fetch_result(request))
-        policy = f"{CONTENT_POLICY}; frame-ancestors 'none'"
+        """The content of report.html with a box for questions, under its own content policy."""
+        result = await self._fetch_result(request)
+        box = self._templates.render_part("ask_box", job_id=result.id, version=result.version)
+        text = await asyncio.to_thread(render_page, result, box=Markup(box))  # noqa: S704
+        policy = f"{FORM_POLICY}; frame-ancestors 'none'"
         return HTMLResponse(text, headers={"Content-Security-Policy": policy})
 
     async def download(self, request: Request) -> Response:
@@ -123,6 +128,8 @@ class ReportDownloads:
 
     async def _fetch_result(self, request: Request) -> ResearchResult:
         job_id = validation.check_job_id(request.path_params["job_id"])
+        if version := request.query_params.get("version"):
+            return await load_report(self._state.session, f"{job_id}@{version}")
         job, description = await jobs.find(self._state.client, job_id)
         if job.found is StartState.RUNNING:
             raise BadInputError(f"The job {job_id} has no report yet: its page shows its progress.")

@@ -17,6 +17,7 @@ from temporalio.service import RPCError
 from console.client.jobs import JobNotFoundError
 from console.errors import BadInputError, ConsoleError
 from console.web.actions import UPDATES, Actions
+from console.web.asking import AskPages
 from console.web.auth import AuthMiddleware, Credentials, scope_path
 from console.web.forms import name_fields
 from console.web.home import HomePage
@@ -38,7 +39,8 @@ def build_app(state: AppState, token: str, port: int, *, loopback: bool) -> ASGI
     credentials = Credentials(token, port)
     templates = Templates(state, credentials)
     home, job = HomePage(state, templates, credentials), JobPage(state, templates)
-    downloads = ReportDownloads(state)
+    downloads = ReportDownloads(state, templates)
+    asks = AskPages(state, templates, credentials)
     actions = Actions(state, templates, credentials, job)
 
     async def sign_in_page(request: Request) -> Response:
@@ -78,6 +80,10 @@ def build_app(state: AppState, token: str, port: int, *, loopback: bool) -> ASGI
             Route(f"{path}/events", job.stream),
             Route(f"{path}/report", downloads.show),
             *(Route(f"{path}/report.{suffix}", downloads.download) for suffix in MEDIA_TYPES),
+            Route(f"{path}/ask", asks.show),
+            Route(f"{path}/ask", asks.ask, methods=["POST"]),
+            Route(f"{path}/commission", asks.commission, methods=["POST"]),
+            Route(f"{path}/compare", asks.compare),
             Route(f"{path}/restart", actions.confirm_restart),
             Route(f"{path}/restart", actions.restart, methods=["POST"]),
             Route(f"{path}/fork", actions.show_fork_form),
