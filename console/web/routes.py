@@ -17,7 +17,7 @@ from temporalio.service import RPCError
 from console.client.jobs import JobNotFoundError
 from console.errors import BadInputError, ConsoleError
 from console.web.actions import UPDATES, Actions
-from console.web.asking import AskPages
+from console.web.ask_page import AskPages
 from console.web.auth import AuthMiddleware, Credentials, scope_path
 from console.web.forms import name_fields
 from console.web.home import HomePage
