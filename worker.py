@@ -39,7 +39,7 @@ from activities.mcp.server_settings import McpSettings
 from activities.mcp.servers import McpServers
 from activities.nexus import ResearchHandler
 from activities.records import Records
-from activities.storage.corpus_versions import Limits
+from activities.storage.corpus_publishing import Limits
 from activities.storage.store import Store
 from activities.subagents.asking import Asking
 from activities.subagents.evaluating import Evaluating
@@ -48,6 +48,7 @@ from activities.subagents.researching import Researching
 from activities.subagents.verifying import Verifying
 from activities.subagents.writing import Writing
 from activities.telemetry import CountingInterceptor, record_jobs
+from activities.webhooks import SECRET_VARIABLE, Webhooks
 from console.errors import exit_process
 from console.runtime.connection import FRESH_SERVER_SECONDS, connect, register
 from console.runtime.data_converter import load_keyring
@@ -60,6 +61,7 @@ from workflows.contracts.state import Timing
 from workflows.coordinator import ResearchWorkflow
 from workflows.corpus_indexing import CorpusWorkflow
 from workflows.refinement import RefinementWorkflow
+from workflows.webhook import WebhookWorkflow
 
 DRAIN = timedelta(seconds=30)
 """How long turns in flight may take to finish after SIGTERM."""
@@ -134,6 +136,7 @@ def _for_jobs(client: Client, settings: Settings, context: ActivityContext) -> W
             CorpusWorkflow,
             AskWorkflow,
             CompareWorkflow,
+            WebhookWorkflow,
         ],
         activities=[
             Verifying(context).reconcile,
@@ -142,6 +145,7 @@ def _for_jobs(client: Client, settings: Settings, context: ActivityContext) -> W
             records.post_control_messages,
             records.keep_report,
             records.compare,
+            Webhooks(os.environ.get(SECRET_VARIABLE, ""), settings.webhook_networks).deliver,
             *(_subagents(context) if settings.worker_role != "coordinator" else ()),
         ],
         max_concurrent_activities=max(settings.parallel_subagents, 1) if shares_queue else None,

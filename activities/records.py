@@ -18,8 +18,13 @@ from activities.evidence.ledger import Ledger
 from activities.evidence.publish import publish
 from activities.evidence.run_comparison import compare, compare_answers, tell, told
 from activities.fleet.heartbeat import send_heartbeats, show_progress
-from activities.sources.corpus_indexes import split_files
-from activities.storage.corpus_versions import find_changes, load_listing
+from activities.sources.corpus_indexes import split_packs
+from activities.storage.corpus_versions import (
+    find_changes,
+    load_differing,
+    load_listing,
+    select,
+)
 from activities.storage.document_sources import CorpusError
 from activities.storage.store import ObjectNotFound, Store
 from workflows.config.store_keys import control_key
@@ -82,23 +87,25 @@ class Records(RecordActivities):
                 name, version = await self._context.find_version(brief.corpus)
             except CorpusError as error:
                 raise ApplicationError(str(error), type="bad_input", non_retryable=True) from error
-            version = await corpora.select(version, brief.labels)
+            version = await select(self._store, version, brief.labels)
             ready = await corpora.find(name, version)
             if ready is not None:
                 return CorpusOpened(corpus=ready)
             base = await corpora.find_base(name, brief.labels)
-            changed = await corpora.find_changed(version, base.version if base else "")
-            parts = list(split_files(changed))
+            known = base.version if base else ""
+            packs = await corpora.find_new_packs(version, known)
+            parts = list(split_packs(packs))
             if len(parts) > 1 and not brief.is_parsed:
                 return CorpusOpened(
-                    corpus=CorpusReady(files=len(changed)),
+                    corpus=CorpusReady(files=sum(ref.files for ref in packs)),
                     version=f"{name}@{version}",
                     parse=tuple(
                         ParseFiles(
                             version=version,
-                            base=base.version if base else "",
+                            base=known,
                             start=start,
                             end=end,
+                            files=sum(ref.files for ref in packs[start:end]),
                         )
                         for start, end in parts
                     ),
@@ -108,13 +115,12 @@ class Records(RecordActivities):
 
     @activity.defn
     async def parse_files(self, brief: ParseFiles) -> FilesParsed:
-        """Parse one part of the files; each result is stored at once, so a retry goes on."""
+        """Parse some of the packs; each result is stored at once, so a retry goes on."""
         corpora = self._context.corpora
         async with send_heartbeats():
-            files = await corpora.find_changed(brief.version, brief.base)
-            part = files[brief.start : brief.end]
-            await corpora.parse(part, _show_files)
-            return FilesParsed(files=len(part))
+            packs = await corpora.find_new_packs(brief.version, brief.base)
+            parsed = await corpora.parse(packs[brief.start : brief.end], _show_files)
+            return FilesParsed(files=parsed)
 
     @activity.defn
     async def keep_checkpoint(self, brief: KeepCheckpoint) -> Kept:
@@ -186,10 +192,11 @@ class Records(RecordActivities):
         if not before.corpus or not after.corpus:
             return {}
         try:
-            old, new = [
-                (await load_listing(self._store, corpus.version)).files
+            versions = [
+                await load_listing(self._store, corpus.version)
                 for corpus in (before.corpus, after.corpus)
             ]
+            old, new = await load_differing(self._store, *versions)
         except ObjectNotFound:
             activity.logger.warning("the last run's list of files is gone: nothing is compared")
             return {}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from activities.evidence.charts import find_charts
 from activities.evidence.draft import CITATION, CODE_BLOCK, Draft, sections_by_facet
 from activities.evidence.ledger import Ledger, origin_count, origins
 from activities.evidence.report_appendix import (
@@ -60,6 +61,8 @@ def publish(
     around = surroundings or {}
     origin = origins(ledger)
     coverage = tuple(_coverage(state, ledger, origin, cycles))
+    if draft:
+        draft = _in_order(draft, ledger)
     body = _body(state, draft) if draft else _nothing_found(state)
     body = "\n\n".join(filter(None, [body, describe_points(state, ledger)]))
     notes = "\n\n".join(filter(None, [describe_differences(ledger), describe_calculations(draft)]))
@@ -68,6 +71,13 @@ def publish(
     sources = sorted(
         (_source(ledger, sid, numbers, origin) for sid in ledger.sources),
         key=lambda s: (s.n is None, s.n or 0, s.uri),
+    )
+    cited = {source.id for source in sources if source.n is not None}
+    charts, comparisons = find_charts(
+        (claim for claim in ledger.citable() if not cited.isdisjoint(claim.source_ids)),
+        ledger.contradictions,
+        ledger.sources,
+        around,
     )
     spend, counters, ref = state.spend, state.counters, state.corpus.ref
     return ResearchResult(
@@ -95,6 +105,8 @@ def publish(
         answer=state.answer,
         rubric=tuple(renumber_points(list_points(state, ledger), numbers)),
         calculations=tuple(renumber_calculations(draft, numbers)) if draft else (),
+        charts=tuple(charts),
+        comparisons=tuple(comparisons),
         passes=tuple(
             PassOut(**p.model_dump(), turns=p.spend.turns, usd=p.spend.usd) for p in state.passes
         ),
@@ -131,6 +143,13 @@ def publish(
         ).strip()
         + "\n",
     )
+
+
+def _in_order(draft: Draft, ledger: Ledger) -> Draft:
+    """The draft with its contradictions in the order in which the ledger has them."""
+    order = {item.id: place for place, item in enumerate(ledger.contradictions)}
+    entries = sorted(draft.contradictions, key=lambda e: order.get(e.contradiction_id, len(order)))
+    return draft.model_copy(update={"contradictions": tuple(entries)})
 
 
 def _body(state: ResearchState, draft: Draft) -> str:

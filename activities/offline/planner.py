@@ -15,7 +15,7 @@ from itertools import pairwise
 from activities.evidence.text.sentences import sentences
 from activities.evidence.text.terms import STOP_WORDS, WORD, detect_language
 from activities.offline.passages import HEADING
-from activities.offline.question import Question, Wants, content_words
+from activities.offline.question import PRONOUN, Question, Wants, content_words
 from activities.offline.request import Conversation, Hit, Reply, UseTools
 from activities.offline.rule_families import is_on
 from workflows.contracts.facets import Facet, QuestionKind
@@ -153,7 +153,6 @@ _OPENING = re.compile(
     r"|must|may|has|have|had|to)\b\s*)?(?:(?:i|we|you|one|they)\b\s*)?",
     re.I,
 )
-_PRONOUN = re.compile(r"\b(?:it|they|them|this|these|those|its|their)\b", re.I)
 # Three or more things of which one thing is asked: "the costs, risks and benefits of X", or "what
 # do ships, cables and turbines cost", where a word each names them.
 _NOUNS = tuple(
@@ -284,7 +283,7 @@ def _part(text: str, subject: str) -> Part:
     text = text.strip(" ,;.?")
     question = text
     if subject and (
-        _PRONOUN.search(text) or not set(content_words(subject)) & set(content_words(text))
+        PRONOUN.search(text) or not set(content_words(subject)) & set(content_words(text))
     ):
         question = f"{text} ({subject})"
     return Part(_title(text), f"{question[:1].upper()}{question[1:]}?")

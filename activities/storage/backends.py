@@ -115,6 +115,8 @@ class FolderBackend:
 
     def _write(self, path: str, data: bytes, put: Callable[[Path, Path], None]) -> bool:
         target = self._locate(path)
+        if put is os.link and target.exists():
+            return False
         temporary = _temporary(target)
         try:
             file = _open_new(temporary)

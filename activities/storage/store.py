@@ -51,7 +51,7 @@ PAYLOADS_FOLDER = "payloads"
 _CHECKSUM = b"sha256 "
 _NAMED_BY_HASH = (
     "texts", "findings", "ledgers", "rulings", "drafts",
-    "originals", "listings", "manifests", "index-parts",
+    "originals", "listings", "packs", "index-parts",
 )  # fmt: skip
 CACHE_BYTES = 32_000_000
 """Of objects that were read or written; in memory they are a few times larger."""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from console import client
-from console.cli.options import INSPECT, FailOnGaps, JobId, Json, Out, Reference, examples
+from console.cli.options import INSPECT, FailOnGaps, Formats, JobId, Json, Out, Reference, examples
 from console.cli.run import finish_job
 from console.errors import COMMAND, ConsoleError, ExitCode
 from console.formatting import NO_BREAK, message_stream, say
@@ -128,11 +128,15 @@ def gaps(job_id: JobId, as_json: Json = False) -> ExitCode:
 
 
 @app.command(
-    rich_help_panel=INSPECT, epilog=examples("result x1 --out x1", "result x1@1 --out x1-first")
+    rich_help_panel=INSPECT,
+    epilog=examples(
+        "result x1 --out x1", "result x1@1 --out x1-first", "result x1 --format pdf --format docx"
+    ),
 )
 def result(
     reference: Reference,
     out: Out = Path("out"),
+    formats: Formats = None,
     fail_on_gaps: FailOnGaps = False,
     as_json: Json = False,
 ) -> ExitCode:
@@ -153,7 +157,9 @@ def result(
     async def action(session: Session) -> ExitCode:
         found = await read(session)
         folder, stream = client.validation.check_writable(out, "--out"), message_stream(as_json)
-        return finish_job(found, folder, stream, fail_on_gaps=fail_on_gaps, as_json=as_json)
+        return finish_job(
+            found, folder, stream, formats=formats, fail_on_gaps=fail_on_gaps, as_json=as_json
+        )
 
     return _run(job_id, action)
 

@@ -33,6 +33,25 @@ NewId = Annotated[
     typer.Option("--id", metavar="ID", help="The job's id; an unfinished job is continued."),
 ]
 Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="The report's folder.")]
+
+
+def _check_formats(named: list[str] | None) -> list[str]:
+    """Before anything is started; without the option the import is not needed."""
+    from console.report.formats import check_formats
+
+    return list(check_formats(named)) if named else []
+
+
+Formats = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--format",
+        metavar="NAME",
+        callback=_check_formats,
+        help="md, html, json, pdf, docx, bib, ris, csl.json or all; repeatable."
+        " By default md, html and json.",
+    ),
+]
 OutIfWanted = Annotated[
     Path | None,
     typer.Option("--out", metavar="DIR", help="Wait for the report and write it there."),

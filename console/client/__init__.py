@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from console.client import asking as asking
+    from console.client import audit as audit
     from console.client import checkpoints as checkpoints
     from console.client import corpora as corpora
     from console.client import job_list as job_list
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from console.client import progress as progress
     from console.client import research_request as research_request
     from console.client import runs as runs
+    from console.client import schedules as schedules
     from console.client import session as session
     from console.client import validation as validation
 else:

@@ -13,9 +13,9 @@ from console.errors import BadInputError
 from console.report.chapters import MarkdownRenderer
 from console.report.quote_links import QuoteLinks
 from console.web import forms
-from console.web.auth import Credentials
 from console.web.forms import FormValues, name_fields
 from console.web.job_snapshot import load_snapshot
+from console.web.people import ACTIONS, require
 from console.web.rendering import Templates
 from console.web.state import AppState, Notice
 from workflows.contracts.asking import Answer
@@ -23,17 +23,18 @@ from workflows.contracts.result import PlanOut, ResearchResult, SourceOut
 
 
 class AskPages:
-    def __init__(self, state: AppState, templates: Templates, credentials: Credentials) -> None:
+    def __init__(self, state: AppState, templates: Templates) -> None:
         self._state = state
         self._templates = templates
-        self._credentials = credentials
 
     async def show(self, request: Request) -> Response:
+        require(request, ACTIONS["ask"])
         return await self._render(request, FormValues({"version": _version(request)}))
 
     async def ask(self, request: Request) -> Response:
+        require(request, ACTIONS["ask"])
         job_id = validation.check_job_id(request.path_params["job_id"])
-        form = await forms.read_form(request, self._credentials)
+        form = await forms.read_form(request)
         version = int(form["version"]) if form["version"].isdigit() else 0
         try:
             answer = await asking.ask(self._state.session, job_id, form["question"], version)
@@ -43,8 +44,9 @@ class AskPages:
         return await self._render(request, form, answer)
 
     async def commission(self, request: Request) -> Response:
+        require(request, ACTIONS["commission"])
         job_id = validation.check_job_id(request.path_params["job_id"])
-        form = await forms.read_form(request, self._credentials)
+        form = await forms.read_form(request)
         taken = await asking.commission(self._state.session, job_id, form["question"])
         limit = f" It spends at most ${taken.budget_usd:,.2f} in all." if taken.budget_usd else ""
         notice = self._state.put_notice(
@@ -57,6 +59,7 @@ class AskPages:
 
     async def compare(self, request: Request) -> Response:
         """What changed between two reports, each named as ID or ID@N."""
+        require(request, ACTIONS["read"])
         job_id = validation.check_job_id(request.path_params["job_id"])
         names = [request.query_params.get(side, "").strip() for side in ("before", "after")]
         before, after = (name or job_id for name in names)

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterator
+from urllib.parse import quote
 
 from markupsafe import Markup
 from starlette.requests import Request
@@ -15,7 +16,8 @@ from console.client import jobs, validation
 from console.client.asking import load_report
 from console.client.jobs import StartState
 from console.errors import BadInputError
-from console.report.page import FORM_POLICY, render_page, render_report
+from console.report.formats import FORMATS
+from console.report.page import FORM_POLICY, render_page
 from console.web import forms
 from console.web.forms import FormValues
 from console.web.job_snapshot import JobSnapshot, fetch_outcome, load_snapshot
@@ -30,8 +32,6 @@ LIVE_PARTS = ("glance", "facets", "gaps", "contested", "checkpoints", "remarks",
 _POLL_SECONDS = 1.0
 # Several viewers of one job share a snapshot.
 _SHARED_SECONDS = 0.7
-
-MEDIA_TYPES = {"md": "text/markdown", "json": "application/json", "html": "text/html"}
 
 
 class JobPage:
@@ -51,10 +51,10 @@ class JobPage:
         notice: Notice | None = None,
         status: int = 200,
     ) -> Response:
-        job = build_view(await load_snapshot(self._state, job_id))
+        job = build_view(await load_snapshot(self._state, job_id), request.state.person)
         # The versions ignore typed values: the form stays while the job does not change.
-        unfilled = self._render_parts(job)
-        parts = self._render_parts(job, form) if form else unfilled
+        unfilled = self._render_parts(request, job)
+        parts = self._render_parts(request, job, form) if form else unfilled
         return self._templates.render(
             request,
             "job.html",
@@ -71,20 +71,22 @@ class JobPage:
 
         async def parts() -> AsyncIterator[dict[str, str]]:
             while True:
-                job = build_view(await self._share_snapshot(job_id))
-                yield self._render_parts(job)
+                job = build_view(await self._share_snapshot(job_id), request.state.person)
+                yield self._render_parts(request, job)
                 if not job.is_open:
                     return
                 await self._state.sleep(_POLL_SECONDS)
 
-        return stream_parts(self._state, parts())
+        return stream_parts(request, self._state, parts())
 
-    def _render_parts(self, job: JobView, form: FormValues | None = None) -> dict[str, str]:
+    def _render_parts(
+        self, request: Request, job: JobView, form: FormValues | None = None
+    ) -> dict[str, str]:
         if form is None:
             form = FormValues(forms.plan_fields(job.plan) if job.plan else {})
         rows = len(job.plan.facets) + forms.NEW_FACETS if job.plan else 0
         return {
-            name: self._templates.render_part(name, job=job, form=form, rows=rows)
+            name: self._templates.render_part(request, name, job=job, form=form, rows=rows)
             for name in LIVE_PARTS
         }
 
@@ -111,18 +113,24 @@ class ReportDownloads:
         self._templates = templates
 
     async def show(self, request: Request) -> Response:
-        """The content of report.html with a box for questions, under its own content policy."""
+        """The content of report.html with a way back and a box for questions."""
         result = await self._fetch_result(request)
-        box = self._templates.render_part("ask_box", job_id=result.id, version=result.version)
-        text = await asyncio.to_thread(render_page, result, box=Markup(box))  # noqa: S704
+        box = ""
+        if request.state.person.may("ask"):
+            box = self._templates.render_part(
+                request, "ask_box", job_id=result.id, version=result.version
+            )
+        back = f"/jobs/{quote(result.id, safe='')}"
+        text = await asyncio.to_thread(render_page, result, back, box=Markup(box))  # noqa: S704
         policy = f"{FORM_POLICY}; frame-ancestors 'none'"
         return HTMLResponse(text, headers={"Content-Security-Policy": policy})
 
     async def download(self, request: Request) -> Response:
-        result, suffix = await self._fetch_result(request), request.url.path.rpartition(".")[2]
+        result = await self._fetch_result(request)
+        suffix = request.url.path.rpartition("/report.")[2]
         return Response(
-            await asyncio.to_thread(render_report, result, suffix),
-            media_type=f"{MEDIA_TYPES[suffix]}; charset=utf-8",
+            await asyncio.to_thread(FORMATS[suffix].render, result),
+            media_type=FORMATS[suffix].media_type,
             headers={"Content-Disposition": f'attachment; filename="{result.id}.{suffix}"'},
         )
 

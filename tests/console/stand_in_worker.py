@@ -99,6 +99,8 @@ class StandIn:
         self._state = state or ResearchState(
             id=job, journal=job, request=request, started_at=workflow.now().isoformat()
         )
+        if state is None:
+            self._record("start", self._state.request.by)
         self._answer: Approve | None = None
         self._approve_by: str | None = None
 
@@ -185,6 +187,9 @@ class StandIn:
         brief = KeepCheckpoint(key=key, state=now)
         await workflow.execute_local_activity(keep, brief, start_to_close_timeout=SOON)
 
+    def _record(self, act: str, by: str) -> None:
+        self._state.record_act(act, by, workflow.now().isoformat())
+
     def _show(self) -> None:
         phase = SearchAttributeKey.for_keyword("ResearchPhase")
         word = SearchAttributeKey.for_keyword("ResearchStatus")
@@ -215,6 +220,7 @@ class StandIn:
 
     @workflow.update
     async def approve(self, answer: Approve) -> str:
+        self._record(answer.decision, answer.by)
         self._answer = answer
         return "approved"
 
@@ -237,6 +243,7 @@ class StandIn:
 
     @workflow.update
     async def pause(self, order: Pause) -> str:
+        self._record("pause", order.by)
         self._state.paused = True
         self._show()
         return "paused"

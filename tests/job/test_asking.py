@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from activities.storage.store import Store
 from console.client import asking, jobs
+from console.client.audit import act_as, current_actor
 from console.client.session import Session
 from console.errors import BadInputError
 from tests.job.conftest import (
@@ -145,3 +148,22 @@ async def test_a_job_that_found_nothing_can_be_commissioned(office: Office) -> N
         found = await jobs.fetch_report(jobs.get_handle(office.client, empty.id))
     assert found.version == 2
     assert any("86 people" in claim.text for claim in found.claims)
+
+
+async def test_another_tenant_can_neither_ask_nor_compare(office: Office) -> None:
+    """The answer comes from the store, which knows no tenants: the client must look."""
+    known = current_actor()
+    async with office.working(Wire(*JOB)):
+        result = await jobs.fetch_report(await office.start(tenant="mine"))
+        act_as(replace(known, tenant="theirs"))
+        try:
+            for call in (
+                asking.ask(session(office), result.id, STAFF),
+                asking.commission(session(office), result.id, STAFF),
+                asking.compare(session(office), result.id, result.id),
+                asking.load_report(session(office), f"{result.id}@1"),
+            ):
+                with pytest.raises(jobs.JobNotFoundError):
+                    await call
+        finally:
+            act_as(known)

@@ -90,12 +90,13 @@ class OpenCorpus(Record):
 
 
 class ParseFiles(Record):
-    """A part of the files that a version has and its base has not."""
+    """Some of the packs that a version has and its base has not, by position."""
 
     version: str
     base: str = ""
     start: int
     end: int
+    files: int = 0
 
 
 class CorpusOpened(Record):

@@ -39,6 +39,7 @@ from workflows.contracts.activity_io import (
     Written,
 )
 from workflows.contracts.asking import Answer, AskRequest, CompareReports, Comparison
+from workflows.contracts.messages import Delivery
 from workflows.contracts.result import ReportRef, ResearchResult
 
 
@@ -108,3 +109,8 @@ class RecordActivities(Protocol):
 
     @activity.defn
     async def compare_reports(self, request: CompareReports) -> Comparison: ...
+
+
+class WebhookActivities(Protocol):
+    @activity.defn
+    async def deliver(self, delivery: Delivery) -> int: ...

@@ -24,6 +24,7 @@ from activities.sources.formats.markup.sphinx import (
     NOTE_DIRECTIVES,
     UNPRINTED_DIRECTIVES,
     VERSION_DIRECTIVES,
+    is_code,
     role_text,
     without_roles,
 )
@@ -120,6 +121,8 @@ class _AnyDirective(Directive):
             return [*self._parse(argument), *self._parse(self.content)]
         if name in VERSION_DIRECTIVES:
             return self._version_note(name, " ".join(argument))
+        if not argument and name not in CONTAINER_DIRECTIVES and is_code("\n".join(self.content)):
+            return self._code(argument, parsed=False)
         content = self._parse(self.content, match_titles=name in CONTAINER_DIRECTIVES)
         if name in CONTAINER_DIRECTIVES or not argument:
             return content
