@@ -15,9 +15,10 @@ from temporalio.common import SearchAttributeKey
 from temporalio.service import RPCError, RPCStatusCode
 
 from console.client.audit import TENANT, current_actor, is_visible
-from console.client.jobs import WORKFLOW, find_pollers
+from console.client.jobs import OPEN_STATUSES, WORKFLOW, describe, find_pollers
 from console.errors import BadInputError
 from console.formatting import cut
+from workflows.contracts.messages import WEBHOOK_ID, WEBHOOK_WORKFLOW
 from workflows.contracts.state import Blocked
 
 if TYPE_CHECKING:
@@ -168,6 +169,36 @@ def _is_alive(identity: str) -> bool:
         return True
     except (ValueError, OSError):
         return False
+    return True
+
+
+async def needs_worker(client: Client, job_id: str) -> bool:
+    """Whether the job is open or its webhook not told yet. Raises `ConsoleError` without an answer.
+
+    A job that was deleted needs none.
+    """
+    description = await describe(client, job_id)
+    if description is None:
+        return False
+    return description.status in OPEN_STATUSES or await has_deliveries(client, job_id)
+
+
+async def has_deliveries(client: Client, job_id: str) -> bool:
+    """Whether a message for the job's webhook is not delivered yet."""
+    found = await client.count_workflows(
+        f'WorkflowType="{WEBHOOK_WORKFLOW}" AND ExecutionStatus="Running"'
+        f' AND WorkflowId STARTS_WITH "{job_id}{WEBHOOK_ID}"'
+    )
+    return found.count > 0
+
+
+async def wait_for_deliveries(client: Client, job_id: str, seconds: float) -> bool:
+    """Wait until the job's webhook was told of everything; False if that takes longer."""
+    deadline = asyncio.get_running_loop().time() + seconds
+    while await has_deliveries(client, job_id):
+        if asyncio.get_running_loop().time() > deadline:
+            return False
+        await asyncio.sleep(0.2)
     return True
 
 
