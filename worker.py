@@ -91,8 +91,9 @@ def build_context(
         settings.provider,
         settings.corpora,
         settings.max_tokens,
-        Limits(settings.corpus_files, settings.corpus_bytes),
+        Limits(settings.corpus_files, settings.corpus_bytes, settings.ocr),
         settings.index_cache_bytes,
+        settings.ocr,
     )
 
 

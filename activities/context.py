@@ -63,6 +63,7 @@ class ActivityContext:
         max_tokens: int = MAX_TOKENS,
         limits: Limits | None = None,
         index_cache_bytes: int = CACHE_BYTES,
+        ocr: bool = False,
     ) -> None:
         """`provider` is a label of telemetry; `indexes` is the folder of fetched indexes.
 
@@ -75,7 +76,7 @@ class ActivityContext:
         self._provider = provider
         self._max_tokens = max_tokens
         self.indexes = IndexCache(store, indexes, index_cache_bytes)
-        self.corpora = Corpora(store, self.indexes)
+        self.corpora = Corpora(store, self.indexes, ocr=ocr)
         self._limits = limits
         self._allowed = [Path(folder).resolve() for folder in folders]
         self._servers = servers

@@ -254,6 +254,7 @@ class Toolbox:
             sha256=meta.sha256,
             sketch=await asyncio.to_thread(sketch, document.text),
             labels=meta.labels,
+            recognised=meta.recognised,
         )
         return source
 

@@ -29,6 +29,7 @@ from activities.sources import index
 from activities.sources.database import open_for_building
 from activities.sources.documents import Unreadable
 from activities.sources.formats.parsing import VERSION, Parsed, parse_file
+from activities.sources.formats.recognition import check_installed
 from activities.sources.index_cache import (
     IndexCache,
     IndexPatch,
@@ -88,10 +89,13 @@ class NewestIndex(Record):
 class Corpora:
     """Makes the indexes of versions that have none yet."""
 
-    def __init__(self, store: Store, cache: IndexCache) -> None:
+    def __init__(self, store: Store, cache: IndexCache, *, ocr: bool = False) -> None:
         self._store = store
         self._cache = cache
-        self._parsers = Parsers()
+        self._ocr = ocr
+        self._version = f"{VERSION}-ocr" if ocr else str(VERSION)
+        """Of the parsers: what they gave with recognition and without is kept apart."""
+        self._parsers = Parsers(ocr=ocr)
         self._copies = itertools.count()
 
     async def close(self) -> None:
@@ -99,7 +103,7 @@ class Corpora:
 
     async def find(self, name: str, version: str) -> CorpusReady | None:
         """A version that is ready to be read; None if it has to be indexed."""
-        key = index_key(version, VERSION)
+        key = index_key(version, self._version)
         stored = await self._store.get(key)
         if stored is None:
             return None
@@ -116,7 +120,7 @@ class Corpora:
         stored = await self._store.get(newest_index_key(name, labels))
         base = NewestIndex.model_validate_json(stored) if stored else None
         # Parsers of another version may give other texts for the same files.
-        if base is None or base.index != index_key(base.version, VERSION):
+        if base is None or base.index != index_key(base.version, self._version):
             return None
         try:
             await load_listing(self._store, base.version)
@@ -162,10 +166,12 @@ class Corpora:
                 await asyncio.gather(*ahead, return_exceptions=True)
 
     async def _parse_pack(self, pack: str, place: Path, spread: bool) -> bytes:
-        key = parsed_key(VERSION, pack)
+        key = parsed_key(self._version, pack)
         stored = await self._store.get(key, is_replaceable=True)
         if stored is not None:
             return stored
+        if self._ocr:
+            check_installed()
         held = await load_pack(self._store, pack)
         data = await self._store.get(original_key(held.content))
         if data is None:
@@ -212,7 +218,7 @@ class Corpora:
         on_progress: OnProgress = lambda *_: None,
     ) -> CorpusReady:
         """The index of a version, made and published if no worker has done so."""
-        key = index_key(version, VERSION)
+        key = index_key(version, self._version)
         async with self._cache.lock(key):
             if ready := await self.find(name, version):
                 return ready

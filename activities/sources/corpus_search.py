@@ -98,8 +98,9 @@ class Corpus:
             number, meta = index.find(connection, document_id)
             text = index.text_between(connection, number, 0, 1 << 62)
         return Document(
-            meta.id, meta.uri, meta.title, meta.date, meta.kind, meta.sha256, text, meta.labels
-        )
+            meta.id, meta.uri, meta.title, meta.date, meta.kind, meta.sha256, text, meta.labels,
+            meta.recognised,
+        )  # fmt: skip
 
     def documents(self) -> Iterator[DocumentMeta]:
         """All documents in the order of their ids."""

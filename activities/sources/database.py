@@ -18,7 +18,7 @@ from urllib.parse import quote
 from activities.evidence.text.terms import TOKENIZER
 
 TITLE_WEIGHT = 2.0
-_SCHEMA_VERSION = 2
+_SCHEMA_VERSION = 3
 
 _SCHEMA = (
     "CREATE TABLE unreadable(path TEXT, uri TEXT, reason TEXT)",
@@ -26,7 +26,8 @@ _SCHEMA = (
     # `labels` are separated by spaces.
     "CREATE TABLE documents("
     "number INTEGER PRIMARY KEY, id TEXT UNIQUE, path TEXT,"
-    " uri TEXT, title TEXT, date TEXT, kind TEXT, sha256 TEXT, fingerprint BLOB, labels TEXT)",
+    " uri TEXT, title TEXT, date TEXT, kind TEXT, sha256 TEXT, fingerprint BLOB, labels TEXT,"
+    " recognised INTEGER)",
     "CREATE INDEX documents_path ON documents(path)",
     "CREATE INDEX documents_fingerprint ON documents(fingerprint)",
     # Files with the words of a document that another file gave.

@@ -57,6 +57,7 @@ class DocumentMeta:
     sha256: str
     also_at: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
+    recognised: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +72,15 @@ class Document:
     sha256: str
     text: str
     labels: tuple[str, ...] = ()
+    recognised: bool = False
+    """Whether some of the text was recognised in images, and may be misread."""
 
     @property
     def meta(self) -> DocumentMeta:
         return DocumentMeta(
-            self.id, self.uri, self.title, self.date, self.kind, self.sha256, labels=self.labels
-        )
+            self.id, self.uri, self.title, self.date, self.kind, self.sha256,
+            labels=self.labels, recognised=self.recognised,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

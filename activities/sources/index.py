@@ -32,9 +32,9 @@ _INSERTED = 500
 _LAST_CHUNK = (1 << CHUNK_BITS) - 1
 _WORD = re.compile(r"\w+")
 
-Row = tuple[int, str, str, str, str | None, str, str, str, str | None]
+Row = tuple[int, str, str, str, str | None, str, str, str, int, str | None]
 META = (
-    "d.number, d.id, d.uri, d.title, d.date, d.kind, d.sha256, d.labels,"
+    "d.number, d.id, d.uri, d.title, d.date, d.kind, d.sha256, d.labels, d.recognised,"
     " (SELECT group_concat(c.uri, char(10)) FROM copies c WHERE c.number = d.number)"
 )
 """The columns of documents as `d` that `meta` reads."""
@@ -95,10 +95,12 @@ def metas(connection: sqlite3.Connection, after: str = "", limit: int = 1000) ->
 
 
 def meta(row: Row) -> DocumentMeta:
-    _, identifier, uri, title, date, kind, sha256, labels, copies = row
+    _, identifier, uri, title, date, kind, sha256, labels, recognised, copies = row
     also_at = tuple(copies.split("\n")) if copies else ()
-    known = cast(Kind, kind)
-    return DocumentMeta(identifier, uri, title, date, known, sha256, also_at, tuple(labels.split()))
+    return DocumentMeta(
+        identifier, uri, title, date, cast(Kind, kind), sha256, also_at, tuple(labels.split()),
+        bool(recognised),
+    )  # fmt: skip
 
 
 def find(connection: sqlite3.Connection, identifier: str) -> tuple[int, DocumentMeta]:
@@ -228,13 +230,13 @@ def _insert(connection: sqlite3.Connection, documents: list[tuple[FileContent, D
         taken.add(identifier)
         rows.append(
             (number, identifier, path, document.uri, document.title, document.date, document.kind,
-             document.sha256, fingerprint, labels)
+             document.sha256, fingerprint, labels, document.recognised)
         )  # fmt: skip
         for position, (start, section, body) in enumerate(_bodies(document.text)):
             chunk = number << CHUNK_BITS | position
             chunks.append((chunk, start, body.count(" ") + body.count("\n") + 1, section, body))
             texts.append((chunk, *_indexed(document.title, section, body)))
-    connection.executemany("INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+    connection.executemany("INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
     connection.executemany("INSERT INTO copies VALUES (?, ?, ?)", copies)
     connection.executemany("INSERT INTO chunks VALUES (?, ?, ?, ?, ?)", chunks)
     connection.executemany(

@@ -8,7 +8,7 @@ A parser process ends with its worker, whatever ends that: on Linux the kernel k
 it looks once a second for its parent, and the end of its input ends it everywhere.
 It is given no secrets of the environment, and its answer is JSON, not a pickle.
 
-    python -m activities.sources.parser_processes PARENT_PID
+    python -m activities.sources.parser_processes PARENT_PID [ocr]
 """
 
 from __future__ import annotations
@@ -25,21 +25,28 @@ import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter
 
 from activities.sources.documents import Unreadable
 from activities.sources.formats.parsing import Parsed, parse_file
+from activities.sources.formats.recognition import TextBox, recognise
+from activities.storage.document_sources import IMAGES
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 PARSED = TypeAdapter(Parsed)
 """How what a file gave is stored."""
 SECONDS_PER_FILE = 60
+SECONDS_PER_SCANNED_PAGE = 120
 _MEMORY = 2 * 1024**3
 _MAX_PROCESSES = 8
 _IDLE_SECONDS = 20.0
 _LENGTH_BYTES = 8
 # Formats whose parsers can be led to do far more than the size of a file tells.
-_CONFINED = frozenset({".pdf", ".docx", ".docm", ".pptx", ".pptm", ".xlsx", ".xlsm"})
+_CONFINED = frozenset({".pdf", ".docx", ".docm", ".pptx", ".pptm", ".xlsx", ".xlsm"}) | IMAGES
 _PASSED_ON = ("PATH", "LANG", "LC_ALL", "TMPDIR")
 _PR_SET_PDEATHSIG = 1
 _CRASHED = (
@@ -54,7 +61,8 @@ def is_confined(path: str) -> bool:
 class Parsers:
     """Parser processes, started when they are needed and ended when they are idle."""
 
-    def __init__(self, processes: int | None = None) -> None:
+    def __init__(self, processes: int | None = None, *, ocr: bool = False) -> None:
+        self._ocr = ocr
         most = processes or min(_MAX_PROCESSES, os.cpu_count() or 1)
         self._slots = asyncio.Semaphore(most)
         self._idle: list[asyncio.subprocess.Process] = []
@@ -67,7 +75,7 @@ class Parsers:
             return answers
         async with self._slots:
             while len(answers) < len(files):
-                process = self._idle.pop() if self._idle else await _start()
+                process = self._idle.pop() if self._idle else await _start(self._ocr)
                 try:
                     async for answer in _ask(process, files[len(answers) :]):
                         answers.append(answer)
@@ -101,11 +109,12 @@ class Parsers:
                 self._idle.pop().kill()
 
 
-async def _start() -> asyncio.subprocess.Process:
+async def _start(ocr: bool) -> asyncio.subprocess.Process:
     environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
     environment["PYTHONPATH"] = os.pathsep.join(map(os.path.abspath, sys.path))
     return await asyncio.create_subprocess_exec(
         sys.executable, "-P", "-m", "activities.sources.parser_processes", str(os.getpid()),
+        *(["ocr"] if ocr else []),
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL, env=environment,
         # Ctrl-C is for the worker, which ends its parsers.
@@ -137,7 +146,7 @@ async def _end(process: asyncio.subprocess.Process) -> None:
 # --- in the process -----------------------------------------------------------------------------
 
 
-def main(parent: int) -> None:
+def main(parent: int, ocr: bool) -> None:
     _end_with_parent(parent)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # Not every system lets memory be limited; the clock holds everywhere.
@@ -150,10 +159,17 @@ def main(parent: int) -> None:
         place, path = json.loads(line)
         # Nobody handles it: the process ends, also in the middle of a library's own code.
         signal.alarm(SECONDS_PER_FILE)
-        parsed = PARSED.dump_json(parse_file(Path(place), path))
+        parsed = parse_file(Path(place), path, recognise=_recognise_in_time if ocr else None)
         signal.alarm(0)
-        answers.write(len(parsed).to_bytes(_LENGTH_BYTES) + parsed)
+        answer = PARSED.dump_json(parsed)
+        answers.write(len(answer).to_bytes(_LENGTH_BYTES) + answer)
         answers.flush()
+
+
+def _recognise_in_time(image: Image) -> list[TextBox]:
+    """Every page has a time of its own, as recognition takes seconds for each."""
+    signal.alarm(SECONDS_PER_SCANNED_PAGE)
+    return recognise(image)
 
 
 def _end_with_parent(parent: int) -> None:
@@ -172,4 +188,4 @@ def _watch_parent(parent: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    main(int(sys.argv[1]), sys.argv[2:] == ["ocr"])

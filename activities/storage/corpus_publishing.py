@@ -59,6 +59,8 @@ class Limits:
 
     files: int = 200_000
     bytes: int = 20_000_000_000
+    images: bool = False
+    """Whether images are documents, because text is recognised in them."""
 
     def check(self, source: str, files: Sequence[ScannedFile]) -> None:
         """Raise `CorpusError` before anything is read."""
@@ -86,9 +88,10 @@ async def publish(
     """
     head = await find_head(store, name)
     before = await _load_scan(store, name) if head and head.source == location else {}
-    source = open_source(location)
+    limits = limits or Limits()
+    source = open_source(location, images=limits.images)
     found, skipped = await source.scan()
-    (limits or Limits()).check(location, found)
+    limits.check(location, found)
     scanned = await _upload(store, source, found, before, on_progress)
     if head and before and rules is None and scanned == list(before.values()):
         return head
@@ -109,15 +112,17 @@ async def upload(
         raise CorpusError(f"{name} is made from {head.source}: upload to a corpus of another name")
     files = await _load_scan(store, name) if head else {}
     read: list[tuple[ScannedFile, bytes]] = []
+    limits = limits or Limits()
     for path, data in contents.items():
         parts = PurePosixPath(path).parts
-        if not parts or path.startswith("/") or ".." in parts or not is_readable(path):
+        is_known = is_readable(path, limits.images)
+        if not parts or path.startswith("/") or ".." in parts or not is_known:
             raise CorpusError(
                 f"{path!r} cannot be uploaded: give a relative path of a known format"
             )
         sha256 = hashlib.sha256(data).hexdigest()
         read.append((ScannedFile(path=path, size=len(data), sha256=sha256), data))
-    (limits or Limits()).check(name, list((files | {f.path: f for f, _ in read}).values()))
+    limits.check(name, list((files | {f.path: f for f, _ in read}).values()))
     for batch in _split([file for file, _ in read]):
         kept = await _save_pack(store, read[batch.start : batch.stop])
         files |= {file.path: file for file in kept}

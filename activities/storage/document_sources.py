@@ -16,6 +16,8 @@ SUFFIXES = frozenset(
     | {".mbox", ".text", ".tsv", ".txt", ".xhtml", ".xlsm", ".xlsx"}
 )
 """The formats that can be parsed; other files are skipped."""
+IMAGES = frozenset({".jpeg", ".jpg", ".png", ".tif", ".tiff"})
+"""Formats in which text can be recognised, where that is asked for."""
 
 MAX_FILE_BYTES = 50 * 1024 * 1024
 _SKIPPED_FOLDERS = frozenset({"__pycache__", "node_modules", "CVS", "__MACOSX"})
@@ -48,21 +50,24 @@ class DocumentSource(Protocol):
     async def read(self, file: ScannedFile) -> bytes: ...
 
 
-def open_source(location: str) -> DocumentSource:
-    return _Bucket(location) if "://" in location else _Folder(Path(location))
+def open_source(location: str, *, images: bool = False) -> DocumentSource:
+    """`images`: text is to be recognised in them, so that they are documents."""
+    return _Bucket(location, images) if "://" in location else _Folder(Path(location), images)
 
 
-def is_readable(path: str) -> bool:
-    return PurePosixPath(path).suffix.lower() in SUFFIXES
+def is_readable(path: str, images: bool = False) -> bool:
+    suffix = PurePosixPath(path).suffix.lower()
+    return suffix in SUFFIXES or (images and suffix in IMAGES)
 
 
 class _Bucket:
     """The objects below an address, through `obstore`."""
 
-    def __init__(self, location: str) -> None:
+    def __init__(self, location: str, images: bool) -> None:
         from obstore.store import LocalStore, from_url
 
         is_local = location.startswith("file://")
+        self._images = images
         self._objects = LocalStore.from_url(location) if is_local else from_url(location)
 
     async def scan(self) -> tuple[list[ScannedFile], int]:
@@ -75,7 +80,7 @@ class _Bucket:
                 stamp=f"{item['e_tag'] or ''} {item['last_modified'].isoformat()}",
             )
             for item in visible
-            if is_readable(item["path"])
+            if is_readable(item["path"], self._images)
         ]
         return sorted(files, key=lambda file: file.path), len(visible) - len(files)
 
@@ -96,7 +101,8 @@ class _Folder:
     and folders are left alone.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, images: bool) -> None:
+        self._images = images
         self._root = folder.resolve()
         self._places: dict[str, str] = {}
 
@@ -115,7 +121,7 @@ class _Folder:
         found: list[ScannedFile] = []
         skipped = 0
         for entry, path in self._walk():
-            if not is_readable(path):
+            if not is_readable(path, self._images):
                 skipped += 1
                 continue
             status = entry.stat()

@@ -56,7 +56,8 @@ def add(
 ) -> ExitCode:
     """Put the documents of a folder or a bucket into the store, and index them."""
     if "://" not in source:
-        source = str(client.validation.check_folder(source))
+        images = client.session.read_settings().ocr
+        source = str(client.validation.check_folder(source, images))
     return _publish(name, source, client.corpora.read_rules(labels or []), as_json=as_json)
 
 

@@ -106,7 +106,10 @@ def run_checks() -> list[Check]:
         _run("api key", lambda: _check_api_key(settings)),
         _run("encryption", lambda: _check_encryption(settings)),
         _run("models", lambda: _check_models(settings)),
-        *(_run("corpus", partial(_check_corpus, folder)) for folder in settings.corpora),
+        *(
+            _run("corpus", partial(_check_corpus, folder, settings.ocr))
+            for folder in settings.corpora
+        ),
     ]
 
 
@@ -215,8 +218,8 @@ def _check_models(settings: Settings) -> str:
     return f"{', '.join(names)}; `roles` shows them by role"
 
 
-def _check_corpus(folder: str) -> str:
-    return f"{client.validation.check_folder(folder)}, readable"
+def _check_corpus(folder: str, images: bool) -> str:
+    return f"{client.validation.check_folder(folder, images)}, readable"
 
 
 @app.command(rich_help_panel=INSPECT, epilog=examples("roles", "roles --json"))

@@ -67,7 +67,7 @@ async def publish(
     on_progress: OnProgress | None = None,
 ) -> CorpusHead:
     """Upload what changed in a folder or bucket. Raises `BadInputError` where that cannot be."""
-    limits = Limits(settings.corpus_files, settings.corpus_bytes)
+    limits = Limits(settings.corpus_files, settings.corpus_bytes, settings.ocr)
 
     def show(done: int, total: int) -> None:
         if on_progress is not None:
@@ -154,13 +154,13 @@ async def upload(
 ) -> CorpusHead:
     """Add files to a corpus, or replace those of the same path; .zip archives are unpacked."""
     try:
-        contents = await asyncio.to_thread(_read_files, files)
+        contents = await asyncio.to_thread(_read_files, files, settings.ocr)
     except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
         # RuntimeError: an encrypted file, or one of an unknown compression.
         raise BadInputError(
             f"An archive cannot be unpacked ({cut(str(error), 80)}): send the documents themselves."
         ) from None
-    limits = Limits(settings.corpus_files, settings.corpus_bytes)
+    limits = Limits(settings.corpus_files, settings.corpus_bytes, settings.ocr)
     try:
         with recorded("corpus upload", name):
             return await corpus_publishing.upload(
@@ -172,11 +172,11 @@ async def upload(
         raise ConsoleError(f"{error.message}.") from error
 
 
-def _read_files(files: Sequence[tuple[str, BinaryIO]]) -> dict[str, bytes]:
+def _read_files(files: Sequence[tuple[str, BinaryIO]], images: bool) -> dict[str, bytes]:
     """The files by path, within the limits of one upload, whatever an archive says of itself."""
     contents: dict[str, bytes] = {}
     left = MAX_UPLOAD_BYTES
-    for path, file in _unpack(files):
+    for path, file in _unpack(files, images):
         most = min(left, MAX_FILE_BYTES)
         data = file.read(most + 1)
         if len(data) > most or len(contents) == MAX_UPLOAD_FILES:
@@ -194,7 +194,7 @@ def _read_files(files: Sequence[tuple[str, BinaryIO]]) -> dict[str, bytes]:
     return contents
 
 
-def _unpack(files: Sequence[tuple[str, BinaryIO]]) -> Iterator[tuple[str, IO[bytes]]]:
+def _unpack(files: Sequence[tuple[str, BinaryIO]], images: bool) -> Iterator[tuple[str, IO[bytes]]]:
     """The files; in place of an archive the documents in it, without hidden and other files."""
     for path, file in files:
         if not path.lower().endswith(".zip"):
@@ -202,7 +202,7 @@ def _unpack(files: Sequence[tuple[str, BinaryIO]]) -> Iterator[tuple[str, IO[byt
             continue
         with zipfile.ZipFile(file) as archive:
             for member in archive.infolist():
-                if is_readable(member.filename) and not is_hidden(member.filename):
+                if is_readable(member.filename, images) and not is_hidden(member.filename):
                     with archive.open(member) as content:
                         yield member.filename, content
 

@@ -154,7 +154,7 @@ def parse_duration(text: str, option: str, max_days: int) -> float:
 
 
 def _check_corpus(options: JobOptions, settings: Settings) -> str | None:
-    corpus = validation.check_corpus(options.corpus)
+    corpus = validation.check_corpus(options.corpus, settings.ocr)
     allowed = [Path(place).resolve() for place in settings.corpora]
     if corpus and is_source(corpus) and allowed:
         folder = Path(corpus.removeprefix("file://"))

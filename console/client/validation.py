@@ -16,7 +16,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from activities.storage.corpus_versions import check_name, split_version
-from activities.storage.document_sources import SUFFIXES, CorpusError
+from activities.storage.document_sources import CorpusError, is_readable
 from console.errors import BadInputError
 from console.formatting import cut
 from workflows.config.model_catalog import LOCAL, MIXED, MODELS
@@ -117,14 +117,14 @@ def _read_points(text: str) -> tuple[str, ...]:
     return tuple(point for point in points if point)
 
 
-def check_corpus(corpus: str | None) -> str | None:
+def check_corpus(corpus: str | None, images: bool = False) -> str | None:
     """An absolute folder, an address, or the name of a corpus with or without a version."""
     if corpus is None or "://" in corpus:
         return corpus
     if not corpus.strip():
         raise BadInputError("--corpus is empty: give it a folder or the name of a corpus.")
     if "/" in corpus or resolve_path(corpus, "--corpus").exists():
-        return str(check_folder(corpus))
+        return str(check_folder(corpus, images))
     try:
         check_name(split_version(corpus)[0])
     except CorpusError as error:
@@ -132,8 +132,8 @@ def check_corpus(corpus: str | None) -> str | None:
     return corpus
 
 
-def check_folder(path: str) -> Path:
-    """A folder with documents, as an absolute path."""
+def check_folder(path: str, images: bool = False) -> Path:
+    """A folder with documents, as an absolute path; `images` may be among them."""
     folder = resolve_path(path, "--corpus")
     if not folder.exists():
         raise BadInputError(f"There is no folder {folder}: correct --corpus.")
@@ -143,10 +143,11 @@ def check_folder(path: str) -> Path:
         )
     if not os.access(folder, os.R_OK | os.X_OK):
         raise BadInputError(f"The folder {folder} cannot be read: change its permissions.")
-    if not any(file.suffix.lower() in SUFFIXES for file in _files(folder)):
+    if not any(is_readable(file.name, images) for file in _files(folder)):
         raise BadInputError(
             f"The folder {folder} holds no document that can be read: put Markdown, text, HTML,"
-            " PDF, Word, PowerPoint, Excel, CSV or JSON Lines files into it."
+            " PDF, Word, PowerPoint, Excel, CSV or JSON Lines files into it, or set"
+            " RESEARCH_OCR=1 to read images."
         )
     return folder
 

@@ -239,4 +239,4 @@ def test_unreadable_names_the_file_and_the_remedy(folder: Path) -> None:
     found = parse(folder / "empty.txt", "sub/empty.txt")
     assert isinstance(found, Unreadable)
     assert found.uri == "sub/empty.txt"
-    assert "OCR" in found.reason
+    assert "remove it" in found.reason

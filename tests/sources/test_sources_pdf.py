@@ -138,4 +138,4 @@ def test_a_scan_is_unreadable_and_says_what_to_do(folder: Path, name: str) -> No
     Image.new("RGB", (200, 200), "white").save(folder / name)
     found = parse(folder / name, name)
     assert isinstance(found, Unreadable)
-    assert "OCR" in found.reason
+    assert "RESEARCH_OCR=1" in found.reason

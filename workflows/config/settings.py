@@ -78,6 +78,8 @@ class Settings(BaseModel):
     corpus_bytes: int = Field(
         default=20_000_000_000, ge=1, validation_alias="RESEARCH_CORPUS_BYTES"
     )
+    ocr: bool = Field(default=False, validation_alias="RESEARCH_OCR")
+    """Whether text is recognised in images and on scanned pages; needs the extra `ocr`."""
     index_cache_bytes: int = Field(
         default=5_000_000_000, ge=0, validation_alias="RESEARCH_INDEX_CACHE_BYTES"
     )

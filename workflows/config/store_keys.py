@@ -75,12 +75,12 @@ def original_key(sha256: str) -> str:
     return f"originals/{sha256}"
 
 
-def parsed_key(parsers: int, pack: str) -> str:
+def parsed_key(parsers: str, pack: str) -> str:
     """What the parsers of a version made of the files of a pack."""
     return f"parsed/{safe(pack)}-v{parsers}.json"
 
 
-def index_key(version: str, parsers: int) -> str:
+def index_key(version: str, parsers: str) -> str:
     return f"indexes/{safe(version)}-v{parsers}.json"
 
 

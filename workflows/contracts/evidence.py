@@ -74,6 +74,8 @@ class Source(Record):
     sketch: tuple[int, ...] = ()
     labels: tuple[str, ...] = ()
     """Permission labels: who may see the document, may see what is quoted from it."""
+    recognised: bool = False
+    """Whether some of its text was recognised in images, and may be misread."""
     weakness: str = ""
     """Why the verifier calls it a weak source; empty where it does not."""
 
@@ -96,8 +98,12 @@ class Source(Record):
     @property
     def marks(self) -> tuple[str, ...]:
         """What a reader should know before relying on it."""
-        undated = () if self.date else ("undated",)
-        return (*undated, f"weak: {self.weakness}") if self.weakness else undated
+        marks = (
+            "" if self.date else "undated",
+            "recognised text" if self.recognised else "",
+            f"weak: {self.weakness}" if self.weakness else "",
+        )
+        return tuple(filter(None, marks))
 
 
 class Quote(Record):

@@ -147,7 +147,9 @@ class SourceOut(Record):
     sha256: str
     labels: tuple[str, ...] = ()
     marks: tuple[str, ...] = ()
-    """What a reader should know before relying on it: undated, or weak and why."""
+    """What a reader should know before relying on it: undated, recognised, or weak and why."""
+    recognised: bool = False
+    """Whether some of its text was recognised in images, and may be misread."""
 
 
 class QuoteOut(Quote):

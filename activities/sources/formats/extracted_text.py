@@ -33,6 +33,7 @@ class Extract:
     saved: str | None = None
     usual: Kind = "note"
     fragment: str = ""
+    recognised: bool = False
 
 
 class NoTextError(ValueError):

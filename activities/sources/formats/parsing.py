@@ -29,16 +29,17 @@ from activities.sources.formats.plaintext import (
     is_markup_too_dense,
     is_restructured,
 )
+from activities.sources.formats.recognition import ADVICE, Recognise
 from activities.sources.formats.text_exports import extract_chat, extract_mails
-from activities.storage.document_sources import MAX_FILE_BYTES, SUFFIXES
+from activities.storage.document_sources import IMAGES, MAX_FILE_BYTES, SUFFIXES
 
 # Raised whenever the same file may give another text, so that indexes are built anew.
-VERSION = 5
+VERSION = 6
 
 _OFFICE = frozenset({".docx", ".docm", ".pptx", ".pptm", ".xlsx", ".xlsm"})
 
 _LONGEST_TITLE = 200
-_EMPTY = "holds no text; a scan? run OCR first"
+_EMPTY = "holds no text; remove it, or save it again with its text"
 _EXPORT = re.compile(r"\b(?:export|dump|archive|log)$", re.IGNORECASE)
 _NO_TITLE = re.compile(
     r"(?:\d+[.)]? ?)?(?:(?:executive )?summary|abstract|introduction|overview|contents|"
@@ -66,10 +67,21 @@ def parse(
     return list(parsed.documents) or parsed.unreadable[0]
 
 
-def parse_file(path: Path, relative: str, *, most_bytes: int = MAX_FILE_BYTES) -> Parsed:
-    """The documents of a file and whatever in it could not be read."""
+def parse_file(
+    path: Path,
+    relative: str,
+    *,
+    most_bytes: int = MAX_FILE_BYTES,
+    recognise: Recognise | None = None,
+) -> Parsed:
+    """The documents of a file and whatever in it could not be read.
+
+    `recognise` finds text in images and on scanned pages; without it these are unreadable.
+    """
     suffix = PurePosixPath(relative).suffix.lower()
-    if suffix not in SUFFIXES:
+    if suffix in IMAGES and recognise is None:
+        return _refused(relative, f"is an image; {ADVICE}")
+    if suffix not in SUFFIXES | IMAGES:
         known = " ".join(sorted(SUFFIXES))
         return _refused(relative, f"has no format known here; save it as one of {known}")
     try:
@@ -78,7 +90,7 @@ def parse_file(path: Path, relative: str, *, most_bytes: int = MAX_FILE_BYTES) -
             return _refused(
                 relative, f"is larger than {most_bytes:,} bytes ({size:,}); split it into parts"
             )
-        extracts, unreadable = _read(path, relative, suffix)
+        extracts, unreadable = _read(path, relative, suffix, recognise)
     except (BinaryContentError, NoTextError, UnsafeArchiveError) as error:
         return _refused(relative, str(error))
     except OSError as error:
@@ -113,7 +125,8 @@ def _document(extract: Extract, relative: str) -> Document | None:
     date = extract.date or (None if extract.usual == "dataset" else head_date(text))
     date = date or name_date(PurePosixPath(relative).stem) or extract.saved
     sha256 = text_hash(text)
-    return Document(document_id(uri, sha256), uri, title, date, kind, sha256, text)
+    return Document(document_id(uri, sha256), uri, title, date, kind, sha256, text,
+                    recognised=extract.recognised)  # fmt: skip
 
 
 def _title(extract: Extract, text: str, relative: str) -> str:
@@ -132,13 +145,17 @@ def _title(extract: Extract, text: str, relative: str) -> str:
 # Parsers are imported when their format is met: a folder of text needs none of the libraries.
 
 
-def _read(path: Path, relative: str, suffix: str) -> Found:
+def _read(path: Path, relative: str, suffix: str, recognise: Recognise | None) -> Found:
     """What the parser of a format finds in a file."""
     match suffix:
         case ".pdf":
             from activities.sources.formats.pdf.paragraphs import extract_pdf
 
-            return [extract_pdf(path)], []
+            return [extract_pdf(path, recognise)], []
+        case _ if suffix in IMAGES and recognise:
+            from activities.sources.formats.pdf.paragraphs import extract_image
+
+            return [extract_image(path, recognise)], []
         case ".html" | ".htm" | ".xhtml":
             from activities.sources.formats.markup.html_pages import declared_encoding, extract_page
 

@@ -1,17 +1,23 @@
-"""The lines of a PDF page with what tells them apart: place, height, weight, cells."""
+"""The lines of a page with what tells them apart: place, height, weight, cells.
+
+They are those of a PDF's text, or those recognised in the picture of a page.
+"""
 
 from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median, median_low
 
 import pypdfium2 as pdfium
 import pypdfium2.raw as raw
 
 from activities.sources.formats.encoding import normalise
 from activities.sources.formats.pdf.hyphenation import HYPHEN
+from activities.sources.formats.recognition import TextBox
 
 _BREAK = re.compile(r"\r\n|[\r\n]")
 _SAMPLES = 6
@@ -22,6 +28,10 @@ _PIECE_GAP, _CELL_GAP = 0.7, 2.0
 _NUMBERING = re.compile(
     r"(?:[•·▪◦‣●○■□➢✓*–-]|\(?[\dA-Za-z]{1,2}[.)]|\d{1,2}(?:\.\d{1,2}){0,4}\.?)$"
 )
+# Recognised lines of one size differ in height, by their letters.
+_SAME_SIZE = 0.25
+# Two texts this long beside one another, in this many rows, are columns of prose.
+_PROSE, _LEAST_ROWS = 20, 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +57,7 @@ class Line:
     last_base: float
     size: float
     bold: bool
+    recognised: bool = False
 
     def cells(self) -> list[Piece]:
         """The pieces, joined where the space between them is no wider than text may have."""
@@ -154,3 +165,76 @@ def _pieces(
 def _printable(text: str) -> str:
     """Normalised and on one line, but with the marks of broken words still in it."""
     return HYPHEN.join(" ".join(normalise(part).split()) for part in text.split(HYPHEN))
+
+
+# --- recognised in a picture ----------------------------------------------------------------------
+
+
+def recognised_lines(
+    boxes: Sequence[TextBox], page: int, height: float, scale: float
+) -> list[Line]:
+    """The lines of a page in reading order; `scale` is the size of a pixel in points."""
+    usual = median([box.bottom - box.top for box in boxes] or [0.0])
+    return [_recognised_line(row, page, height, scale, usual) for row in _in_columns(boxes)]
+
+
+def _recognised_line(
+    row: Sequence[TextBox], page: int, page_height: float, scale: float, usual: float
+) -> Line:
+    size = max(box.bottom - box.top for box in row)
+    if abs(size - usual) < _SAME_SIZE * usual:
+        size = usual
+    base = page_height - scale * max(box.bottom for box in row)
+    pieces = tuple(Piece(_printable(box.text), box.left * scale, box.right * scale) for box in row)
+    return Line(
+        text=" ".join(piece.text for piece in pieces),
+        pieces=pieces,
+        page=page,
+        page_height=page_height,
+        left=pieces[0].left,
+        right=pieces[-1].right,
+        base=base,
+        last_base=base,
+        size=round(size * scale, 1),
+        bold=False,
+        recognised=True,
+    )
+
+
+def _in_columns(boxes: Sequence[TextBox]) -> list[list[TextBox]]:
+    """The rows of a page. Columns of prose are read one after the other, down to a line or the row
+    of a table that crosses the space between them."""
+    rows = _rows(boxes)
+    spaces = [
+        (left.right + right.left) / 2
+        for row in rows
+        for left, right in pairwise(row)
+        if min(len(left.text), len(right.text)) >= _PROSE
+    ]
+    if len(spaces) < _LEAST_ROWS:
+        return rows
+    space = median_low(spaces)
+    ordered: list[list[TextBox]] = []
+    left_side: list[TextBox] = []
+    right_side: list[TextBox] = []
+    for row in rows:
+        is_of_table = len(row) > 2 and all(len(box.text) < _PROSE for box in row)
+        if is_of_table or any(box.left < space < box.right for box in row):
+            ordered += [*_in_columns(left_side), *_in_columns(right_side), row]
+            left_side, right_side = [], []
+        else:
+            left_side += [box for box in row if box.right <= space]
+            right_side += [box for box in row if box.right > space]
+    return [*ordered, *_in_columns(left_side), *_in_columns(right_side)]
+
+
+def _rows(boxes: Sequence[TextBox]) -> list[list[TextBox]]:
+    """Boxes beside one another, from left to right; rows from top to bottom."""
+    rows: list[list[TextBox]] = []
+    for box in sorted(boxes, key=lambda box: box.top + box.bottom):
+        last = rows[-1][-1] if rows else None
+        if last is not None and box.top + box.bottom < last.top / 2 + last.bottom * 1.5:
+            rows[-1].append(box)
+        else:
+            rows.append([box])
+    return [sorted(row, key=lambda box: box.left) for row in rows]

@@ -1,4 +1,4 @@
-"""PDF files: paragraphs put together again from lines on pages.
+"""PDF files and images of pages: paragraphs put together again from lines on pages.
 
 Size, weight and place of each line tell headings, paragraphs, list items and table rows apart.
 Page numbers, lines that repeat at the edge of pages and tables of contents are dropped.
@@ -16,6 +16,7 @@ from pathlib import Path
 from statistics import median
 
 import pypdfium2 as pdfium
+from PIL import Image, ImageOps, ImageSequence
 
 from activities.sources.formats.document_dates import find_date
 from activities.sources.formats.encoding import fold
@@ -27,8 +28,9 @@ from activities.sources.formats.extracted_text import (
 )
 from activities.sources.formats.lines import ITEM, ends_sentence
 from activities.sources.formats.pdf.hyphenation import HYPHEN, Hyphenation
-from activities.sources.formats.pdf.page_lines import Line, page_lines
+from activities.sources.formats.pdf.page_lines import Line, page_lines, recognised_lines
 from activities.sources.formats.pdf.page_tables import Table, with_tables
+from activities.sources.formats.recognition import ADVICE, Recognise
 from activities.sources.formats.tables import table_lines
 
 _PAGE_NUMBER = re.compile(
@@ -40,6 +42,11 @@ _JUNK_TITLE = re.compile(r"untitled|microsoft|\.\w{2,4}$|^\W*$|^(?:slide|documen
 _MARGIN = 0.1
 _EDGE_LINES = 2
 _MOST_HEADING_WORDS = 25
+# Pictures of pages, which take seconds each; letters of usual size are 30 pixels high.
+_MOST_PICTURES = 100
+_MOST_PIXELS = 2400
+_PIXELS_PER_POINT = 200 / 72
+_PAGE_POINTS = 842.0
 # pdfium keeps global state and is not safe for two threads at once.
 _PDFIUM = threading.Lock()
 
@@ -51,39 +58,90 @@ class _Paragraph:
     level: int = 0  # of the heading; 0 is text
 
 
-def extract_pdf(path: Path) -> Extract:
+def extract_pdf(path: Path, recognise: Recognise | None = None) -> Extract:
+    """The text of a PDF. `recognise` reads the pages that have none."""
     with _PDFIUM:
         document = pdfium.PdfDocument(path)
         try:
-            pages = list(_pages(document))
+            pages, pictures = _pages(document, recognise)
             fields = document.get_metadata_dict(skip_empty=True)
         finally:
             document.close()
-    _drop_furniture(pages)
-    lines = [line for page in pages for line in page]
-    if not lines:
-        raise NoTextError("holds no text; a scan? run OCR first")
-    paragraphs = _paragraphs(lines)
-    return Extract(
-        "\n\n".join(within_limit(_written(paragraphs))),
-        title=_title(paragraphs, fold(str(fields.get("Title") or ""))),
+    if recognise is None and not any(pages):
+        raise NoTextError(f"holds no text; {ADVICE}")
+    return _compose(
+        pages,
+        pictures,
+        title=fold(str(fields.get("Title") or "")),
         saved=find_date(str(fields.get("CreationDate") or "").removeprefix("D:")[:8]),
-        usual="report",
     )
 
 
-def _pages(document: pdfium.PdfDocument) -> Iterator[list[Line]]:
-    length = 0
+def extract_image(path: Path, recognise: Recognise) -> Extract:
+    """The text that is recognised in an image; some formats hold several."""
+    with Image.open(path) as image:
+        pages: list[list[Line]] = []
+        for number, frame in enumerate(ImageSequence.Iterator(image)):
+            if number == _MOST_PICTURES:
+                break
+            opaque = ImageOps.exif_transpose(frame).convert("RGBA")
+            picture = Image.alpha_composite(Image.new("RGBA", opaque.size, "white"), opaque)
+            picture = picture.convert("L")
+            picture.thumbnail((_MOST_PIXELS, _MOST_PIXELS))
+            scale = _PAGE_POINTS / max(picture.size)
+            height = picture.height * scale
+            pages.append(recognised_lines(recognise(picture), number, height, scale))
+        return _compose(pages, getattr(image, "n_frames", 1))
+
+
+def _pages(
+    document: pdfium.PdfDocument, recognise: Recognise | None
+) -> tuple[list[list[Line]], int]:
+    """The lines of each page, and how many pages are pictures without text."""
+    pages: list[list[Line]] = []
+    length = pictures = 0
     for number in range(len(document)):
         page = document[number]
         try:
             lines = page_lines(page, number)
+            if recognise is not None and not lines and next(page.get_objects(max_depth=1), None):
+                pictures += 1
+                if pictures <= _MOST_PICTURES:
+                    lines = _recognise_page(page, number, recognise)
         finally:
             page.close()
-        yield lines
+        pages.append(lines)
         length += sum(len(line.text) for line in lines)
         if length > MOST_CHARACTERS:
-            return
+            break
+    return pages, pictures
+
+
+def _recognise_page(page: pdfium.PdfPage, number: int, recognise: Recognise) -> list[Line]:
+    scale = min(_PIXELS_PER_POINT, _MOST_PIXELS / max(page.get_size()))
+    picture = page.render(scale=scale, grayscale=True).to_pil()
+    return recognised_lines(recognise(picture), number, float(page.get_height()), 1 / scale)
+
+
+def _compose(
+    pages: list[list[Line]], pictures: int, title: str = "", saved: str | None = None
+) -> Extract:
+    """The document of these pages, of which so many are pictures."""
+    _drop_furniture(pages)
+    lines = [line for page in pages for line in page]
+    if not lines:
+        raise NoTextError("holds no text, and none is recognised in its pictures")
+    paragraphs = _paragraphs(lines)
+    written = list(_written(paragraphs))
+    if pictures > _MOST_PICTURES:
+        written.append(f"[Text was recognised in the first {_MOST_PICTURES} of {pictures} images.]")
+    return Extract(
+        "\n\n".join(within_limit(written)),
+        title=_title(paragraphs, title),
+        saved=saved,
+        usual="report",
+        recognised=any(line.recognised for line in lines),
+    )
 
 
 def _drop_furniture(pages: list[list[Line]]) -> None:
