@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
@@ -177,6 +177,15 @@ async def remove(store: Store, name: str) -> CorpusHead:
     await store.delete(corpus_key(name))
     await store.delete(scan_key(name))
     return head
+
+
+async def drop(store: Store, head: CorpusHead, hashes: Collection[str]) -> CorpusHead:
+    """Publish a version without the files of these hashes. Jobs that start from now on read it."""
+    stored = await store.get(scan_key(head.name))
+    scanned = Scan.model_validate_json(stored).files if stored else ()
+    kept = [file for file in scanned if file.sha256 not in hashes]
+    await store.replace(scan_key(head.name), Scan(files=tuple(kept)).model_dump_json().encode())
+    return await _save_head(store, head.name, head.source, kept, head.rules, head.skipped)
 
 
 def find_visible(files: Iterable[CorpusFile], labels: Iterable[str]) -> tuple[CorpusFile, ...]:

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from console.cli import control, corpus, doctor, inspect, restart, run, schedule
+from console.cli import control, corpus, doctor, inspect, restart, retention, run, schedule
 from console.cli.options import OPERATE, HelpGroup, examples
 from console.errors import COMMAND, PROGRAM, ConsoleError, ExitCode, exit_process
 
@@ -111,6 +111,8 @@ app.command(
 app.add_typer(schedule.app, name="schedule", rich_help_panel=OPERATE)
 app.add_typer(corpus.app, name="corpus", rich_help_panel=OPERATE)
 app.add_typer(doctor.app)
+app.add_typer(retention.app)
+app.add_typer(retention.forgetting, name="forget", rich_help_panel=OPERATE)
 
 
 def main() -> None:

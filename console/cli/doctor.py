@@ -19,7 +19,7 @@ import typer
 from console import client
 from console.cli.options import INSPECT, OPERATE, Json, examples
 from console.errors import BadInputError, ConsoleError, ExitCode
-from console.formatting import say
+from console.formatting import format_size, say
 
 if TYPE_CHECKING:
     from workflows.config.model_catalog import ModelCard
@@ -102,6 +102,7 @@ def run_checks() -> list[Check]:
         *checks,
         _run("server", lambda: _check_server(settings)),
         _run("store", lambda: _check_store(settings)),
+        _run("sizes", lambda: _measure(settings)),
         _run("state", lambda: _check_folder(Path(settings.state_dir), "RESEARCH_HOME")),
         _run("api key", lambda: _check_api_key(settings)),
         _run("encryption", lambda: _check_encryption(settings)),
@@ -191,6 +192,27 @@ def _check_folder(folder: Path, variable: str) -> str:
     folder = client.validation.check_writable(folder, variable)
     free = shutil.disk_usage(folder).free / 1e9
     return f"{folder}, readable and writable, {free:.1f} GB free"
+
+
+def _measure(settings: Settings) -> str:
+    """How much there is of each class of data; `_check_folder` says how much room is left."""
+    from temporalio.exceptions import ApplicationError
+
+    from activities.storage.retention import add_up
+    from console.devserver.database import measure_database
+
+    store = client.corpora.open_store(settings)
+    try:
+        totals = add_up(asyncio.run(store.inventory()))
+    except ApplicationError as error:
+        raise ConsoleError(f"{error.message}.") from error
+    parts = [
+        f"{name} {total.count:,} objects, {format_size(total.bytes)}"
+        for name, total in totals.items()
+    ]
+    if not settings.has_server:
+        parts.append(f"database {format_size(measure_database(settings.state_dir))}")
+    return "; ".join(parts) or "nothing is stored yet"
 
 
 def _check_api_key(settings: Settings) -> str:

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
 import signal
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,6 +33,7 @@ from workflows.contracts.request import TASK_QUEUE
 if TYPE_CHECKING:
     from temporalio.client import Client
 
+_log = logging.getLogger(__name__)
 Answer = TypeVar("Answer")
 
 # How long a running worker has to answer an update.
@@ -126,7 +129,9 @@ def run(
     settings = settings or validation.prepare_folders(read_settings())
 
     async def connect_and_run() -> ExitCode:
-        return await action(Session(settings, await _connect(settings, server), server, workers))
+        client = await _connect(settings, server)
+        async with _delete_old_objects(settings, client, is_due=bool(server and job_id)):
+            return await action(Session(settings, client, server, workers))
 
     with _start_processes(settings, job_id) as (server, workers):
         try:
@@ -176,6 +181,38 @@ async def _connect(settings: Settings, server: DevServer | None) -> Client:
     if server.fresh:
         await find_missing(client, FRESH_SERVER_SECONDS)
     return client
+
+
+@contextlib.asynccontextmanager
+async def _delete_old_objects(
+    settings: Settings, client: Client, *, is_due: bool
+) -> AsyncIterator[None]:
+    """Beside a job on the embedded server, which has no schedules, delete what is too old.
+
+    What is not done when the job ends is left to the next command.
+    """
+    stamp = Path(settings.state_dir) / "retention.stamp"
+    hours = settings.retention_hours
+
+    async def delete() -> None:
+        from activities.storage.retention import delete_old
+        from console.runtime.data_converter import store_of
+
+        await delete_old(store_of(client), client, settings.keep_days)
+        stamp.touch()
+
+    if is_due and hours and not stamp.exists():
+        stamp.touch()  # nothing is old in a new folder
+    is_due = is_due and hours > 0 and time.time() - stamp.stat().st_mtime > hours * 3600
+    task = asyncio.create_task(delete()) if is_due else None
+    try:
+        yield
+    finally:
+        if task is not None:
+            task.cancel()
+            [error] = await asyncio.gather(task, return_exceptions=True)
+            if isinstance(error, Exception):
+                _log.warning("What is too old was not deleted: %s", error)
 
 
 @contextlib.contextmanager

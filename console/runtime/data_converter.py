@@ -40,7 +40,7 @@ from temporalio.converter import (
     StorageDriverStoreContext,
 )
 
-from activities.storage.backends import open_backend
+from activities.storage.backends import create_or_renew, open_backend
 from activities.storage.encryption import (
     NONCE_BYTES,
     EncryptionError,
@@ -123,9 +123,21 @@ def external_storage(location: str, keyring: Keyring | None = None) -> ExternalS
 
 def store_of(client: Client) -> Store:
     """The store that a client of `connect` reads large payloads from; reports are there too."""
+    return _driver_of(client).objects
+
+
+async def read_payload(client: Client, payload: Payload) -> Payload:
+    """A payload of a history as it was before it was encrypted and moved to the store."""
+    if (claim := read_claim(payload)) is not None:
+        [payload] = await _driver_of(client).retrieve(StorageDriverRetrieveContext(), [claim])
+    codec = client.data_converter.payload_codec
+    return (await codec.decode([payload]))[0] if codec else payload
+
+
+def _driver_of(client: Client) -> StoreDriver:
     storage = client.data_converter.external_storage
     drivers = storage.drivers if storage else ()
-    return next(driver.objects for driver in drivers if isinstance(driver, StoreDriver))
+    return next(driver for driver in drivers if isinstance(driver, StoreDriver))
 
 
 def read_claim(payload: Payload) -> StorageDriverClaim | None:
@@ -163,7 +175,7 @@ class StoreDriver(StorageDriver):
         # Deterministic: metadata is a map, and its order must not change the hash.
         content = payload.SerializeToString(deterministic=True)
         digest = hashlib.sha256(content).hexdigest()
-        await self._backend.create(_key(digest), content)
+        await create_or_renew(self._backend, _key(digest), content)
         return StorageDriverClaim(claim_data={"sha256": digest})
 
     async def _get(self, claim: StorageDriverClaim) -> Payload:

@@ -34,6 +34,8 @@ from workflows.contracts.activity_io import (
     Reconciled,
     ResearchBrief,
     Researched,
+    RetentionBrief,
+    RetentionResult,
     ReviewBrief,
     WriteBrief,
     Written,
@@ -99,3 +101,6 @@ class RecordActivities(Protocol):
 
     @activity.defn
     async def compare(self, brief: CompareBrief) -> ResearchResult: ...
+
+    @activity.defn
+    async def delete_old_objects(self, brief: RetentionBrief) -> RetentionResult: ...
