@@ -227,6 +227,8 @@ async def publish(
     (limits or Limits()).check(location, found)
     scanned = await _upload(store, source, found, before, on_progress)
     if head and stored and rules is None and scanned == list(before.values()):
+        # A corpus that was made in passing is deleted when it is old and no job refers to it.
+        await store.touch(corpus_key(name))
         return head
     await store.replace(scan_key(name), Scan(files=tuple(scanned)).model_dump_json().encode())
     rules = rules if rules is not None else head.rules if head else {}

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from activities.storage.corpus_versions import CorpusHead, Listing, name_of
@@ -26,6 +26,8 @@ from workflows.config.store_keys import (
 )
 
 if TYPE_CHECKING:
+    from activities.storage.backends import StoredObject
+    from activities.storage.histories import Mentioned
     from activities.storage.store import Store
 
 OnRead = Callable[[int], None]
@@ -55,13 +57,13 @@ async def find_references(
     roots: Iterable[str],
     on_read: OnRead = lambda _: None,
     *,
-    hashes: Iterable[str] = (),
-    names: Iterable[str] = (),
+    mentioned: Mentioned | None = None,
 ) -> set[str]:
-    """The roots, and all existing paths that they, or the hashes and names, refer to, directly or
-    through others."""
+    """The roots, and all existing paths that they or histories refer to, directly or through
+    others."""
     trace = _Trace(store, existing, on_read)
-    await trace.follow({*roots, *trace.find_existing(hashes, names)})
+    named = trace.find_existing(mentioned.hashes, mentioned.names) if mentioned else set()
+    await trace.follow({*roots, *named})
     waiting = [path for path in existing if path.startswith(("corpora/", "newest-indexes/"))]
     while kept := [path for path in waiting if await trace.is_current(path)]:
         await trace.follow(set(kept))
@@ -69,13 +71,15 @@ async def find_references(
     return trace.reached
 
 
-async def find_added_corpora(store: Store, existing: Iterable[str]) -> list[str]:
-    """The paths of the corpora that were added by name."""
+async def find_lasting_corpora(
+    store: Store, inventory: Mapping[str, StoredObject], since: float = float("inf")
+) -> list[str]:
+    """The paths of the corpora that were added by name, or read from their source since a time."""
     found = []
-    for path in existing:
+    for path, known in inventory.items():
         if path.startswith("corpora/") and (data := await store.read(path)) is not None:
             head = CorpusHead.model_validate_json(data)
-            if head.name != name_of(head.source):
+            if known.at > since or head.name != name_of(head.source):
                 found.append(path)
     return found
 

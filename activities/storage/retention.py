@@ -25,18 +25,12 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from temporalio.api.common.v1 import WorkflowExecution as WorkflowExecutionId
-from temporalio.api.workflowservice.v1 import GetWorkflowExecutionHistoryRequest
 from temporalio.client import Client
 from temporalio.exceptions import ApplicationError
 
 from activities.storage.backends import StoredObject
-from activities.storage.references import (
-    OnRead,
-    find_added_corpora,
-    find_hashes,
-    find_references,
-)
+from activities.storage.histories import Mentioned, find_mentioned, find_open
+from activities.storage.references import OnRead, find_lasting_corpora, find_references
 from activities.storage.store import PAYLOADS_FOLDER, Store
 from workflows.config.store_keys import safe
 from workflows.contracts.activity_io import ObjectTotal, RetentionResult
@@ -138,33 +132,46 @@ async def delete_old(
         inventory = await store.inventory()
         ages = _Ages(inventory, keep_days)
         open_jobs = await find_job_folders(store, inventory, running)
-        old = {
-            path
-            for name in ("journal", "checkpoints")
-            for paths in _group_by_job(inventory, CLASSES[name]).values()
-            if ages.are_old(paths) and not open_jobs.have(paths[0])
-            for path in paths
-        }
-        reports = [path for path in inventory if class_of(path) == "reports"]
-        old |= {path for path in reports if ages.are_old([path]) and not open_jobs.have(path)}
-        roots = [path for path in reports if path not in old]
-        roots += [path for path in inventory if is_of_job(path) and open_jobs.have(path)]
+        old = {path for path in _find_old_of_jobs(ages) if not open_jobs.have(path)}
+        roots = [path for path in inventory if is_of_job(path) and open_jobs.have(path)]
+        roots += [path for path in inventory if class_of(path) == "reports" and path not in old]
         roots += _find_newest_checkpoints(inventory, old)
-        roots += await find_added_corpora(store, inventory)
-        needed = await find_references(store, inventory, roots, on_read)
-        shared = [path for path in inventory if class_of(path) in ("texts", "corpora")]
-        old |= {path for path in shared if path not in needed and ages.are_old([path])}
-        old |= await _find_old_payloads(client, inventory, ages, running)
+        since = ages.now - ages.limit("corpora")
+        roots += await find_lasting_corpora(store, inventory, since)
+        mentioned = await find_mentioned(client, ages.find_elder(running))
+        needed = await find_references(store, inventory, roots, on_read, mentioned=mentioned)
+        old |= _find_unneeded(ages, needed, mentioned)
         # A job may have been restarted meanwhile.
         restarted = await find_job_folders(store, inventory, await find_open(client))
         old = {path for path in old if not (is_of_job(path) and restarted.have(path))}
         if not dry_run:
-            for path in sorted(old):
-                await store.remove(path)
-                on_read(1)
+            old = await _remove_unchanged(store, inventory, old, on_read)
         deleted = add_up(inventory, old)
         _logger.info("retention %s %s", "would delete" if dry_run else "deleted", deleted)
         return RetentionResult(deleted=deleted, dry_run=dry_run, open_jobs=len(running))
+
+
+async def _remove_unchanged(
+    store: Store, inventory: Inventory, paths: Collection[str], on_read: OnRead
+) -> set[str]:
+    """Remove what nobody has wanted meanwhile; returns what was removed.
+
+    Heads of corpora come first: one that was renewed has its version in use again, and which of
+    the objects are that version's is not known any more.
+    """
+    removed: set[str] = set()
+    is_corpus_renewed = False
+    for path in sorted(paths):
+        on_read(1)
+        if is_corpus_renewed and class_of(path) == "corpora":
+            continue
+        found = await store.find(path)
+        if found is not None and found.at == inventory[path].at:
+            await store.remove(path)
+            removed.add(path)
+        elif path.startswith("corpora/"):
+            is_corpus_renewed = True
+    return removed
 
 
 @dataclass(frozen=True)
@@ -185,17 +192,40 @@ class _Ages:
         newest = max(self.inventory[path].at for path in paths)
         return self.now - newest > self.limit(class_of(next(iter(paths))))
 
+    def find_elder(self, running: Mapping[str, float]) -> list[tuple[str, None]]:
+        """Open workflows that may refer to something old. What is used again is made new, so that
+        younger ones do not."""
+        since = self.now - min(map(self.limit, ("texts", "corpora", "payloads"))) + _DAY
+        return [(workflow_id, None) for workflow_id, at in running.items() if at < since]
 
-async def _find_old_payloads(
-    client: Client, inventory: Inventory, ages: _Ages, running: Mapping[str, float]
-) -> set[str]:
-    old = {p for p in inventory if class_of(p) == "payloads" and ages.are_old([p])}
-    # A payload that is used again is made new, so that younger workflows refer to younger ones.
-    since = ages.now - ages.limit("payloads") + _DAY
-    for workflow_id in [name for name, at in running.items() if at < since] if old else ():
-        needed = await find_history_hashes(client, workflow_id)
-        old = {path for path in old if path.rpartition("/")[2] not in needed}
-    return old
+
+def _find_old_of_jobs(ages: _Ages) -> set[str]:
+    """Journals and checkpoints by job, reports one by one."""
+    found = {
+        path
+        for name in ("journal", "checkpoints")
+        for paths in _group_by_job(ages.inventory, CLASSES[name]).values()
+        if ages.are_old(paths)
+        for path in paths
+    }
+    reports = [path for path in ages.inventory if class_of(path) == "reports"]
+    return found | {path for path in reports if ages.are_old([path])}
+
+
+def _find_unneeded(ages: _Ages, needed: Collection[str], mentioned: Mentioned) -> set[str]:
+    """Old texts, documents and payloads that nothing refers to."""
+    found = set()
+    for path in ages.inventory:
+        match class_of(path):
+            case "payloads":
+                is_needed = path.rpartition("/")[2] in mentioned.hashes
+            case "texts" | "corpora":
+                is_needed = path in needed
+            case _:
+                continue
+        if not is_needed and ages.are_old([path]):
+            found.add(path)
+    return found
 
 
 def _find_newest_checkpoints(inventory: Inventory, old: Collection[str]) -> list[str]:
@@ -214,27 +244,6 @@ async def delete_stale_indexes(store: Store, folder: Path) -> int:
 
 
 # --- jobs and their objects ---------------------------------------------------------------------
-
-
-async def find_open(client: Client) -> dict[str, float]:
-    """When each open workflow was started, by its id."""
-    found = client.list_workflows('ExecutionStatus="Running"')
-    return {run.id: run.start_time.timestamp() async for run in found}
-
-
-async def find_history_hashes(client: Client, workflow_id: str, run_id: str = "") -> set[str]:
-    """The hashes in a history as the server has it: references to payloads are among them."""
-    request = GetWorkflowExecutionHistoryRequest(
-        namespace=client.namespace,
-        execution=WorkflowExecutionId(workflow_id=workflow_id, run_id=run_id),
-    )
-    found: set[str] = set()
-    while True:
-        page = await client.workflow_service.get_workflow_execution_history(request, retry=True)
-        found |= find_hashes(page.history.SerializeToString())
-        request.next_page_token = page.next_page_token
-        if not page.next_page_token:
-            return found
 
 
 @dataclass(frozen=True)
@@ -291,16 +300,14 @@ class Deletion:
 async def delete_jobs(
     store: Store,
     job_ids: Collection[str],
+    mentioned: Mentioned,
+    needed: Mentioned,
     *,
-    hashes: Collection[str],
-    names: Collection[str],
-    payloads: Collection[str],
     has_open_jobs: bool,
-    on_read: OnRead = lambda _: None,
 ) -> Deletion:
     """Delete all that some jobs wrote, and what nothing else refers to.
 
-    `hashes` and `names` occur in their histories; `payloads` are those that no open one refers to.
+    `mentioned` is what occurs in their histories, `needed` what occurs in those of open jobs.
     """
     inventory = await store.inventory()
     own = await find_job_folders(store, inventory, job_ids)
@@ -313,22 +320,15 @@ async def delete_jobs(
     own = JobFolders(own.jobs, own.journals - kept_parents)
     roots = {path for path in inventory if is_of_job(path) and own.have(path)}
     others = [path for path in inventory if is_of_job(path) and path not in roots]
-    others += await find_added_corpora(store, inventory)
-    mine = await find_references(store, inventory, roots, on_read, hashes=hashes, names=names)
-    needed = await find_references(store, inventory, others, on_read) if mine - roots else set()
-    gone = mine - needed | {
-        path for path in inventory if _is_payload(path) and path.rpartition("/")[2] in payloads
-    }
+    others += await find_lasting_corpora(store, inventory)
+    mine = await find_references(store, inventory, roots, mentioned=mentioned)
+    kept = await find_references(store, inventory, others, mentioned=needed)
+    hashes = mentioned.hashes - needed.hashes
+    payloads = {path for path in inventory if class_of(path) == "payloads"}
+    gone = (mine - kept) | {path for path in payloads if path.rpartition("/")[2] in hashes}
     now = time.time()
-    left = {
-        path
-        for path in gone - roots
-        if has_open_jobs and not _is_payload(path) and now - inventory[path].at < USED_SECONDS
-    }
+    recent = {path for path in gone - roots - payloads if now - inventory[path].at < USED_SECONDS}
+    left = recent if has_open_jobs else set()
     for path in sorted(gone - left):
         await store.remove(path)
     return Deletion(add_up(inventory, gone - left), sorted(left), sorted(kept_parents))
-
-
-def _is_payload(path: str) -> bool:
-    return class_of(path) == "payloads"

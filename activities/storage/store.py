@@ -216,6 +216,10 @@ class Store:
         with self._report_errors():
             return await self._backend.list(folder)
 
+    async def find(self, path: str) -> StoredObject | None:
+        with self._report_errors():
+            return await self._backend.find(path)
+
     async def read(self, path: str) -> bytes | None:
         """The object at a path; None where there is none, or it cannot be read."""
         with self._report_errors():

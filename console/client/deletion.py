@@ -9,29 +9,26 @@ from __future__ import annotations
 import asyncio
 import getpass
 import logging
-from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from google.protobuf.message import Message
 from pydantic import ValidationError
-from temporalio.api.common.v1 import Payload
 from temporalio.api.common.v1 import WorkflowExecution as WorkflowExecutionId
 from temporalio.api.workflowservice.v1 import DeleteWorkflowExecutionRequest
 from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
 from activities.storage import corpus_versions, forgetting, retention
-from activities.storage.references import find_hashes, find_names
+from activities.storage.histories import find_mentioned, find_open
 from activities.storage.retention import exclude_others
 from activities.storage.store import Store
 from console.client import jobs
 from console.client.jobs import WORKFLOW
 from console.devserver.database import compact_database, find_database
 from console.errors import BadInputError, ConsoleError
-from console.runtime.data_converter import read_payload
 from workflows.config.settings import Settings
 from workflows.config.store_keys import listing_key
 from workflows.contracts.activity_io import ObjectTotal
@@ -55,28 +52,16 @@ async def delete_jobs(
     """Delete jobs with their histories and all that they wrote. Raises `BadInputError` for an open
     one, and for one that an open job is a fork of."""
     runs = {job_id: await _find_runs(client, job_id) for job_id in job_ids}
-    open_ids = await retention.find_open(client)
+    open_ids = await find_open(client)
     await _check_closed(store, job_ids, open_ids)
     on_progress("reading what the jobs refer to")
     closed = {run for own in runs.values() for run in own}
-    hashes: set[str] = set()
-    names: set[str] = set()
-    for workflow_id, run_id in closed:
-        async for data in _read_history(client, workflow_id, run_id):
-            hashes |= find_hashes(data)
-            names |= find_names(data)
+    mentioned = await find_mentioned(client, closed)
     others = open_ids.keys() - {workflow_id for workflow_id, _ in closed}
-    payloads = set(hashes)
-    for workflow_id in others:
-        payloads -= await retention.find_history_hashes(client, workflow_id)
+    needed = await find_mentioned(client, [(workflow_id, None) for workflow_id in others])
     async with exclude_others(store, "deletion"):
         deleted = await retention.delete_jobs(
-            store,
-            job_ids,
-            hashes=hashes,
-            names=names,
-            payloads=payloads,
-            has_open_jobs=bool(others),
+            store, job_ids, mentioned, needed, has_open_jobs=bool(others)
         )
     missing = [job_id for job_id in job_ids if not runs[job_id]]
     if missing and not deleted.objects and not closed:
@@ -112,7 +97,7 @@ async def forget_document(
             f"No corpus has a document {source}: give its path as `corpus show NAME` lists it, or"
             " its SHA-256."
         )
-    open_ids = await retention.find_open(client)
+    open_ids = await find_open(client)
     needed = await forgetting.find_needed(store, inventory, open_ids)
     readers = [
         job_id
@@ -197,32 +182,6 @@ async def _find_runs(client: Client, job_id: str) -> set[tuple[str, str]]:
     if (description := await jobs.describe(client, job_id)) is not None:
         found.add((job_id, description.run_id))
     return found
-
-
-async def _read_history(client: Client, workflow_id: str, run_id: str) -> AsyncIterator[bytes]:
-    """Every event as the server has it, and every payload as it was before encryption."""
-    handle = client.get_workflow_handle(workflow_id, run_id=run_id)
-    async for event in handle.fetch_history_events():
-        yield event.SerializeToString()
-        for payload in _find_payloads(event):
-            with suppress(RuntimeError, ConsoleError):  # it is gone, or so is its key
-                yield (await read_payload(client, payload)).data
-
-
-def _find_payloads(message: Message) -> Iterator[Payload]:
-    if isinstance(message, Payload):
-        yield message
-        return
-    for field, value in message.ListFields():
-        if field.message_type is None:
-            continue
-        if field.message_type.GetOptions().map_entry:
-            values = list(value.values())
-        else:
-            values = list(value) if field.is_repeated else [value]
-        for each in values:
-            if isinstance(each, Message):
-                yield from _find_payloads(each)
 
 
 async def _check_closed(store: Store, job_ids: Collection[str], open_ids: Collection[str]) -> None:

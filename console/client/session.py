@@ -14,7 +14,7 @@ import logging
 import os
 import signal
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -130,8 +130,9 @@ def run(
 
     async def connect_and_run() -> ExitCode:
         client = await _connect(settings, server)
-        async with _delete_old_objects(settings, client, is_due=bool(server and job_id)):
-            return await action(Session(settings, client, server, workers))
+        if server is not None and job_id is not None:
+            await _delete_old_objects(settings, client)
+        return await action(Session(settings, client, server, workers))
 
     with _start_processes(settings, job_id) as (server, workers):
         try:
@@ -183,36 +184,24 @@ async def _connect(settings: Settings, server: DevServer | None) -> Client:
     return client
 
 
-@contextlib.asynccontextmanager
-async def _delete_old_objects(
-    settings: Settings, client: Client, *, is_due: bool
-) -> AsyncIterator[None]:
-    """Beside a job on the embedded server, which has no schedules, delete what is too old.
+async def _delete_old_objects(settings: Settings, client: Client) -> None:
+    """Once a day, on the embedded server, which runs no schedules: delete what is too old."""
+    stamp, seconds = Path(settings.state_dir) / "retention.stamp", settings.retention_hours * 3600
+    if not stamp.exists():
+        stamp.touch()
+    if not seconds or time.time() - stamp.stat().st_mtime < seconds:
+        return
+    from temporalio.exceptions import ApplicationError
+    from temporalio.service import RPCError
 
-    What is not done when the job ends is left to the next command.
-    """
-    stamp = Path(settings.state_dir) / "retention.stamp"
-    hours = settings.retention_hours
+    from activities.storage.retention import delete_old
+    from console.runtime.data_converter import store_of
 
-    async def delete() -> None:
-        from activities.storage.retention import delete_old
-        from console.runtime.data_converter import store_of
-
+    try:
         await delete_old(store_of(client), client, settings.keep_days)
         stamp.touch()
-
-    if is_due and hours and not stamp.exists():
-        stamp.touch()  # nothing is old in a new folder
-    is_due = is_due and hours > 0 and time.time() - stamp.stat().st_mtime > hours * 3600
-    task = asyncio.create_task(delete()) if is_due else None
-    try:
-        yield
-    finally:
-        if task is not None:
-            task.cancel()
-            [error] = await asyncio.gather(task, return_exceptions=True)
-            if isinstance(error, Exception):
-                _log.warning("What is too old was not deleted: %s", error)
+    except (ApplicationError, RPCError) as error:
+        _log.warning("What is too old was not deleted: %s", error)
 
 
 @contextlib.contextmanager

@@ -123,21 +123,9 @@ def external_storage(location: str, keyring: Keyring | None = None) -> ExternalS
 
 def store_of(client: Client) -> Store:
     """The store that a client of `connect` reads large payloads from; reports are there too."""
-    return _driver_of(client).objects
-
-
-async def read_payload(client: Client, payload: Payload) -> Payload:
-    """A payload of a history as it was before it was encrypted and moved to the store."""
-    if (claim := read_claim(payload)) is not None:
-        [payload] = await _driver_of(client).retrieve(StorageDriverRetrieveContext(), [claim])
-    codec = client.data_converter.payload_codec
-    return (await codec.decode([payload]))[0] if codec else payload
-
-
-def _driver_of(client: Client) -> StoreDriver:
     storage = client.data_converter.external_storage
     drivers = storage.drivers if storage else ()
-    return next(driver for driver in drivers if isinstance(driver, StoreDriver))
+    return next(driver.objects for driver in drivers if isinstance(driver, StoreDriver))
 
 
 def read_claim(payload: Payload) -> StorageDriverClaim | None:
