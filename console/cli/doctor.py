@@ -98,11 +98,12 @@ def run_checks() -> list[Check]:
         settings = client.session.read_settings()
     except ConsoleError as error:
         return [*checks, Check("settings", False, str(error))]
+    store = _run("store", lambda: _check_store(settings))
     return [
         *checks,
         _run("server", lambda: _check_server(settings)),
-        _run("store", lambda: _check_store(settings)),
-        _run("sizes", lambda: _measure(settings)),
+        store,
+        *([_run("sizes", lambda: _measure(settings))] if store.ok else []),
         _run("state", lambda: _check_folder(Path(settings.state_dir), "RESEARCH_HOME")),
         _run("api key", lambda: _check_api_key(settings)),
         _run("encryption", lambda: _check_encryption(settings)),
@@ -196,16 +197,11 @@ def _check_folder(folder: Path, variable: str) -> str:
 
 def _measure(settings: Settings) -> str:
     """How much there is of each class of data; `_check_folder` says how much room is left."""
-    from temporalio.exceptions import ApplicationError
-
+    from activities.storage.backends import open_backend
     from activities.storage.retention import add_up
     from console.devserver.database import measure_database
 
-    store = client.corpora.open_store(settings)
-    try:
-        totals = add_up(asyncio.run(store.inventory()))
-    except ApplicationError as error:
-        raise ConsoleError(f"{error.message}.") from error
+    totals = add_up(asyncio.run(open_backend(settings.store).list("")))
     parts = [
         f"{name} {total.count:,} objects, {format_size(total.bytes)}"
         for name, total in totals.items()
