@@ -66,7 +66,7 @@ def use_key(file: Path, key_id: str) -> None:
 def destroy_key(file: Path, key_id: str) -> None:
     """Remove an earlier key: what it encrypted can be read by nobody, in backups neither."""
     content = _read(file)
-    if key_id not in content["keys"] or key_id == content["current"]:
+    if key_id not in content["keys"] or key_id == str(content["current"]):
         raise BadInputError(
             f"{key_id!r} is no earlier key of {file}: `add` another one and `use` it first."
         )
