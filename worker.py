@@ -40,15 +40,17 @@ from activities.mcp.server_settings import McpSettings
 from activities.mcp.servers import McpServers
 from activities.nexus import ResearchHandler
 from activities.records import Records
-from activities.storage.corpus_versions import Limits
+from activities.storage.corpus_publishing import Limits
 from activities.storage.retention import delete_stale_indexes
 from activities.storage.store import Store
+from activities.subagents.asking import Asking
 from activities.subagents.evaluating import Evaluating
 from activities.subagents.planning import Planning
 from activities.subagents.researching import Researching
 from activities.subagents.verifying import Verifying
 from activities.subagents.writing import Writing
 from activities.telemetry import CountingInterceptor, record_jobs
+from activities.webhooks import SECRET_VARIABLE, Webhooks
 from console.errors import exit_process
 from console.runtime.connection import (
     FRESH_SERVER_SECONDS,
@@ -59,6 +61,7 @@ from console.runtime.connection import (
 from console.runtime.data_converter import load_keyring
 from console.runtime.health import count_jobs, serve_health
 from console.runtime.logs import set_up_logging
+from workflows.asking import AskWorkflow, CompareWorkflow
 from workflows.config.policies import SUBAGENT_QUEUE
 from workflows.config.settings import Settings
 from workflows.contracts.state import Timing
@@ -66,6 +69,7 @@ from workflows.coordinator import ResearchWorkflow
 from workflows.corpus_indexing import CorpusWorkflow
 from workflows.refinement import RefinementWorkflow
 from workflows.retention import RetentionWorkflow
+from workflows.webhook import WebhookWorkflow
 
 DRAIN = timedelta(seconds=30)
 """How long turns in flight may take to finish after SIGTERM."""
@@ -140,7 +144,15 @@ def _for_jobs(client: Client, settings: Settings, context: ActivityContext) -> W
     return Worker(
         client,
         task_queue=settings.task_queue,
-        workflows=[ResearchWorkflow, RefinementWorkflow, CorpusWorkflow, RetentionWorkflow],
+        workflows=[
+            ResearchWorkflow,
+            RefinementWorkflow,
+            CorpusWorkflow,
+            AskWorkflow,
+            CompareWorkflow,
+            WebhookWorkflow,
+            RetentionWorkflow,
+        ],
         activities=[
             Verifying(context).reconcile,
             records.publish,
@@ -149,6 +161,7 @@ def _for_jobs(client: Client, settings: Settings, context: ActivityContext) -> W
             records.keep_report,
             records.compare,
             records.delete_old_objects,
+            Webhooks(os.environ.get(SECRET_VARIABLE, ""), settings.webhook_networks).deliver,
             *(_subagents(context) if settings.worker_role != "coordinator" else ()),
         ],
         max_concurrent_activities=max(settings.parallel_subagents, 1) if shares_queue else None,
@@ -205,6 +218,8 @@ def _subagents(context: ActivityContext) -> list[Callable[..., Any]]:
     return [
         records.open_corpus,
         records.parse_files,
+        records.compare_reports,
+        Asking(context).ask,
         planning.plan,
         planning.review_plan,
         Researching(context).research,

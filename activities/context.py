@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 from cachetools import LRUCache
 
@@ -20,13 +22,12 @@ from activities.llm.client import Models
 from activities.mcp.servers import McpServers
 from activities.sources.corpus_indexes import Corpora
 from activities.sources.index_cache import CACHE_BYTES, IndexCache
+from activities.storage.corpus_publishing import Limits, publish
 from activities.storage.corpus_versions import (
-    Limits,
-    is_bucket,
+    is_shared,
     is_source,
     load_head,
     name_of,
-    publish,
     split_version,
 )
 from activities.storage.document_sources import CorpusError
@@ -41,6 +42,7 @@ from workflows.contracts.evidence import Source
 from workflows.contracts.request import OFFLINE
 from workflows.contracts.spend import Allowance
 
+_logger = logging.getLogger(__name__)
 _CACHED_TEMPLATES = 200
 _WIDE_WINDOW = 64_000
 """Tokens; with a smaller context window a search returns fewer passages."""
@@ -113,7 +115,7 @@ class ActivityContext:
         batches = Batches(self.models) if batched else None
         telemetry = TurnTelemetry(role.name, template.model, job.id, self._provider, facet)
         telemetry.start()
-        journal = Journal(self.store, job.journal)
+        journal = Journal(self.store, job.journal, task)
         return Subagent(self.models, journal, template, interrupts, batches, telemetry)
 
     async def _template(self, role: Role, job: Job) -> RequestTemplate:
@@ -163,15 +165,16 @@ class ActivityContext:
     async def find_version(self, corpus: str) -> tuple[str, str]:
         """Name and version of the documents that a request names.
 
-        What comes from a bucket is brought up to date first, as is a folder that is named by its
-        path: only this worker may have it. Others are refreshed where their folder is.
+        What comes from a bucket or a shared disk is brought up to date first, as is a folder that
+        is named by its path: only this worker may have it. Others are refreshed where their folder
+        is.
         """
         if not is_source(corpus):
             name, version = split_version(corpus)
             if version:
                 return name, version
             head = await load_head(self.store, name)
-            if is_bucket(head.source):
+            if is_shared(head.source) and self._is_within_reach(head.source):
                 head = await publish(self.store, name, head.source, limits=self._limits)
             return name, head.version
         self._check_allowed(corpus)
@@ -179,9 +182,27 @@ class ActivityContext:
         return head.name, head.version
 
     def _check_allowed(self, source: str) -> None:
-        folder = Path(source.removeprefix("file://")).resolve()
-        if self._allowed and not any(folder.is_relative_to(allowed) for allowed in self._allowed):
+        if not self._is_allowed(source):
             raise CorpusError(
                 f"this worker may not read {source}: add it to RESEARCH_CORPORA, or name a folder"
                 " inside one of those, or a corpus of the store"
             )
+
+    def _is_allowed(self, source: str) -> bool:
+        folder = _find_folder(source).resolve()
+        return not self._allowed or any(map(folder.is_relative_to, self._allowed))
+
+    def _is_within_reach(self, source: str) -> bool:
+        """Whether this worker can bring a corpus up to date. A disk that is not mounted is an empty
+        folder: the last version stands, instead of one without documents."""
+        folder = _find_folder(source)
+        if not source.startswith("file://"):
+            return True
+        if self._is_allowed(source) and folder.is_dir() and any(folder.iterdir()):
+            return True
+        _logger.warning("%s is not here or empty: the version of its last refresh is read", source)
+        return False
+
+
+def _find_folder(source: str) -> Path:
+    return Path(unquote(urlsplit(source).path) if source.startswith("file://") else source)

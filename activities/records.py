@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import re
 from collections.abc import Mapping
+from typing import Any
 
 from pydantic import ValidationError
 from temporalio import activity
@@ -15,10 +16,15 @@ from activities.context import ActivityContext
 from activities.evidence.draft import Draft
 from activities.evidence.ledger import Ledger
 from activities.evidence.publish import publish
-from activities.evidence.run_comparison import compare, told
+from activities.evidence.run_comparison import compare, compare_answers, tell, told
 from activities.fleet.heartbeat import send_heartbeats, show_progress
-from activities.sources.corpus_indexes import split_files
-from activities.storage.corpus_versions import find_changes, load_listing
+from activities.sources.corpus_indexes import split_packs
+from activities.storage.corpus_versions import (
+    find_changes,
+    load_differing,
+    load_listing,
+    select,
+)
 from activities.storage.document_sources import CorpusError
 from activities.storage.retention import delete_old
 from activities.storage.store import ObjectNotFound, Store
@@ -39,6 +45,7 @@ from workflows.contracts.activity_io import (
     RetentionBrief,
     RetentionResult,
 )
+from workflows.contracts.asking import CompareReports, Comparison
 from workflows.contracts.evidence import Cycle, Findings, Quote
 from workflows.contracts.result import ReportRef, ResearchResult
 from workflows.contracts.state import CorpusReady, Timing
@@ -86,23 +93,25 @@ class Records(RecordActivities):
                 name, version = await self._context.find_version(brief.corpus)
             except CorpusError as error:
                 raise ApplicationError(str(error), type="bad_input", non_retryable=True) from error
-            version = await corpora.select(version, brief.labels)
+            version = await select(self._store, version, brief.labels)
             ready = await corpora.find(name, version)
             if ready is not None:
                 return CorpusOpened(corpus=ready)
             base = await corpora.find_base(name, brief.labels)
-            changed = await corpora.find_changed(version, base.version if base else "")
-            parts = list(split_files(changed))
+            known = base.version if base else ""
+            packs = await corpora.find_new_packs(version, known)
+            parts = list(split_packs(packs))
             if len(parts) > 1 and not brief.is_parsed:
                 return CorpusOpened(
-                    corpus=CorpusReady(files=len(changed)),
+                    corpus=CorpusReady(files=sum(ref.files for ref in packs)),
                     version=f"{name}@{version}",
                     parse=tuple(
                         ParseFiles(
                             version=version,
-                            base=base.version if base else "",
+                            base=known,
                             start=start,
                             end=end,
+                            files=sum(ref.files for ref in packs[start:end]),
                         )
                         for start, end in parts
                     ),
@@ -112,13 +121,12 @@ class Records(RecordActivities):
 
     @activity.defn
     async def parse_files(self, brief: ParseFiles) -> FilesParsed:
-        """Parse one part of the files; each result is stored at once, so a retry goes on."""
+        """Parse some of the packs; each result is stored at once, so a retry goes on."""
         corpora = self._context.corpora
         async with send_heartbeats():
-            files = await corpora.find_changed(brief.version, brief.base)
-            part = files[brief.start : brief.end]
-            await corpora.parse(part, _show_files)
-            return FilesParsed(files=len(part))
+            packs = await corpora.find_new_packs(brief.version, brief.base)
+            parsed = await corpora.parse(packs[brief.start : brief.end], _show_files)
+            return FilesParsed(files=parsed)
 
     @activity.defn
     async def keep_checkpoint(self, brief: KeepCheckpoint) -> Kept:
@@ -166,17 +174,35 @@ class Records(RecordActivities):
             documents = await self._compare_documents(before, brief.result)
             return told(brief.result, changes.model_copy(update=documents))
 
+    @activity.defn
+    async def compare_reports(self, request: CompareReports) -> Comparison:
+        """What changed from one stored report to another, of the same job or of another one."""
+        async with send_heartbeats():
+            before, after = [
+                await self._store.load(key, ResearchResult)
+                for key in (request.before, request.after)
+            ]
+            found = await asyncio.to_thread(compare, before, after)
+            changes = found.model_copy(
+                update=await self._compare_documents(before, after)
+                | {"answer": compare_answers(before, after)}
+            )
+        names = [f"{result.id}@{result.version}" for result in (before, after)]
+        heading = f"## What changed from {names[0]} to {names[1]}"
+        return Comparison(changes=changes, markdown=tell(changes, heading))
+
     async def _compare_documents(
         self, before: ResearchResult, after: ResearchResult
-    ) -> dict[str, tuple[str, ...]]:
+    ) -> dict[str, Any]:
         """The documents of the corpus that are new, changed or gone."""
         if not before.corpus or not after.corpus:
             return {}
         try:
-            old, new = [
-                (await load_listing(self._store, corpus.version)).files
+            versions = [
+                await load_listing(self._store, corpus.version)
                 for corpus in (before.corpus, after.corpus)
             ]
+            old, new = await load_differing(self._store, *versions)
         except ObjectNotFound:
             activity.logger.warning("the last run's list of files is gone: nothing is compared")
             return {}

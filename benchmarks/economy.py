@@ -1,6 +1,8 @@
 """What a standard web job costs: `python -m benchmarks.economy [--json FILE] [--check]`.
 
-A whole job at default models runs on an embedded server against the API of `scripted_api`.
+A whole job at default models runs on an embedded server against the API of `scripted_api`. Beside
+tokens, the calls to the store are counted, and the actions that a hosted Temporal bills. Heartbeats
+are not among them: this model answers at once, and they come with the time that a model takes.
 """
 
 from __future__ import annotations
@@ -11,8 +13,18 @@ import json
 import os
 import sys
 import tempfile
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
+from temporalio.api.enums.v1 import EventType
+from temporalio.client import Client
+
+from activities.storage.backends import FolderBackend
 from benchmarks.burst import percentiles
 from benchmarks.scripted_api import QUESTION, JsonObject, ScriptedApi
 from console.client.jobs import fetch_report
@@ -33,9 +45,34 @@ FEWEST_PASSES = 1
 MOST_UNCACHED = 0.15
 
 
-async def run_job(api: ScriptedApi) -> ResearchResult:
-    """The result of the job; the environment must hold a key, which goes nowhere."""
-    with tempfile.TemporaryDirectory() as home, run_dev_server(Path(home)) as running:
+_ACTIONS = {
+    EventType.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED: "workflows started",
+    EventType.EVENT_TYPE_START_CHILD_WORKFLOW_EXECUTION_INITIATED: "child workflows started",
+    EventType.EVENT_TYPE_ACTIVITY_TASK_STARTED: "activities started",
+    EventType.EVENT_TYPE_MARKER_RECORDED: "local activities",
+    EventType.EVENT_TYPE_TIMER_STARTED: "timers started",
+    EventType.EVENT_TYPE_UPSERT_WORKFLOW_SEARCH_ATTRIBUTES: "search attributes upserted",
+    EventType.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED: "signals",
+    EventType.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ACCEPTED: "updates",
+}
+_STORE_CALLS = ("create", "replace", "read", "list", "delete", "touch")
+
+
+@dataclass(frozen=True)
+class Ran:
+    result: ResearchResult
+    store_calls: Counter[str]
+    actions: Counter[str]
+
+
+async def run_job(api: ScriptedApi) -> Ran:
+    """The job, run once; the environment must hold a key, which goes nowhere."""
+    calls: Counter[str] = Counter()
+    with (
+        tempfile.TemporaryDirectory() as home,
+        run_dev_server(Path(home)) as running,
+        _counting(calls),
+    ):
         settings = Settings.read({"RESEARCH_HOME": home})
         client = await connect(settings, running.address)
         context = build_context(settings, api)
@@ -51,10 +88,42 @@ async def run_job(api: ScriptedApi) -> ResearchResult:
             )
             result = await fetch_report(handle)
         await context.close()
-    return result
+        return Ran(result, calls, await _count_actions(client, "economy"))
 
 
-def measure(api: ScriptedApi, result: ResearchResult) -> JsonObject:
+@contextmanager
+def _counting(calls: Counter[str]) -> Iterator[None]:
+    """Count what the stores of this process ask of their folder; a bucket is asked as much."""
+
+    def count(name: str) -> Callable[..., Awaitable[Any]]:
+        call = getattr(FolderBackend, name)
+
+        async def counted(*given: Any) -> Any:
+            calls[name] += 1
+            return await call(*given)
+
+        return counted
+
+    with ExitStack() as patches:
+        for name in _STORE_CALLS:
+            patches.enter_context(mock.patch.object(FolderBackend, name, count(name)))
+        yield
+
+
+async def _count_actions(client: Client, job: str) -> Counter[str]:
+    """The actions in the histories of a workflow and of those it started."""
+    actions: Counter[str] = Counter()
+    async for event in client.get_workflow_handle(job).fetch_history_events():
+        if name := _ACTIONS.get(event.event_type):
+            actions[name] += 1
+        started = event.child_workflow_execution_started_event_attributes
+        if started.workflow_execution.workflow_id:
+            actions += await _count_actions(client, started.workflow_execution.workflow_id)
+    return actions
+
+
+def measure(api: ScriptedApi, ran: Ran) -> JsonObject:
+    result = ran.result
     later = [call for call in api.calls if not call.is_first]
     total = sum(call.input for call in api.calls)
     return {
@@ -71,6 +140,10 @@ def measure(api: ScriptedApi, result: ResearchResult) -> JsonObject:
         "gaps_closed": sum(done.gaps_closed for done in result.passes),
         "stopped": str(result.passes[-1].stop_reason),
         "claims": len(result.claims),
+        "store_calls": ran.store_calls.total(),
+        "store_calls_by_kind": dict(ran.store_calls),
+        "actions": ran.actions.total(),
+        "actions_by_kind": dict(ran.actions),
         "usd_by_role": {
             role: round(spend.usd, 3) for role, spend in result.telemetry.by_role.items()
         },

@@ -2,6 +2,8 @@
 
     ConsoleError        the job failed or is blocked, or a server or worker does not answer
       BadInputError     the command or a setting must change; nothing was started or spent
+        NotFoundError   there is no job, corpus or schedule of this name
+        ConflictError   the job or name is not in a state that allows it
 
 Each message is one sentence that names the remedy.
 """
@@ -35,6 +37,14 @@ class ConsoleError(Exception):
 
 class BadInputError(ConsoleError):
     code = ExitCode.BAD_INPUT
+
+
+class NotFoundError(BadInputError):
+    pass
+
+
+class ConflictError(BadInputError):
+    pass
 
 
 def exit_process(code: int) -> NoReturn:

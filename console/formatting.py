@@ -38,9 +38,14 @@ def format_size(count: float) -> str:
     return f"{count:,.1f} GB"
 
 
+def printable(text: str) -> str:
+    """The lines without control characters, which could move the cursor of a terminal."""
+    return "".join(c if c.isprintable() or c == "\n" else " " for c in text)
+
+
 def plain(text: str) -> str:
     """One line without control characters: titles and failures quote untrusted sources."""
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return " ".join(printable(text).split())
 
 
 def cut(text: str, length: int) -> str:

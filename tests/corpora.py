@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from activities.sources.corpus_indexes import Corpora
 from activities.sources.corpus_search import Corpus
 from activities.sources.index_cache import IndexCache
-from activities.storage.corpus_versions import publish
+from activities.storage.corpus_publishing import publish
 from activities.storage.store import Store
 from workflows.contracts.state import CorpusReady
 

@@ -77,6 +77,8 @@ def test_the_console_imports_nothing_of_activities_but_storage(path: Path) -> No
         ("live", {"live", "client"}),
         ("report", {"report"}),
         ("web", {"web", "client", "live", "report", "runtime"}),
+        ("mcp", {"mcp", "client", "web"}),
+        ("api", {"api", "web", "client", "report"}),
     ],
 )
 def test_packages_of_the_console_import_in_one_direction(package: str, allowed: set[str]) -> None:

@@ -9,19 +9,24 @@ continues from it: that is restart, fork and continue-as-new.
 
 from __future__ import annotations
 
+import asyncio
+
 from temporalio import workflow
-from temporalio.exceptions import ApplicationError
+from temporalio.exceptions import ApplicationError, FailureError, is_cancelled_exception
 
 with workflow.unsafe.imports_passed_through():
     from pydantic import ValidationError
 
     from workflows.contracts.facets import Plan
     from workflows.contracts.messages import (
+        CANCELLED,
+        FAILED,
         MAX_LISTENERS,
         Approve,
         Finish,
         Join,
         Joined,
+        OperatorMessage,
         Pause,
         Resume,
         Steer,
@@ -35,7 +40,7 @@ with workflow.unsafe.imports_passed_through():
     from workflows.rules.report_pages import report_page
     from workflows.rules.status import describe_status
     from workflows.stages import evaluation, planning, publishing, writing
-    from workflows.stages.checkpoints import save_checkpoint
+    from workflows.stages.checkpoints import save_checkpoint, send_webhook
     from workflows.stages.execution import Execution
     from workflows.stages.fan_out import FanOut
     from workflows.stages.passes import RefinementPasses
@@ -62,10 +67,15 @@ class ResearchWorkflow:
     async def run(
         self, request: ResearchRequest | None = None, state: ResearchState | None = None
     ) -> ResearchSummary:
-        with self._visibility.record_end():
-            if self._invalid:
-                raise ApplicationError(self._invalid, type="bad_input", non_retryable=True)
-            return await self._research(self._execution)
+        try:
+            with self._visibility.record_end():
+                if self._invalid:
+                    raise ApplicationError(self._invalid, type="bad_input", non_retryable=True)
+                return await self._research(self._execution)
+        except (asyncio.CancelledError, FailureError) as error:
+            is_cancelled = is_cancelled_exception(error)
+            await send_webhook(self._execution, CANCELLED if is_cancelled else FAILED)
+            raise
 
     async def _research(self, job: Execution) -> ResearchSummary:
         await self._show()
@@ -171,6 +181,7 @@ class ResearchWorkflow:
     @workflow.update
     async def resume(self, request: Resume) -> str:
         """Repeat the call that failed, here or in the running pass; lift a pause."""
+        self._record("resume", request)
         if self._execution.state.paused:
             # Before anything is called: a subagent must not read the messages of the pause.
             await self._execution.post_control_messages(paused=False)
@@ -187,6 +198,7 @@ class ResearchWorkflow:
 
     @workflow.update
     async def approve(self, request: Approve) -> str:
+        self._record(request.decision, request)
         self._approval.take_answer(request)
         return "approved" if request.decision == "approve" else "rejected"
 
@@ -197,6 +209,7 @@ class ResearchWorkflow:
 
     @workflow.update
     async def steer(self, request: Steer) -> str:
+        self._record("steer", request)
         for change in request.changes:
             steering.apply(self._execution.state, change)
         self._passes.record_changes(request.changes)
@@ -215,6 +228,7 @@ class ResearchWorkflow:
     @workflow.update
     async def pause(self, request: Pause) -> str:
         """Make no more model calls; turns in flight are kept."""
+        self._record("pause", request)
         self._execution.state.paused = True
         await self._apply_control("pause", request)
         return "paused"
@@ -226,6 +240,7 @@ class ResearchWorkflow:
     @workflow.update
     async def finish(self, request: Finish) -> str:
         """Running subagents answer with what they have; the report is written from it."""
+        self._record("finish", request)
         self._execution.state.finishing = True
         await self._apply_control("finish", request)
         return "finishing"
@@ -235,6 +250,9 @@ class ResearchWorkflow:
         self._refuse_if_finished()
         if self._execution.state.phase is Phase.APPROVING:
             raise ValueError("the plan waits for approval: approve or reject it, or cancel the job")
+
+    def _record(self, act: str, message: OperatorMessage) -> None:
+        self._execution.state.record_act(act, message.by, workflow.now().isoformat())
 
     def _refuse_if_finished(self) -> None:
         if self._execution.state.phase is Phase.FINISHED:
@@ -268,4 +286,6 @@ def _initial_state(request: object) -> tuple[ResearchState, str]:
         )
     # A scheduled job asks anew each time: journaled answers would hide what changed.
     journal = f"{job}/{info.first_execution_run_id}" if known.report_changes else job
-    return ResearchState(id=job, journal=journal, request=known, started_at=now), invalid
+    state = ResearchState(id=job, journal=journal, request=known, started_at=now)
+    state.record_act("start", known.by, now)
+    return state, invalid

@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from temporalio import workflow
+from temporalio.common import Priority
 
 with workflow.unsafe.imports_passed_through():
     from workflows.config.policies import SUBAGENT_QUEUE, ActivityPolicy
@@ -23,7 +24,7 @@ class CorpusWorkflow:
 
     @workflow.run
     async def run(self, brief: OpenCorpus) -> CorpusReady:
-        return await corpus_opening.open_corpus(_call, brief, self._report)
+        return await corpus_opening.open_corpus(call_activity, brief, self._report)
 
     @workflow.query
     def progress(self) -> CorpusReady:
@@ -33,7 +34,14 @@ class CorpusWorkflow:
         self._progress = CorpusReady(files=files, files_parsed=parsed)
 
 
-async def _call(activity: Any, brief: Any, policy: ActivityPolicy, summary: str) -> Any:
+async def call_activity(
+    activity: Any,
+    brief: Any,
+    policy: ActivityPolicy,
+    summary: str,
+    priority: Priority = Priority.default,
+) -> Any:
+    """Call an activity for a workflow that is no job."""
     # Another queue than that of all workers belongs to one worker, which runs everything on it.
     own = workflow.info().task_queue
     return await workflow.execute_activity_method(
@@ -45,4 +53,5 @@ async def _call(activity: Any, brief: Any, policy: ActivityPolicy, summary: str)
         heartbeat_timeout=timedelta(seconds=Timing().heartbeat_seconds),
         retry_policy=policy.retry_policy,
         summary=summary,
+        priority=priority,
     )

@@ -18,6 +18,7 @@ from typing import Any, Literal
 
 from activities.agent.schemas import (
     Answer,
+    AskAnswer,
     DraftAnswer,
     DraftJudgement,
     EntailmentAnswer,
@@ -46,6 +47,7 @@ ANSWERS: dict[str, type[Answer]] = {
         ResearchAnswer,
         EntailmentAnswer,
         RelationsAnswer,
+        AskAnswer,
         GapRulingsAnswer,
         DraftAnswer,
         DraftJudgement,

@@ -10,6 +10,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from workflows.contracts.asking import MAX_ASKED, AnswerStatus
 from workflows.contracts.evidence import Entailment, Relation, Share, Verdict
 from workflows.contracts.facets import Facet, QuestionKind
 from workflows.contracts.state import FindingsJudgement, GapKind
@@ -240,3 +241,15 @@ class EvaluationAnswer(Answer):
     judgements: list[FacetJudgement]
     rubric: list[RubricAnswer] = Field(default_factory=list)
     gaps: list[GapAnswer] = Field(default_factory=list)
+
+
+class AskAnswer(Answer):
+    """The answer to a question about a finished report."""
+
+    status: AnswerStatus
+    text: str = Field(default="", max_length=6000)
+    """Markdown with citations; empty where nothing is held."""
+    missing: list[str] = Field(default_factory=list)
+    """What the question asks for and the evidence does not say."""
+    offer: str = Field(default="", max_length=MAX_ASKED)
+    """The question of a facet that would find it."""

@@ -268,7 +268,7 @@ class Toolbox:
         start = max(0, int(tool_input.get("start") or 0))
         end = min(len(text), start + READ_CHARACTERS)
         report = {"start": start, "next": None if end >= len(text) else end}
-        blocks = [{"type": "text", "text": part} for part in _blocks(text[start:end])]
+        blocks = [{"type": "text", "text": part} for part in split_blocks(text[start:end])]
         shown = {
             "type": "search_result",
             "source": page.id,
@@ -327,7 +327,7 @@ def _passage(source: Source, hit: Hit) -> JsonObject:
         "type": "search_result",
         "source": source.id,
         "title": SECTION_MARK.join(filter(None, (source.title, hit.section))),
-        "content": [{"type": "text", "text": text} for text in _blocks(hit.passage.text)],
+        "content": [{"type": "text", "text": text} for text in split_blocks(hit.passage.text)],
     }
 
 
@@ -336,7 +336,7 @@ def _fenced(code: str) -> str:
     return code if code.startswith(("```", "~~~")) else f"```\n{code}\n```"
 
 
-def _blocks(text: str) -> list[str]:
+def split_blocks(text: str) -> list[str]:
     """The units of a text, each from the start of its line on."""
     found = []
     for unit in units(text):

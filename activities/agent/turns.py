@@ -94,7 +94,8 @@ class TurnSource:
     def _record(self, turn: Turn) -> Turn:
         self.is_ahead = turn.is_first
         self._last_spend = self._cost(turn)
-        self.spend += self._last_spend + Spend(bought_again=turn.repeated_calls)
+        if turn.task == self._journal.task:
+            self.spend += self._last_spend + Spend(bought_again=turn.repeated_calls)
         return turn
 
     async def _was_sent(self, request: JsonObject) -> bool:

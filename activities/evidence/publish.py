@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from activities.evidence.charts import find_charts
 from activities.evidence.draft import CITATION, CODE_BLOCK, Draft, sections_by_facet
 from activities.evidence.ledger import Ledger, origin_count, origins
 from activities.evidence.report_appendix import (
@@ -60,18 +61,28 @@ def publish(
     around = surroundings or {}
     origin = origins(ledger)
     coverage = tuple(_coverage(state, ledger, origin, cycles))
+    if draft:
+        draft = _in_order(draft, ledger)
     body = _body(state, draft) if draft else _nothing_found(state)
     body = "\n\n".join(filter(None, [body, describe_points(state, ledger)]))
     notes = "\n\n".join(filter(None, [describe_differences(ledger), describe_calculations(draft)]))
-    numbers = _reading_order(CODE_BLOCK.sub("", f"{body}\n{notes}"), ledger.numbers)
-    markdown, notes = (_renumbered(part, numbers) for part in (body, notes))
+    numbers = number_as_read(CODE_BLOCK.sub("", f"{body}\n{notes}"), ledger.numbers)
+    markdown, notes = (renumber(part, numbers) for part in (body, notes))
     sources = sorted(
         (_source(ledger, sid, numbers, origin) for sid in ledger.sources),
         key=lambda s: (s.n is None, s.n or 0, s.uri),
     )
+    cited = {source.id for source in sources if source.n is not None}
+    charts, comparisons = find_charts(
+        (claim for claim in ledger.citable() if not cited.isdisjoint(claim.source_ids)),
+        ledger.contradictions,
+        ledger.sources,
+        around,
+    )
     spend, counters, ref = state.spend, state.counters, state.corpus.ref
     return ResearchResult(
         id=state.id,
+        version=state.version,
         question=state.request.question,
         status=_status(state, ledger),
         model=state.request.model,
@@ -94,6 +105,8 @@ def publish(
         answer=state.answer,
         rubric=tuple(renumber_points(list_points(state, ledger), numbers)),
         calculations=tuple(renumber_calculations(draft, numbers)) if draft else (),
+        charts=tuple(charts),
+        comparisons=tuple(comparisons),
         passes=tuple(
             PassOut(**p.model_dump(), turns=p.spend.turns, usd=p.spend.usd) for p in state.passes
         ),
@@ -130,6 +143,13 @@ def publish(
         ).strip()
         + "\n",
     )
+
+
+def _in_order(draft: Draft, ledger: Ledger) -> Draft:
+    """The draft with its contradictions in the order in which the ledger has them."""
+    order = {item.id: place for place, item in enumerate(ledger.contradictions)}
+    entries = sorted(draft.contradictions, key=lambda e: order.get(e.contradiction_id, len(order)))
+    return draft.model_copy(update={"contradictions": tuple(entries)})
 
 
 def _body(state: ResearchState, draft: Draft) -> str:
@@ -194,7 +214,7 @@ def _head(state: ResearchState) -> str:
     )
 
 
-def _renumbered(markdown: str, numbers: Mapping[int, int]) -> str:
+def renumber(markdown: str, numbers: Mapping[int, int]) -> str:
     """The text with its citations renumbered; what stands in code blocks is no citation."""
     parts: list[str] = []
     position = 0
@@ -208,7 +228,7 @@ def _renumbered(markdown: str, numbers: Mapping[int, int]) -> str:
     return "".join(parts)
 
 
-def _reading_order(markdown: str, numbers: Mapping[str, int]) -> dict[int, int]:
+def number_as_read(markdown: str, numbers: Mapping[str, int]) -> dict[int, int]:
     """Ledger number → number in the report: 1, 2, 3 … as a reader meets them."""
     known = set(numbers.values())
     met = dict.fromkeys(int(n) for n in CITATION.findall(markdown) if int(n) in known)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -19,6 +20,7 @@ from workflows.contracts.result import (
 )
 from workflows.contracts.state import ResearchState, RubricVerdict
 
+_WEB = re.compile(r"https?://[^\s<>]+", re.IGNORECASE)
 _RELATION_WORDS: dict[Relation, str] = {
     "contradicts": "contradiction",
     "other_period": "for different periods",
@@ -190,11 +192,16 @@ def _describe_draft_checks(draft: Draft | None) -> Iterable[str]:
 def list_sources(sources: Iterable[SourceOut]) -> str:
     cited = [s for s in sources if s.n is not None]
     lines = [
-        f"{s.n}. {s.title} ({', '.join(x for x in (s.kind, s.date, *s.marks) if x)}), `{s.uri}`, "
-        f"sha256 `{s.sha256[:12]}`"
+        f"{s.n}. {s.title} ({', '.join(x for x in (s.kind, s.date, *s.marks) if x)}), "
+        f"{_link(s.uri)}, sha256 `{s.sha256[:12]}`"
         for s in cited
     ]
     return "\n\n".join([f"## {SOURCES}", "\n".join(lines)]) if lines else ""
+
+
+def _link(uri: str) -> str:
+    """An address of the web as a link; the path of a file as it is."""
+    return f"<{uri}>" if _WEB.fullmatch(uri) else f"`{uri}`"
 
 
 def _titled_list(title: str, lines: Sequence[str]) -> str:

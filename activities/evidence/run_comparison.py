@@ -17,11 +17,12 @@ from itertools import product
 from typing import Literal, TypeVar
 
 from activities.evidence.conflicts.statements import is_negated
-from activities.evidence.draft import marks
+from activities.evidence.draft import marks, sentences_of
 from activities.evidence.quantities.amounts import numbers_missing
 from activities.evidence.text.names import names
 from activities.evidence.text.terms import terms
 from workflows.contracts.changes import (
+    AnswerChanged,
     Changes,
     ClaimChanged,
     ClaimSeen,
@@ -31,11 +32,15 @@ from workflows.contracts.changes import (
 )
 from workflows.contracts.evidence import Contradiction, Verdict
 from workflows.contracts.result import ClaimOut, ResearchResult, SourceOut
+from workflows.rules.report_pages import summary_section
 
 ALIKE = 0.75
 """The share of content words two statements have in common when they are about one thing."""
 LISTED = 40
 """How many of a kind the report lists; the JSON holds all."""
+
+CITED = re.compile(r"\s*\[\d{1,5}\]")
+"""A citation with the blank before it."""
 
 _CROWD = 10_000
 _FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
@@ -65,13 +70,16 @@ def told(result: ResearchResult, changes: Changes | None) -> ResearchResult:
     )
 
 
-def tell(changes: Changes) -> str:
+def tell(changes: Changes, heading: str = "") -> str:
     """The section, in Markdown. What is cited is cited by the numbers of this report."""
-    heading = f"## What changed since {changes.since[:10] or 'the last run'}"
-    if changes.none:
+    heading = heading or f"## What changed since {changes.since[:10] or 'the last run'}"
+    if changes.none and not changes.answer:
         return f"{heading}\n\n_Nothing: the same claims from the same sources._"
     parts = [heading]
+    said, unsaid = _reworded(changes.answer) if changes.answer else ([], [])
     for title, lines in (
+        ("New in the answer", said),
+        ("No longer in the answer", [CITED.sub("", line) for line in unsaid]),
         ("New claims", [f"{_line(c.text)} {marks(c.cites)}".rstrip() for c in changes.new_claims]),
         (
             "Changed claims",
@@ -134,6 +142,23 @@ def compare(before: ResearchResult, after: ResearchResult) -> Changes:
             if uri in past and past[uri].sha256 != s.sha256
         ),
     )
+
+
+def compare_answers(before: ResearchResult, after: ResearchResult) -> AnswerChanged | None:
+    """The summaries of two reports; None where they differ in nothing but citations."""
+    old, new = (summary_section(result.report_markdown) for result in (before, after))
+    same = _folded(CITED.sub("", old)) == _folded(CITED.sub("", new))
+    return None if same else AnswerChanged(before=old, after=new)
+
+
+def _reworded(answer: AnswerChanged) -> tuple[list[str], list[str]]:
+    """The sentences that only the later summary has, and those that only the earlier one has."""
+    old, new = (
+        {_folded(CITED.sub("", own.text)): own.text.strip() for own in sentences_of("", summary)}
+        for summary in (answer.before, answer.after)
+    )
+    said = [text for own, text in new.items() if own not in old]
+    return said, [text for own, text in old.items() if own not in new]
 
 
 def _partners(

@@ -44,6 +44,8 @@ _DEFINES = re.compile(
     re.IGNORECASE,
 )
 _PRICE = re.compile(r"\b(?:costs?|prices?|fees?|kost(?:en|et)|preise?|gebühr(?:en)?)\b", re.I)
+# "the Discord channel", "a Friendly tag": such a name is a thing's.
+_OF_A_THING = re.compile(r"\b(?:an? |the (?:\S+ )?)$", re.I)
 _SUBJECT_WORDS = 12
 # What a row of a table does not say.
 _IN_SENTENCES = frozenset({Wants.INSTRUCTION, Wants.REASON})
@@ -78,6 +80,16 @@ def _holds_name(text: str, question: Question) -> bool:
     )
 
 
+def _holds_person(text: str, question: Question) -> bool:
+    """A name as a person has it: of several words, or one word that no article stands before."""
+    return any(
+        not name.key <= question.names
+        and (" " in name.text or (name.start > 0 and name.text[1:].islower()))
+        and not _OF_A_THING.search(text[: name.start][-30:])
+        for name in names(text)
+    )
+
+
 def _holds_instruction(text: str, _: Question) -> bool:
     """A code block, an imperative, or a sentence that says what can or must be done."""
     opening = _IMPERATIVE.match(text)
@@ -99,7 +111,7 @@ def _holds_definition(text: str, question: Question) -> bool:
 _CHECKS: dict[Wants, Callable[[str, Question], bool]] = {
     Wants.DATE: _holds_date,
     Wants.NUMBER: _holds_number,
-    Wants.PERSON: _holds_name,
+    Wants.PERSON: _holds_person,
     Wants.PLACE: _holds_name,
     Wants.INSTRUCTION: _holds_instruction,
     Wants.RULE: lambda text, _: _RULE.search(text) is not None,

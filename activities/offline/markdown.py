@@ -11,7 +11,8 @@ _LINK = re.compile(
 # A source's own [12] is no citation of the report: a blank tells them apart.
 _CITATION_LIKE = re.compile(r"\[(?=\d{1,5}\])")
 # A bare name with underscores is a program's; Markdown would take the underscores for emphasis.
-_UNDERSCORED = re.compile(r"(?<![`\w/])(?=\w*_)[\w.]*\w(?:\(\))?(?![`\w])")
+# What it hangs together with is marked as one: `super().__init__()`, `cache_hash=True`.
+_UNDERSCORED = re.compile(r"(?<![`\w.(/:])(?:[\w@=/-]|\.(?=\w)|\(\))+(?![`\w])")
 _LINE_START = re.compile(r"^(\d*)(?=[#>|+]|```|~~~|[-*] |(?<=\d)[.)] )")
 _ITEM_WORDS = 40
 _CODE = re.compile(r"(`[^`\n]+`)")
@@ -20,8 +21,12 @@ _CODE = re.compile(r"(`[^`\n]+`)")
 def plain(text: str) -> str:
     """A passage of prose, safe to stand in a paragraph."""
     pieces = _CODE.split(bare(" ".join(text.split())))
-    pieces[::2] = [_UNDERSCORED.sub(lambda name: f"`{name[0]}`", piece) for piece in pieces[::2]]
+    pieces[::2] = [_UNDERSCORED.sub(_mark, piece) for piece in pieces[::2]]
     return _LINE_START.sub(r"\1\\", "".join(pieces))
+
+
+def _mark(name: re.Match[str]) -> str:
+    return f"`{name[0]}`" if "_" in name[0] else name[0]
 
 
 def bare(text: str) -> str:

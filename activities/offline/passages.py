@@ -27,6 +27,15 @@ _LEANS = re.compile(
     r"|as a result|on the other hand|er|sie|es|dies\w*|daher|deshalb|jedoch|außerdem)\b",
     re.IGNORECASE,
 )
+# "Here is …", "The following example shows …", "See the guide for …": the content is elsewhere.
+_ANNOUNCES = re.compile(
+    r"(?:here|below) (?:it is|is|are)\b|see (?:also )?[^.]{1,80}\.?$|(?:please )?refer to\b"
+    r"|for (?:more|further|additional)? ?(?:details?|information|examples)\b"
+    r"|(?:in )?(?:this|the (?:following|next)) (?:\w+ )?"
+    r"(?:section|chapter|page|document|guide|tutorial|example|table|list|note|paper)s? "
+    r"(?:describe|explain|show|cover|list|discuss|present|illustrate|outline|introduce)s?\b",
+    re.IGNORECASE,
+)
 _WORDS, _WORDS_OPEN = 110, 90
 """How long a stretch is: for a narrow question, and for an open one, which needs many."""
 _CODE_LINES = 20
@@ -80,6 +89,11 @@ def cut_passages(hits: Iterable[Hit], *, is_open: bool = False) -> Iterator[Pass
 def leans(sentence: str) -> bool:
     """Whether a sentence cannot be understood without the one before it."""
     return _LEANS.match(sentence) is not None
+
+
+def announces(sentence: str) -> bool:
+    """Whether a sentence asks, leads to or points at what is said elsewhere, and says nothing."""
+    return sentence.endswith(("?", ":")) or _ANNOUNCES.match(sentence) is not None
 
 
 @dataclass(frozen=True)

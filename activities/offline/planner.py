@@ -10,11 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from activities.evidence.text.sentences import sentences
 from activities.evidence.text.terms import STOP_WORDS, WORD, detect_language
 from activities.offline.passages import HEADING
-from activities.offline.question import Question, content_words
+from activities.offline.question import PRONOUN, Question, Wants, content_words
 from activities.offline.request import Conversation, Hit, Reply, UseTools
 from activities.offline.rule_families import is_on
 from workflows.contracts.facets import Facet, QuestionKind
@@ -124,6 +125,9 @@ _WH = (
     r"(?:how|what|when|where|why|who|whom|whose|which|whether|wie|was|wann|wo|warum|wer|welche\w*)"
 )
 _CLAUSE = re.compile(rf"(?:,|;)?\s+(?:and|or|und|oder)\s+(?={_WH}\b)|[,;]\s+(?={_WH}\b)", re.I)
+_CONNECTOR = re.compile(r"[,;]?\s+(?:and|or|und|oder)\s+$|[,;]\s+$", re.I)
+# What is asked of the subject before it, as in "… and how tall is it", is a part of its own.
+_KEPT_APART = frozenset({Wants.DATE, Wants.NUMBER, Wants.PERSON, Wants.PLACE, Wants.REASON})
 _LISTED = re.compile(r"\s*[,;]\s*(?:and\s+|or\s+|und\s+|oder\s+)?|\s+(?:and|or|und|oder)\s+", re.I)
 _BETWEEN = re.compile(
     r"(?:compare[ds]?|comparing|comparison (?:of|between)|differences? between"
@@ -149,7 +153,6 @@ _OPENING = re.compile(
     r"|must|may|has|have|had|to)\b\s*)?(?:(?:i|we|you|one|they)\b\s*)?",
     re.I,
 )
-_PRONOUN = re.compile(r"\b(?:it|they|them|this|these|those|its|their)\b", re.I)
 # Three or more things of which one thing is asked: "the costs, risks and benefits of X", or "what
 # do ships, cables and turbines cost", where a word each names them.
 _NOUNS = tuple(
@@ -248,8 +251,19 @@ def _listed_parts(sentence: str) -> list[Part]:
 
 
 def _clauses(text: str) -> list[str]:
-    """Clauses that open with a question word; "what it costs and how it is paid" is one item."""
-    return [clause.strip(" ,;") for clause in _CLAUSE.split(text) if clause.strip(" ,;")]
+    """Clauses that open with a question word; one that has no subject of its own, such as "what
+    was done about them", stays with the clause before it."""
+    starts = [0, *(found.end() for found in _CLAUSE.finditer(text)), len(text)]
+    clauses: list[str] = []
+    for start, end in pairwise(starts):
+        clause = text[start:end]
+        asked = Question(clause)
+        has_subject = any(weight >= 1 for weight in asked.terms.values())
+        if clauses and not has_subject and asked.wants not in _KEPT_APART:
+            clauses[-1] += clause
+        else:
+            clauses.append(clause)
+    return [_CONNECTOR.sub("", clause).strip(" ,;") for clause in clauses]
 
 
 def _subject(text: str) -> str:
@@ -269,7 +283,7 @@ def _part(text: str, subject: str) -> Part:
     text = text.strip(" ,;.?")
     question = text
     if subject and (
-        _PRONOUN.search(text) or not set(content_words(subject)) & set(content_words(text))
+        PRONOUN.search(text) or not set(content_words(subject)) & set(content_words(text))
     ):
         question = f"{text} ({subject})"
     return Part(_title(text), f"{question[:1].upper()}{question[1:]}?")

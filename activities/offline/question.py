@@ -102,9 +102,12 @@ _LIGHT = """use make get find work happen know tell need want way thing kind typ
     summarise everything compare comparison versus hoch lange lang alt weit groß teuer oft"""
 _LIGHT_WEIGHT = 0.35
 _PARTICLES = frozenset(["back", "down", "in", "off", "on", "out", "over", "up"])
-_IDENTIFIER = re.compile(r"\b[^\W_]+(?:_[^\W_]+)+\b")
+_IDENTIFIER = re.compile(r"\b[^\W_]+(?:(?:_|\.(?=[a-z]))[^\W_]+)+\b", re.I)
 _CONTEXT, _MOST_CONTEXT = 0.25, 0.5
 """What a term around the question counts, and all of them together against its own."""
+_REFERENT, _MOST_REFERENT = 0.34, 1.0
+"""The same for a part whose pronoun stands for them, as in "how do I remove it"."""
+PRONOUN = re.compile(r"\b(?:it|they|them|this|these|those|its|their)\b", re.I)
 
 _KINDS = (
     (QuestionKind.COMPARISON, re.compile(
@@ -131,7 +134,7 @@ _BROAD = re.compile(
     re.I,
 )
 _MANY_TERMS = 10
-_OPEN_KINDS = frozenset({QuestionKind.DECISION, QuestionKind.CAUSE, QuestionKind.TIMELINE})
+_OPEN_KINDS = frozenset({QuestionKind.DECISION, QuestionKind.TIMELINE})
 _FACTUAL = frozenset(
     {Wants.PERSON, Wants.PLACE, Wants.DATE, Wants.NUMBER, Wants.RULE, Wants.DEFINITION}
 )
@@ -169,7 +172,11 @@ class Question:
         """The terms asked about, each with the weight its word has in the question."""
         own = self._weighed(self.text)
         around = {t: w for t, w in self._weighed(self.context).items() if t not in own}
-        share = min(_CONTEXT, _MOST_CONTEXT * sum(own.values()) / max(1.0, sum(around.values())))
+        each, most = _CONTEXT, _MOST_CONTEXT
+        if PRONOUN.search(self.text):
+            each, most = _REFERENT, _MOST_REFERENT
+        together = most * max(1.0, sum(own.values()))
+        share = min(each, together / max(1.0, sum(around.values())))
         return own | {t: w * share for t, w in around.items()}
 
     def _weighed(self, text: str) -> dict[str, float]:
@@ -257,7 +264,7 @@ class Question:
 
 
 def _identifiers(text: str) -> frozenset[str]:
-    """Names from programs, such as `max_retries`: one thing, beside the words in them."""
+    """Names from programs, such as `max_retries` or `os.path`: one thing, beside their words."""
     return frozenset(found.lower() for found in _IDENTIFIER.findall(text))
 
 

@@ -233,9 +233,11 @@ def _without_faults(answer: JsonObject, complaint: str) -> JsonObject:
     return {**answer, "claims": claims, "exhausted": True}
 
 
-_SAME = 0.6
-_PER_DOCUMENT, _PER_DOCUMENT_SPREAD = 4, 3
-_WORTH, _WORTH_SPREAD = 0.45, 0.6
+_SAME, _SAME_IN_DOCUMENT = 0.6, 0.85
+_PER_DOCUMENT, _PER_DOCUMENT_SPREAD = 4, 2
+_COVERED = 0.6
+"""Of what the best passage covers: what holds less of the question is on something else."""
+_WORTH, _WORTH_SPREAD = 0.55, 0.55
 """The share of the best passage's score below which a passage is not shown."""
 
 
@@ -249,7 +251,8 @@ def select(ranked: Sequence[Scored], limit: int, *, spread: bool) -> list[Scored
     for own in ranked:
         if len(chosen) >= limit or own.score < least:
             break
-        if taken[own.passage.source_id] >= most:
+        is_far = not spread and own.coverage < _COVERED * ranked[0].coverage
+        if is_far or taken[own.passage.source_id] >= most:
             continue
         new = _Said(own)
         if not any(new.repeats(before) for before in said):
@@ -270,10 +273,12 @@ class _Said:
 
     def repeats(self, before: _Said) -> bool:
         shared = len(self._words & before._words)
-        is_alike = shared > _SAME * min(len(self._words), len(before._words))
+        least = min(len(self._words), len(before._words))
         if self._source_id != before._source_id:
-            return is_alike and self._values <= before._words
-        return is_alike or not self._sentences.isdisjoint(before._sentences)
+            return shared > _SAME * least and self._values <= before._words
+        # The rest of a section uses its words again and says something else.
+        overlaps = not self._sentences.isdisjoint(before._sentences)
+        return overlaps or shared > _SAME_IN_DOCUMENT * least
 
 
 def _values(sentence: str) -> frozenset[str]:

@@ -11,7 +11,6 @@ Family = Literal[
     "light_words",
     "links",
     "parts",
-    "plain_search",
     "proximity",
     "release_notes",
     "sections",

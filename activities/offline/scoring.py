@@ -13,7 +13,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 
 from activities.evidence.quantities.amounts import quantities
@@ -21,14 +21,12 @@ from activities.evidence.text.headings import asks_for_changes, heads_release_no
 from activities.evidence.text.names import names
 from activities.evidence.text.terms import words
 from activities.offline.answer_types import holds_answer
-from activities.offline.passages import Passage, leans
+from activities.offline.passages import ROW, Passage, announces, leans
 from activities.offline.question import Question, content_words
 from activities.offline.rule_families import is_on
 
 _IN_HEADING, _IN_SECTION, _IN_TITLE = 1.0, 0.6, 0.5
 _SATURATION = 1.0
-_K1, _B = 1.2, 0.75
-_PLAIN = 0.3
 _CORE = 0.3
 _ANSWERS, _ANSWERS_NEARBY = 0.25, 0.1
 _TOPIC = 0.3
@@ -74,9 +72,10 @@ class Scorer:
             for own in question.terms_of(word):
                 counts[own] = max(counts.get(own, 0), count)
         self.absent = frozenset(t for t in question.terms if counts.get(t, 1) == 0)
+        # The root, because what is asked about is often the common word beside a rare verb.
         size = max(documents, *counts.values(), 1) if counts else max(documents, 1)
         self.weights = {
-            own: weight * math.log(1 + (size - count + 0.5) / (count + 0.5))
+            own: weight * math.sqrt(math.log(1 + (size - count + 0.5) / (count + 0.5)))
             for own, weight in question.terms.items()
             if (count := counts.get(own, max(1, size // 10)))
         }
@@ -92,36 +91,17 @@ class Scorer:
     def rank(self, passages: Iterable[Passage]) -> list[Scored]:
         """The passages that cover anything of the question, best first."""
         scored = [self._score(passage) for passage in passages if not self._is_scrap(passage)]
-        if is_on("plain_search") and not self.question.is_open:
-            scored = self._with_plain_search(scored)
         scored.sort(key=_order)
         if is_on("links"):
             scored = self._link(scored)
             scored.sort(key=_order)
         return [own for own in scored if own.coverage > 0]
 
-    def _with_plain_search(self, scored: Sequence[Scored]) -> list[Scored]:
-        """The passages with what BM25 alone thinks of them: it is rarely far off."""
-        lengths = [len(own.passage.text.split()) for own in scored]
-        average = sum(lengths) / max(1, len(lengths))
-        plain = []
-        for own, length in zip(scored, lengths, strict=True):
-            norm = _K1 * (1 - _B + _B * length / average)
-            counts = self._counts(own.passage)
-            plain.append(
-                sum(self.weights[t] * n * (_K1 + 1) / (n + norm) for t, n in counts.items())
-            )
-        best = max(plain, default=0.0) or 1.0
-        return [
-            replace(own, score=own.score + _PLAIN * value / best)
-            for own, value in zip(scored, plain, strict=True)
-        ]
-
     def _is_scrap(self, passage: Passage) -> bool:
-        """A few words that hold none of the question's, such as a line with a date."""
-        return len(passage.text.split()) < _SCRAP and not (
-            self.question.terms_of(passage.text) & self.weights.keys()
-        )
+        """Only announcements, or a few words that hold none of the question's, such as a date."""
+        if all(map(announces, passage.sentences)):
+            return True
+        return len(passage.text.split()) < _SCRAP and not self._held(passage.text)
 
     def _score(self, passage: Passage) -> Scored:
         shares = self._shares(passage)
@@ -175,7 +155,7 @@ class Scorer:
     def _core_worth(self, sentence: str) -> tuple[bool, float]:
         covered = self._covered(dict.fromkeys(self._held(sentence), 1.0))
         answers = _ANSWERS * holds_answer(sentence, self.question)
-        return not sentence.endswith("?"), covered + answers
+        return not announces(sentence), covered + answers
 
     def _core_coverage(self, passage: Passage, core: str) -> float:
         """What one sentence covers, with the heading it stands under."""
@@ -257,11 +237,19 @@ class _Origin:
             return False
         if len(title) > 1 and title <= self._words:
             return True
-        return any(key == title or (len(key) > 1 and key <= title) for key in self._names)
+        return any(
+            key == title or (len(key) > 1 and key <= title and 2 * len(key) > len(title))
+            for key in self._names
+        )
 
 
 def _headings(passage: Passage) -> list[tuple[str, float]]:
-    """What stands above a passage, and how far it counts."""
+    """What stands above a passage, and how far it counts.
+
+    A row of a table leaves to its headings what it is about, so they count as its own words.
+    """
+    if ROW.match(passage.parts[0]):
+        return [(passage.section, 1.0), (passage.title, 1.0)]
     return [(passage.section, _IN_SECTION), (passage.title, _IN_TITLE)]
 
 

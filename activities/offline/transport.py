@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import httpx2
 
+from activities.offline.answerer import answer
 from activities.offline.evaluator import evaluate
 from activities.offline.judge import judge_claims, judge_draft, judge_gaps
 from activities.offline.planner import plan, review
@@ -40,6 +41,7 @@ SKILLS: dict[str, Skill] = {
     "DraftAnswer": write,
     "DraftJudgement": judge_draft,
     "EvaluationAnswer": evaluate,
+    "AskAnswer": answer,
 }
 """Which skill answers which schema."""
 

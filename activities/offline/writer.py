@@ -11,12 +11,13 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from activities.evidence.text.sentences import sentences
 from activities.evidence.text.terms import words
 from activities.offline.answer_types import holds_answer
 from activities.offline.markdown import bare, cited, fenced, marks, passage, plain, remark
-from activities.offline.passages import ROW, leans
+from activities.offline.passages import ROW, announces, leans
 from activities.offline.question import Question, Wants
 from activities.offline.request import Conversation, JsonObject, Reply
 
@@ -30,7 +31,7 @@ _WORTH = 0.6
 """The share of the best claim's relevance from which on a claim may stand in the summary."""
 _SHORT = 10
 _FEWEST = 5
-_CODE_LINES = 10
+_CODE_LINES = 16
 _ANSWERED = frozenset({"answered", "contested", "found", "partial"})
 _ABSENT = frozenset({"absent", "no_results"})
 # A heading's number is no figure.
@@ -70,9 +71,10 @@ class _Lead:
 
     def code(self) -> list[str]:
         """The short code block that follows the line in its source, as lines of Markdown."""
-        first, *others = self.claim.parts
-        after = others[0] if others and self.text.endswith(first[-30:]) else ""
-        return ["", fenced(after)] if 0 < after.count("\n") <= _CODE_LINES else []
+        for part, after in pairwise(self.claim.parts):
+            if self.text.endswith(part[-30:]) and 0 < after.count("\n") <= _CODE_LINES:
+                return ["", fenced(after)]
+        return []
 
 
 def write(conversation: Conversation) -> Reply:
@@ -285,18 +287,28 @@ class _KeySentence:
         """The sentence, with a neighbour that it needs."""
         prose = [part for part in claim.parts if "\n" not in part]
         given = [s for part in prose for s in sentences(part)] or [claim.text]
-        best = max(range(len(given)), key=lambda i: (self._worth(given[i]), -i))
+        shown = self._lines_to_code(claim)
+        best = max(range(len(given)), key=lambda i: (self._worth(given[i], given[i] in shown), -i))
         sentence = given[best]
-        if (len(sentence.split()) < _SHORT or sentence.endswith(":")) and best + 1 < len(given):
+        is_cut = len(sentence.split()) < _SHORT or sentence.endswith(":")
+        if is_cut and sentence not in shown and best + 1 < len(given):
             sentence = f"{sentence} {given[best + 1]}"
         if best and leans(sentence):
             sentence = f"{given[best - 1]} {sentence}"
         return sentence
 
-    def _worth(self, sentence: str) -> tuple[bool, bool, float]:
+    def _lines_to_code(self, claim: _Claim) -> set[str]:
+        """The sentences that code follows, which show how to do what is asked."""
+        if self._question.wants is not Wants.INSTRUCTION:
+            return set()
+        return {sentences(part)[-1] for part, after in pairwise(claim.parts)
+                if "\n" in after and "\n" not in part and sentences(part)}  # fmt: skip
+
+    def _worth(self, sentence: str, leads_to_code: bool) -> tuple[bool, bool, float]:
         """First that it reads well, then that it holds a fact that is asked for, then the terms."""
-        reads_well = len(sentence.split()) <= _SENTENCE_WORDS and not sentence.endswith((":", "?"))
-        answers = holds_answer(sentence, self._question)
+        is_short = len(sentence.split()) <= _SENTENCE_WORDS
+        reads_well = is_short and (leads_to_code or not announces(sentence))
+        answers = leads_to_code or holds_answer(sentence, self._question)
         is_fact = self._question.wants in _FACTS
         return reads_well, answers and is_fact, self._covered(sentence) + self._answer * answers
 

@@ -1,9 +1,8 @@
 """Versions of corpora as indexes: made once, published in the store, fetched by every worker.
 
-    parsed/…           what the parsers made of a file
-    indexes/VERSION    an index: its size, its parts, what could not be read, its manifest
-    index-parts/SHA256 a part of its SQLite file; parts that two versions share are stored once
-    manifests/HASH     the documents of an index: path, hash, title, date, kind, labels
+    parsed/PACK        what the parsers made of the files of a pack
+    indexes/VERSION    an index: its size, its parts and patches, what could not be read
+    index-parts/SHA256 a part of its SQLite file, or the pages in which it differs from its base
 
 A job that carries labels reads an index of what they let it see, so nothing else can be found,
 counted or ranked by. The next version starts from a copy of the last index: what is parsed, stored
@@ -14,46 +13,59 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import itertools
 import shutil
 import sqlite3
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Container, Iterator, Mapping, Sequence
 from contextlib import aclosing, closing
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TypeVar
 
+from pydantic import TypeAdapter
+
 from activities.sources import index
 from activities.sources.database import open_for_building
 from activities.sources.documents import Unreadable
 from activities.sources.formats.parsing import VERSION, Parsed, parse_file
-from activities.sources.index_cache import IndexCache, IndexRecord
+from activities.sources.index_cache import (
+    IndexCache,
+    IndexPatch,
+    IndexRecord,
+    compare_pages,
+    hash_file,
+)
 from activities.sources.parser_processes import PARSED, Parsers, is_confined
+from activities.storage.corpus_publishing import OnProgress
 from activities.storage.corpus_versions import (
     CorpusFile,
-    OnProgress,
+    Listing,
+    PackedFile,
+    PackRef,
     find_changes,
-    find_visible,
+    load_contents,
+    load_differing,
+    load_files,
     load_listing,
-    save_listing,
 )
 from activities.storage.store import ObjectNotFound, Store
 from workflows.config.store_keys import (
     index_key,
     index_part_key,
     newest_index_key,
-    original_key,
     parsed_key,
 )
 from workflows.contracts.evidence import Record
 from workflows.contracts.state import CorpusReady, CorpusRef, UnreadableFile
 
 _PART_BYTES = 8_000_000
-_FILES_AHEAD = 16
+_MOST_PATCHES = 16
+_PACKS_AHEAD = 4
+_FILES_AT_ONCE = 16
+"""As many as a thread or a process parses in one go; a cancellation is heard between."""
 # Starting processes takes a second; with fewer bytes than this, harmless formats are parsed here.
 _WORTH_PROCESSES = 10_000_000
-_BATCH_FILES = 200
-_BATCH_BYTES = 4_000_000
 _OPTIMISE_FROM = 5000
 PART_FILES = 1000
 PART_BYTES = 50_000_000
@@ -62,20 +74,7 @@ _LISTED = 100
 """How many unreadable files are named."""
 
 T = TypeVar("T")
-
-
-class ManifestEntry(Record):
-    path: str
-    uri: str
-    sha256: str
-    title: str
-    date: str | None = None
-    kind: str
-    labels: tuple[str, ...] = ()
-
-
-class Manifest(Record):
-    documents: tuple[ManifestEntry, ...] = ()
+_PARSED_PACK = TypeAdapter(tuple[Parsed, ...])
 
 
 class NewestIndex(Record):
@@ -92,6 +91,7 @@ class Corpora:
         self._store = store
         self._cache = cache
         self._parsers = Parsers()
+        self._copies = itertools.count()
 
     async def close(self) -> None:
         await self._parsers.close()
@@ -110,76 +110,91 @@ class Corpora:
             unreadable_count=record.unreadable_count,
         )
 
-    async def select(self, version: str, labels: Sequence[str]) -> str:
-        """The version with only those files that a job with these labels may see."""
-        files = (await load_listing(self._store, version)).files
-        visible = find_visible(files, labels)
-        return version if len(visible) == len(files) else await save_listing(self._store, visible)
-
     async def find_base(self, name: str, labels: Sequence[str]) -> NewestIndex | None:
+        """The last index of a corpus, if it can serve the next one."""
         stored = await self._store.get(newest_index_key(name, labels))
         base = NewestIndex.model_validate_json(stored) if stored else None
         # Parsers of another version may give other texts for the same files.
-        return base if base and base.index == index_key(base.version, VERSION) else None
+        if base is None or base.index != index_key(base.version, VERSION):
+            return None
+        try:
+            await load_listing(self._store, base.version)
+        except ObjectNotFound:
+            return None
+        return base if await self._store.get(base.index) is not None else None
 
-    async def find_changed(self, version: str, base: str) -> list[CorpusFile]:
-        """The files of a version that the index of the base lacks."""
-        files = (await load_listing(self._store, version)).files
-        known = (await load_listing(self._store, base)).files if base else ()
-        changes = find_changes(known, files)
-        changed = {*changes.new, *changes.changed}
-        return [file for file in files if file.path in changed]
+    async def find_new_packs(self, version: str, base: str) -> list[PackRef]:
+        """The packs of a version that its base had not, so that nobody may have parsed them."""
+        listing = await load_listing(self._store, version)
+        known = (await load_listing(self._store, base)).packs if base else ()
+        ids = {ref.id for ref in known}
+        return [ref for ref in listing.packs if ref.id not in ids]
 
-    async def parse(self, files: Sequence[CorpusFile], on_progress: OnProgress) -> None:
-        """Parse those files that nobody has parsed before; each result is stored at once."""
-        async with aclosing(self._parse_in_order(files)) as parsed:
-            done = 0
+    async def parse(self, packs: Sequence[PackRef], on_progress: OnProgress) -> int:
+        """Parse those packs that nobody has parsed before; returns the number of their files."""
+        done, total = 0, sum(ref.files for ref in packs)
+        spread = sum(ref.bytes for ref in packs) > _WORTH_PROCESSES
+        async with aclosing(self._parse_in_order([ref.id for ref in packs], spread)) as parsed:
+            position = 0
             async for _ in parsed:
-                done += 1
-                on_progress(done, len(files))
+                done += packs[position].files
+                position += 1
+                on_progress(done, total)
+        return total
 
     async def _parse_in_order(
-        self, files: Sequence[CorpusFile]
-    ) -> AsyncGenerator[tuple[CorpusFile, bytes], None]:
-        """What each file gave, as JSON; a few files are parsed ahead of the caller."""
-        spread = sum(file.size for file in files) > _WORTH_PROCESSES
-        waiting = deque(enumerate(files))
-        ahead: deque[tuple[CorpusFile, asyncio.Task[bytes]]] = deque()
+        self, packs: Sequence[str], spread: bool
+    ) -> AsyncGenerator[bytes, None]:
+        """What the files of each pack gave, as JSON; a few packs are parsed ahead."""
+        waiting = deque(packs)
+        ahead: deque[asyncio.Task[bytes]] = deque()
         with self._cache.workspace() as place:
             try:
                 while waiting or ahead:
-                    while waiting and len(ahead) < _FILES_AHEAD:
-                        number, file = waiting.popleft()
-                        # Some libraries go by a file's suffix.
-                        copy = place / f"{number}{PurePosixPath(file.path).suffix.lower()}"
-                        parsing = self._parse(file, copy, spread or is_confined(file.path))
-                        ahead.append((file, asyncio.create_task(parsing)))
-                    file, task = ahead.popleft()
-                    yield file, await task
+                    while waiting and len(ahead) < _PACKS_AHEAD:
+                        parsing = self._parse_pack(waiting.popleft(), place, spread)
+                        ahead.append(asyncio.create_task(parsing))
+                    yield await ahead.popleft()
             finally:
-                for _, task in ahead:
+                for task in ahead:
                     task.cancel()
-                await asyncio.gather(*(task for _, task in ahead), return_exceptions=True)
+                await asyncio.gather(*ahead, return_exceptions=True)
 
-    async def _parse(self, file: CorpusFile, place: Path, confined: bool) -> bytes:
-        if file.problem:
-            return PARSED.dump_json(Parsed(unreadable=(Unreadable(file.path, file.problem),)))
-        key = parsed_key(VERSION, file.path, file.sha256)
-        parsed = await self._store.get(key, is_replaceable=True)
-        if parsed is not None:
-            return parsed
-        original = original_key(file.sha256)
-        data = await self._store.get(original)
-        if data is None:
-            raise ObjectNotFound(original)
-        if confined:
-            await self._cache.run(partial(place.write_bytes, data))
-            parsed = await self._parsers.parse(place, file.path)
-            await self._cache.run(place.unlink)
-        else:
-            parsed = await self._cache.run(partial(_parse_here, data, place, file.path))
+    async def _parse_pack(self, pack: str, place: Path, spread: bool) -> bytes:
+        key = parsed_key(VERSION, pack)
+        stored = await self._store.get(key, is_replaceable=True)
+        if stored is not None:
+            return stored
+        contents = await load_contents(self._store, pack)
+        some = [
+            contents[start : start + _FILES_AT_ONCE]
+            for start in range(0, len(contents), _FILES_AT_ONCE)
+        ]
+        parts = await asyncio.gather(*(self._parse_files(part, place, spread) for part in some))
+        parsed = b"[" + b",".join(itertools.chain.from_iterable(parts)) + b"]"
         await self._store.put_new(key, parsed)
         return parsed
+
+    async def _parse_files(
+        self, contents: Sequence[tuple[PackedFile, bytes]], place: Path, spread: bool
+    ) -> list[bytes]:
+        parsed = {
+            file.path: PARSED.dump_json(Parsed(unreadable=(Unreadable(file.path, file.problem),)))
+            for file, _ in contents
+            if file.problem
+        }
+        copies: dict[str, tuple[Path, bytes]] = {}
+        for file, data in contents:
+            if not file.problem:
+                # Some libraries go by a file's suffix.
+                suffix = PurePosixPath(file.path).suffix.lower()
+                copies[file.path] = place / f"{next(self._copies)}{suffix}", data
+        confined = [path for path in copies if spread or is_confined(path)]
+        await self._cache.run(partial(_write_copies, copies))
+        answers = await self._parsers.parse([(copies[path][0], path) for path in confined])
+        parsed |= dict(zip(confined, answers, strict=True))
+        parsed |= await self._cache.run(partial(_parse_here, copies, parsed.keys()))
+        return [parsed[file.path] for file, _ in contents]
 
     async def make_ready(
         self,
@@ -212,33 +227,37 @@ class Corpora:
         base: NewestIndex | None,
         on_progress: OnProgress,
     ) -> None:
-        files = {f.path: f for f in (await load_listing(self._store, version)).files}
-        changed = await self.find_changed(version, base.version if base else "")
-        gone: list[str] = []
+        listing = await load_listing(self._store, version)
+        known = await load_listing(self._store, base.version) if base else Listing()
+        old, new = await load_differing(self._store, known, listing)
+        changes = find_changes(old, new)
+        differing = {*changes.new, *changes.changed}
         if base is not None:
             await self._cache.run(
                 partial(shutil.copyfile, await self._cache.fetch(base.index), file)
             )
-            known = (await load_listing(self._store, base.version)).files
-            gone = [f.path for f in known if f.path not in files]
         with closing(await self._cache.run(partial(open_for_building, file))) as connection:
             run = partial(self._cache.run, connection=connection)
-            change = await run(partial(_in_transaction, connection, index.remove, gone))
+            change = await run(partial(_in_transaction, connection, index.remove, changes.gone))
+            changed = [each for each in new if each.path in differing]
             change += await self._store_files(connection, changed, on_progress)
-            orphans = [files[path] for path in sorted(change.orphans) if path in files]
-            change += await self._store_files(connection, orphans, on_progress)
+            if change.orphans:
+                files = await load_files(self._store, listing)
+                orphans = [each for each in files if each.path in change.orphans]
+                change += await self._store_files(connection, orphans, on_progress)
             if change.added > _OPTIMISE_FROM:
                 await run(partial(index.optimise, connection))
-            totals, unreadable, manifest = await run(partial(_describe, connection))
-        parts, size = await self._upload(file)
+            totals, unreadable, count = await run(partial(_describe, connection))
+        parts, patches = await self._upload(file, base)
         record = IndexRecord(
             version=version,
-            size=size,
-            parts=tuple(parts),
-            manifest=await self._store.save("manifests", manifest),
+            size=(await self._cache.run(file.stat)).st_size,
+            sha256=await self._cache.run(partial(hash_file, file)),
+            parts=parts,
+            patches=patches,
             documents=totals.documents,
-            unreadable=unreadable[:_LISTED],
-            unreadable_count=len(unreadable),
+            unreadable=unreadable,
+            unreadable_count=count,
         )
         # The first one that is published is everybody's: copies are numbered as they are met.
         if await self._store.put_new(key, record.model_dump_json().encode()):
@@ -247,32 +266,43 @@ class Corpora:
     async def _store_files(
         self, connection: sqlite3.Connection, files: Sequence[CorpusFile], on_progress: OnProgress
     ) -> index.Change:
-        """Parse files and write what they gave, in batches worth a transaction each."""
+        """Parse files and write what they gave, with a transaction for each pack."""
         change = index.Change()
-        batch: list[tuple[CorpusFile, bytes]] = []
-        done = 0
-        async with aclosing(self._parse_in_order(files)) as parsed:
-            async for content in parsed:
-                batch.append(content)
-                done += 1
-                size = sum(len(data) for _, data in batch)
-                if len(batch) < _BATCH_FILES and size < _BATCH_BYTES and done < len(files):
-                    continue
-                write = partial(_in_transaction, connection, _store_batch, batch)
+        packs: dict[str, list[CorpusFile]] = {}
+        for file in files:
+            packs.setdefault(file.pack, []).append(file)
+        spread = sum(file.size for file in files) > _WORTH_PROCESSES
+        done, waiting = 0, deque(packs.values())
+        async with aclosing(self._parse_in_order(list(packs), spread)) as parsed:
+            async for data in parsed:
+                some = waiting.popleft()
+                store = partial(_store_pack, data=data)
+                write = partial(_in_transaction, connection, store, some)
                 change += await self._cache.run(write, connection)
-                batch = []
+                done += len(some)
                 on_progress(done, len(files))
         return change
 
-    async def _upload(self, file: Path) -> tuple[list[str], int]:
-        """The hashes of the file's parts, which are in the store afterwards, and its size."""
+    async def _upload(
+        self, file: Path, base: NewestIndex | None
+    ) -> tuple[tuple[str, ...], tuple[IndexPatch, ...]]:
+        """The parts of an index and the patches to them, which are in the store afterwards."""
+        if base is not None and (stored := await self._store.get(base.index)):
+            record = IndexRecord.model_validate_json(stored)
+            last = await self._cache.fetch(base.index)
+            pages = await self._cache.run(partial(compare_pages, last, file, _PART_BYTES))
+            if pages is not None and len(record.patches) < _MOST_PATCHES:
+                patch = IndexPatch(index=base.index, pages=await self._upload_part(pages))
+                return record.parts, (*record.patches, patch)
         parts: list[str] = []
-        size = 0
-        while data := await self._cache.run(partial(_read_part, file, size)):
-            parts.append(hashlib.sha256(data).hexdigest())
-            size += len(data)
-            await self._store.put_new(index_part_key(parts[-1]), data)
-        return parts, size
+        while data := await self._cache.run(partial(_read_part, file, len(parts) * _PART_BYTES)):
+            parts.append(await self._upload_part(data))
+        return tuple(parts), ()
+
+    async def _upload_part(self, data: bytes) -> str:
+        sha256 = hashlib.sha256(data).hexdigest()
+        await self._store.put_new(index_part_key(sha256), data)
+        return sha256
 
 
 def _read_part(file: Path, start: int) -> bytes:
@@ -281,24 +311,33 @@ def _read_part(file: Path, start: int) -> bytes:
         return content.read(_PART_BYTES)
 
 
-def _parse_here(data: bytes, place: Path, path: str) -> bytes:
-    place.write_bytes(data)
-    parsed = PARSED.dump_json(parse_file(place, path))
-    place.unlink()
-    return parsed
+def _write_copies(copies: Mapping[str, tuple[Path, bytes]]) -> None:
+    for place, data in copies.values():
+        place.write_bytes(data)
 
 
-def split_files(files: Sequence[CorpusFile]) -> Iterator[tuple[int, int]]:
+def _parse_here(
+    copies: Mapping[str, tuple[Path, bytes]], parsed: Container[str]
+) -> dict[str, bytes]:
+    """Parse the copies that were not parsed elsewhere, and delete all of them."""
+    found: dict[str, bytes] = {}
+    for path, (place, _) in copies.items():
+        if path not in parsed:
+            found[path] = PARSED.dump_json(parse_file(place, path))
+        place.unlink()
+    return found
+
+
+def split_packs(packs: Sequence[PackRef]) -> Iterator[tuple[int, int]]:
     """Start and end of each part that one worker parses at a time."""
-    start = size = 0
-    for position, file in enumerate(files):
-        if position - start >= PART_FILES or size + file.size > PART_BYTES:
-            if position > start:
-                yield start, position
-            start, size = position, 0
-        size += file.size
-    if files:
-        yield start, len(files)
+    start = files = size = 0
+    for position, ref in enumerate(packs):
+        if position > start and (files + ref.files > PART_FILES or size + ref.bytes > PART_BYTES):
+            yield start, position
+            start, files, size = position, 0, 0
+        files, size = files + ref.files, size + ref.bytes
+    if packs:
+        yield start, len(packs)
 
 
 def _in_transaction(
@@ -312,28 +351,23 @@ def _in_transaction(
     return change
 
 
-def _store_batch(
-    connection: sqlite3.Connection, contents: Sequence[tuple[CorpusFile, bytes]]
+def _store_pack(
+    connection: sqlite3.Connection, files: Sequence[CorpusFile], data: bytes
 ) -> index.Change:
-    given = [(file, PARSED.validate_json(data)) for file, data in contents]
+    parsed = _PARSED_PACK.validate_json(data)
     return index.store(
         connection,
         [
-            index.FileContent(file.path, file.labels, parsed.documents, parsed.unreadable)
-            for file, parsed in given
+            index.FileContent(file.path, file.labels, given.documents, given.unreadable)
+            for file in files
+            for given in (parsed[file.position],)
         ],
     )
 
 
 def _describe(
     connection: sqlite3.Connection,
-) -> tuple[index.Totals, tuple[UnreadableFile, ...], Manifest]:
-    columns = "path, uri, sha256, title, date, kind, labels"
-    rows = connection.execute(f"SELECT {columns} FROM documents ORDER BY uri")  # noqa: S608
-    names = columns.split(", ")
-    entries = [dict(zip(names, row, strict=True)) for row in rows]
-    documents = [ManifestEntry(**entry | {"labels": entry["labels"].split()}) for entry in entries]
-    unreadable = (
-        UnreadableFile(uri=each.uri, reason=each.reason) for each in index.unreadable(connection)
-    )
-    return index.totals(connection), tuple(unreadable), Manifest(documents=tuple(documents))
+) -> tuple[index.Totals, tuple[UnreadableFile, ...], int]:
+    unreadable = index.unreadable(connection)
+    named = (UnreadableFile(uri=each.uri, reason=each.reason) for each in unreadable[:_LISTED])
+    return index.totals(connection), tuple(named), len(unreadable)

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import itertools
 import os
 import shutil
 import sqlite3
 import tempfile
 import time
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -34,18 +35,31 @@ CACHE_BYTES = 5_000_000_000
 _OPEN_INDEXES = 8
 """Kept open beside those that subagents are using."""
 _THREADS = 4
+_PAGE = 4096
+"""The pages that SQLite writes; a file is a whole number of them."""
+_NUMBER = 8
+_BLOCK_PAGES = 256
 _ABANDONED_SECONDS = 24 * 3600.0
 
 T = TypeVar("T")
 
 
+class IndexPatch(Record):
+    """The pages in which an index differs from the one before it."""
+
+    index: str
+    """The one before it."""
+    pages: str
+
+
 class IndexRecord(Record):
-    """A published index."""
+    """A published index: the parts of a file, and what was changed in it since, in order."""
 
     version: str
     size: int
-    parts: tuple[str, ...]
-    manifest: str
+    sha256: str
+    parts: tuple[str, ...] = ()
+    patches: tuple[IndexPatch, ...] = ()
     documents: int
     unreadable: tuple[UnreadableFile, ...] = ()
     unreadable_count: int = 0
@@ -80,32 +94,55 @@ class IndexCache:
             return corpus
 
     async def _open_index(self, key: str) -> Corpus:
-        file = await self.fetch(key)
         try:
-            return await self.run(partial(Corpus, file))
-        except (IndexDamagedError, FileNotFoundError):
-            file.unlink(missing_ok=True)
             return await self.run(partial(Corpus, await self.fetch(key)))
+        except (IndexDamagedError, FileNotFoundError):
+            return await self.run(partial(Corpus, await self.fetch(key, is_damaged=True)))
 
-    async def fetch(self, key: str) -> Path:
-        """The local file of a published index."""
+    async def fetch(self, key: str, *, is_damaged: bool = False) -> Path:
+        """The local file of a published index; one that is damaged is fetched from the store."""
         file = self._local(key)
-        with suppress(FileNotFoundError):
-            os.utime(file)  # the least recently used are deleted first
-            return file
+        if not is_damaged:
+            with suppress(FileNotFoundError):
+                os.utime(file)  # the least recently used are deleted first
+                return file
         stored = await self._store.get(key)
         if stored is None:
             raise ObjectNotFound(key)
         record = IndexRecord.model_validate_json(stored)
         with self.workspace() as place:
             copy = place / "index.sqlite3"
-            for part in record.parts:
-                data = await self._store.get(index_part_key(part))
-                if data is None or hashlib.sha256(data).hexdigest() != part:
-                    raise ObjectNotFound(index_part_key(part))
-                await self.run(partial(_append, copy, data))
+            if is_damaged or not await self._copy_earlier(record, copy):
+                copy.unlink(missing_ok=True)
+                for part in record.parts:
+                    await self.run(partial(_append, copy, await self._fetch_part(part)))
+                await self._apply(record.patches, copy, record.size)
             await self.adopt(copy, key)
         return file
+
+    async def _copy_earlier(self, record: IndexRecord, copy: Path) -> bool:
+        """Copy the newest earlier index that is here, and change what was changed since.
+
+        False if there is none, or if it was damaged: only parts are checked when they are fetched.
+        """
+        for number in reversed(range(len(record.patches))):
+            with suppress(FileNotFoundError):
+                last = self._local(record.patches[number].index)
+                await self.run(partial(shutil.copyfile, last, copy))
+                await self._apply(record.patches[number:], copy, record.size)
+                return await self.run(partial(hash_file, copy)) == record.sha256
+        return False
+
+    async def _apply(self, patches: Sequence[IndexPatch], copy: Path, size: int) -> None:
+        for patch in patches:
+            pages = await self._fetch_part(patch.pages)
+            await self.run(partial(_write_pages, copy, pages, size))
+
+    async def _fetch_part(self, part: str) -> bytes:
+        data = await self._store.get(index_part_key(part))
+        if data is None or hashlib.sha256(data).hexdigest() != part:
+            raise ObjectNotFound(index_part_key(part))
+        return data
 
     async def adopt(self, file: Path, key: str) -> None:
         """Keep a finished file as the local copy of an index."""
@@ -162,3 +199,34 @@ class IndexCache:
 def _append(file: Path, data: bytes) -> None:
     with file.open("ab") as out:
         out.write(data)
+
+
+def hash_file(file: Path) -> str:
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
+
+
+def compare_pages(old: Path, new: Path, most_bytes: int) -> bytes | None:
+    """The pages of a file that differ from another's, with their numbers; None if too many do."""
+    pages = bytearray()
+    with old.open("rb") as before, new.open("rb") as after:
+        for block in itertools.count():
+            now, then = after.read(_BLOCK_PAGES * _PAGE), before.read(_BLOCK_PAGES * _PAGE)
+            if not now:
+                return bytes(pages)
+            for start in range(0, len(now), _PAGE) if now != then else ():
+                page = now[start : start + _PAGE]
+                if page != then[start : start + _PAGE]:
+                    number = block * _BLOCK_PAGES + start // _PAGE
+                    pages += number.to_bytes(_NUMBER) + page
+            if len(pages) > most_bytes:
+                return None
+    return None
+
+
+def _write_pages(file: Path, pages: bytes, size: int) -> None:
+    with file.open("r+b") as out:
+        for start in range(0, len(pages), _NUMBER + _PAGE):
+            out.seek(int.from_bytes(pages[start : start + _NUMBER]) * _PAGE)
+            out.write(pages[start + _NUMBER : start + _NUMBER + _PAGE])
+        out.truncate(size)

@@ -22,6 +22,7 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
@@ -59,21 +60,29 @@ class Parsers:
         self._idle: list[asyncio.subprocess.Process] = []
         self._idle_timer: asyncio.TimerHandle | None = None
 
-    async def parse(self, place: Path, path: str) -> bytes:
-        """What the file at `place` gives, as JSON; `path` is its name in the corpus."""
+    async def parse(self, files: Sequence[tuple[Path, str]]) -> list[bytes]:
+        """What each file gives, as JSON, from where it is and its name in the corpus."""
+        answers: list[bytes] = []
+        if not files:
+            return answers
         async with self._slots:
-            process = self._idle.pop() if self._idle else await _start()
-            try:
-                parsed = await _ask(process, place, path)
-            except BaseException:
+            while len(answers) < len(files):
+                process = self._idle.pop() if self._idle else await _start()
+                try:
+                    async for answer in _ask(process, files[len(answers) :]):
+                        answers.append(answer)
+                except BaseException:
+                    await _end(process)
+                    raise
+                if len(answers) == len(files):
+                    self._idle.append(process)
+                    break
                 await _end(process)
-                raise
-            if parsed is None:
-                await _end(process)
-                return PARSED.dump_json(Parsed(unreadable=(Unreadable(path, _CRASHED),)))
-            self._idle.append(process)
+                path = files[len(answers)][1]
+                refused = Parsed(unreadable=(Unreadable(path, _CRASHED),))
+                answers.append(PARSED.dump_json(refused))
             self._end_idle_later()
-            return parsed
+        return answers
 
     async def close(self) -> None:
         if self._idle_timer is not None:
@@ -104,17 +113,19 @@ async def _start() -> asyncio.subprocess.Process:
     )  # fmt: skip
 
 
-async def _ask(process: asyncio.subprocess.Process, place: Path, path: str) -> bytes | None:
-    """The answer of a parser process; None if it died over the file."""
+async def _ask(
+    process: asyncio.subprocess.Process, files: Sequence[tuple[Path, str]]
+) -> AsyncIterator[bytes]:
+    """The answers of a parser process, up to the file it died over."""
     assert process.stdin is not None  # noqa: S101
     assert process.stdout is not None  # noqa: S101
-    try:
-        process.stdin.write(json.dumps([str(place), path]).encode() + b"\n")
+    with suppress(asyncio.IncompleteReadError, ConnectionError):
+        for place, path in files:
+            process.stdin.write(json.dumps([str(place), path]).encode() + b"\n")
         await process.stdin.drain()
-        length = int.from_bytes(await process.stdout.readexactly(_LENGTH_BYTES))
-        return await process.stdout.readexactly(length)
-    except (asyncio.IncompleteReadError, ConnectionError):
-        return None
+        for _ in files:
+            length = int.from_bytes(await process.stdout.readexactly(_LENGTH_BYTES))
+            yield await process.stdout.readexactly(length)
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:

@@ -66,6 +66,9 @@ class Backend(Protocol):
     async def touch(self, path: str) -> None:
         """Make an object, if there is one, as new as if it had been written now."""
 
+    async def delete_half_written(self, seconds: float) -> None:
+        """Delete what killed writers left, where it is older than this."""
+
     async def probe(self, size: int) -> None:
         """Raise the error that a write of this size would raise, where that can be known."""
 
@@ -125,6 +128,15 @@ class FolderBackend:
         with suppress(FileNotFoundError):
             await _in_thread(lambda: os.utime(self._locate(path)))
 
+    async def delete_half_written(self, seconds: float) -> None:
+        def delete() -> None:
+            since = time.time() - seconds
+            for path, found in self._list("", is_temporary=True).items():
+                if found.at < since:
+                    (self._root / path).unlink(missing_ok=True)
+
+        await _in_thread(delete)
+
     async def probe(self, size: int) -> None:
         """Reserve the space for a moment: an empty file can be created on a full disk."""
 
@@ -147,6 +159,8 @@ class FolderBackend:
 
     def _write(self, path: str, data: bytes, put: Callable[[Path, Path], None]) -> bool:
         target = self._locate(path)
+        if put is os.link and target.exists():
+            return False
         temporary = _temporary(target)
         try:
             file = _open_new(temporary)
@@ -167,7 +181,7 @@ class FolderBackend:
         _sync_folder(target.parent)
         return True
 
-    def _list(self, folder: str) -> dict[str, StoredObject]:
+    def _list(self, folder: str, *, is_temporary: bool = False) -> dict[str, StoredObject]:
         if self._root.exists() and not self._root.is_dir():
             raise NotADirectoryError(errno.ENOTDIR, "Not a directory", str(self._root))
         found: dict[str, StoredObject] = {}
@@ -176,7 +190,7 @@ class FolderBackend:
             for name in names:
                 # Another process may delete a file meanwhile.
                 with suppress(FileNotFoundError):
-                    if not _TEMPORARY.search(name):
+                    if bool(_TEMPORARY.search(name)) is is_temporary:
                         file = Path(place, name)
                         found[file.relative_to(self._root).as_posix()] = _describe(file)
         return found
@@ -220,6 +234,9 @@ class BucketBackend:
     async def touch(self, path: str) -> None:
         if (data := await self.read(path)) is not None:
             await self.replace(path, data)
+
+    async def delete_half_written(self, seconds: float) -> None:
+        """A bucket has none."""
 
     async def probe(self, size: int) -> None:
         """A bucket has no size; what else could be wrong shows when a call is marked."""

@@ -1,69 +1,101 @@
 """Corpora in the store: which files there are in each version, and the bytes of every file.
 
     corpora/NAME.json       the newest version of a corpus, its source, its rules for labels
-    scans/NAME.json         size, stamp and hash of each file when the source was last scanned
-    listings/VERSION.json   the files of a version; the version is the hash of this object
-    originals/SHA256        a file as its source has it
+    scans/NAME.json         each file when the source was last scanned: size, stamp, hash, place
+    listings/VERSION.json   the packs of a version; the version is the hash of this object
+    packs/ID.json           the files that were uploaded together: path, size, hash
+    originals/SHA256        their bytes, one after the other
 
-`publish` is called where the documents are: by the command that names a folder, or by a worker that
-can read it. Everybody else needs the store only. A version never changes, and removing a corpus
-or its source leaves the versions that jobs read.
+Small files are stored, parsed and fetched by the pack, because a durable write costs as much for a
+line as for a megabyte. A pack never changes: of a file that changed or went, its place is noted as
+gone in the next version, and what is new comes in a new pack. So two versions share all packs but
+those of the files by which they differ, and comparing them reads no others.
+
+`corpus_publishing` makes versions. A version never changes, and removing a corpus or its source
+leaves the versions that jobs read.
 """
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
+import itertools
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from activities.storage.document_sources import (
-    CorpusError,
-    DocumentSource,
-    ScannedFile,
-    is_readable,
-    open_source,
+from activities.storage.document_sources import CorpusError
+from activities.storage.store import ObjectNotFound, Store
+from workflows.config.store_keys import (
+    corpus_key,
+    listing_key,
+    original_key,
+    pack_key,
+    scan_key,
 )
-from workflows.config.store_keys import corpus_key, listing_key, original_key, scan_key
 from workflows.contracts.evidence import Record
 
-if TYPE_CHECKING:
-    from activities.storage.store import Store
-
-MAX_FILE_BYTES = 50 * 1024 * 1024
-UPLOAD = "upload"
-"""The source of a corpus whose files were uploaded one by one."""
-
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 _CONCURRENT_READS = 16
-_CONCURRENT_TASKS = 512
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 
-OnProgress = Callable[[int, int], None]
 Rules = dict[str, tuple[str, ...]]
 """The labels of all files whose path matches a pattern, by pattern."""
 
 
-class CorpusFile(Record):
+class PackedFile(Record):
     path: str
     size: int = 0
     sha256: str = ""
-    labels: tuple[str, ...] = ()
-    """A job sees the file only if it carries all of them."""
     problem: str = ""
     """Why the file could not be read at its source."""
 
 
-class Listing(Record):
-    """The files of a version, by path."""
+class Pack(Record):
+    """Files that were uploaded together."""
 
-    files: tuple[CorpusFile, ...] = ()
+    content: str
+    """The hash of their bytes, which follow each other in the order of the files."""
+    files: tuple[PackedFile, ...] = ()
+
+
+class PackRef(Record):
+    """The files of a pack that belong to a version."""
+
+    id: str
+    files: int
+    bytes: int
+    gone: tuple[int, ...] = ()
+    """The positions of those that do not."""
+
+
+class Listing(Record):
+    """The files of a version."""
+
+    packs: tuple[PackRef, ...] = ()
+    rules: Rules = Field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusFile:
+    """A file of a version."""
+
+    path: str
+    size: int
+    sha256: str
+    problem: str
+    labels: tuple[str, ...]
+    """A job sees the file only if it carries all of them."""
+    pack: str
+    position: int
+
+    @property
+    def content(self) -> tuple[str, ...]:
+        """What tells one version of the file from another."""
+        return self.sha256, self.problem, *self.labels
 
 
 class CorpusHead(Record):
@@ -78,28 +110,6 @@ class CorpusHead(Record):
     """Files of formats that cannot be parsed."""
     rules: Rules = Field(default_factory=dict)
     updated: str = ""
-
-
-class Scan(Record):
-    files: tuple[ScannedFile, ...] = ()
-
-
-@dataclass(frozen=True)
-class Limits:
-    """How much one corpus may hold."""
-
-    files: int = 200_000
-    bytes: int = 20_000_000_000
-
-    def check(self, source: str, files: Sequence[ScannedFile]) -> None:
-        """Raise `CorpusError` before anything is read."""
-        size = sum(file.size for file in files)
-        for unit, found, most in (("files", len(files), self.files), ("bytes", size, self.bytes)):
-            if found > most:
-                raise CorpusError(
-                    f"{source} holds {found:,} {unit} to read, the limit is {most:,}: raise it with"
-                    f" RESEARCH_CORPUS_{unit.upper()}, or name a smaller part"
-                )
 
 
 class DocumentChanges(Record):
@@ -118,9 +128,10 @@ def is_source(corpus: str) -> bool:
     return "/" in corpus
 
 
-def is_bucket(source: str) -> bool:
-    """Whether every machine that has the credentials can read the source."""
-    return "://" in source and not source.startswith("file://")
+def is_shared(source: str) -> bool:
+    """Whether workers can be expected to reach the source: a bucket, or `file://` for a disk that
+    they share. A folder without an address is one of the machine that named it."""
+    return "://" in source
 
 
 def split_version(corpus: str) -> tuple[str, str]:
@@ -146,14 +157,19 @@ def name_of(source: str) -> str:
 
 
 async def load_head(store: Store, name: str) -> CorpusHead:
-    stored = await store.get(corpus_key(check_name(name)))
-    if stored is None:
+    head = await find_head(store, name)
+    if head is None:
         known = ", ".join(head.name for head in await list_heads(store)) or "none"
         raise CorpusError(
             f"the store has no corpus {name!r} (there are: {known}): add it with `corpus add`,"
             " or correct --corpus"
         )
-    return CorpusHead.model_validate_json(stored)
+    return head
+
+
+async def find_head(store: Store, name: str) -> CorpusHead | None:
+    stored = await store.get(corpus_key(check_name(name)))
+    return CorpusHead.model_validate_json(stored) if stored else None
 
 
 async def list_heads(store: Store) -> list[CorpusHead]:
@@ -165,10 +181,58 @@ async def load_listing(store: Store, version: str) -> Listing:
     return await store.load(listing_key(version), Listing)
 
 
-async def save_listing(store: Store, files: Iterable[CorpusFile]) -> str:
-    """Store the files of a version; returns the version."""
-    key = await store.save("listings", Listing(files=tuple(files)))
-    return PurePosixPath(key).stem
+async def save_listing(store: Store, listing: Listing) -> str:
+    """Store the packs of a version; returns the version."""
+    return PurePosixPath(await store.save("listings", listing)).stem
+
+
+async def load_pack(store: Store, pack: str) -> Pack:
+    return await store.load(pack_key(pack), Pack)
+
+
+async def load_contents(store: Store, pack: str) -> list[tuple[PackedFile, bytes]]:
+    """The files of a pack, with their bytes."""
+    held = await load_pack(store, pack)
+    data = await store.get(original_key(held.content))
+    if data is None:
+        raise ObjectNotFound(original_key(held.content))
+    ends = itertools.accumulate(file.size for file in held.files)
+    return [(file, data[end - file.size : end]) for file, end in zip(held.files, ends, strict=True)]
+
+
+async def load_files(
+    store: Store, listing: Listing, packs: Iterable[PackRef] | None = None
+) -> list[CorpusFile]:
+    """The files of a version, by path, or those of some of its packs."""
+    few = asyncio.Semaphore(_CONCURRENT_READS)
+
+    async def load(ref: PackRef) -> list[CorpusFile]:
+        async with few:
+            files = (await load_pack(store, ref.id)).files
+        gone = frozenset(ref.gone)
+        return [
+            CorpusFile(
+                f.path, f.size, f.sha256, f.problem, _find_labels(f.path, listing.rules), ref.id, n
+            )
+            for n, f in enumerate(files)
+            if n not in gone
+        ]
+
+    refs = listing.packs if packs is None else packs
+    found = [file for some in await asyncio.gather(*map(load, refs)) for file in some]
+    return sorted(found, key=lambda file: file.path)
+
+
+async def load_differing(
+    store: Store, before: Listing, after: Listing
+) -> tuple[list[CorpusFile], list[CorpusFile]]:
+    """The files of those packs by which two versions differ."""
+    shared = set(before.packs) & set(after.packs) if before.rules == after.rules else set()
+    old, new = [
+        await load_files(store, listing, [ref for ref in listing.packs if ref not in shared])
+        for listing in (before, after)
+    ]
+    return old, new
 
 
 async def remove(store: Store, name: str) -> CorpusHead:
@@ -179,180 +243,35 @@ async def remove(store: Store, name: str) -> CorpusHead:
     return head
 
 
-async def drop(store: Store, head: CorpusHead, hashes: Collection[str]) -> CorpusHead:
-    """Publish a version without the files of these hashes. Jobs that start from now on read it."""
-    stored = await store.get(scan_key(head.name))
-    scanned = Scan.model_validate_json(stored).files if stored else ()
-    kept = [file for file in scanned if file.sha256 not in hashes]
-    await store.replace(scan_key(head.name), Scan(files=tuple(kept)).model_dump_json().encode())
-    return await _save_head(store, head.name, head.source, kept, head.rules, head.skipped)
+def _find_labels(path: str, rules: Rules) -> tuple[str, ...]:
+    found = {label for pattern, own in rules.items() if fnmatchcase(path, pattern) for label in own}
+    return tuple(sorted(found))
 
 
-def find_visible(files: Iterable[CorpusFile], labels: Iterable[str]) -> tuple[CorpusFile, ...]:
-    """The files that a job with these labels may see."""
+async def select(store: Store, version: str, labels: Iterable[str]) -> str:
+    """The version with only those files that a job with these labels may see."""
+    listing = await load_listing(store, version)
     carried = frozenset(labels)
-    return tuple(file for file in files if carried.issuperset(file.labels))
+    if carried.issuperset(label for own in listing.rules.values() for label in own):
+        return version
+    hidden: dict[str, list[int]] = {}
+    for file in await load_files(store, listing):
+        if not carried.issuperset(file.labels):
+            hidden.setdefault(file.pack, []).append(file.position)
+    packs = [
+        ref.model_copy(update={"gone": tuple(sorted({*ref.gone, *hidden.get(ref.id, ())}))})
+        for ref in listing.packs
+    ]
+    kept = tuple(ref for ref in packs if len(ref.gone) < ref.files)
+    return await save_listing(store, Listing(packs=kept, rules=listing.rules))
 
 
 def find_changes(before: Iterable[CorpusFile], after: Iterable[CorpusFile]) -> DocumentChanges:
     old, new = ({file.path: file for file in files} for files in (before, after))
     return DocumentChanges(
         new=tuple(sorted(new.keys() - old.keys())),
-        changed=tuple(sorted(p for p in new.keys() & old.keys() if new[p] != old[p])),
+        changed=tuple(
+            sorted(p for p in new.keys() & old.keys() if new[p].content != old[p].content)
+        ),
         gone=tuple(sorted(old.keys() - new.keys())),
     )
-
-
-# --- publishing ---------------------------------------------------------------------------------
-
-
-async def publish(
-    store: Store,
-    name: str,
-    location: str,
-    *,
-    rules: Rules | None = None,
-    limits: Limits | None = None,
-    on_progress: OnProgress | None = None,
-) -> CorpusHead:
-    """Bring a corpus up to date with its source; only what changed is read and uploaded.
-
-    `rules` of None keeps the corpus's own.
-    """
-    head = await _find_head(store, check_name(name))
-    stored = await store.get(scan_key(name)) if head and head.source == location else None
-    before = {f.path: f for f in Scan.model_validate_json(stored).files} if stored else {}
-    source = open_source(location)
-    found, skipped = await source.scan()
-    (limits or Limits()).check(location, found)
-    scanned = await _upload(store, source, found, before, on_progress)
-    if head and stored and rules is None and scanned == list(before.values()):
-        # A corpus that was made in passing is deleted when it is old and no job refers to it.
-        await store.touch(corpus_key(name))
-        return head
-    await store.replace(scan_key(name), Scan(files=tuple(scanned)).model_dump_json().encode())
-    rules = rules if rules is not None else head.rules if head else {}
-    return await _save_head(store, name, location, scanned, rules, skipped)
-
-
-async def upload(
-    store: Store,
-    name: str,
-    contents: Mapping[str, bytes],
-    *,
-    rules: Rules | None = None,
-    limits: Limits | None = None,
-) -> CorpusHead:
-    """Add files to a corpus, or replace them, from their bytes by path."""
-    head = await _find_head(store, check_name(name))
-    if head is not None and head.source != UPLOAD:
-        raise CorpusError(f"{name} is made from {head.source}: upload to a corpus of another name")
-    stored = await store.get(scan_key(name)) if head else None
-    files = {f.path: f for f in Scan.model_validate_json(stored).files} if stored else {}
-    for path, data in contents.items():
-        parts = PurePosixPath(path).parts
-        if not parts or path.startswith("/") or ".." in parts or not is_readable(path):
-            raise CorpusError(
-                f"{path!r} cannot be uploaded: give a relative path of a known format"
-            )
-        files[path] = await _keep_original(store, ScannedFile(path=path, size=len(data)), data)
-    scanned = [files[path] for path in sorted(files)]
-    (limits or Limits()).check(name, scanned)
-    await store.replace(scan_key(name), Scan(files=tuple(scanned)).model_dump_json().encode())
-    rules = rules if rules is not None else head.rules if head else {}
-    return await _save_head(store, name, UPLOAD, scanned, rules, 0)
-
-
-async def _find_head(store: Store, name: str) -> CorpusHead | None:
-    stored = await store.get(corpus_key(name))
-    return CorpusHead.model_validate_json(stored) if stored else None
-
-
-async def _save_head(
-    store: Store, name: str, source: str, files: list[ScannedFile], rules: Rules, skipped: int
-) -> CorpusHead:
-    listed = [
-        CorpusFile(
-            path=file.path,
-            size=file.size,
-            sha256=file.sha256,
-            labels=_find_labels(file.path, rules),
-            problem=file.problem,
-        )
-        for file in files
-    ]
-    head = CorpusHead(
-        name=name,
-        source=source,
-        version=await save_listing(store, listed),
-        files=len(files),
-        bytes=sum(file.size for file in files),
-        skipped=skipped,
-        rules=rules,
-        updated=datetime.now(UTC).isoformat(timespec="seconds"),
-    )
-    await store.replace(corpus_key(name), head.model_dump_json().encode())
-    return head
-
-
-def _find_labels(path: str, rules: Rules) -> tuple[str, ...]:
-    found = {label for pattern, own in rules.items() if fnmatchcase(path, pattern) for label in own}
-    return tuple(sorted(found))
-
-
-async def _upload(
-    store: Store,
-    source: DocumentSource,
-    found: Sequence[ScannedFile],
-    before: Mapping[str, ScannedFile],
-    on_progress: OnProgress | None,
-) -> list[ScannedFile]:
-    """All files with their hashes; originals that the store lacks are uploaded."""
-    known = {file.sha256 for file in before.values()}
-    few = asyncio.Semaphore(_CONCURRENT_READS)
-    done = 0
-
-    async def keep(file: ScannedFile) -> ScannedFile:
-        nonlocal done
-        async with few:
-            kept = await _keep_file(store, source, file, known)
-        done += 1
-        if on_progress is not None:
-            on_progress(done, len(changed))
-        return kept
-
-    changed = [file for file in found if not _is_unchanged(file, before.get(file.path))]
-    kept: dict[str, ScannedFile] = {}
-    for start in range(0, len(changed), _CONCURRENT_TASKS):
-        some = await asyncio.gather(*map(keep, changed[start : start + _CONCURRENT_TASKS]))
-        kept |= {file.path: file for file in some}
-    return [kept.get(file.path) or before[file.path] for file in found]
-
-
-def _is_unchanged(file: ScannedFile, before: ScannedFile | None) -> bool:
-    if before is None or not before.stamp:
-        return False
-    return (file.size, file.stamp) == (before.size, before.stamp)
-
-
-async def _keep_file(
-    store: Store, source: DocumentSource, file: ScannedFile, known: set[str]
-) -> ScannedFile:
-    if file.size > MAX_FILE_BYTES:
-        reason = f"is larger than {MAX_FILE_BYTES:,} bytes ({file.size:,}); split it into parts"
-        return file.model_copy(update={"problem": reason})
-    try:
-        data = await source.read(file)
-    except OSError as error:
-        reason = f"cannot be opened: {error.strerror or error}; check its rights"
-        return file.model_copy(update={"problem": reason, "stamp": ""})
-    return await _keep_original(store, file, data, known)
-
-
-async def _keep_original(
-    store: Store, file: ScannedFile, data: bytes, known: Iterable[str] = ()
-) -> ScannedFile:
-    sha256 = hashlib.sha256(data).hexdigest()
-    if sha256 not in known:
-        await store.put_new(original_key(sha256), data)
-    return file.model_copy(update={"sha256": sha256, "size": len(data)})

@@ -6,10 +6,9 @@ import asyncio
 import os
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Protocol
-
-from workflows.contracts.evidence import Record
 
 SUFFIXES = frozenset(
     {".csv", ".docm", ".docx", ".eml", ".htm", ".html", ".json", ".jsonl", ".log", ".markdown"}
@@ -18,6 +17,7 @@ SUFFIXES = frozenset(
 )
 """The formats that can be parsed; other files are skipped."""
 
+MAX_FILE_BYTES = 50 * 1024 * 1024
 _SKIPPED_FOLDERS = frozenset({"__pycache__", "node_modules", "CVS", "__MACOSX"})
 # A file changed twice within a tick of its file system's clock shows one time for two contents.
 _SETTLED_SECONDS = 2.0
@@ -27,14 +27,18 @@ class CorpusError(ValueError):
     """A corpus that cannot be made or found; the message says what to do."""
 
 
-class ScannedFile(Record):
-    """A file as its source lists it. A stamp that is empty says nothing."""
+@dataclass(frozen=True, slots=True)
+class ScannedFile:
+    """A file as its source lists it, and where the store has it. A stamp that is empty says
+    nothing."""
 
     path: str
     size: int
     stamp: str = ""
     sha256: str = ""
     problem: str = ""
+    pack: str = ""
+    position: int = 0
 
 
 class DocumentSource(Protocol):
@@ -63,7 +67,7 @@ class _Bucket:
 
     async def scan(self) -> tuple[list[ScannedFile], int]:
         listed = [item async for batch in self._objects.list() for item in batch]
-        visible = [item for item in listed if not _is_hidden(item["path"])]
+        visible = [item for item in listed if not is_hidden(item["path"])]
         files = [
             ScannedFile(
                 path=item["path"],
@@ -80,7 +84,7 @@ class _Bucket:
         return bytes(await found.bytes_async())
 
 
-def _is_hidden(path: str) -> bool:
+def is_hidden(path: str) -> bool:
     parts = PurePosixPath(path).parts
     return any(part.startswith((".", "~$")) or part in _SKIPPED_FOLDERS for part in parts)
 

@@ -1,9 +1,10 @@
 """Forgetting a document: its file, its text, and the indexes that hold its words.
 
 A document is named by its path or a hash of it. The same bytes under another path, and what stood
-under this path in earlier versions, are the same document. Corpora get a version without it. All
-indexes that no open job reads are deleted, because one that was derived from an earlier index may
-still hold words of what is gone; the next job has the index made again from the parsed files.
+under this path in earlier versions, are the same document. Corpora get a version without it: the
+other files of its packs are moved to new packs, and the old ones go with all versions that name
+them. All indexes that no open job reads are deleted, because one that was derived from an earlier
+index may still hold words of what is gone; the next job has the index made again.
 """
 
 from __future__ import annotations
@@ -11,23 +12,28 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import Any
 from urllib.parse import unquote
 
-from activities.storage.corpus_versions import CorpusFile, Listing, drop, list_heads
-from activities.storage.references import find_references
+from activities.storage.corpus_publishing import drop
+from activities.storage.corpus_versions import (
+    Pack,
+    PackedFile,
+    list_heads,
+    load_listing,
+    load_pack,
+)
+from activities.storage.histories import Mentioned
+from activities.storage.references import PARSERS, find_names, find_references
 from activities.storage.retention import Inventory, add_up, find_job_folders, is_of_job
-from workflows.config.store_keys import listing_key, original_key, parsed_key
+from activities.storage.store import Store
+from workflows.config.store_keys import listing_key, original_key, pack_key, parsed_key
 from workflows.contracts.activity_io import ObjectTotal
 
-if TYPE_CHECKING:
-    from activities.storage.store import Store
-
-_MOST_PARSERS = 100
 _RECORDS = ("findings/", "ledgers/", "rulings/", "drafts/")
-_DERIVED = ("newest-indexes/", "indexes/", "index-parts/", "manifests/")
+_DERIVED = ("newest-indexes/", "indexes/", "index-parts/")
 _HEX = re.compile(r"[0-9a-f]{64}")
 
 
@@ -35,16 +41,15 @@ _HEX = re.compile(r"[0-9a-f]{64}")
 class KnownDocument:
     """Where a document is in the store."""
 
-    files: set[CorpusFile] = field(default_factory=set)
+    files: set[PackedFile] = field(default_factory=set)
+    packs: dict[str, Pack] = field(default_factory=dict)
+    """The packs that hold it, by their ids."""
+    other_packs: dict[str, Pack] = field(default_factory=dict)
     listings: set[str] = field(default_factory=set)
-    """Paths of the listings of versions that contain it."""
+    """Paths of the listings of versions that name one of these packs."""
     parsed: set[str] = field(default_factory=set)
     words: set[str] = field(default_factory=set)
     """By what those who read it name it: paths, ids, hashes of its text."""
-
-    @property
-    def hashes(self) -> set[str]:
-        return {file.sha256 for file in self.files if file.sha256}
 
 
 @dataclass
@@ -56,45 +61,54 @@ class Forgotten:
 
 async def find_document(store: Store, inventory: Inventory, source: str) -> KnownDocument:
     """The document of this path, or of this hash of its bytes or its text."""
-    found = KnownDocument()
-    listed: dict[str, tuple[CorpusFile, ...]] = {}
+    packs = {}
     for path in inventory:
-        if path.startswith("listings/") and (data := await store.read(path)) is not None:
-            listed[path] = Listing.model_validate_json(data).files
-    files = [file for own in listed.values() for file in own]
-    hashes = {file.sha256 for file in files if source in (file.path, file.sha256)} - {""}
+        if path.startswith("packs/") and (data := await store.read(path)) is not None:
+            packs[hashlib.sha256(data).hexdigest()[:40]] = Pack.model_validate_json(data)
+    every = [file for pack in packs.values() for file in pack.files]
+    hashes = {file.sha256 for file in every if source in (file.path, file.sha256)}
     if not hashes and _HEX.fullmatch(source):
-        hashes = await _find_by_text(store, inventory, files, source)
-    found.files = {file for file in files if file.sha256 in hashes or file.path == source}
-    found.listings = {path for path, own in listed.items() if found.files.intersection(own)}
-    for file in found.files:
-        found.words |= {file.path, file.sha256}
-        for path, data in await _read_parsed(store, inventory, file):
+        hashes = await _find_by_text(store, inventory, packs, source)
+    hashes.discard("")
+    found = KnownDocument(files={f for f in every if f.sha256 in hashes or f.path == source})
+    for name, pack in packs.items():
+        (found.packs if found.files.intersection(pack.files) else found.other_packs)[name] = pack
+    for name, pack in found.packs.items():
+        for path, parsed in await _read_parsed(store, inventory, name):
             found.parsed.add(path)
-            for document in json.loads(data)["documents"]:
-                found.words.add(hashlib.sha256(document["text"].encode()).hexdigest())
-                found.words.add(document["id"])
-    found.words.discard("")
+            for file, given in zip(pack.files, parsed, strict=True):
+                if file in found.files:
+                    found.words |= {document["id"] for document in given["documents"]}
+                    found.words |= _hash_texts(given)
+    found.words |= {word for file in found.files for word in (file.path, file.sha256) if word}
+    for path in inventory:
+        if path.startswith("listings/"):
+            named = find_names(await store.read(path) or b"")
+            found.listings |= {path} if named & found.packs.keys() else set()
     return found
 
 
-async def _read_parsed(
-    store: Store, inventory: Inventory, file: CorpusFile
-) -> list[tuple[str, bytes]]:
-    keys = [parsed_key(number, file.path, file.sha256) for number in range(_MOST_PARSERS)]
+async def _read_parsed(store: Store, inventory: Inventory, pack: str) -> list[tuple[str, Any]]:
+    """What the parsers made of each file of a pack, by the path of the object."""
+    keys = [parsed_key(number, pack) for number in PARSERS]
     paths = [path for key in keys for path in store.paths(key) if path in inventory]
-    return [(path, data) for path in paths if (data := await store.read(path)) is not None]
+    found = [(path, await store.read(path)) for path in paths]
+    return [(path, json.loads(data)) for path, data in found if data is not None]
+
+
+def _hash_texts(parsed: Any) -> set[str]:
+    texts = [document["text"].encode() for document in parsed["documents"]]
+    return {hashlib.sha256(text).hexdigest() for text in texts}
 
 
 async def _find_by_text(
-    store: Store, inventory: Inventory, files: Iterable[CorpusFile], text_hash: str
+    store: Store, inventory: Inventory, packs: dict[str, Pack], text_hash: str
 ) -> set[str]:
     found = set()
-    for file in files:
-        for _, data in await _read_parsed(store, inventory, file):
-            texts = [document["text"].encode() for document in json.loads(data)["documents"]]
-            if text_hash in {hashlib.sha256(text).hexdigest() for text in texts}:
-                found.add(file.sha256)
+    for name, pack in packs.items():
+        for _, parsed in await _read_parsed(store, inventory, name):
+            pairs = zip(pack.files, parsed, strict=True)
+            found |= {file.sha256 for file, given in pairs if text_hash in _hash_texts(given)}
     return found
 
 
@@ -121,11 +135,13 @@ async def find_readers(store: Store, inventory: Inventory, document: KnownDocume
     return sorted({job.partition("/")[0] for job in jobs})
 
 
-async def find_needed(store: Store, inventory: Inventory, open_jobs: Collection[str]) -> set[str]:
-    """All that open jobs refer to."""
+async def find_needed(
+    store: Store, inventory: Inventory, open_jobs: Collection[str], mentioned: Mentioned
+) -> set[str]:
+    """All that open jobs refer to, in their objects or in their histories."""
     own = await find_job_folders(store, inventory, open_jobs)
     roots = [path for path in inventory if is_of_job(path) and own.have(path)]
-    return await find_references(store, inventory, roots)
+    return await find_references(store, inventory, roots, mentioned=mentioned)
 
 
 async def forget_document(
@@ -133,15 +149,21 @@ async def forget_document(
 ) -> Forgotten:
     """Publish the corpora without the document, and delete it with everything made from it."""
     corpora = []
+    kept = {pack.content for pack in document.other_packs.values()}
     for head in await list_heads(store):
         if document.listings.intersection(store.paths(listing_key(head.version))):
-            await drop(store, head, document.hashes)
+            new = await drop(store, head, document.packs.keys(), document.files)
+            packs = (await load_listing(store, new.version)).packs
+            # The bytes are the same where what was forgotten had none.
+            kept |= {(await load_pack(store, ref.id)).content for ref in packs}
             corpora.append(head.name)
-    keys = [original_key(name) for name in document.hashes]
+    keys = [pack_key(name) for name in document.packs]
+    keys += [original_key(p.content) for p in document.packs.values() if p.content not in kept]
     keys += [f"texts/{word}" for word in document.words if _HEX.fullmatch(word)]
     gone = {path for key in keys for path in store.paths(key) if path in inventory}
     gone |= document.parsed | document.listings
     gone |= {path for path in inventory if path.startswith(_DERIVED) and path not in needed}
-    for path in sorted(gone):
+    # Packs last: a command that was interrupted finds the document by them when it is repeated.
+    for path in sorted(gone, key=lambda path: (path.startswith("packs/"), path)):
         await store.remove(path)
     return Forgotten(add_up(inventory, gone), sorted(corpora))

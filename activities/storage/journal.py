@@ -59,10 +59,13 @@ class Turn:
     repeated_calls: int = 0
     is_first: bool = field(default=False, compare=False)
     """Its call was the first for this request: nothing can be stored beyond it."""
+    task: str = field(default="", compare=False)
+    """Whose call it was: another task of the job that sends the same request pays nothing."""
 
 
 class Journal:
-    def __init__(self, store: Store, job: str) -> None:
+    def __init__(self, store: Store, job: str, task: str = "") -> None:
+        self.task = task
         self._store = store
         self._folder = journal_folder(job)
         self._newest: tuple[JsonObject, str] | None = None
@@ -99,11 +102,12 @@ class Journal:
         `is_first` says that the call was the first one that was marked for the request.
         """
         key = f"{self._path(request)}.json"
-        record = json.dumps({"message": message}).encode()
+        record = json.dumps({"message": message, "task": self.task}).encode()
         if is_first and await self._store.put_new(key, record):
             # A call that is marked from now on finds the turn and deletes its mark.
             others = max(0, await self._count_calls(request) - 1)
-            return Turn(self._fingerprint(request), message, others, is_first=not others)
+            fingerprint = self._fingerprint(request)
+            return Turn(fingerprint, message, others, is_first=not others, task=self.task)
         return await self._read(request, await self._store.settle(key, record))
 
     async def was_sent(self, request: JsonObject) -> bool:
@@ -260,7 +264,8 @@ class Journal:
     async def _read(self, request: JsonObject, record: bytes) -> Turn:
         # Counted when it is read: an attempt that lost a race may have marked its call later.
         repeated = max(0, await self._count_calls(request) - 1)
-        return Turn(self._fingerprint(request), _load(record)["message"], repeated)
+        stored = _load(record)
+        return Turn(self._fingerprint(request), stored["message"], repeated, task=stored["task"])
 
     def _path(self, request: JsonObject) -> str:
         return f"{self._folder}/{self._fingerprint(request)}"

@@ -30,7 +30,13 @@ from temporalio.exceptions import ApplicationError
 
 from activities.storage.backends import StoredObject
 from activities.storage.histories import Mentioned, find_mentioned, find_open
-from activities.storage.references import OnRead, find_lasting_corpora, find_references
+from activities.storage.references import (
+    HEADS,
+    OnRead,
+    find_dependents,
+    find_lasting_corpora,
+    find_references,
+)
 from activities.storage.store import PAYLOADS_FOLDER, Store
 from workflows.config.store_keys import safe
 from workflows.contracts.activity_io import ObjectTotal, RetentionResult
@@ -39,12 +45,12 @@ _logger = logging.getLogger(__name__)
 
 CLASSES = {
     "journal": ("journal", "transcripts", "templates"),
-    "checkpoints": ("checkpoints", "control"),
+    "checkpoints": ("checkpoints", "control", "idempotency"),
     "reports": ("reports",),
     "texts": ("texts", "findings", "ledgers", "rulings", "drafts", "damaged"),
     "corpora": (
-        "corpora", "scans", "listings", "originals", "parsed", "manifests", "indexes",
-        "index-parts", "newest-indexes",
+        "corpora", "scans", "listings", "packs", "originals", "parsed", "indexes", "index-parts",
+        "newest-indexes",
     ),
     "payloads": (PAYLOADS_FOLDER,),
 }  # fmt: skip
@@ -58,6 +64,8 @@ _MARGIN = 7 * _DAY
 """How much longer texts are kept than the journals and checkpoints that refer to them."""
 USED_SECONDS = 1800.0
 """A job may refer to an object this long after it wanted it (see `backends.RENEW_SECONDS`)."""
+_HALF_WRITTEN_SECONDS = 3600.0
+_REFERRING = (*HEADS, "listings/", "packs/", "indexes/")
 _JOURNAL_FIELD = re.compile(rb'"journal":\s*("(?:[^"\\]|\\.)*")')
 _RUN = re.compile(r"%2F[0-9a-f]{8}-[0-9a-f-]{27}$")
 
@@ -136,8 +144,9 @@ async def delete_old(
         roots = [path for path in inventory if is_of_job(path) and open_jobs.have(path)]
         roots += [path for path in inventory if class_of(path) == "reports" and path not in old]
         roots += _find_newest_checkpoints(inventory, old)
-        since = ages.now - ages.limit("corpora")
-        roots += await find_lasting_corpora(store, inventory, since)
+        roots += await find_lasting_corpora(store, inventory)
+        # A young version or index may be read again: nothing that it refers to goes before it.
+        roots += [p for p in inventory if p.startswith(_REFERRING) and not ages.are_old([p])]
         mentioned = await find_mentioned(client, ages.find_elder(running))
         needed = await find_references(store, inventory, roots, on_read, mentioned=mentioned)
         old |= _find_unneeded(ages, needed, mentioned)
@@ -146,13 +155,14 @@ async def delete_old(
         old = {path for path in old if not (is_of_job(path) and restarted.have(path))}
         if not dry_run:
             old = await _remove_unchanged(store, inventory, old, on_read)
+            await store.delete_half_written(_HALF_WRITTEN_SECONDS)
         deleted = add_up(inventory, old)
         _logger.info("retention %s %s", "would delete" if dry_run else "deleted", deleted)
         return RetentionResult(deleted=deleted, dry_run=dry_run, open_jobs=len(running))
 
 
 async def _remove_unchanged(
-    store: Store, inventory: Inventory, paths: Collection[str], on_read: OnRead
+    store: Store, inventory: Inventory, paths: Collection[str], on_read: OnRead = lambda _: None
 ) -> set[str]:
     """Remove what nobody has wanted meanwhile; returns what was removed.
 
@@ -166,7 +176,8 @@ async def _remove_unchanged(
         if is_corpus_renewed and class_of(path) == "corpora":
             continue
         found = await store.find(path)
-        if found is not None and found.at == inventory[path].at:
+        # A listing of a bucket may have fractions of a second that an object's own headers lack.
+        if found is None or found.at < inventory[path].at + 1:
             await store.remove(path)
             removed.add(path)
         elif path.startswith("corpora/"):
@@ -319,6 +330,7 @@ async def delete_jobs(
     }
     own = JobFolders(own.jobs, own.journals - kept_parents)
     roots = {path for path in inventory if is_of_job(path) and own.have(path)}
+    roots |= await _find_idempotency_keys(store, inventory, job_ids)
     others = [path for path in inventory if is_of_job(path) and path not in roots]
     others += await find_lasting_corpora(store, inventory)
     mine = await find_references(store, inventory, roots, mentioned=mentioned)
@@ -326,9 +338,23 @@ async def delete_jobs(
     hashes = mentioned.hashes - needed.hashes
     payloads = {path for path in inventory if class_of(path) == "payloads"}
     gone = (mine - kept) | {path for path in payloads if path.rpartition("/")[2] in hashes}
-    now = time.time()
-    recent = {path for path in gone - roots - payloads if now - inventory[path].at < USED_SECONDS}
-    left = recent if has_open_jobs else set()
-    for path in sorted(gone - left):
-        await store.remove(path)
-    return Deletion(add_up(inventory, gone - left), sorted(left), sorted(kept_parents))
+    # What no job reads must not stay without a part of it: a later job would take it for whole.
+    unread = [path for path in inventory if path.startswith(_REFERRING) and path not in kept]
+    gone |= await find_dependents(store, inventory, unread, gone)
+    left: set[str] = set()
+    if has_open_jobs:
+        since = time.time() - USED_SECONDS
+        recent = {path for path in gone - roots - payloads if inventory[path].at > since}
+        left = gone & await find_references(store, inventory, recent) - roots
+    removed = await _remove_unchanged(store, inventory, gone - left)
+    return Deletion(add_up(inventory, removed), sorted(gone - removed), sorted(kept_parents))
+
+
+async def _find_idempotency_keys(
+    store: Store, inventory: Inventory, job_ids: Collection[str]
+) -> set[str]:
+    found = set()
+    for path in inventory:
+        if path.startswith("idempotency/") and (data := await store.read(path)) is not None:
+            found |= {path} if json.loads(data)["job"] in job_ids else set()
+    return found

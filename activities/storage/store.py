@@ -58,14 +58,14 @@ PAYLOADS_FOLDER = "payloads"
 _CHECKSUM = b"sha256 "
 _NAMED_BY_HASH = (
     "texts", "findings", "ledgers", "rulings", "drafts",
-    "originals", "listings", "manifests", "index-parts",
+    "originals", "listings", "packs", "index-parts",
 )  # fmt: skip
 CACHE_BYTES = 32_000_000
 """Of objects that were read or written; in memory they are a few times larger."""
 # How many leading parts of a key stay readable: the kind, and the job where it comes next.
 _READABLE_PARTS = {
-    "checkpoints": 99, "fleet": 99, "control": 99, "corpora": 99, "templates": 2, "journal": 2,
-    "transcripts": 2, "reports": 2,
+    "checkpoints": 99, "fleet": 99, "control": 99, "corpora": 99, "reports": 99,
+    "templates": 2, "journal": 2, "transcripts": 2,
 }  # fmt: skip
 
 
@@ -232,6 +232,11 @@ class Store:
     async def remove(self, path: str) -> None:
         with self._report_errors():
             await self._backend.delete(path)
+
+    async def delete_half_written(self, seconds: float) -> None:
+        """Delete what killed writers left, where it is older than this."""
+        with self._report_errors():
+            await self._backend.delete_half_written(seconds)
 
     async def save(self, folder: str, record: BaseModel) -> str:
         data = record.model_dump_json().encode()

@@ -1,8 +1,11 @@
 """How fast a large corpus is indexed and searched: synthetic documents, `--size 100000` of them.
 
 Words are invented and as unevenly frequent as those of a language; titles are names, and texts name
-other documents, so that following names has something to follow. Times are of this machine. Memory
-is what a process that does nothing else holds at its peak, so it is one of its own.
+other documents, so that following names has something to follow. Times are of this machine.
+
+Each command of a client is a process of its own, and so is the worker, which lives through all of
+them: memory is what each holds at its peak. A time of both together is what a person waits, without
+the start of the processes and without the server between them.
 """
 
 from __future__ import annotations
@@ -11,18 +14,19 @@ import asyncio
 import json
 import random
 import resource
+import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager
 from itertools import accumulate
 from pathlib import Path
 
 from activities.sources.corpus_indexes import Corpora
 from activities.sources.corpus_search import Corpus
 from activities.sources.index_cache import IndexCache
-from activities.storage.corpus_versions import publish
+from activities.storage.corpus_publishing import publish
 from activities.storage.store import Store
 from benchmarks.quality.sets import ROOT, Case, JsonObject, Measure, Options, Outcome, Run
 from workflows.contracts.state import CorpusRef
@@ -32,6 +36,8 @@ CHANGED = 100
 SETTLED_SECONDS = 2.5
 """After this long, a file's time says whether it has changed."""
 _VOCABULARY = 40_000
+_WORKERS = {"warm": "indexes", "one version behind": "behind", "cold": "cold"}
+"""The folders of workers with other pasts."""
 
 
 def _measure(name: str, wanted: float | None = None, baseline: str = "") -> Measure:
@@ -43,17 +49,25 @@ class Scale:
     pooled = False
     measures: tuple[Measure, ...] = (
         _measure("index, seconds", wanted=120),
+        _measure("index, upload, seconds"),
         _measure("index, seconds of a processor"),
         _measure("refresh with nothing new, seconds"),
+        _measure("refresh with nothing new, seconds of a processor"),
         _measure("refresh with a hundred changed, seconds"),
+        _measure("refresh with a hundred changed, seconds of a processor"),
+        _measure("refresh with a hundred changed, MB stored"),
         _measure("open, warm, seconds"),
+        _measure("open, one version behind, seconds"),
         _measure("open, cold, seconds"),
         _measure("search median, ms", baseline="42"),
         _measure("search p95, ms", wanted=150, baseline="110"),
         _measure("search and follow median, ms", baseline="74"),
         _measure("search and follow p95, ms", wanted=150, baseline="135"),
         _measure("memory, MB"),
+        _measure("memory of the client, MB"),
         _measure("on disk, MB", baseline="300"),
+        _measure("in the store, MB"),
+        _measure("in the store, objects"),
     )
 
     def __init__(self, options: Options) -> None:
@@ -81,68 +95,162 @@ class Scale:
 
 def measure(size: int, seed: int) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as place:
-        folder = Path(place, "documents")
         library = Invented(random.Random(seed))
-        library.write(folder, size)
-        times, corpus = asyncio.run(_index(folder, Path(place)))
-        searches: list[float] = []
-        hops: list[float] = []
-        for query in (library.query() for _ in range(QUERIES)):
-            begun = time.perf_counter()
-            hits = corpus.search(query)
-            searches.append(1000 * (time.perf_counter() - begun))
-            corpus.follow(query, hits)
-            hops.append(1000 * (time.perf_counter() - begun))
-        corpus.close()
-        stored = sum(file.stat().st_size for file in Path(place, "indexes").iterdir())
-    return times | {
+        library.write(Path(place, "documents"), size)
+        queries = [library.query() for _ in range(QUERIES)]
+        with _Processes(Path(place)) as processes:
+            found = _measure_all(processes, queries, Path(place))
+    return found
+
+
+def _measure_all(processes: _Processes, queries: list[str], place: Path) -> dict[str, float]:
+    first = processes.refresh()
+    time.sleep(SETTLED_SECONDS)
+    processes.refresh()
+    nothing = processes.refresh()
+    # A worker that has the version before the change.
+    processes.ask("open", "behind", nothing["index"])
+    before = _stored(place / "store")
+    _change(place / "documents")
+    changed = processes.refresh()
+    stored = _stored(place / "store")
+    opened = {
+        name: processes.ask("open", folder, changed["index"])["seconds"]
+        for name, folder in (
+            ("warm", "indexes"),
+            ("one version behind", "behind"),
+            ("cold", "cold"),
+        )
+    }
+    searched = processes.ask("search", *queries)
+    return {
+        "index, seconds": first["seconds"],
+        "index, upload, seconds": first["upload"],
+        "index, seconds of a processor": first["processor"],
+        "refresh with nothing new, seconds": nothing["seconds"],
+        "refresh with nothing new, seconds of a processor": nothing["processor"],
+        "refresh with a hundred changed, seconds": changed["seconds"],
+        "refresh with a hundred changed, seconds of a processor": changed["processor"],
+        "refresh with a hundred changed, MB stored": stored[0] - before[0],
+        **{f"open, {name}, seconds": seconds for name, seconds in opened.items()},
+        **{key: value for key, value in searched.items() if key not in ("seconds", "processor")},
+        "memory of the client, MB": max(each["memory"] for each in (first, nothing, changed)),
+        "on disk, MB": max(f.stat().st_size for f in (place / "cold").iterdir()) / (1 << 20),
+        "in the store, MB": stored[0],
+        "in the store, objects": stored[1],
+    }
+
+
+def _stored(folder: Path) -> tuple[float, int]:
+    """Megabytes and objects."""
+    sizes = [file.stat().st_size for file in folder.rglob("*") if file.is_file()]
+    return sum(sizes) / (1 << 20), len(sizes)
+
+
+class _Processes:
+    """A worker, and a client for each command."""
+
+    def __init__(self, place: Path) -> None:
+        self._place = place
+
+    def __enter__(self) -> _Processes:
+        self._worker = self._start("worker", stdin=subprocess.PIPE)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._worker.communicate()
+
+    def refresh(self) -> JsonObject:
+        """Publish what changed, and have it indexed."""
+        told, _ = (client := self._start("publish")).communicate()
+        if client.returncode:
+            raise RuntimeError(f"publishing ended with {client.returncode}; see above")
+        published: JsonObject = json.loads(told)
+        indexed = self.ask("index", published["version"])
+        return {
+            "seconds": published["seconds"] + indexed["seconds"],
+            "processor": published["processor"] + indexed["processor"],
+            "upload": published["seconds"],
+            "memory": published["memory"],
+            "index": indexed["index"],
+        }
+
+    def ask(self, *command: str) -> JsonObject:
+        assert self._worker.stdin is not None
+        assert self._worker.stdout is not None
+        self._worker.stdin.write(json.dumps(command) + "\n")
+        self._worker.stdin.flush()
+        if not (line := self._worker.stdout.readline()):
+            raise RuntimeError("the worker ended; see above")
+        answer: JsonObject = json.loads(line)
+        return answer
+
+    def _start(self, role: str, stdin: int | None = None) -> subprocess.Popen[str]:
+        command = [sys.executable, "-m", "benchmarks.quality.scale", role, str(self._place)]
+        return subprocess.Popen(
+            command, cwd=ROOT, stdin=stdin, stdout=subprocess.PIPE, text=True, encoding="utf-8"
+        )
+
+
+# --- the processes ------------------------------------------------------------------------------
+
+
+async def _publish(place: Path) -> JsonObject:
+    worked, begun = _worked(), time.perf_counter()
+    head = await publish(Store.open(str(place / "store")), "scale", str(place / "documents"))
+    return {
+        "version": head.version,
+        "seconds": time.perf_counter() - begun,
+        "processor": _worked() - worked,
+        "memory": _peak() / 1024,
+    }
+
+
+async def _work(place: Path) -> None:
+    store = Store.open(str(place / "store"))
+    cache = IndexCache(store, place / "indexes")
+    corpora = Corpora(store, cache)
+    index = ""
+    while line := await asyncio.to_thread(sys.stdin.readline):
+        name, *given = json.loads(line)
+        worked, begun = _worked(), time.perf_counter()
+        answer: JsonObject = {}
+        match name:
+            case "index":
+                ref = (await corpora.make_ready("scale", given[0])).ref
+                assert ref is not None
+                index = answer["index"] = ref.index
+            case "open":
+                ref = CorpusRef(name="scale", version="", index=given[1])
+                elsewhere = IndexCache(store, place / given[0])
+                (await elsewhere.open(ref)).close()
+                elsewhere.close()
+            case "search":
+                answer = _search(Corpus(await cache.fetch(index)), given)
+        answer["seconds"] = time.perf_counter() - begun
+        answer["processor"] = _worked() - worked
+        print(json.dumps(answer), flush=True)
+    await corpora.close()
+    cache.close()
+
+
+def _search(corpus: Corpus, queries: list[str]) -> JsonObject:
+    searches: list[float] = []
+    hops: list[float] = []
+    for query in queries:
+        begun = time.perf_counter()
+        hits = corpus.search(query)
+        searches.append(1000 * (time.perf_counter() - begun))
+        corpus.follow(query, hits)
+        hops.append(1000 * (time.perf_counter() - begun))
+    corpus.close()
+    return {
         "search median, ms": _at(searches, 0.5),
         "search p95, ms": _at(searches, 0.95),
         "search and follow median, ms": _at(hops, 0.5),
         "search and follow p95, ms": _at(hops, 0.95),
         "memory, MB": _peak() / 1024,
-        "on disk, MB": stored / (1 << 20),
     }
-
-
-async def _index(folder: Path, place: Path) -> tuple[dict[str, float], Corpus]:
-    """Add, refresh with nothing new and with a hundred changed, open where it is and elsewhere."""
-    store = Store.open(str(place / "store"))
-    cache, elsewhere = IndexCache(store, place / "indexes"), IndexCache(store, place / "cold")
-    corpora = Corpora(store, cache)
-    times: dict[str, float] = {}
-    ref: CorpusRef | None = None
-
-    @contextmanager
-    def timed(name: str) -> Iterator[None]:
-        begun = time.perf_counter()
-        yield
-        times[f"{name}, seconds"] = time.perf_counter() - begun
-
-    async def refresh() -> None:
-        nonlocal ref
-        head = await publish(store, "scale", str(folder))
-        ref = (await corpora.make_ready(head.name, head.version)).ref
-
-    worked = _worked()
-    with timed("index"):
-        await refresh()
-    times["index, seconds of a processor"] = _worked() - worked
-    await asyncio.sleep(SETTLED_SECONDS)
-    await refresh()
-    with timed("refresh with nothing new"):
-        await refresh()
-    _change(folder)
-    with timed("refresh with a hundred changed"):
-        await refresh()
-    assert ref is not None
-    with timed("open, warm"):
-        await cache.open(ref)
-    with timed("open, cold"):
-        (await elsewhere.open(ref)).close()
-    corpus = await cache.open(ref)
-    await corpora.close()
-    return times, corpus
 
 
 def _change(folder: Path) -> None:
@@ -217,4 +325,10 @@ class Invented:
 
 
 if __name__ == "__main__":
-    print(json.dumps(measure(int(sys.argv[1]), int(sys.argv[2]))))
+    match sys.argv[1]:
+        case "publish":
+            print(json.dumps(asyncio.run(_publish(Path(sys.argv[2])))))
+        case "worker":
+            asyncio.run(_work(Path(sys.argv[2])))
+        case size:
+            print(json.dumps(measure(int(size), int(sys.argv[2]))))

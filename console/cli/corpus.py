@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,11 +15,12 @@ import typer
 
 from console import client
 from console.cli.options import Json, examples
-from console.errors import COMMAND, BadInputError, ExitCode
+from console.errors import COMMAND, ExitCode
 from console.formatting import message_stream, say
 
 if TYPE_CHECKING:
     from activities.storage.corpus_versions import CorpusHead, Rules
+    from console.client.corpora import FileRecord
     from console.client.session import Session
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The corpus.", show_default=False)]
@@ -55,7 +57,7 @@ def add(
     """Put the documents of a folder or a bucket into the store, and index them."""
     if "://" not in source:
         source = str(client.validation.check_folder(source))
-    return _publish(name, source, _read_rules(labels or []), as_json=as_json)
+    return _publish(name, source, client.corpora.read_rules(labels or []), as_json=as_json)
 
 
 @app.command(epilog=examples("corpus refresh reports"))
@@ -63,16 +65,16 @@ def refresh(name: Name, labels: Labels = None, as_json: Json = False) -> ExitCod
     """Bring a corpus up to date with its source; only what changed is read."""
     settings = client.validation.prepare_folders(client.session.read_settings())
     head = asyncio.run(client.corpora.find(settings, name))
-    return _publish(name, head.source, _read_rules(labels) if labels else None, as_json=as_json)
+    return _publish(
+        name, head.source, client.corpora.read_rules(labels) if labels else None, as_json=as_json
+    )
 
 
 @app.command("list", epilog=examples("corpus list"))
 def list_corpora(as_json: Json = False) -> ExitCode:
     """List the corpora of the store."""
-    from activities.storage.corpus_versions import list_heads
-
     settings = client.validation.prepare_folders(client.session.read_settings())
-    heads = asyncio.run(list_heads(client.corpora.open_store(settings)))
+    heads = asyncio.run(client.corpora.list_heads(settings))
     if as_json:
         print(json.dumps([head.model_dump(mode="json") for head in heads], indent=2))
         return ExitCode.REPORT
@@ -86,39 +88,28 @@ def list_corpora(as_json: Json = False) -> ExitCode:
 @app.command(epilog=examples("corpus show reports", "corpus show reports --json"))
 def show(name: Name, as_json: Json = False) -> ExitCode:
     """Show a corpus and its files."""
-    from activities.storage.corpus_versions import load_listing
-
     settings = client.validation.prepare_folders(client.session.read_settings())
-
-    async def read() -> tuple[CorpusHead, list[dict[str, object]]]:
-        head = await client.corpora.find(settings, name)
-        listing = await load_listing(client.corpora.open_store(settings), head.version)
-        return head, [file.model_dump(mode="json") for file in listing.files]
-
-    head, files = asyncio.run(read())
+    head, files = asyncio.run(client.corpora.list_files(settings, name))
     if as_json:
-        print(json.dumps({**head.model_dump(mode="json"), "listing": files}, indent=2))
+        print(
+            json.dumps(
+                {**head.model_dump(mode="json"), "listing": list(map(asdict, files))}, indent=2
+            )
+        )
         return ExitCode.REPORT
     print(_describe(head))
     for pattern, labels in head.rules.items():
         print(f"  only with {', '.join(labels)}: {pattern}")
     for file in files:
-        print(f"  {file['path']}{_remark(file)}")
+        print(f"  {file.path}{_remark(file)}")
     return ExitCode.REPORT
 
 
 @app.command(epilog=examples("corpus remove reports"))
 def remove(name: Name, as_json: Json = False) -> ExitCode:
     """Forget a corpus. Its source stays, and jobs that read one of its versions go on."""
-    from activities.storage.corpus_versions import remove as forget
-
     settings = client.validation.prepare_folders(client.session.read_settings())
-
-    async def run() -> None:
-        await client.corpora.find(settings, name)
-        await forget(client.corpora.open_store(settings), name)
-
-    asyncio.run(run())
+    asyncio.run(client.corpora.remove(settings, name))
     done = f"The corpus {name} is removed; jobs that read it go on."
     print(json.dumps({"name": name, "command": "remove"}) if as_json else done)
     return ExitCode.REPORT
@@ -153,26 +144,11 @@ def _publish(name: str, source: str, rules: Rules | None, *, as_json: bool) -> E
     )
 
 
-def _read_rules(texts: list[str]) -> Rules:
-    import re
-
-    from workflows.contracts.request import LABEL
-
-    rules: Rules = {}
-    for text in texts:
-        pattern, _, label = text.rpartition("=")
-        if not pattern or not re.fullmatch(LABEL, label):
-            raise BadInputError(f"--label {text!r} cannot be read: write it as 'PATTERN=LABEL'.")
-        rules[pattern] = (*rules.get(pattern, ()), label)
-    return rules
-
-
 def _describe(head: CorpusHead) -> str:
     size = f"{head.files:,} files, {head.bytes:,} bytes"
     return f"{head.name}  version {head.version[:12]}  {size}  {head.updated}  {head.source}"
 
 
-def _remark(file: dict[str, object]) -> str:
-    labels = file["labels"]
-    shown = f"  [{', '.join(labels)}]" if isinstance(labels, list) and labels else ""
-    return f"{shown}  ({file['problem']})" if file["problem"] else shown
+def _remark(file: FileRecord) -> str:
+    shown = f"  [{', '.join(file.labels)}]" if file.labels else ""
+    return f"{shown}  ({file.problem})" if file.problem else shown

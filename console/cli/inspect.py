@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from console import client
-from console.cli.options import INSPECT, FailOnGaps, JobId, Json, Out, examples
+from console.cli.options import INSPECT, FailOnGaps, Formats, JobId, Json, Out, Reference, examples
 from console.cli.run import finish_job
 from console.errors import COMMAND, ConsoleError, ExitCode
 from console.formatting import NO_BREAK, message_stream, say
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from console.client.jobs import Job
     from console.client.session import Session
     from workflows.contracts.facets import Plan
-    from workflows.contracts.result import Status
+    from workflows.contracts.result import ResearchResult, Status
     from workflows.contracts.state import ResearchState
 
 app = typer.Typer()
@@ -127,28 +127,39 @@ def gaps(job_id: JobId, as_json: Json = False) -> ExitCode:
     return _run(job_id, action)
 
 
-@app.command(rich_help_panel=INSPECT, epilog=examples("result x1 --out x1"))
+@app.command(
+    rich_help_panel=INSPECT,
+    epilog=examples(
+        "result x1 --out x1", "result x1@1 --out x1-first", "result x1 --format pdf --format docx"
+    ),
+)
 def result(
-    job_id: JobId,
+    reference: Reference,
     out: Out = Path("out"),
+    formats: Formats = None,
     fail_on_gaps: FailOnGaps = False,
     as_json: Json = False,
 ) -> ExitCode:
-    """Write the report of a finished job."""
+    """Write the report of a finished job, or an earlier version of it."""
+    job_id, version = client.asking.parse_reference(reference)
 
-    async def action(session: Session) -> ExitCode:
+    async def read(session: Session) -> ResearchResult:
+        if version:
+            return await client.asking.load_report(session, reference)
         job, _ = await client.jobs.find(session.client, job_id)
         if job.found is client.jobs.StartState.RUNNING:
             raise ConsoleError(
                 f"The job {job_id} has no report yet: `{COMMAND} watch {job_id}` shows it, and"
                 " continues it if no other worker does."
             )
-        found, folder = (
-            await client.jobs.wait_for_result(job),
-            client.validation.check_writable(out, "--out"),
+        return await client.jobs.wait_for_result(job)
+
+    async def action(session: Session) -> ExitCode:
+        found = await read(session)
+        folder, stream = client.validation.check_writable(out, "--out"), message_stream(as_json)
+        return finish_job(
+            found, folder, stream, formats=formats, fail_on_gaps=fail_on_gaps, as_json=as_json
         )
-        stream = message_stream(as_json)
-        return finish_job(found, folder, stream, fail_on_gaps=fail_on_gaps, as_json=as_json)
 
     return _run(job_id, action)
 

@@ -20,11 +20,38 @@ RECOVER = "Recover"
 OPERATE = "Operate"
 
 JobId = Annotated[str, typer.Argument(metavar="ID", help="The job's id.", show_default=False)]
+Reference = Annotated[
+    str,
+    typer.Argument(
+        metavar="ID[@N]",
+        help="A job's id; with @N version N of its report.",
+        show_default=False,
+    ),
+]
 NewId = Annotated[
     str | None,
     typer.Option("--id", metavar="ID", help="The job's id; an unfinished job is continued."),
 ]
 Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="The report's folder.")]
+
+
+def _check_formats(named: list[str] | None) -> list[str]:
+    """Before anything is started; without the option the import is not needed."""
+    from console.report.formats import check_formats
+
+    return list(check_formats(named)) if named else []
+
+
+Formats = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--format",
+        metavar="NAME",
+        callback=_check_formats,
+        help="md, html, json, pdf, docx, bib, ris, csl.json or all; repeatable."
+        " By default md, html and json.",
+    ),
+]
 OutIfWanted = Annotated[
     Path | None,
     typer.Option("--out", metavar="DIR", help="Wait for the report and write it there."),

@@ -107,20 +107,20 @@ def restart(
         raise BadInputError("--facet names a facet of one job: give its ID instead of --query.")
     if job_id is not None:
         client.validation.check_job_id(job_id)
-    settings, folder, wait = _prepare(out, wait)
+    settings, folder, wait = prepare(out, wait)
     stream = message_stream(as_json)
 
     async def action(session: Session) -> ExitCode:
         store = client.checkpoints.CheckpointStore(settings)
         if job_id is not None:
             job = await _restart(session, store, job_id, name, stream, facet)
-            return await _follow(job, session, folder if wait else None, as_json)
+            return await follow_or_name(job, session, folder if wait else None, as_json)
         assert query is not None  # noqa: S101
         started, failed = await _restart_all(session, store, query, name, stream)
         for job in started:
             session.start_worker(job.id)
             try:
-                await _follow(job, session, folder / job.id if wait else None, as_json)
+                await follow_or_name(job, session, folder / job.id if wait else None, as_json)
             except ConsoleError as error:
                 failed += 1
                 say(f"Error: {error}", sys.stderr)
@@ -162,7 +162,7 @@ def fork(
         if new_id is not None
         else new_job_id(f"{job_id[:150]}-fork")
     )
-    settings, folder, wait = _prepare(out, wait)
+    settings, folder, wait = prepare(out, wait)
     stream = message_stream(as_json)
 
     async def action(session: Session) -> ExitCode:
@@ -177,13 +177,13 @@ def fork(
             f" paid again. {temporal_ui_link(session, new_job)}"
         )
         say(text.rstrip(), stream)
-        return await _follow(job, session, folder if wait else None, as_json)
+        return await follow_or_name(job, session, folder if wait else None, as_json)
 
     interrupted = interruption_message(settings, new_job, folder)
     return client.session.run(action, settings=settings, job_id=new_job, on_interrupt=interrupted)
 
 
-def _prepare(out: Path | None, wait: bool) -> tuple[Settings, Path, bool]:
+def prepare(out: Path | None, wait: bool) -> tuple[Settings, Path, bool]:
     """The settings, the report's folder, and whether to wait for the report."""
     settings = client.validation.prepare_folders(client.session.read_settings())
     wait = wait or out is not None or not settings.has_server
@@ -233,7 +233,7 @@ async def _restart_all(
     return started, failed
 
 
-async def _follow(job: Job, session: Session, out: Path | None, as_json: bool) -> ExitCode:
+async def follow_or_name(job: Job, session: Session, out: Path | None, as_json: bool) -> ExitCode:
     """Follow the job and write its report to `out`; without `out` only name the commands."""
     stream = message_stream(as_json)
     await warn_without_worker(session, stream)

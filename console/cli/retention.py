@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from workflows.contracts.activity_io import RetentionResult
 
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
-By = Annotated[
-    str, typer.Option("--by", metavar="NAME", help="Who deletes; the user unless given.")
-]
 
 app = typer.Typer()
 forgetting = typer.Typer(
@@ -35,7 +32,7 @@ forgetting = typer.Typer(
 
 
 @app.command(rich_help_panel=OPERATE, epilog=examples("delete x1", "delete x1 --yes --json"))
-def delete(job_id: JobId, yes: Yes = False, by: By = "", as_json: Json = False) -> ExitCode:
+def delete(job_id: JobId, yes: Yes = False, as_json: Json = False) -> ExitCode:
     """Delete a job: histories, journal, checkpoints, reports, and what only it refers to.
 
     Prints a receipt. Reports that were written with --out are files of yours and stay.
@@ -44,7 +41,7 @@ def delete(job_id: JobId, yes: Yes = False, by: By = "", as_json: Json = False) 
     _confirm(f"Delete the job {job_id} with all it stored? This cannot be undone.", yes)
     return _delete(
         lambda session, store, tell: client.deletion.delete_jobs(
-            session.client, session.settings, store, [job_id], by=by, on_progress=tell
+            session.client, session.settings, store, [job_id], tell
         ),
         f"The job {job_id} is deleted.",
         as_json=as_json,
@@ -61,7 +58,6 @@ def document(
         bool, typer.Option("--with-reports", help="Delete the jobs that have read it, too.")
     ] = False,
     yes: Yes = False,
-    by: By = "",
     as_json: Json = False,
 ) -> ExitCode:
     """Forget a document: in all corpora, their versions, texts and indexes.
@@ -77,7 +73,6 @@ def document(
             store,
             source,
             with_reports=with_reports,
-            by=by,
             on_progress=tell,
         ),
         f"{source} is forgotten.",
@@ -93,7 +88,6 @@ def tenant(
         typer.Option("--corpus", metavar="NAME", help="A corpus that goes with it; repeatable."),
     ] = None,
     yes: Yes = False,
-    by: By = "",
     as_json: Json = False,
 ) -> ExitCode:
     """Forget a tenant: all its jobs, and the corpora you name."""
@@ -105,7 +99,6 @@ def tenant(
             store,
             name,
             corpora=corpora or (),
-            by=by,
             on_progress=tell,
         ),
         f"The tenant {name} is forgotten.",

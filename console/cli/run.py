@@ -6,7 +6,7 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -20,6 +20,7 @@ from console.cli.options import (
     CONTROL,
     INSPECT,
     FailOnGaps,
+    Formats,
     JobId,
     Json,
     LocalModel,
@@ -39,6 +40,9 @@ if TYPE_CHECKING:
     from workflows.contracts.request import ResearchRequest
     from workflows.contracts.result import ResearchResult
 
+# How long a command waits for the webhook's receiver at its end.
+_DELIVERY_SECONDS = 30.0
+
 app = typer.Typer()
 
 
@@ -55,11 +59,12 @@ def run(
     options: JobOptions,
     job_id: NewId = None,
     out: Out = Path("out"),
+    formats: Formats = None,
     fail_on_gaps: FailOnGaps = False,
     as_json: Json = False,
     local_model: LocalModel = None,
 ) -> ExitCode:
-    """Research a question and write report.md, report.html and report.json.
+    """Research a question and write report.md, report.html and report.json, or other formats.
 
     Exit codes: 0 a report was written, 1 failed or blocked, 2 bad input,
     3 gaps are left (with --fail-on-gaps), 4 nothing was found.
@@ -76,7 +81,18 @@ def run(
     async def action(session: Session) -> ExitCode:
         job = await _begin(session, job_id, request, stream)
         result = await follow_job(job, session, stream, unblock=job.found == "running")
-        return finish_job(result, out, stream, fail_on_gaps=fail_on_gaps, as_json=as_json)
+        # On the embedded server the worker of this command delivers the messages.
+        if (
+            request.webhook
+            and session.server is not None
+            and not await client.job_list.wait_for_deliveries(
+                session.client, job_id, _DELIVERY_SECONDS
+            )
+        ):
+            say("The webhook has not accepted every message; the rest is not sent.", stream)
+        return finish_job(
+            result, out, stream, formats=formats, fail_on_gaps=fail_on_gaps, as_json=as_json
+        )
 
     interrupted = interruption_message(settings, job_id, out)
     return client.session.run(action, settings=settings, job_id=job_id, on_interrupt=interrupted)
@@ -210,14 +226,15 @@ def finish_job(
     out: Path,
     stream: TextIO,
     *,
+    formats: Sequence[str] | None = None,
     fail_on_gaps: bool = False,
     as_json: bool = False,
 ) -> ExitCode:
     """Write the report's files, print where they are, and return the exit code."""
     from console.live.view import summarize
-    from console.report.page import write_report
+    from console.report.formats import USUAL, write_report
 
-    files = write_report(result, out)
+    files = write_report(result, out, formats or USUAL)
     unclosed = [gap for gap in result.gaps if gap.status != "closed"]
     code = ExitCode.GAPS if fail_on_gaps and unclosed else ExitCode.REPORT
     if result.status == "nothing_found":

@@ -10,6 +10,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from console.client import asking as asking
+    from console.client import audit as audit
     from console.client import backups as backups
     from console.client import checkpoints as checkpoints
     from console.client import corpora as corpora
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from console.client import progress as progress
     from console.client import research_request as research_request
     from console.client import runs as runs
+    from console.client import schedules as schedules
     from console.client import session as session
     from console.client import validation as validation
 else:

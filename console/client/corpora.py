@@ -3,29 +3,55 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import re
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from typing import IO, BinaryIO
 
 from temporalio.client import Client, WorkflowFailureError
 from temporalio.common import WorkflowIDConflictPolicy
 from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError
 
-from activities.storage import corpus_versions
-from activities.storage.corpus_versions import CorpusHead, Limits, Rules
-from activities.storage.document_sources import CorpusError
+from activities.storage import corpus_publishing, corpus_versions
+from activities.storage.corpus_publishing import Limits
+from activities.storage.corpus_versions import CorpusHead, Rules
+from activities.storage.document_sources import (
+    MAX_FILE_BYTES,
+    CorpusError,
+    is_hidden,
+    is_readable,
+)
 from activities.storage.store import Store
 from console.client import jobs, validation
+from console.client.audit import current_actor, recorded
 from console.client.progress import describe_indexing
-from console.errors import BadInputError, ConsoleError
+from console.errors import COMMAND, BadInputError, ConsoleError, NotFoundError
+from console.formatting import cut
 from console.runtime.data_converter import load_keyring
 from workflows.config.settings import Settings
 from workflows.contracts.activity_io import OpenCorpus
-from workflows.contracts.request import ResearchRequest
+from workflows.contracts.request import LABEL, ResearchRequest
 from workflows.contracts.state import CorpusReady
+
+MAX_UPLOAD_BYTES = 200_000_000
+MAX_UPLOAD_FILES = 1000
 
 OnProgress = Callable[[str], None]
 _POLL_SECONDS = 1.0
+_MAX_PATH = 500
+
+
+@dataclass(frozen=True)
+class FileRecord:
+    path: str
+    size: int
+    labels: tuple[str, ...] = ()
+    problem: str = ""
+    """Why it could not be read at its source."""
 
 
 def open_store(settings: Settings) -> Store:
@@ -44,11 +70,11 @@ async def publish(
     limits = Limits(settings.corpus_files, settings.corpus_bytes)
 
     def show(done: int, total: int) -> None:
-        if on_progress is not None and done % 100 == 0:
+        if on_progress is not None:
             on_progress(f"uploading: {done:,} of {total:,} files")
 
     try:
-        return await corpus_versions.publish(
+        return await corpus_publishing.publish(
             open_store(settings), name, source, rules=rules, limits=limits, on_progress=show
         )
     except CorpusError as error:
@@ -69,7 +95,10 @@ async def publish_for(
             settings, corpus_versions.name_of(corpus), corpus, on_progress=on_progress
         )
         return request.model_copy(update={"corpus": f"{head.name}@{head.version}"})
-    await find(settings, corpus)
+    try:
+        await find(settings, corpus)
+    except NotFoundError as error:
+        raise BadInputError(str(error)) from error
     return request
 
 
@@ -78,7 +107,118 @@ async def find(settings: Settings, name: str) -> CorpusHead:
     try:
         return await corpus_versions.load_head(open_store(settings), name)
     except CorpusError as error:
-        raise BadInputError(f"There is no folder {name} here, and {error}.") from error
+        raise NotFoundError(f"There is no folder {name} here, and {error}.") from error
+
+
+async def list_heads(settings: Settings) -> list[CorpusHead]:
+    return await corpus_versions.list_heads(open_store(settings))
+
+
+async def list_files(settings: Settings, name: str) -> tuple[CorpusHead, list[FileRecord]]:
+    """A corpus, and those of its files that the actor's jobs may see."""
+    head = await find(settings, name)
+    store, labels = open_store(settings), current_actor().labels
+    files = await corpus_versions.load_files(
+        store, await corpus_versions.load_listing(store, head.version)
+    )
+    return head, [
+        FileRecord(file.path, file.size, file.labels, file.problem)
+        for file in files
+        if labels is None or set(file.labels) <= set(labels)
+    ]
+
+
+async def remove(settings: Settings, name: str) -> None:
+    """Forget a corpus. Jobs that read one of its versions go on."""
+    await find(settings, name)
+    with recorded("corpus remove", name):
+        await corpus_versions.remove(open_store(settings), name)
+
+
+def read_rules(texts: Iterable[str]) -> Rules:
+    """The labels of files from `PATTERN=LABEL` texts."""
+    rules: Rules = {}
+    for text in texts:
+        pattern, _, label = text.rpartition("=")
+        if not pattern or not re.fullmatch(LABEL, label):
+            raise BadInputError(f"--label {text!r} cannot be read: write it as 'PATTERN=LABEL'.")
+        rules[pattern] = (*rules.get(pattern, ()), label)
+    return rules
+
+
+async def upload(
+    settings: Settings,
+    name: str,
+    files: Sequence[tuple[str, BinaryIO]],
+    rules: Rules | None = None,
+) -> CorpusHead:
+    """Add files to a corpus, or replace those of the same path; .zip archives are unpacked."""
+    try:
+        contents = await asyncio.to_thread(_read_files, files)
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
+        # RuntimeError: an encrypted file, or one of an unknown compression.
+        raise BadInputError(
+            f"An archive cannot be unpacked ({cut(str(error), 80)}): send the documents themselves."
+        ) from None
+    limits = Limits(settings.corpus_files, settings.corpus_bytes)
+    try:
+        with recorded("corpus upload", name):
+            return await corpus_publishing.upload(
+                open_store(settings), name, contents, rules=rules, limits=limits
+            )
+    except CorpusError as error:
+        raise BadInputError(f"{error}.") from error
+    except ApplicationError as error:
+        raise ConsoleError(f"{error.message}.") from error
+
+
+def _read_files(files: Sequence[tuple[str, BinaryIO]]) -> dict[str, bytes]:
+    """The files by path, within the limits of one upload, whatever an archive says of itself."""
+    contents: dict[str, bytes] = {}
+    left = MAX_UPLOAD_BYTES
+    for path, file in _unpack(files):
+        most = min(left, MAX_FILE_BYTES)
+        data = file.read(most + 1)
+        if len(data) > most or len(contents) == MAX_UPLOAD_FILES:
+            raise BadInputError(
+                f"{cut(path, 80)!r} exceeds an upload: at most {MAX_UPLOAD_FILES:,} files,"
+                f" {MAX_FILE_BYTES:,} bytes each and {MAX_UPLOAD_BYTES:,} together, also unpacked;"
+                " send the rest in another one, or use `corpus add`."
+            )
+        if not path.isprintable() or len(path) > _MAX_PATH:
+            raise BadInputError(f"{cut(path, 80)!r} cannot be the path of a file: rename it.")
+        contents[path] = data
+        left -= len(data)
+    if not contents:
+        raise BadInputError("No file can be read: upload documents, or a .zip archive of them.")
+    return contents
+
+
+def _unpack(files: Sequence[tuple[str, BinaryIO]]) -> Iterator[tuple[str, IO[bytes]]]:
+    """The files; in place of an archive the documents in it, without hidden and other files."""
+    for path, file in files:
+        if not path.lower().endswith(".zip"):
+            yield path, file
+            continue
+        with zipfile.ZipFile(file) as archive:
+            for member in archive.infolist():
+                if is_readable(member.filename) and not is_hidden(member.filename):
+                    with archive.open(member) as content:
+                        yield member.filename, content
+
+
+async def describe_refresh(settings: Settings, name: str) -> str:
+    """What brings a corpus up to date for jobs that name it."""
+    head = await find(settings, name)
+    if corpus_versions.is_shared(head.source):
+        return f"Each run brings the corpus {name} up to date with {head.source} first."
+    if head.source == corpus_publishing.UPLOAD:
+        return f"Each run reads what was uploaded to the corpus {name} by then."
+    return (
+        f"Each run reads the corpus {name} as it was last refreshed from {head.source}:"
+        f" `{COMMAND} corpus refresh {name}` there, before a run, brings it up to date. What all"
+        " workers can reach is refreshed by the runs: a bucket, or `file://` for a shared disk."
+    )
 
 
 async def index(

@@ -7,10 +7,9 @@ same command, because the histories still name what belongs to the job.
 from __future__ import annotations
 
 import asyncio
-import getpass
 import logging
 from collections.abc import Callable, Collection, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -26,6 +25,10 @@ from activities.storage.histories import find_mentioned, find_open
 from activities.storage.retention import exclude_others
 from activities.storage.store import Store
 from console.client import jobs
+from console.client.asking import JOBS
+from console.client.audit import current_actor, recorded
+from console.client.corpora import find as find_corpus
+from console.client.corpora import remove as remove_corpus
 from console.client.jobs import WORKFLOW
 from console.devserver.database import compact_database, find_database
 from console.errors import BadInputError, ConsoleError
@@ -45,12 +48,23 @@ async def delete_jobs(
     settings: Settings,
     store: Store,
     job_ids: Collection[str],
-    *,
-    by: str = "",
     on_progress: OnProgress = lambda _: None,
 ) -> Receipt:
     """Delete jobs with their histories and all that they wrote. Raises `BadInputError` for an open
     one, and for one that an open job is a fork of."""
+    with ExitStack() as records:
+        for job_id in job_ids:
+            records.enter_context(recorded("delete", job_id))
+        return await _delete_jobs(client, settings, store, job_ids, on_progress)
+
+
+async def _delete_jobs(
+    client: Client,
+    settings: Settings,
+    store: Store,
+    job_ids: Collection[str],
+    on_progress: OnProgress,
+) -> Receipt:
     runs = {job_id: await _find_runs(client, job_id) for job_id in job_ids}
     open_ids = await find_open(client)
     await _check_closed(store, job_ids, open_ids)
@@ -65,12 +79,11 @@ async def delete_jobs(
         )
     missing = [job_id for job_id in job_ids if not runs[job_id]]
     if missing and not deleted.objects and not closed:
-        raise jobs.JobNotFoundError(f"There is no job {missing[0]}: `list` shows those there are.")
+        raise jobs.JobNotFoundError(missing[0])
     on_progress("deleting histories")
     count = await _delete_histories(client, closed)
     await _tidy_machine(settings, store)
     return _make_receipt(
-        by,
         deleted.objects,
         jobs=sorted(job_ids),
         histories=count,
@@ -86,10 +99,21 @@ async def forget_document(
     source: str,
     *,
     with_reports: bool = False,
-    by: str = "",
     on_progress: OnProgress = lambda _: None,
 ) -> Receipt:
     """Delete a document from all corpora, and with `with_reports` the jobs that have read it."""
+    with recorded("forget document", source):
+        receipt = await _forget_document(client, store, source, on_progress)
+    if with_reports and (read_by := receipt["read_by"]):
+        deleted = await delete_jobs(client, settings, store, read_by, on_progress)
+        return receipt | {"deleted_jobs": deleted}
+    await _tidy_machine(settings, store)
+    return receipt
+
+
+async def _forget_document(
+    client: Client, store: Store, source: str, on_progress: OnProgress
+) -> Receipt:
     inventory = await store.inventory()
     document = await forgetting.find_document(store, inventory, source)
     if not document.files:
@@ -98,7 +122,8 @@ async def forget_document(
             " its SHA-256."
         )
     open_ids = await find_open(client)
-    needed = await forgetting.find_needed(store, inventory, open_ids)
+    mentioned = await find_mentioned(client, [(workflow_id, None) for workflow_id in open_ids])
+    needed = await forgetting.find_needed(store, inventory, open_ids, mentioned)
     readers = [
         job_id
         for job_id in open_ids
@@ -115,21 +140,12 @@ async def forget_document(
     read_by = await forgetting.find_readers(store, inventory, document)
     async with exclude_others(store, "deletion"):
         forgotten = await forgetting.forget_document(store, inventory, document, needed)
-    receipt = _make_receipt(
-        by,
+    return _make_receipt(
         forgotten.objects,
         documents=len(document.files),
         corpora=forgotten.corpora,
         read_by=read_by,
     )
-    if with_reports and read_by:
-        deleted = await delete_jobs(
-            client, settings, store, read_by, by=by, on_progress=on_progress
-        )
-        receipt["deleted_jobs"] = deleted
-    else:
-        await _tidy_machine(settings, store)
-    return receipt
 
 
 async def forget_tenant(
@@ -139,22 +155,23 @@ async def forget_tenant(
     tenant: str,
     *,
     corpora: Sequence[str] = (),
-    by: str = "",
     on_progress: OnProgress = lambda _: None,
 ) -> Receipt:
     """Delete all jobs of a tenant, and the corpora that are named."""
-    heads = [await corpus_versions.load_head(store, name) for name in corpora]
-    found = await find_jobs_of(client, store, tenant)
-    if not found and not heads:
-        raise BadInputError(f"There is no job of the tenant {tenant}: `list` shows the jobs.")
-    for head in heads:
-        await corpus_versions.remove(store, head.name)
-    receipt = (
-        await delete_jobs(client, settings, store, found, by=by, on_progress=on_progress)
-        if found
-        else _make_receipt(by, {}, jobs=[])
-    )
-    return receipt | {"corpora": [head.name for head in heads]}
+    with recorded("forget tenant", tenant):
+        for name in corpora:
+            await find_corpus(settings, name)
+        found = await find_jobs_of(client, store, tenant)
+        if not found and not corpora:
+            raise BadInputError(f"There is no job of the tenant {tenant}: `list` shows the jobs.")
+        for name in corpora:
+            await remove_corpus(settings, name)
+        receipt = (
+            await delete_jobs(client, settings, store, found, on_progress)
+            if found
+            else _make_receipt({}, jobs=[])
+        )
+        return receipt | {"corpora": list(corpora)}
 
 
 async def find_jobs_of(client: Client, store: Store, tenant: str) -> list[str]:
@@ -172,11 +189,15 @@ async def find_jobs_of(client: Client, store: Store, tenant: str) -> list[str]:
 
 
 async def _find_runs(client: Client, job_id: str) -> set[tuple[str, str]]:
-    """All runs of a job, of its passes, and of other workflows that are named after it."""
+    """All runs of a job, of its passes and deliveries, and of what was asked and compared of it."""
     found: set[tuple[str, str]] = set()
     query = f'WorkflowId="{job_id}" OR WorkflowId STARTS_WITH "{job_id}/"'
     async for run in client.list_workflows(query):
         if run.id == job_id or run.workflow_type != WORKFLOW:
+            found.add((run.id, run.run_id))
+    asked = client.list_workflows('WorkflowType IN ("AskWorkflow", "CompareWorkflow")')
+    async for run in asked:
+        if job_id in await run.memo_value(JOBS, []):
             found.add((run.id, run.run_id))
     # The newest run may not be visible yet.
     if (description := await jobs.describe(client, job_id)) is not None:
@@ -254,10 +275,10 @@ async def _tidy_machine(settings: Settings, store: Store) -> None:
         await asyncio.to_thread(compact_database, folder)
 
 
-def _make_receipt(by: str, objects: dict[str, ObjectTotal], **facts: object) -> Receipt:
+def _make_receipt(objects: dict[str, ObjectTotal], **facts: object) -> Receipt:
     receipt = {
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
-        "by": by or getpass.getuser(),
+        "by": current_actor().name,
         "objects": {name: total.model_dump() for name, total in objects.items()},
         "bytes": sum(total.bytes for total in objects.values()),
         **facts,

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import hashlib
 import os
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from temporalio.client import WorkflowExecutionStatus
+from temporalio.common import SearchAttributeKey
 from temporalio.service import RPCError, RPCStatusCode
 
-from console.client.jobs import WORKFLOW, find_pollers, search_attribute
+from console.client.audit import TENANT, current_actor, is_visible
+from console.client.jobs import OPEN_STATUSES, WORKFLOW, describe, find_pollers
 from console.errors import BadInputError
+from console.formatting import cut
+from workflows.contracts.messages import WEBHOOK_ID, WEBHOOK_WORKFLOW
 from workflows.contracts.state import Blocked
 
 if TYPE_CHECKING:
@@ -28,6 +33,7 @@ _STATES = {
     "timed_out": "TimedOut",
 }
 _MAX_STOPPED = 20
+_CHECKSUM = 6
 TIME_FORMAT = "%Y-%m-%d %H:%M:%SZ"
 WAITING_STATES = ("blocked", "paused", "awaiting_approval")
 """States in which a running job waits for a person."""
@@ -64,6 +70,8 @@ async def list_last_runs(
     """The last run of every job, newest first; with `state`, at least those in that state."""
     last: dict[str, WorkflowExecution] = {}
     async for run in client.list_workflows(_build_query(state), limit=limit):
+        if not await is_visible(run):
+            continue
         if run.id not in last or run.start_time > last[run.id].start_time:
             last[run.id] = run
     return sorted(last.values(), key=lambda run: run.start_time, reverse=True)
@@ -76,10 +84,7 @@ async def list_page(
 
     A page may have fewer jobs than asked for: earlier runs of a job are left out.
     """
-    try:
-        token = base64.urlsafe_b64decode(page) if page else None
-    except ValueError:
-        raise BadInputError(f"--page {page!r} is no token: use the one `list` prints.") from None
+    token = _read_token(page) if page else None
     runs = client.list_workflows(
         _build_query(state), page_size=limit, next_page_token=token, limit=None
     )
@@ -91,11 +96,30 @@ async def list_page(
         raise
     last: dict[str, WorkflowExecution] = {}
     for run in runs.current_page or ():
+        if not await is_visible(run):
+            continue
         if run.id not in last or run.start_time > last[run.id].start_time:
             last[run.id] = run
     found = [run for run in last.values() if await _is_last_run(client, run)]
-    following = base64.urlsafe_b64encode(runs.next_page_token or b"").decode()
-    return sorted(found, key=lambda run: run.start_time, reverse=True), following
+    return sorted(found, key=lambda run: run.start_time, reverse=True), _write_token(
+        runs.next_page_token or b""
+    )
+
+
+def _write_token(token: bytes) -> str:
+    """With a checksum: the server is asked again and again where its token makes no sense to it."""
+    summed = hashlib.sha256(token).digest()[:_CHECKSUM] + token
+    return base64.urlsafe_b64encode(summed).decode() if token else ""
+
+
+def _read_token(page: str) -> bytes:
+    try:
+        token = base64.urlsafe_b64decode(page)[_CHECKSUM:]
+    except ValueError:
+        token = b""
+    if page != _write_token(token):
+        raise BadInputError(f"--page {cut(page, 80)!r} is no token: use the one `list` prints.")
+    return token
 
 
 async def _is_last_run(client: Client, run: WorkflowExecution) -> bool:
@@ -112,6 +136,8 @@ async def _is_last_run(client: Client, run: WorkflowExecution) -> bool:
 
 def _build_query(state: str | None) -> str:
     query = f'WorkflowType="{WORKFLOW}"'
+    if tenant := current_actor().tenant:
+        query = f'{query} AND {TENANT}="{tenant}"'
     if state in WAITING_STATES:
         return f'{query} AND ExecutionStatus="Running" AND ResearchStatus="{state}"'
     if state == "running":
@@ -146,6 +172,36 @@ def _is_alive(identity: str) -> bool:
     return True
 
 
+async def needs_worker(client: Client, job_id: str) -> bool:
+    """Whether the job is open or its webhook not told yet. Raises `ConsoleError` without an answer.
+
+    A job that was deleted needs none.
+    """
+    description = await describe(client, job_id)
+    if description is None:
+        return False
+    return description.status in OPEN_STATUSES or await has_deliveries(client, job_id)
+
+
+async def has_deliveries(client: Client, job_id: str) -> bool:
+    """Whether a message for the job's webhook is not delivered yet."""
+    found = await client.count_workflows(
+        f'WorkflowType="{WEBHOOK_WORKFLOW}" AND ExecutionStatus="Running"'
+        f' AND WorkflowId STARTS_WITH "{job_id}{WEBHOOK_ID}"'
+    )
+    return found.count > 0
+
+
+async def wait_for_deliveries(client: Client, job_id: str, seconds: float) -> bool:
+    """Wait until the job's webhook was told of everything; False if that takes longer."""
+    deadline = asyncio.get_running_loop().time() + seconds
+    while await has_deliveries(client, job_id):
+        if asyncio.get_running_loop().time() > deadline:
+            return False
+        await asyncio.sleep(0.2)
+    return True
+
+
 async def read_blocked(execution: WorkflowExecution) -> Blocked | None:
     """Why a job is blocked, from its memo."""
     if execution.close_time is not None:
@@ -157,6 +213,10 @@ async def read_blocked(execution: WorkflowExecution) -> Blocked | None:
 async def read_question(execution: WorkflowExecution) -> str:
     """The beginning of the question, from the memo."""
     return str(await execution.memo_value("question", "") or "")
+
+
+def search_attribute(execution: WorkflowExecution, name: str) -> str:
+    return execution.typed_search_attributes.get(SearchAttributeKey.for_keyword(name), "")
 
 
 def format_time(moment: datetime) -> str:

@@ -148,6 +148,10 @@ class JobOptions:
     tone: Annotated[
         str, Option(metavar="TEXT", help="In which tone: `plain`.", rich_help_panel=_REPORT)
     ] = ""
+    webhook: Annotated[
+        str | None,
+        Option(metavar="URL", help="Send a signed message there at each checkpoint and the end."),
+    ] = None
     model: Annotated[
         str | None,
         Option(

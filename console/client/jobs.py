@@ -22,7 +22,6 @@ from temporalio.api.workflowservice.v1 import (
 )
 from temporalio.client import (
     Client,
-    WorkflowExecution,
     WorkflowExecutionDescription,
     WorkflowExecutionStatus,
     WorkflowFailureError,
@@ -31,14 +30,14 @@ from temporalio.client import (
     WorkflowQueryRejectedError,
     WorkflowUpdateFailedError,
 )
-from temporalio.common import SearchAttributeKey
 from temporalio.exceptions import ApplicationError, FailureError
 from temporalio.service import RPCError, RPCStatusCode
 
-from console.errors import BadInputError, ConsoleError
+from console.client.audit import current_actor, is_visible, recorded
+from console.errors import BadInputError, ConflictError, ConsoleError, NotFoundError
 from console.runtime.data_converter import store_of
 from workflows.contracts.evidence import Message
-from workflows.contracts.messages import Change, SetBudget, Steer
+from workflows.contracts.messages import Approve, Change, OperatorMessage, SetBudget, Steer
 from workflows.contracts.request import TASK_QUEUE, ResearchRequest
 from workflows.contracts.result import ReportPage, ResearchResult, ResearchSummary, Status
 from workflows.contracts.spend import Budget
@@ -67,11 +66,17 @@ Answer = TypeVar("Answer")
 Handle = WorkflowHandle[Any, ResearchSummary]
 
 
-class JobNotFoundError(BadInputError):
-    """The server has no job of this id."""
+class JobNotFoundError(NotFoundError):
+    """The server has no job of this id, or none that the actor may see."""
+
+    def __init__(self, job_id: str) -> None:
+        super().__init__(
+            f"There is no job {job_id}: `list` shows the existing ones, and `checkpoints {job_id}`"
+            " the checkpoints of a job the server has deleted."
+        )
 
 
-class UpdateRejectedError(BadInputError):
+class UpdateRejectedError(ConflictError):
     """The workflow rejected an update for this reason."""
 
     def __init__(self, job_id: str, reason: str) -> None:
@@ -102,10 +107,7 @@ async def find(client: Client, job_id: str) -> tuple[Job, WorkflowExecutionDescr
     """The job of this id, open or closed. Raises `JobNotFoundError`."""
     description = await describe(client, job_id)
     if description is None:
-        raise JobNotFoundError(
-            f"There is no job {job_id}: `list` shows the existing ones, and `checkpoints {job_id}`"
-            " the checkpoints of a job the server has deleted."
-        )
+        raise JobNotFoundError(job_id)
     is_open = description.status in OPEN_STATUSES
     found = StartState.RUNNING if is_open else StartState.FINISHED
     return Job(get_handle(client, job_id), found), description
@@ -116,7 +118,7 @@ async def find_running(client: Client, job_id: str) -> Job:
     job, description = await find(client, job_id)
     if description.status in OPEN_STATUSES:
         return job
-    raise BadInputError(_describe_end(job_id, description.status))
+    raise ConflictError(_describe_end(job_id, description.status))
 
 
 async def describe(client: Client, job_id: str) -> WorkflowExecutionDescription | None:
@@ -128,13 +130,9 @@ async def describe(client: Client, job_id: str) -> WorkflowExecutionDescription 
         raise no_answer(error) from error
     if description.workflow_type != WORKFLOW:
         raise BadInputError(f"{job_id} is not a research job: choose another id.")
+    if not await is_visible(description):
+        raise JobNotFoundError(job_id)
     return description
-
-
-async def is_open(client: Client, job_id: str) -> bool:
-    """False if the job has ended, or was deleted. Raises `ConsoleError` without an answer."""
-    description = await describe(client, job_id)
-    return description is not None and description.status in OPEN_STATUSES
 
 
 def get_handle(client: Client, job_id: str) -> Handle:
@@ -207,6 +205,12 @@ async def _last_task_failure(client: Client, job_id: str) -> tuple[int, str] | N
             error = await client.data_converter.decode_failure(failed.failure)
             return failed.cause, root_cause(error)[:300]
     return None
+
+
+def find_passes(description: WorkflowExecutionDescription) -> list[str]:
+    """The ids of the open refinement passes; a job has deliveries of webhooks as children, too."""
+    children = description.raw_description.pending_children
+    return [c.workflow_id for c in children if c.workflow_type_name == "RefinementWorkflow"]
 
 
 async def query_status(job: Job, seconds: float = 3.0) -> Status | None:
@@ -295,6 +299,13 @@ async def fetch_report(handle: Handle) -> ResearchResult:
 
 async def send_update(job: Job, update: str, message: Message) -> str:
     """The workflow's answer to an update. Raises `UpdateRejectedError`."""
+    if isinstance(message, OperatorMessage):
+        message = message.model_copy(update={"by": current_actor().name})
+    with recorded(message.decision if isinstance(message, Approve) else update, job.id):
+        return await _execute_update(job, update, message)
+
+
+async def _execute_update(job: Job, update: str, message: Message) -> str:
     while True:
         try:
             answer: str = await job.handle.execute_update(update, message, result_type=str)
@@ -309,7 +320,7 @@ async def send_update(job: Job, update: str, message: Message) -> str:
                 ) from error
             description = await job.handle.describe()
             if description.status not in OPEN_STATUSES:
-                raise BadInputError(_describe_end(job.id, description.status)) from error
+                raise ConflictError(_describe_end(job.id, description.status)) from error
             # The run continued as new in the meantime.
             await asyncio.sleep(0.2)
 
@@ -336,12 +347,13 @@ async def steer(
 
 async def cancel(job: Job) -> bool:
     """Cancel the job and wait for its end; False if it completed first."""
-    await job.handle.cancel()
-    try:
-        await wait_for_result(job)
-    except ConsoleError:
-        return True
-    return False
+    with recorded("cancel", job.id):
+        await job.handle.cancel(reason=f"cancelled by {current_actor().name or 'a client'}")
+        try:
+            await wait_for_result(job)
+        except ConsoleError:
+            return True
+        return False
 
 
 async def has_worker(client: Client) -> bool:
@@ -373,10 +385,6 @@ def root_cause(error: BaseException) -> str:
 
 def no_answer(error: RPCError) -> ConsoleError:
     return ConsoleError(f"The server does not answer ({error.message}): try again later.")
-
-
-def search_attribute(execution: WorkflowExecution, name: str) -> str:
-    return execution.typed_search_attributes.get(SearchAttributeKey.for_keyword(name), "")
 
 
 def _describe_end(job_id: str, status: WorkflowExecutionStatus | None) -> str:

@@ -21,6 +21,7 @@ from temporalio.client import WorkflowHandle, WorkflowQueryFailedError
 from temporalio.service import RPCError
 
 from console.client import jobs
+from console.client.job_list import search_attribute
 from console.client.jobs import Job
 from console.errors import COMMAND
 from workflows.contracts.result import Status
@@ -243,7 +244,7 @@ class ProgressPoller:
         answered = status is not None
         if status is None:
             status = self._last.status if self._last else _minimal_status(self._job.id, description)
-        if description.raw_description.pending_children:
+        if jobs.find_passes(description):
             # The job's own phase is the one before the pass began.
             status = status.model_copy(update={"phase": Phase.REFINING})
         gaps = await self._read_gaps(status) if answered else self._known_gaps
@@ -288,10 +289,10 @@ class ProgressPoller:
         pending = await _describe_pending(description, status, STEPS, running)
         followed_up = {gap.facet_id for gap in gaps if gap.status == "open"}
         client = self._job.handle._client
-        for child in description.raw_description.pending_children:
+        for pass_id in jobs.find_passes(description):
             self._calls += 1
             try:
-                inside = await client.get_workflow_handle(child.workflow_id).describe()
+                inside = await client.get_workflow_handle(pass_id).describe()
             except RPCError:
                 continue  # it has just closed
             pending += await _describe_pending(inside, status, PASS_STEPS, followed_up)
@@ -356,12 +357,12 @@ async def _read_heartbeat(info: PendingActivityInfo, converter: DataConverter) -
 
 def _minimal_status(job_id: str, description: WorkflowExecutionDescription) -> Status:
     """What the server's record says about a job that no worker answers for."""
-    phase = jobs.search_attribute(description, "ResearchPhase")
+    phase = search_attribute(description, "ResearchPhase")
     return Status(
         id=job_id,
         phase=Phase(phase) if phase in set(Phase) else Phase.STARTING,
         question="",
-        model=jobs.search_attribute(description, "ResearchModel"),
+        model=search_attribute(description, "ResearchModel"),
     )
 
 

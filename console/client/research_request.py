@@ -60,6 +60,7 @@ def build_request(options: JobOptions, settings: Settings) -> ResearchRequest:
         ),
         approval=values["approve_within"],
         rubric=values["rubric"],
+        webhook=values["webhook"],
         **{wish: values[wish] for wish in _WISHES},
     )
 
@@ -92,6 +93,7 @@ def _run_checks(options: JobOptions, settings: Settings) -> tuple[dict[str, Any]
     check("max_facets", validation.check_range, "--max-facets", facets, 1, MAX_FACETS)
     check("approve_within", _build_approval, options)
     check("rubric", validation.check_rubric, options.rubric)
+    check("webhook", validation.check_webhook, options.webhook, settings)
     for wish in _WISHES:
         check(wish, validation.check_wish, f"--{wish}", getattr(options, wish))
     if not errors:

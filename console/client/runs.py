@@ -10,19 +10,29 @@ import asyncio
 import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from temporalio.client import Client, WorkflowExecutionDescription, WorkflowExecutionStatus
-from temporalio.common import WorkflowIDReusePolicy
+from temporalio.common import (
+    SearchAttributeKey,
+    SearchAttributePair,
+    TypedSearchAttributes,
+    WorkflowIDReusePolicy,
+)
 from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.service import RPCError, RPCStatusCode
 
+from activities.storage.reports import list_versions
 from console.client import jobs, validation
+from console.client.audit import TENANT, current_actor, recorded
 from console.client.checkpoints import CheckpointStore, StoredCheckpoint
 from console.client.jobs import CLOSED_FOR_RESTART, OPEN_STATUSES, WORKFLOW, Job, StartState
 from console.client.research_request import default_budget_usd
 from console.client.session import find_task_queue
-from console.errors import BadInputError, ConsoleError
+from console.errors import BadInputError, ConflictError, ConsoleError, NotFoundError
+from workflows.contracts.facets import Facet
 from workflows.contracts.request import ResearchRequest
+from workflows.contracts.spend import Budget
 from workflows.contracts.state import ResearchState
 from workflows.rules.restart import SETTABLE, change_request, fork_state, restart_state
 from workflows.rules.status import describe_request
@@ -47,16 +57,23 @@ async def begin(
     client: Client, checkpoints: CheckpointStore, job_id: str, request: ResearchRequest
 ) -> tuple[Job, Origin]:
     """Start the job, or find the existing one of this id; restart it if it ended badly."""
-    description = await jobs.describe(client, job_id)
+    request = current_actor().restrict(request)
+    try:
+        description = await jobs.describe(client, job_id)
+    except jobs.JobNotFoundError:
+        # A job that the actor must not see.
+        raise BadInputError(f"The id {job_id} is taken: choose another --id.") from None
     if description is None:
         request = request.model_copy(update={"store_id": await checkpoints.identify()})
-        if not await _start(client, checkpoints, job_id, request):
+        with recorded("start", job_id):
+            is_new = await _start(client, checkpoints, job_id, request)
+        if not is_new:
             # Another process started it in the meantime.
             return await begin(client, checkpoints, job_id, request)
         return Job(jobs.get_handle(client, job_id), StartState.NEW), Origin(request)
     known, _ = await jobs.fetch_start_input(client, job_id)
     if known.question != request.question:
-        raise BadInputError(
+        raise ConflictError(
             f"The id {job_id} belongs to a job with another question: choose another --id."
         )
     if description.status in OPEN_STATUSES:
@@ -71,12 +88,26 @@ async def restart(
     checkpoints: CheckpointStore,
     job_id: str,
     name: str | None = None,
-    facet: str | None = None,
+    facet: str | Facet | None = None,
+    budget: Budget | None = None,
 ) -> tuple[Job, Origin]:
     """Start a new run of the job from its last checkpoint or a named one.
 
-    With `facet`, that facet is researched once more, also where the job is complete.
+    With `facet`, that facet is researched once more, or added, also where the job is complete; the
+    new run publishes another version of the report. `budget` replaces the job's.
     """
+    with recorded("restart", job_id):
+        return await _restart(client, checkpoints, job_id, name, facet, budget)
+
+
+async def _restart(
+    client: Client,
+    checkpoints: CheckpointStore,
+    job_id: str,
+    name: str | None,
+    facet: str | Facet | None,
+    budget: Budget | None,
+) -> tuple[Job, Origin]:
     description = await jobs.describe(client, job_id)
     if facet is None:
         _check_not_complete(job_id, description)
@@ -90,18 +121,27 @@ async def restart(
         origin = await find_origin(client, checkpoints, job_id, description, name)
     state = origin.state
     if state is not None:
+        published = await list_versions(checkpoints.store, job_id)
         try:
             state = restart_state(
-                state, run_id=origin.run_id, checkpoint=origin.checkpoint, facet=facet
+                state,
+                run_id=origin.run_id,
+                checkpoint=origin.checkpoint,
+                facet=facet,
+                version=published[-1].n + 1 if published else 1,
             )
         except ValueError as error:
-            raise BadInputError(f"--facet {facet}: {error}.") from None
+            named = facet.id if isinstance(facet, Facet) else facet
+            raise BadInputError(f"--facet {named}: {error}.") from None
+        if budget is not None:
+            state.request = state.request.model_copy(update={"budget": budget})
     reuse = (
         WorkflowIDReusePolicy.ALLOW_DUPLICATE_FAILED_ONLY
         if facet is None
         else WorkflowIDReusePolicy.ALLOW_DUPLICATE
     )
-    if not await _start(client, checkpoints, job_id, origin.request, state, reuse):
+    request = state.request if state else origin.request
+    if not await _start(client, checkpoints, job_id, request, state, reuse):
         raise ConsoleError(f"Another process has just started the job {job_id}: `watch` it.")
     return Job(jobs.get_handle(client, job_id), StartState.RESTARTED), origin
 
@@ -144,8 +184,10 @@ async def fork(
         changes=changes,
     )
     reuse = WorkflowIDReusePolicy.REJECT_DUPLICATE
-    if not await _start(client, checkpoints, new_id, state.request, state, reuse):
-        raise BadInputError(f"There is already a job {new_id}: choose another --id.")
+    with recorded(f"fork of {job_id}", new_id):
+        is_new = await _start(client, checkpoints, new_id, state.request, state, reuse)
+    if not is_new:
+        raise ConflictError(f"There is already a job {new_id}: choose another --id.")
     return Job(jobs.get_handle(client, new_id), StartState.NEW), origin, limit
 
 
@@ -172,7 +214,7 @@ async def find_origin(
     """The named checkpoint, or the last one of the last run, or that run's input."""
     known = await checkpoints.find(job_id)
     if description is None and not known:
-        raise BadInputError(f"There is no job {job_id}: `list` shows the existing ones.")
+        raise NotFoundError(f"There is no job {job_id}: `list` shows the existing ones.")
     if name is not None:
         named = [checkpoint for checkpoint in known if checkpoint.name == name]
         if not named:
@@ -216,6 +258,8 @@ async def _load_origin(
     newest = await checkpoints.load_newest(candidates)
     assert newest is not None  # noqa: S101
     checkpoint, state, faults = newest
+    if not current_actor().sees(state.request.tenant, state.request.labels):
+        raise jobs.JobNotFoundError(state.id)
     return Origin(state.request, state, checkpoint.run_id, checkpoint.name, tuple(faults))
 
 
@@ -228,6 +272,11 @@ async def _start(
     reuse: WorkflowIDReusePolicy = WorkflowIDReusePolicy.ALLOW_DUPLICATE_FAILED_ONLY,
 ) -> bool:
     """False if a job of this id is open or completed."""
+    by = current_actor().name
+    request = request.model_copy(update={"by": by})
+    if state is not None and state.parent is not None:
+        how, state = state.parent.how, state.model_copy()
+        state.record_act(how, by, datetime.now(UTC).isoformat())
     try:
         await client.start_workflow(
             WORKFLOW,
@@ -236,6 +285,7 @@ async def _start(
             task_queue=find_task_queue(checkpoints.settings, job_id),
             task_timeout=checkpoints.settings.pace.task,
             id_reuse_policy=reuse,
+            search_attributes=tenant_attribute(request),
             **describe_request(request),
         )
     except WorkflowAlreadyStartedError:
@@ -243,9 +293,16 @@ async def _start(
     return True
 
 
+def tenant_attribute(request: ResearchRequest) -> TypedSearchAttributes:
+    """Set at the start, so that the job is in its tenant's list before a worker runs it."""
+    key = SearchAttributeKey.for_keyword(TENANT)
+    pairs = [SearchAttributePair(key, request.tenant)] if request.tenant else []
+    return TypedSearchAttributes(pairs)
+
+
 def _check_not_complete(job_id: str, description: WorkflowExecutionDescription | None) -> None:
     if description is not None and description.status is WorkflowExecutionStatus.COMPLETED:
-        raise BadInputError(
+        raise ConflictError(
             f"The job {job_id} is complete, there is nothing to restart: `fork {job_id}` continues"
             " from one of its checkpoints as another job."
         )
@@ -273,5 +330,4 @@ async def _close(client: Client, job_id: str) -> None:
 
 async def _find_open_passes(client: Client, job_id: str) -> set[str]:
     description = await jobs.describe(client, job_id)
-    children = description.raw_description.pending_children if description else []
-    return {child.workflow_id for child in children}
+    return set(jobs.find_passes(description)) if description else set()

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import ValidationError
 
-from console.client import validation
+from console.client import audit, validation
 from console.devserver.server import DevServer, read_port, run_dev_server
 from console.devserver.worker_process import WorkerProcess
 from console.errors import BadInputError, ConsoleError, ExitCode
@@ -41,6 +41,7 @@ _ANSWER_SECONDS = 10.0
 # The same on the embedded server, where a worker can be started if none answers.
 _PROBE_SECONDS = 8.0
 _NEW_WORKER_SECONDS = 60.0
+_CHECK_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,28 @@ class Session:
     async def stop_worker(self, job_id: str) -> None:
         if worker := self.workers.pop(job_id, None):
             await asyncio.to_thread(worker.stop)
+
+    async def supervise_workers(
+        self, on_error: Callable[[str, str], None], on_replaced: Callable[[str], object] = str
+    ) -> None:
+        """Replace dead workers, and stop those whose job has ended; until it is cancelled.
+
+        `on_error` gets the id of a job whose worker cannot be replaced, and why.
+        """
+        from console.client.asking import ASKS
+        from console.client.job_list import needs_worker
+
+        while True:
+            await asyncio.sleep(_CHECK_SECONDS)
+            for job_id, worker in list(self.workers.items()):
+                try:
+                    if note := worker.replace_if_dead():
+                        on_replaced(note)
+                    if job_id != ASKS and not await needs_worker(self.client, job_id):
+                        await self.stop_worker(job_id)
+                except ConsoleError as error:
+                    self.workers.pop(job_id, None)
+                    on_error(job_id, str(error))
 
     async def wait_for_worker(self, call: Awaitable[Answer], job_id: str) -> tuple[Answer, bool]:
         """The result of a call that a worker must answer, and whether one was started for it.
@@ -127,6 +150,7 @@ def run(
     On the embedded server, a worker is started for the job of this id.
     """
     settings = settings or validation.prepare_folders(read_settings())
+    audit.act_as(audit.command_line_actor(settings))
 
     async def connect_and_run() -> ExitCode:
         client = await _connect(settings, server)
@@ -138,7 +162,8 @@ def run(
         try:
             return asyncio.run(connect_and_run())
         except KeyboardInterrupt:
-            print(on_interrupt(), flush=True)
+            if message := on_interrupt():
+                print(message, flush=True)
             return ExitCode.INTERRUPTED
 
 

@@ -33,7 +33,7 @@ MAX_POINTS = 40
 MAX_POINT_CHARACTERS = 500
 MAX_WISH_CHARACTERS = 300
 _LIST_ITEM = re.compile(r"\s*(?:[-*+\u2022]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
-_JOB_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,199}")
+JOB_ID = r"[A-Za-z0-9][A-Za-z0-9._:-]{0,199}"
 _SCHEME = re.compile(r"[A-Za-z0-9+.-]*:/")
 _HOST = re.compile(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.%]+\]")
 STORE_SCHEMES = ("s3", "gs", "az", "file")
@@ -249,7 +249,7 @@ def check_budget_usd(usd: float | None) -> float | None:
 
 def check_job_id(text: str) -> str:
     """An id that is safe in a command line, a file name and a URL."""
-    if not _JOB_ID.fullmatch(text):
+    if not re.fullmatch(JOB_ID, text):
         raise BadInputError(
             f"The id {text[:60]!r} is invalid: use 1 to 200 letters, digits, dots, colons,"
             " dashes or underscores, the first a letter or digit."
@@ -312,6 +312,20 @@ def check_url(text: str, variable: str, schemes: Sequence[str]) -> None:
             f"{variable} is {cut(text, 80)!r}: write it as {', '.join(f'{s}://…' for s in schemes)}"
             f"{', or as the path of a folder' if 'file' in schemes else ''}."
         )
+
+
+def check_webhook(url: str | None, settings: Settings) -> str | None:
+    if url is None:
+        return None
+    check_url(url, "--webhook", ("https", "http"))
+    if "@" in urlsplit(url).netloc or "#" in url:
+        raise BadInputError("--webhook has a password or a fragment in it: omit that part.")
+    if not settings.has_webhook_secret:
+        raise BadInputError(
+            "Webhooks are signed, and there is no secret: set RESEARCH_WEBHOOK_SECRET here and for"
+            " the workers."
+        )
+    return url
 
 
 def check_endpoints(env: Mapping[str, str]) -> None:

@@ -1,4 +1,4 @@
-"""The written report as chapters of safe HTML.
+"""The written report as chapters: parsed Markdown, and safe HTML made of it.
 
 There is no raw HTML and no image; links lead only to the web and within the page.
 
@@ -44,12 +44,18 @@ class MarkdownRenderer:
         self.contested: dict[int, list[tuple[str, str]]] = {}
         """By a contradiction's number: the ids and chapters of its sentences."""
 
-    def to_html(self, markdown: str, chapter: str = "", mark_contested: bool = True) -> Markup:
+    def parse(self, markdown: str, chapter: str = "", mark_contested: bool = True) -> list[Token]:
+        """The tokens of markdown-it, with `citation` and `dispute` among the inline ones."""
+
         def new_block() -> _Block:
             return _Block(self, chapter, mark_contested)
 
+        return _parser().parse(markdown, {"new_block": new_block})
+
+    def to_html(self, markdown: str, chapter: str = "", mark_contested: bool = True) -> Markup:
+        tokens = self.parse(markdown, chapter, mark_contested)
         # The parser escapes the text; the links are made of numbers and escaped titles.
-        return Markup(_parser().render(markdown, {"new_block": new_block}))  # noqa: S704
+        return Markup(_parser().renderer.render(tokens, _parser().options, {}))  # noqa: S704
 
 
 def is_web_url(uri: str) -> bool:
@@ -113,9 +119,8 @@ class _Block:
             if place % _TOGETHER:
                 yield _token("text", "\N{WORD JOINER}")
             if n in known:
-                # Raw on purpose: it holds numbers and nothing from the text.
                 quotes = self._quote_links.find_quotes(n, self._sentence)
-                yield _token("html_inline", citation(n, quotes))
+                yield _token("citation", f"[{n}]", n=n, quotes=quotes)
             else:
                 yield _token("text", f"[{n}]")
         if self._mark_contested:
@@ -128,15 +133,10 @@ class _Block:
             met = self._renderer.contested.setdefault(place, [])
             name = f"met-{place}-{len(met) + 1}"
             met.append((name, self._chapter))
-            about = escape(self._quote_links.contradictions[place - 1].about)
+            about = self._quote_links.contradictions[place - 1].about
             words = "on another point" if i else "contested"
             yield _token("text", "\N{NO-BREAK SPACE}")
-            # A screen reader reads a mark with its subject.
-            yield _token(
-                "html_inline",
-                f'<a class="dispute" id="{name}" href="#dispute-{place}" title="{about}">{words}'
-                f'<span class="hidden">: {about}</span></a>',
-            )
+            yield _token("dispute", words, id=name, n=place, about=about)
         self._marked.update(unmarked)
         self._unmarked = []
 
@@ -148,7 +148,22 @@ def _parser() -> MarkdownIt:
     parser.core.ruler.push("citations", _link_citations)
     parser.core.ruler.push("headings", _lower_headings)
     parser.core.ruler.push("tables", _wrap_tables)
+    parser.add_render_rule("citation", _render_citation)
+    parser.add_render_rule("dispute", _render_dispute)
     return parser
+
+
+def _render_citation(_self: object, tokens: Sequence[Token], i: int, *_: object) -> str:
+    return citation(tokens[i].meta["n"], tokens[i].meta["quotes"])
+
+
+def _render_dispute(_self: object, tokens: Sequence[Token], i: int, *_: object) -> str:
+    meta, about = tokens[i].meta, escape(tokens[i].meta["about"])
+    # A screen reader reads a mark with its subject.
+    return (
+        f'<a class="dispute" id="{meta["id"]}" href="#dispute-{meta["n"]}" title="{about}">'
+        f'{tokens[i].content}<span class="hidden">: {about}</span></a>'
+    )
 
 
 class _Parser(MarkdownIt):
@@ -185,8 +200,8 @@ def _wrap_tables(state: StateCore) -> None:
     state.tokens = framed
 
 
-def _token(kind: str, content: str) -> Token:
-    return Token(kind, "", 0, content=content)
+def _token(kind: str, content: str, **meta: object) -> Token:
+    return Token(kind, "", 0, content=content, meta=meta)
 
 
 @dataclass(frozen=True)
@@ -208,6 +223,8 @@ def split_report(result: ResearchResult) -> SplitReport:
     text, title = result.report_markdown, result.question
     if found := _TITLE.match(text):
         title, text = found.group(1), text[found.end() :]
+    if result.question.startswith(title.rstrip(" .…")):
+        title = result.question  # the title is its beginning
     starts = list(_HEADING.finditer(text))
     bounds = [*(start.start() for start in starts), len(text)]
     chapters = [

@@ -1,16 +1,16 @@
-"""Render the report as one HTML page that needs no network and no other file, and write its files.
+"""Render the report as one HTML page that needs no network and no other file.
 
-The templates escape all text from sources and models, and a content security policy allows only the
-page's own style and script, by their hashes. The page works without the script: a citation then
-links to its source instead of opening it. Each file is written under a temporary name and then
-renamed, so that a reader never sees half a report, and a full disk leaves the old one.
+The answer comes first, what the report cost and how it was made last. The templates escape all text
+from sources and models, and a content security policy allows only the page's own style and script,
+by their hashes. The page works without the script: a citation then links to its source instead of
+opening it.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
-import os
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,6 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from console.errors import ConsoleError
 from console.formatting import capitalize, count, duration, tone, usd
 from console.report.chapters import (
     MarkdownRenderer,
@@ -27,6 +26,7 @@ from console.report.chapters import (
     is_web_url,
     split_report,
 )
+from console.report.charts import HEIGHT, WIDTH, draw_charts
 from console.report.contents import (
     Axis,
     cost_tables,
@@ -101,15 +101,15 @@ class Section:
     """The entries below it in the table of contents, as id and title."""
 
 
-def render_page(result: ResearchResult) -> str:
+def render_page(result: ResearchResult, back: str = "") -> str:
+    """The page; `back` is the address of the job's page, for the report in the console."""
     written = split_report(result)
     return _TEMPLATES.get_template("page.html").render(
         result=result,
         title=written.title,
         sections=_build_sections(result, written),
-        figures=key_figures(result),
         status_label=_STATUS[result.status],
-        statement=card(result.model).statement,
+        back=back,
         policy=CONTENT_POLICY,
         style=_STYLE,
         script=_SCRIPT,
@@ -124,12 +124,11 @@ def _build_sections(result: ResearchResult, written: SplitReport) -> list[Sectio
     """The writer's chapters in their order, and the sections the page adds."""
     quote_links = QuoteLinks(result)
     renderer = MarkdownRenderer(quote_links)
-    places = _find_places(result, written)
+    places = find_places(result, written)
+    figures = _Figures(result, quote_links)
     shared: dict[str, Any] = {"result": result, "places": places, "quote_links": quote_links}
-    sections, originals = _build_chapters(result, written, renderer, places)
-    tiles = Section("coverage", "The facets at a glance", _render("coverage.html", **shared))
-    is_facet = [section.id.startswith("facet-") for section in sections]
-    sections.insert(is_facet.index(True) if True in is_facet else len(sections), tiles)
+    sections, originals = _build_chapters(result, written, renderer, places, figures)
+    others = figures.render(set(figures.facets) - set(places))
     # After the chapters: rendering them collects the contested sentences.
     sources = {source.id: source for source in result.sources}
     disputes = _render(
@@ -137,13 +136,22 @@ def _build_sections(result: ResearchResult, written: SplitReport) -> list[Sectio
         **shared,
         renderer=renderer,
         sources=sources,
+        figures=figures,
         side_facts=lambda side: side_facts(side, sources),
     )
     missing = _render("gaps.html", **shared, queries=list_queries(result))
+    glance = _render(
+        "coverage.html",
+        **shared,
+        figures=key_figures(result),
+        statement=card(result.model).statement,
+    )
     return [
         *sections,
+        Section("figures", "Figures and tables", others),
         Section("disputes", DISAGREE, _with_original(disputes, originals.get(DISAGREE))),
         Section("missing", MISSING, _with_original(missing, originals.get(MISSING))),
+        Section("coverage", "At a glance", glance),
         _build_method(result),
         _build_sources(result, shared),
     ]
@@ -154,6 +162,7 @@ def _build_chapters(
     written: SplitReport,
     renderer: MarkdownRenderer,
     places: dict[str, tuple[str, str]],
+    figures: _Figures,
 ) -> tuple[list[Section], dict[str, Markup]]:
     """The chapters, and the writer's text of the two sections that the page renders itself."""
     by_title = {title: (place, key) for key, (place, title) in places.items()}
@@ -173,12 +182,42 @@ def _build_chapters(
         if name in by_title:
             # Only the first chapter of this name belongs to the facet.
             place, key = by_title.pop(name)
-            text = _render("facet.html", item=facets[key], question=questions.get(key)) + text
+            head = _render("facet.html", item=facets[key], question=questions.get(key))
+            text = head + text + figures.render({key})
         sections.append(Section(place, chapter.title, text))
     return sections, originals
 
 
-def _find_places(result: ResearchResult, written: SplitReport) -> dict[str, tuple[str, str]]:
+class _Figures:
+    """The charts and comparison tables, rendered where they belong."""
+
+    def __init__(self, result: ResearchResult, links: QuoteLinks) -> None:
+        self._drawings = draw_charts(result, links)
+        self._comparisons = result.comparisons
+        self._links = links
+        self.facets = [
+            *(one.chart.facet_id for one in self._drawings if not one.chart.contradiction_id),
+            *(table.facet_id for table in result.comparisons),
+        ]
+
+    def render(self, facet_ids: Collection[str] = (), contradiction_id: str = "") -> Markup:
+        """Those of these facets, or of this contradiction."""
+        return _render(
+            "charts.html",
+            drawings=[
+                drawing
+                for drawing in self._drawings
+                if drawing.chart.contradiction_id == contradiction_id
+                and (contradiction_id or drawing.chart.facet_id in facet_ids)
+            ],
+            comparisons=[table for table in self._comparisons if table.facet_id in facet_ids],
+            cite_claims=self._links.cite_claims,
+            width=WIDTH,
+            height=HEIGHT,
+        )
+
+
+def find_places(result: ResearchResult, written: SplitReport) -> dict[str, tuple[str, str]]:
     """The id and title of each facet's section, by facet id."""
     titles = {collapse_spaces(chapter.title) for chapter in written.chapters}
     return {
@@ -231,35 +270,3 @@ def _build_sources(result: ResearchResult, shared: dict[str, Any]) -> Section:
         report_text=collapse_spaces(result.report_markdown),
     )
     return Section("sources", "Sources and quotes", body)
-
-
-def render_report(result: ResearchResult, suffix: str) -> str:
-    """The report as `md`, `html` or `json`."""
-    if suffix == "html":
-        return render_page(result)
-    text = result.model_dump_json(indent=2) if suffix == "json" else result.report_markdown.rstrip()
-    return f"{text}\n"
-
-
-def write_report(result: ResearchResult, folder: Path) -> list[Path]:
-    """Write the report in its three formats, over an old one."""
-    files = [folder / f"report.{suffix}" for suffix in ("md", "html", "json")]
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for file in files:
-            _replace(file, render_report(result, file.suffix[1:]))
-    except OSError as error:
-        raise ConsoleError(
-            f"The report could not be written to {folder} ({error.strerror}): the job is finished;"
-            f" `result {result.id} --out DIR` writes it to another folder."
-        ) from error
-    return files
-
-
-def _replace(path: Path, text: str) -> None:
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        draft.write_text(text, encoding="utf-8")
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)

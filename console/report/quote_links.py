@@ -112,6 +112,12 @@ class QuoteLinks:
         """The ids of the quotes of a source that support these claims."""
         return [name for claim_id in claim_ids for name in self._quote_ids.get((claim_id, n), ())]
 
+    def cite_claims(self, claim_ids: Iterable[str]) -> list[tuple[int, list[str]]]:
+        """The numbers of the sources of these claims, each with the ids of its quotes."""
+        wanted = list(claim_ids)
+        numbers = sorted({n for id_, n in self._quote_ids if id_ in wanted})
+        return [(n, self.quotes_of_claims(n, wanted)) for n in numbers]
+
     def find_disputes(self, numbers: Iterable[int], sentence: str) -> list[int]:
         """The contradictions of a sentence: it cites one side and states its claim."""
         wanted = Terms.of(sentence)

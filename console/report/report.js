@@ -5,6 +5,7 @@
   const panel = document.getElementById("panel");
   const wide = matchMedia("(min-width: 74rem)");
   let opener = null;
+  let returned = null;
 
   const make = (name, kind, text) => {
     const element = document.createElement(name);
@@ -21,6 +22,12 @@
 
   /* The text in front of a citation, back to the previous citation. */
   const sentence = (cite) => {
+    const row = cite.closest("figure tr");
+    if (row) {
+      const range = document.createRange();
+      range.selectNodeContents(row.querySelector("th"));
+      return range;
+    }
     const block = cite.closest(".side, li, p, td, blockquote");
     const position = block.querySelector(":scope > .position");
     const range = document.createRange();
@@ -113,7 +120,71 @@
     else CSS.highlights.delete("cited");
   };
 
+  /* --- a card while a citation is pointed at or has the focus --------------------------------- */
+  const card = document.getElementById("card");
+  let shown = null;
+  let timer = 0;
+
+  const hide = () => {
+    clearTimeout(timer);
+    shown?.removeAttribute("aria-describedby");
+    shown = null;
+    card.hidden = true;
+  };
+
+  const show = (cite) => {
+    const source = document.querySelector(cite.getAttribute("href"));
+    if (!source || panel.contains(cite) || cite === opener) return;
+    hide();
+    const named = (cite.dataset.quotes || "").split(" ").filter(Boolean);
+    const quotes = named.length ? named.map((id) => document.getElementById(id)) : [...source.querySelectorAll(".quote")];
+    const title = make("b", "", source.querySelector("h3").lastChild.textContent.trim());
+    const facts = make("small", "", source.querySelector(".facts").firstChild.textContent.trim());
+    const words = shorter(quotes[0]?.querySelector("blockquote").textContent ?? "");
+    card.replaceChildren(title, facts);
+    if (words) card.append(make("blockquote", "", words));
+    if (quotes.length > 1) card.append(make("small", "", `and ${quotes.length - 1} more; the citation opens them`));
+    card.hidden = false;
+    shown = cite;
+    cite.setAttribute("aria-describedby", "card");
+    place();
+  };
+
+  const place = () => {
+    if (!shown) return;
+    const at = shown.getBoundingClientRect();
+    if (at.bottom < 0 || at.top > innerHeight) {
+      hide();
+      return;
+    }
+    const below = at.bottom + card.offsetHeight + 12 < innerHeight;
+    card.style.top = `${below ? at.bottom + 6 : Math.max(6, at.top - card.offsetHeight - 6)}px`;
+    card.style.left = `${Math.max(8, Math.min(at.left - 20, innerWidth - card.offsetWidth - 8))}px`;
+  };
+
+  /* It stays while the pointer is on it, and a moment longer, so that one can go there. */
+  const later = (action, delay) => {
+    clearTimeout(timer);
+    timer = setTimeout(action, delay);
+  };
+  if (matchMedia("(hover: hover)").matches) {
+    document.addEventListener("pointerover", (event) => {
+      const cite = event.target.closest("a.cite");
+      if (cite && cite !== shown) later(() => show(cite), 150);
+      else if (cite || card.contains(event.target)) clearTimeout(timer);
+      else later(hide, 200);
+    });
+  }
+  document.addEventListener("focusin", (event) => {
+    const cite = event.target.closest("a.cite");
+    if (cite && cite !== returned && cite.matches(":focus-visible")) show(cite);
+    else if (!card.contains(event.target)) hide();
+    returned = null;
+  });
+  addEventListener("scroll", place, { passive: true });
+
   const open = (cite) => {
+    hide();
     const source = document.querySelector(cite.getAttribute("href"));
     if (!source) return false;
     if (panel.contains(cite)) return false;
@@ -142,6 +213,8 @@
     light(null);
     if (!opener) return;
     opener.setAttribute("aria-expanded", "false");
+    /* It has just been read: no card for the focus that comes back. */
+    returned = opener;
     opener.focus({ preventScroll: true });
     opener = null;
   }
@@ -158,7 +231,9 @@
     }
   });
   document.addEventListener("keydown", (event) => {
-    if (event.key === "Escape" && panel.open) {
+    if (event.key !== "Escape") return;
+    hide();
+    if (panel.open) {
       event.preventDefault();
       shut();
     }

@@ -19,11 +19,11 @@ from console.client.jobs import Job, UpdateRejectedError
 from console.client.research_request import build_facet
 from console.errors import BadInputError, ConsoleError
 from console.web import forms
-from console.web.auth import Credentials
 from console.web.forms import FormValues, name_fields
 from console.web.home import MODEL_NAMES
 from console.web.job_page import JobPage
 from console.web.job_snapshot import load_snapshot
+from console.web.people import ACTIONS, require
 from console.web.rendering import Templates
 from console.web.state import AppState, Notice
 from workflows.contracts.evidence import Message
@@ -37,7 +37,6 @@ from workflows.contracts.messages import (
     Finish,
     Pause,
     RefineFacet,
-    Resume,
 )
 
 FORK_SETTINGS = ("model", "effort", "budget_usd", "budget_tokens", "max_passes", "max_facets",
@@ -50,25 +49,16 @@ UPDATES: dict[str, tuple[Message, str]] = {
 
 
 class Actions:
-    def __init__(
-        self, state: AppState, templates: Templates, credentials: Credentials, page: JobPage
-    ) -> None:
+    def __init__(self, state: AppState, templates: Templates, page: JobPage) -> None:
         self._state = state
         self._templates = templates
-        self._credentials = credentials
         self._page = page
 
     async def resume(self, request: Request) -> Response:
         """Continue a job that is blocked, paused or stopped."""
 
         async def act(job: Job, _form: FormValues) -> str:
-            started = self._state.start_worker(job.id)
-            try:
-                await self._wait_for_worker(jobs.send_update(job, "resume", Resume()), job)
-            except UpdateRejectedError:
-                # It was only stopped: with a worker it continues by itself.
-                if not started:
-                    raise
+            await self._state.resume(job)
             return "It continues."
 
         return await self._perform(request, act)
@@ -148,6 +138,7 @@ class Actions:
 
     async def confirm_restart(self, request: Request) -> Response:
         """A page that asks for confirmation, because a restart closes an open run."""
+        require(request, ACTIONS["restart"])
         snapshot = await load_snapshot(self._state, request.path_params["job_id"])
         name = request.query_params.get("from", "")
         return self._templates.render(request, "restart.html", job=snapshot, checkpoint=name)
@@ -164,12 +155,14 @@ class Actions:
         return await self._perform(request, act)
 
     async def show_fork_form(self, request: Request) -> Response:
+        require(request, ACTIONS["fork"])
         form = FormValues({"from": request.query_params.get("from", "")})
         return await self._render_fork_form(request, form)
 
     async def fork(self, request: Request) -> Response:
+        require(request, ACTIONS["fork"])
         state, job_id = self._state, validation.check_job_id(request.path_params["job_id"])
-        form = await forms.read_form(request, self._credentials)
+        form = await forms.read_form(request)
         try:
             name = form["id"].strip()
             new_id = validation.check_job_id(name) if name else new_job_id(f"{job_id[:150]}-fork")
@@ -218,8 +211,9 @@ class Actions:
         self, request: Request, act: Callable[[Job, FormValues], Awaitable[str]]
     ) -> Response:
         """Perform the action and redirect to the job; or show the job with the error."""
+        require(request, ACTIONS[request.url.path.rpartition("/")[2]])
         job_id = validation.check_job_id(request.path_params["job_id"])
-        form = await forms.read_form(request, self._credentials)
+        form = await forms.read_form(request)
         try:
             if request.url.path.endswith("/restart"):
                 job, _ = await jobs.find(self._state.client, job_id)

@@ -1,12 +1,14 @@
 """Access control and security headers, before the whole application.
 
-The holder of the token may do everything, so every request must prove it: once in the URL or on the
-sign-in page, then in a cookie that scripts cannot read and other sites cannot send. Besides that:
+Every request must prove who sends it. A program sends the token in the header `Authorization:
+Bearer`. A browser sends it once, in the URL or on the sign-in page, then a cookie that scripts
+cannot read and other sites cannot send. The person is in `request.state.person`. Besides that:
 
     host        on loopback, only requests to loopback names are answered (DNS rebinding)
     origin      forms of other sites are rejected, and each form carries a CSRF token
     size, time  a body over the limit, or one that takes too long, is not read
     form        what cannot be read at all is answered with 400
+    API         under `/api/` and `/mcp` refusals are problem+json (RFC 9457) instead of pages
     redirects   only to a path of this console
     headers     no foreign script, style, frame or referrer; nothing is cached
 """
@@ -14,23 +16,39 @@ sign-in page, then in a cookie that scripts cannot read and other sites cannot s
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import hmac
+import math
 import re
-from collections.abc import Awaitable, Callable
+import secrets
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from ipaddress import IPv6Network
 from urllib.parse import urlsplit
 
+from cachetools import LRUCache, TTLCache
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.formparsers import MultiPartException
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from console.client.audit import Actor, AuditLog, act_as
+from console.web.people import People, Person, SignIn
 
 MAX_BODY_BYTES = 1_000_000
 BODY_SECONDS = 20.0
 """How long a body may take to arrive."""
+MAX_UPLOAD_BYTES = 210_000_000
+"""Of a request that uploads documents: what an upload may hold, and the parts' headers."""
+UPLOAD_SECONDS = 900.0
 MIN_TOKEN_LENGTH = 16
+SESSION_SECONDS = 12 * 3600
+"""How long a browser stays signed in."""
+MAX_SESSIONS = 10_000
+API_PATHS = ("/api", "/mcp")
 
 CONTENT_POLICY = (
     "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
@@ -44,40 +62,135 @@ _HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-_TOO_LARGE = f"The request is too large: at most {MAX_BODY_BYTES:,} bytes are accepted."
+_UPLOAD = re.compile(r"/api/v1/corpora/[^/]+/files")
 _TOO_SLOW = "The request took too long to arrive."
 _LENGTH = re.compile(r"[0-9]{1,12}")
 _LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
-class Credentials:
-    """The access token, and the cookie value and CSRF token derived from it."""
+class Lockout:
+    """Wrong tokens from one address: after a few, each further one makes it wait twice as long.
 
-    def __init__(self, token: str, port: int) -> None:
-        self._token = token.encode()
+    What is sent while an address waits is not looked at and does not lengthen the wait, which has
+    an upper limit. A token that was right from this address before is always looked at, so that
+    nobody can lock out those who are already at work there. Only so many addresses are remembered.
+    """
+
+    FREE = 5
+    FIRST_SECONDS = 1.0
+    MAX_SECONDS = 15 * 60.0
+    FORGET_SECONDS = 3600.0
+    MAX_ADDRESSES = 10_000
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._key = secrets.token_bytes(32)
+        self._wrong: TTLCache[str, tuple[int, float]] = TTLCache(
+            self.MAX_ADDRESSES, self.FORGET_SECONDS, clock
+        )
+        self._right: LRUCache[bytes, None] = LRUCache(self.MAX_ADDRESSES)
+
+    def seconds_left(self, address: str, token: str) -> float:
+        """How long this address has to wait before this token is looked at."""
+        if self._name(address, token) in self._right:
+            return 0.0
+        _, until = self._wrong.get(address, (0, 0.0))
+        return max(0.0, until - self._clock())
+
+    def record(self, address: str, token: str, *, is_right: bool) -> None:
+        if is_right:
+            self._right[self._name(address, token)] = None
+            return
+        count = self._wrong.get(address, (0, 0.0))[0] + 1
+        # The exponent is bounded: a float has no room for thousands of doublings.
+        wait = self.FIRST_SECONDS * 2 ** min(count - self.FREE, 30) if count > self.FREE else 0.0
+        self._wrong[address] = count, self._clock() + min(wait, self.MAX_SECONDS)
+
+    def _name(self, address: str, token: str) -> bytes:
+        return hmac.digest(self._key, f"{address} {token}".encode(), "sha256")
+
+
+@dataclass(frozen=True)
+class BrowserSession:
+    sign_in: SignIn
+    csrf_token: str
+
+
+class Authenticator:
+    """Finds the person of a token or of a browser's session, and records failed attempts."""
+
+    def __init__(self, people: People, log: AuditLog, port: int) -> None:
+        self._people = people
+        self.log = log
         # Cookies ignore ports: two consoles on one machine need two names.
         self.cookie = f"research_console_{port}"
-        self.cookie_value = self._derive(b"cookie")
-        self.csrf_token = self._derive(b"form")
+        self._sessions: TTLCache[str, BrowserSession] = TTLCache(MAX_SESSIONS, SESSION_SECONDS)
+        self._lockout = Lockout()
 
-    def is_token(self, text: str) -> bool:
-        return hmac.compare_digest(text.strip().encode(), self._token)
+    def check_token(self, request: Request, token: str) -> SignIn | None:
+        """The person whose token it is. Raises 429 while the address has to wait."""
+        address = _network(find_address(request))
+        if wait := self._lockout.seconds_left(address, token):
+            raise HTTPException(
+                429,
+                "Too many wrong tokens came from this address: try again later.",
+                {"Retry-After": str(math.ceil(wait))},
+            )
+        found = self._people.authenticate(token)
+        self._lockout.record(address, token, is_right=found is not None)
+        if found is None:
+            self.record(request, None, "sign in", "refused: wrong token")
+        return found
 
-    def has_cookie(self, request: Request) -> bool:
-        sent = request.cookies.get(self.cookie, "")
-        return hmac.compare_digest(sent.encode(), self.cookie_value.encode())
+    def find_session(self, request: Request) -> BrowserSession | None:
+        return self._sessions.get(request.cookies.get(self.cookie, ""))
 
-    def is_csrf_token(self, text: str) -> bool:
-        return hmac.compare_digest(text.encode(), self.csrf_token.encode())
+    def accept(self, request: Request, sign_in: SignIn, csrf_token: str | None) -> bool:
+        """Let the request through as this person; False if their token has ended."""
+        person = self._people.renew(sign_in)
+        if person is None:
+            return False
+        request.state.person, request.state.csrf_token = person, csrf_token
+        # A stream that lasts asks this again and again.
+        request.state.is_signed_in = lambda: self._is_current(request, sign_in, csrf_token)
+        request.state.actor = person.as_actor(find_address(request), self.log)
+        act_as(request.state.actor)
+        return True
 
-    def sign_in(self, response: Response) -> Response:
+    def _is_current(self, request: Request, sign_in: SignIn, csrf_token: str | None) -> bool:
+        has_session = csrf_token is None or self.find_session(request) is not None
+        return has_session and self._people.renew(sign_in) is not None
+
+    def open_session(self, request: Request, sign_in: SignIn, response: Response) -> Response:
+        """Set the cookie of a new session: a random name that means something only here."""
+        name = secrets.token_urlsafe(32)
+        self._sessions[name] = BrowserSession(sign_in, secrets.token_hex(32))
         response.set_cookie(
-            self.cookie, self.cookie_value, httponly=True, samesite="strict", path="/"
+            self.cookie,
+            name,
+            max_age=SESSION_SECONDS,
+            httponly=True,
+            samesite="strict",
+            secure=request.scope["scheme"] == "https",
+            path="/",
         )
+        self.record(request, sign_in.person, "sign in")
         return response
 
-    def _derive(self, purpose: bytes) -> str:
-        return hmac.new(self._token, purpose, hashlib.sha256).hexdigest()
+    def close_session(self, request: Request, response: Response) -> Response:
+        self._sessions.pop(request.cookies.get(self.cookie, ""), None)
+        response.delete_cookie(self.cookie, path="/")
+        self.record(request, request.state.person, "sign out")
+        return response
+
+    def record(
+        self, request: Request, person: Person | None, act: str, outcome: str = "done"
+    ) -> None:
+        """Write what happened at the door into the audit log."""
+        address = find_address(request)
+        unknown = Actor(address=address, log=self.log)
+        actor = person.as_actor(address, self.log) if person else unknown
+        actor.record(act, outcome=outcome)
 
 
 class AuthMiddleware:
@@ -86,50 +199,101 @@ class AuthMiddleware:
     def __init__(
         self,
         app: ASGIApp,
-        credentials: Credentials,
+        authenticator: Authenticator,
         sign_in_page: Callable[[Request], Awaitable[Response]],
         *,
         loopback: bool,
     ) -> None:
         self._app = app
-        self._credentials = credentials
+        self._authenticator = authenticator
         self._sign_in_page = sign_in_page
         self._loopback = loopback
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
-        receive = _limit_body(receive)
+        most_bytes, seconds = _find_limits(scope)
+        receive = _limit_body(receive, most_bytes, seconds)
+        request = Request(scope, receive)
         try:
-            response = await self._reject(Request(scope, receive))
+            response = await self._reject(request)
         except HTTPException as error:
-            response = PlainTextResponse(error.detail, status_code=error.status_code)
+            response = refuse(request, error.status_code, error.detail, error.headers)
         except (ValueError, MultiPartException):
             # A host, an origin or a form that cannot be parsed.
-            response = PlainTextResponse("The request cannot be read.", status_code=400)
+            response = refuse(request, 400, "The request cannot be read.")
         await (response or self._app)(scope, receive, _add_headers(send))
 
     async def _reject(self, request: Request) -> Response | None:
         """The response to a request that may not pass; None for all others."""
         if self._loopback and _host_name(request.headers.get("host", "")) not in _LOOPBACK_NAMES:
-            return PlainTextResponse(
-                "This console answers to 127.0.0.1 and localhost only.", status_code=421
-            )
+            return refuse(request, 421, "This console answers to 127.0.0.1 and localhost only.")
         length = request.headers.get("content-length", "0")
-        if not _LENGTH.fullmatch(length) or int(length) > MAX_BODY_BYTES:
-            return PlainTextResponse(_TOO_LARGE, status_code=413)
+        most_bytes, _ = _find_limits(request.scope)
+        if not _LENGTH.fullmatch(length) or int(length) > most_bytes:
+            return refuse(request, 413, _describe_limit(most_bytes))
+        if (bearer := _read_bearer(request.headers)) is not None:
+            # No page of another site can send this header: neither origin nor CSRF token is needed.
+            found = self._authenticator.check_token(request, bearer)
+            if found and self._authenticator.accept(request, found, None):
+                return None
+            return refuse(request, 401, "The token is wrong.")
         if request.method not in ("GET", "HEAD") and not _is_same_origin(request.headers):
-            return PlainTextResponse("Rejected: sent from another site.", status_code=403)
+            return refuse(request, 403, "Rejected: sent from another site.")
         if request.method == "GET" and (token := request.query_params.get("token")) is not None:
-            if self._credentials.is_token(token):
+            if found := self._authenticator.check_token(request, token):
                 # The redirect removes the token from the URL and the browser's history.
                 # A path of two slashes would name another host.
                 path = "/" + scope_path(request).lstrip("/\\")
-                return self._credentials.sign_in(RedirectResponse(path, status_code=303))
+                redirect = RedirectResponse(path, status_code=303)
+                return self._authenticator.open_session(request, found, redirect)
             return await self._sign_in_page(request)
-        if self._credentials.has_cookie(request) or scope_path(request).startswith("/static/"):
+        session = self._authenticator.find_session(request)
+        if session and self._authenticator.accept(request, session.sign_in, session.csrf_token):
             return None
+        if scope_path(request).startswith("/static/"):
+            return None
+        if is_api(request):
+            return refuse(request, 401, "Send a token in the header Authorization: Bearer TOKEN.")
         return await self._sign_in_page(request)
+
+
+def find_address(request: Request) -> str:
+    return request.client.host if request.client else ""
+
+
+def _network(address: str) -> str:
+    """An IPv6 address as its /64: one machine has all addresses of one."""
+    return str(IPv6Network((address, 64), strict=False)) if ":" in address else address
+
+
+def is_api(request: Request) -> bool:
+    path = scope_path(request)
+    return any(path == prefix or path.startswith(f"{prefix}/") for prefix in API_PATHS)
+
+
+def refuse(
+    request: Request, status: int, detail: str, headers: Mapping[str, str] | None = None
+) -> Response:
+    """The refusal in one sentence: problem+json for programs, text for browsers."""
+    headers = {"WWW-Authenticate": "Bearer"} if status == 401 else headers
+    if not is_api(request):
+        return PlainTextResponse(detail, status, headers)
+    problem = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status,
+               "detail": detail}  # fmt: skip
+    return JSONResponse(problem, status, headers, media_type="application/problem+json")
+
+
+def check_csrf(request: Request, sent: str) -> None:
+    """Raises 403 for a form that no page of this session sent; a bearer token needs none."""
+    expected: str | None = request.state.csrf_token
+    if expected is not None and not hmac.compare_digest(sent.encode(), expected.encode()):
+        raise HTTPException(403, "This form has expired: open its page again.")
+
+
+def _read_bearer(headers: Headers) -> str | None:
+    scheme, _, token = headers.get("authorization", "").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else None
 
 
 def _is_same_origin(headers: Headers) -> bool:
@@ -154,10 +318,21 @@ def scope_path(request: Request) -> str:
     return path
 
 
-def _limit_body(receive: Receive) -> Receive:
+def _find_limits(scope: Scope) -> tuple[int, float]:
+    """How many bytes a body may have, and how many seconds it may take."""
+    if _UPLOAD.fullmatch(scope["path"]):
+        return MAX_UPLOAD_BYTES, UPLOAD_SECONDS
+    return MAX_BODY_BYTES, BODY_SECONDS
+
+
+def _describe_limit(most_bytes: int) -> str:
+    return f"The request is too large: at most {most_bytes:,} bytes are accepted."
+
+
+def _limit_body(receive: Receive, most_bytes: int, seconds: float) -> Receive:
     """Count the bytes and the seconds: a body may come without a length, and slowly."""
     received, ended = 0, False
-    deadline = asyncio.get_running_loop().time() + BODY_SECONDS
+    deadline = asyncio.get_running_loop().time() + seconds
 
     async def receive_limited() -> Message:
         nonlocal received, ended
@@ -169,8 +344,8 @@ def _limit_body(receive: Receive) -> Receive:
         received += len(message.get("body", b""))
         # After the body, only the end of the connection is awaited.
         ended = ended or not message.get("more_body", False)
-        if received > MAX_BODY_BYTES:
-            raise HTTPException(413, _TOO_LARGE)
+        if received > most_bytes:
+            raise HTTPException(413, _describe_limit(most_bytes))
         return message
 
     return receive_limited

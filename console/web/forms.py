@@ -11,14 +11,13 @@ from dataclasses import dataclass, field
 
 from pydantic import ValidationError
 from starlette.datastructures import FormData
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from console.client import validation
 from console.client.job_options import JobOptions
 from console.client.research_request import build_facet, find_errors
 from console.errors import BadInputError
-from console.web.auth import Credentials
+from console.web.auth import check_csrf
 from workflows.config.settings import Settings
 from workflows.contracts.facets import Facet, Plan
 from workflows.rules.plan import faults
@@ -73,12 +72,11 @@ class FormValues:
             return None
 
 
-async def read_form(request: Request, credentials: Credentials) -> FormValues:
+async def read_form(request: Request) -> FormValues:
     """The fields of a form of this console. Raises 403 without a valid CSRF token."""
     form: FormData = await request.form(max_files=0, max_fields=2000)
     values = {name: value for name, value in form.items() if isinstance(value, str)}
-    if not credentials.is_csrf_token(values.pop("csrf_token", "")):
-        raise HTTPException(403, "This form has expired: open its page again.")
+    check_csrf(request, values.pop("csrf_token", ""))
     # Browsers send line breaks as CRLF.
     return FormValues({name: value.replace("\r\n", "\n") for name, value in values.items()})
 

@@ -17,9 +17,9 @@ from console.client.jobs import Job, StartState
 from console.client.research_request import DEFAULT_BUDGET_USD, build_request, describe_budget
 from console.errors import BadInputError, ConsoleError
 from console.web import forms
-from console.web.auth import Credentials
 from console.web.forms import FormValues, name_fields
 from console.web.job_snapshot import fetch_outcome, fetch_request, load_last_state
+from console.web.people import ACTIONS, require
 from console.web.rendering import Templates, stream_parts
 from console.web.state import AppState, Notice
 from workflows.config.model_catalog import MIXED, MODELS
@@ -71,10 +71,9 @@ class JobRow:
 
 
 class HomePage:
-    def __init__(self, state: AppState, templates: Templates, credentials: Credentials) -> None:
+    def __init__(self, state: AppState, templates: Templates) -> None:
         self._state = state
         self._templates = templates
-        self._credentials = credentials
         self._limit = asyncio.Semaphore(_CONCURRENT_ROWS)
 
     async def show(self, request: Request) -> Response:
@@ -82,7 +81,8 @@ class HomePage:
         return await self._render(request, form)
 
     async def start_job(self, request: Request) -> Response:
-        state, form = self._state, await forms.read_form(request, self._credentials)
+        require(request, ACTIONS["start"])
+        state, form = self._state, await forms.read_form(request)
         options = await asyncio.to_thread(forms.parse_job, form, state.settings)
         if form["corpus"].strip() and not state.is_local and not state.settings.corpora:
             form.errors["corpus"] = (
@@ -119,11 +119,11 @@ class HomePage:
         async def parts() -> AsyncIterator[dict[str, str]]:
             while True:
                 rows, more = await self._load_rows(only)
-                html = self._templates.render_part("jobs", rows=rows, more=more, only=only)
+                html = self._templates.render_part(request, "jobs", rows=rows, more=more, only=only)
                 yield {"jobs": html}
                 await self._state.sleep(_POLL_SECONDS)
 
-        return stream_parts(self._state, parts())
+        return stream_parts(request, self._state, parts())
 
     async def _render(
         self, request: Request, form: FormValues, status: int = 200, notice: Notice | None = None

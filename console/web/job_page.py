@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterator
+from urllib.parse import quote
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
@@ -13,7 +14,8 @@ from starlette.responses import HTMLResponse, Response
 from console.client import jobs, validation
 from console.client.jobs import StartState
 from console.errors import BadInputError
-from console.report.page import CONTENT_POLICY, render_page, render_report
+from console.report.formats import FORMATS
+from console.report.page import CONTENT_POLICY, render_page
 from console.web import forms
 from console.web.forms import FormValues
 from console.web.job_snapshot import JobSnapshot, fetch_outcome, load_snapshot
@@ -28,8 +30,6 @@ LIVE_PARTS = ("glance", "facets", "gaps", "contested", "checkpoints", "remarks",
 _POLL_SECONDS = 1.0
 # Several viewers of one job share a snapshot.
 _SHARED_SECONDS = 0.7
-
-MEDIA_TYPES = {"md": "text/markdown", "json": "application/json", "html": "text/html"}
 
 
 class JobPage:
@@ -49,10 +49,10 @@ class JobPage:
         notice: Notice | None = None,
         status: int = 200,
     ) -> Response:
-        job = build_view(await load_snapshot(self._state, job_id))
+        job = build_view(await load_snapshot(self._state, job_id), request.state.person)
         # The versions ignore typed values: the form stays while the job does not change.
-        unfilled = self._render_parts(job)
-        parts = self._render_parts(job, form) if form else unfilled
+        unfilled = self._render_parts(request, job)
+        parts = self._render_parts(request, job, form) if form else unfilled
         return self._templates.render(
             request,
             "job.html",
@@ -69,20 +69,22 @@ class JobPage:
 
         async def parts() -> AsyncIterator[dict[str, str]]:
             while True:
-                job = build_view(await self._share_snapshot(job_id))
-                yield self._render_parts(job)
+                job = build_view(await self._share_snapshot(job_id), request.state.person)
+                yield self._render_parts(request, job)
                 if not job.is_open:
                     return
                 await self._state.sleep(_POLL_SECONDS)
 
-        return stream_parts(self._state, parts())
+        return stream_parts(request, self._state, parts())
 
-    def _render_parts(self, job: JobView, form: FormValues | None = None) -> dict[str, str]:
+    def _render_parts(
+        self, request: Request, job: JobView, form: FormValues | None = None
+    ) -> dict[str, str]:
         if form is None:
             form = FormValues(forms.plan_fields(job.plan) if job.plan else {})
         rows = len(job.plan.facets) + forms.NEW_FACETS if job.plan else 0
         return {
-            name: self._templates.render_part(name, job=job, form=form, rows=rows)
+            name: self._templates.render_part(request, name, job=job, form=form, rows=rows)
             for name in LIVE_PARTS
         }
 
@@ -108,16 +110,18 @@ class ReportDownloads:
         self._state = state
 
     async def show(self, request: Request) -> Response:
-        """The content of report.html, under its own content security policy."""
-        text = await asyncio.to_thread(render_page, await self._fetch_result(request))
+        """The content of report.html with a way back, under its own content security policy."""
+        result = await self._fetch_result(request)
+        text = await asyncio.to_thread(render_page, result, f"/jobs/{quote(result.id, safe='')}")
         policy = f"{CONTENT_POLICY}; frame-ancestors 'none'"
         return HTMLResponse(text, headers={"Content-Security-Policy": policy})
 
     async def download(self, request: Request) -> Response:
-        result, suffix = await self._fetch_result(request), request.url.path.rpartition(".")[2]
+        result = await self._fetch_result(request)
+        suffix = request.url.path.rpartition("/report.")[2]
         return Response(
-            await asyncio.to_thread(render_report, result, suffix),
-            media_type=f"{MEDIA_TYPES[suffix]}; charset=utf-8",
+            await asyncio.to_thread(FORMATS[suffix].render, result),
+            media_type=FORMATS[suffix].media_type,
             headers={"Content-Disposition": f'attachment; filename="{result.id}.{suffix}"'},
         )
 

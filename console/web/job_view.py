@@ -14,12 +14,13 @@ from console.formatting import sentence
 from console.live.status_text import current_work
 from console.report.contents import STOP_REASONS
 from console.web.job_snapshot import CheckpointRow, JobSnapshot
+from console.web.people import Person
 from console.web.rendering import format_time, parse_time
 from workflows.contracts.evidence import Contradiction
 from workflows.contracts.facets import Plan
 from workflows.contracts.result import ResearchResult
 from workflows.contracts.spend import Spend
-from workflows.contracts.state import Gap, Parent, Phase, ResearchState, UnreadableFile
+from workflows.contracts.state import Act, Gap, Parent, Phase, ResearchState, UnreadableFile
 from workflows.rules.status import describe_status as status_of
 
 _STAGES = (
@@ -85,6 +86,7 @@ class JobView:
     ended: datetime | None
     as_of: str
     notes: tuple[str, ...]
+    acts: tuple[Act, ...]
     plan: Plan | None
     parent: Parent | None
     settings: tuple[tuple[str, str], ...]
@@ -112,7 +114,8 @@ class JobView:
         return max(0.0, ((self.ended or datetime.now(UTC)) - self.started).total_seconds())
 
 
-def build_view(snapshot: JobSnapshot) -> JobView:
+def build_view(snapshot: JobSnapshot, person: Person) -> JobView:
+    """The job as this person sees it: with the actions that are theirs."""
     result, progress, began = snapshot.result, snapshot.progress, snapshot.description.start_time
     state = snapshot.state or ResearchState(
         id=snapshot.job.id, journal="", request=snapshot.request, started_at=began.isoformat()
@@ -145,11 +148,12 @@ def build_view(snapshot: JobSnapshot) -> JobView:
         ended=snapshot.description.close_time,
         as_of=snapshot.as_of if snapshot.is_open else "",
         notes=tuple(note.text for note in state.notes),
+        acts=state.acts,
         plan=state.plan,
         parent=latest.parent or state.parent,
         settings=tuple(_settings(snapshot)),
         checkpoints=snapshot.checkpoints,
-        can=frozenset(_possible_actions(snapshot)),
+        can=frozenset(a for a in _possible_actions(snapshot) if person.may(a)),
         unreadable_count=state.corpus.unreadable_count,
         unreadable=result.unreadable if result else state.corpus.unreadable,
     )

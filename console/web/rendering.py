@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from starlette.types import Receive, Scope, Send
 
 from console.errors import ConsoleError
 from console.formatting import age, capitalize, clock, count, cut, duration, sentence, tone, usd
-from console.web.auth import Credentials
+from console.report.formats import FORMATS
 from console.web.state import AppState, Notice
 
 HERE = Path(__file__).parent
@@ -38,7 +38,7 @@ _CLOCK = re.compile(r'(<span class="clock"[^>]*>)[^<]*')
 
 
 class Templates:
-    def __init__(self, state: AppState, credentials: Credentials) -> None:
+    def __init__(self, state: AppState) -> None:
         self._state = state
         self._jinja = Environment(
             loader=FileSystemLoader(HERE / "templates"),
@@ -60,7 +60,7 @@ class Templates:
             "capitalize": capitalize,
             "duration": duration,
         }
-        self._jinja.globals |= {"csrf_token": credentials.csrf_token, "state": state}
+        self._jinja.globals |= {"state": state, "formats": FORMATS.values()}
 
     def render(
         self,
@@ -68,15 +68,24 @@ class Templates:
         name: str,
         status: int = 200,
         notice: Notice | None = None,
+        headers: Mapping[str, str] | None = None,
         **values: Any,
     ) -> HTMLResponse:
         notice = notice or self._state.pop_notice(request.query_params.get("notice"))
-        values |= {"notice": notice, "now": datetime.now(UTC)}
-        return HTMLResponse(self._jinja.get_template(name).render(**values), status_code=status)
+        text = self._render(request, name, {"notice": notice, **values})
+        return HTMLResponse(text, status, headers)
 
-    def render_part(self, name: str, **values: Any) -> str:
-        values |= {"now": datetime.now(UTC)}
-        return self._jinja.get_template(f"parts/{name}.html").render(**values)
+    def render_part(self, request: Request, name: str, **values: Any) -> str:
+        return self._render(request, f"parts/{name}.html", values)
+
+    def _render(self, request: Request, name: str, values: Mapping[str, Any]) -> str:
+        """Every page knows who looks at it; nobody is signed in on the sign-in page."""
+        known = {
+            "now": datetime.now(UTC),
+            "person": getattr(request.state, "person", None),
+            "csrf_token": getattr(request.state, "csrf_token", None) or "",
+        }
+        return self._jinja.get_template(name).render(known | dict(values))
 
 
 def format_label(status: str) -> str:
@@ -108,13 +117,17 @@ def part_version(html: str) -> str:
     return hashlib.sha256(_CLOCK.sub(r"\1", html).encode()).hexdigest()[:16]
 
 
-def stream_parts(state: AppState, parts: AsyncIterator[dict[str, str]]) -> Response:
+def stream_parts(
+    request: Request, state: AppState, parts: AsyncIterator[dict[str, str]]
+) -> Response:
     if state.open_streams >= MAX_STREAMS:
         return PlainTextResponse("Too many pages are open: close some.", status_code=429)
     state.open_streams += 1
     # A proxy must not buffer the stream.
     headers = {"X-Accel-Buffering": "no"}
-    return EventStream(state, _messages(state, parts), headers=headers, media_type=MEDIA_TYPE)
+    return EventStream(
+        state, _messages(request, state, parts), headers=headers, media_type=MEDIA_TYPE
+    )
 
 
 class EventStream(StreamingResponse):
@@ -131,13 +144,15 @@ class EventStream(StreamingResponse):
             self._state.open_streams -= 1
 
 
-async def _messages(state: AppState, parts: AsyncIterator[dict[str, str]]) -> AsyncIterator[str]:
+async def _messages(
+    request: Request, state: AppState, parts: AsyncIterator[dict[str, str]]
+) -> AsyncIterator[str]:
     yield f"retry: {RETRY_MILLISECONDS}\n\n"
     sent: dict[str, str] = {}
     unchanged = 0
     try:
         async for current in parts:
-            if state.is_closing():
+            if state.is_closing() or not request.state.is_signed_in():
                 return
             versions = {name: part_version(html) for name, html in current.items()}
             changed = {name: v for name, v in versions.items() if sent.get(name) != v}

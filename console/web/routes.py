@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import FileResponse, RedirectResponse, Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 from temporalio.service import RPCError
 
-from console.client.jobs import JobNotFoundError
-from console.errors import BadInputError, ConsoleError
+from console.client.audit import AuditLog
+from console.errors import BadInputError, ConsoleError, NotFoundError
+from console.report.formats import FORMATS
 from console.web.actions import UPDATES, Actions
-from console.web.auth import AuthMiddleware, Credentials, scope_path
-from console.web.forms import name_fields
+from console.web.auth import Authenticator, AuthMiddleware, scope_path
+from console.web.forms import name_fields, read_form
 from console.web.home import HomePage
-from console.web.job_page import MEDIA_TYPES, JobPage, ReportDownloads
+from console.web.job_page import JobPage, ReportDownloads
+from console.web.oidc import (
+    CALLBACK_PATH,
+    SIGN_IN_SECONDS,
+    START_PATH,
+    OidcProvider,
+    OidcSettings,
+    SignInError,
+)
+from console.web.people import People, SignIn
 from console.web.rendering import HERE, Templates
 from console.web.state import AppState
 
@@ -28,33 +37,78 @@ from console.web.state import AppState
 STATIC_FILES = {
     file.name: file for file in (HERE.parent / "palette.css", *(HERE / "static").iterdir())
 }
-# Slows down guessing the token.
-_WRONG_TOKEN_SECONDS = 0.5
+_OIDC_COOKIE = "research_sign_in"
 
 _log = logging.getLogger(__name__)
 
 
-def build_app(state: AppState, token: str, port: int, *, loopback: bool) -> ASGIApp:
-    credentials = Credentials(token, port)
-    templates = Templates(state, credentials)
-    home, job = HomePage(state, templates, credentials), JobPage(state, templates)
+def build_app(
+    state: AppState,
+    token: str,
+    port: int,
+    *,
+    loopback: bool,
+    more: Sequence[BaseRoute] = (),
+) -> ASGIApp:
+    """The console, and `more` routes behind the same access control."""
+    people = People.of(state.settings, token)
+    people.check()
+    authenticator = Authenticator(people, AuditLog(state.settings), port)
+    oidc = OidcProvider(OidcSettings.read(state.settings.oidc)) if state.settings.oidc else None
+    templates = Templates(state)
+    home, job = HomePage(state, templates), JobPage(state, templates)
     downloads = ReportDownloads(state)
-    actions = Actions(state, templates, credentials, job)
+    actions = Actions(state, templates, job)
 
-    async def sign_in_page(request: Request) -> Response:
+    async def sign_in(request: Request) -> Response:
         """Asks for the token; 401 until it is right."""
-        wrong = request.query_params.get("token") is not None
-        if request.method == "POST" and scope_path(request) == "/sign-in":
-            form = await request.form(max_files=0, max_fields=4)
-            if credentials.is_token(str(form.get("token", ""))):
-                return credentials.sign_in(RedirectResponse("/", status_code=303))
-            wrong = True
-        if wrong:
-            await asyncio.sleep(_WRONG_TOKEN_SECONDS)
-        return templates.render(request, "sign_in.html", 401, wrong=wrong)
+        wrong = "This token is not valid." if "token" in request.query_params else ""
+        try:
+            if request.method == "POST" and scope_path(request) == "/sign-in":
+                form = await request.form(max_files=0, max_fields=4)
+                if found := authenticator.check_token(request, str(form.get("token", ""))):
+                    home = RedirectResponse("/", status_code=303)
+                    return authenticator.open_session(request, found, home)
+                wrong = "This token is not valid."
+            if oidc is not None and request.method == "GET":
+                if scope_path(request) == START_PATH:
+                    return await begin_oidc(oidc)
+                if scope_path(request) == CALLBACK_PATH:
+                    return await finish_oidc(oidc, request)
+        except SignInError as error:
+            authenticator.record(request, None, "sign in", f"refused: {error}")
+            wrong = str(error)
+        except HTTPException as error:
+            if error.status_code != 429:
+                raise
+            return templates.render(
+                request, "sign_in.html", 429, headers=error.headers, wrong=error.detail, oidc=oidc
+            )
+        return templates.render(request, "sign_in.html", 401, wrong=wrong, oidc=oidc)
+
+    async def begin_oidc(oidc: OidcProvider) -> Response:
+        url, sent = await oidc.begin()
+        response = RedirectResponse(url, status_code=303)
+        # Lax: the browser comes back from another site.
+        response.set_cookie(_OIDC_COOKIE, sent, max_age=SIGN_IN_SECONDS, path=START_PATH,
+                            httponly=True, samesite="lax")  # fmt: skip
+        return response
+
+    async def finish_oidc(oidc: OidcProvider, request: Request) -> Response:
+        cookie = request.cookies.get(_OIDC_COOKIE, "")
+        person = await oidc.finish(request.query_params, cookie)
+        # A page, not a redirect: after one the browser, which comes from another site, would not
+        # send the strict cookie.
+        page = templates.render(request, "signed_in.html", person=person)
+        page.delete_cookie(_OIDC_COOKIE, path=START_PATH)
+        return authenticator.open_session(request, SignIn(person), page)
 
     async def redirect_home(_request: Request) -> Response:
         return RedirectResponse("/", status_code=303)
+
+    async def sign_out(request: Request) -> Response:
+        await read_form(request)
+        return authenticator.close_session(request, RedirectResponse("/", status_code=303))
 
     def static(name: str) -> Callable[[Request], Awaitable[Response]]:
         async def send(_request: Request) -> Response:
@@ -72,12 +126,16 @@ def build_app(state: AppState, token: str, port: int, *, loopback: bool) -> ASGI
         routes=[
             Route("/", home.show),
             Route("/", home.start_job, methods=["POST"]),
-            Route("/sign-in", redirect_home, methods=["POST"]),
+            *(
+                Route(path, redirect_home, methods=["GET", "POST"])
+                for path in ("/sign-in", START_PATH, CALLBACK_PATH)
+            ),
+            Route("/sign-out", sign_out, methods=["POST"]),
             Route("/events", home.stream),
             Route(path, job.show),
             Route(f"{path}/events", job.stream),
             Route(f"{path}/report", downloads.show),
-            *(Route(f"{path}/report.{suffix}", downloads.download) for suffix in MEDIA_TYPES),
+            *(Route(f"{path}/report.{suffix}", downloads.download) for suffix in FORMATS),
             Route(f"{path}/restart", actions.confirm_restart),
             Route(f"{path}/restart", actions.restart, methods=["POST"]),
             Route(f"{path}/fork", actions.show_fork_form),
@@ -87,13 +145,14 @@ def build_app(state: AppState, token: str, port: int, *, loopback: bool) -> ASGI
             Route(f"{path}/resume", actions.resume, methods=["POST"]),
             Route(f"{path}/cancel", actions.cancel, methods=["POST"]),
             *(Route(f"{path}/{name}", actions.send_update, methods=["POST"]) for name in UPDATES),
+            *more,
             *(Route(f"/static/{name}", static(name)) for name in STATIC_FILES),
         ],
         exception_handlers=dict.fromkeys(
             (ConsoleError, RPCError, HTTPException, Exception), error_page
         ),
     )
-    return AuthMiddleware(app, credentials, sign_in_page, loopback=loopback)
+    return AuthMiddleware(app, authenticator, sign_in, loopback=loopback)
 
 
 def _describe_error(error: Exception) -> tuple[int, str]:
@@ -102,7 +161,7 @@ def _describe_error(error: Exception) -> tuple[int, str]:
         missing = error.status_code == 404
         return error.status_code, "There is no such page." if missing else error.detail
     if isinstance(error, BadInputError):
-        return 404 if isinstance(error, JobNotFoundError) else 400, name_fields(str(error))
+        return 404 if isinstance(error, NotFoundError) else 400, name_fields(str(error))
     if isinstance(error, ConsoleError):
         return 503, name_fields(str(error))
     if isinstance(error, RPCError):

@@ -12,18 +12,21 @@ import secrets
 import signal
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractAsyncContextManager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from console.client import session as sessions
 from console.client import validation
-from console.errors import COMMAND, BadInputError, ConsoleError, ExitCode
+from console.errors import COMMAND, BadInputError, ExitCode
 from console.runtime.loopback import is_loopback
 from console.web.auth import MIN_TOKEN_LENGTH
 
 if TYPE_CHECKING:
+    from starlette.routing import BaseRoute
     from starlette.types import ASGIApp
     from uvicorn import Server
 
@@ -31,18 +34,24 @@ if TYPE_CHECKING:
     from console.web.state import AppState
     from workflows.config.settings import Settings
 
+
 TOKEN_VARIABLE = "RESEARCH_CONSOLE_TOKEN"  # noqa: S105
 PORT = 8484
 
 _SHUTDOWN_SECONDS = 4
-_CHECK_SECONDS = 1.0
 _HEADER_SECONDS = 10.0
 _MAX_HEADER_BYTES = 32 * 1024
 _MAX_CONNECTIONS = 200
 
 
-def serve(host: str = "127.0.0.1", port: int = PORT, token_file: Path | None = None) -> ExitCode:
-    """Serve the console until Ctrl-C."""
+def serve(
+    host: str,
+    port: int,
+    token_file: Path | None,
+    build_api: Callable[[AppState], BaseRoute],
+    open_mcp: Callable[[AppState], AbstractAsyncContextManager[BaseRoute]],
+) -> ExitCode:
+    """Serve the console, the API and the MCP server at `/mcp` until Ctrl-C."""
     token = _choose_token(host, _read_token(token_file))
     settings = validation.prepare_folders(sessions.read_settings())
     with _bind(host, port) as listener:
@@ -55,12 +64,15 @@ def serve(host: str = "127.0.0.1", port: int = PORT, token_file: Path | None = N
 
             state = AppState(session)
             state.is_local = is_loopback(host)
-            app = build_app(state, token, bound_port, loopback=state.is_local)
-            server = _build_server(app)
-            state.is_closing = lambda: server.should_exit
-            print(f"The console is open: {url}/?token={quote(token, safe='')}", flush=True)
-            print("Ctrl-C closes it.", flush=True)
-            await _serve(server, listener, state)
+            async with open_mcp(state) as mcp:
+                more = [build_api(state), mcp]
+                app = build_app(state, token, bound_port, loopback=state.is_local, more=more)
+                server = _build_server(app, settings.proxies)
+                state.is_closing = lambda: server.should_exit
+                print(f"MCP clients: {url}/mcp, the same token as a bearer token.", flush=True)
+                print(f"The console is open: {url}/?token={quote(token, safe='')}", flush=True)
+                print("Ctrl-C closes it.", flush=True)
+                await _serve(server, listener, state)
             print(_closing_message(settings), flush=True)
             return ExitCode.REPORT
 
@@ -155,7 +167,7 @@ def _build_protocol() -> type[asyncio.Protocol]:
     return TimedProtocol
 
 
-def _build_server(app: ASGIApp) -> Server:
+def _build_server(app: ASGIApp, proxies: str | None = None) -> Server:
     import uvicorn
 
     class SignalServer(uvicorn.Server):
@@ -180,7 +192,9 @@ def _build_server(app: ASGIApp) -> Server:
             log_config=None,
             log_level="critical",
             server_header=False,
-            proxy_headers=False,
+            # A proxy says in headers where a request comes from; only named ones are believed.
+            proxy_headers=bool(proxies),
+            forwarded_allow_ips=proxies,
             ws="none",
             lifespan="off",
             http=_build_protocol(),
@@ -192,31 +206,15 @@ def _build_server(app: ASGIApp) -> Server:
 
 
 async def _serve(server: Server, listener: socket.socket, state: AppState) -> None:
-    watching = asyncio.ensure_future(_supervise_workers(state))
+    def show_error(job_id: str, message: str) -> None:
+        """Also on every page."""
+        print(f"Error: {message}", file=sys.stderr, flush=True)
+        state.worker_errors[job_id] = message
+
+    supervising = state.session.supervise_workers(show_error, partial(print, flush=True))
+    watching = asyncio.ensure_future(supervising)
     try:
         await server.serve(sockets=[listener])
     finally:
         watching.cancel()
         await asyncio.gather(watching, return_exceptions=True)
-
-
-async def _supervise_workers(state: AppState) -> None:
-    """Replace dead workers, and stop those whose job has ended.
-
-    If a worker cannot be replaced, the error is shown here and on every page.
-    """
-    from console.client.jobs import is_open
-
-    workers = state.session.workers
-    while True:
-        await asyncio.sleep(_CHECK_SECONDS)
-        for job_id, worker in list(workers.items()):
-            try:
-                if note := worker.replace_if_dead():
-                    print(note, flush=True)
-                if not await is_open(state.client, job_id):
-                    await state.session.stop_worker(job_id)
-            except ConsoleError as error:
-                print(f"Error: {error}", file=sys.stderr, flush=True)
-                workers.pop(job_id, None)
-                state.worker_errors[job_id] = str(error)

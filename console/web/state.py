@@ -10,8 +10,11 @@ from typing import Any, Literal, TypeVar
 
 from cachetools import LRUCache
 
+from console.client import jobs
 from console.client.checkpoints import CheckpointStore
+from console.client.jobs import Job, UpdateRejectedError
 from console.client.session import Session
+from workflows.contracts.messages import Resume
 
 Value = TypeVar("Value")
 _TICK_SECONDS = 0.2
@@ -66,6 +69,18 @@ class AppState:
         """Have the job worked on, if that is for this process to do."""
         self.worker_errors.pop(job_id, None)
         return self.session.start_worker(job_id)
+
+    async def resume(self, job: Job) -> str:
+        """Continue a job that is blocked, paused or stopped."""
+        started = self.start_worker(job.id)
+        update = jobs.send_update(job, "resume", Resume())
+        try:
+            return (await self.session.wait_for_worker(update, job.id))[0]
+        except UpdateRejectedError:
+            # It was only stopped: with a worker it continues by itself.
+            if not started:
+                raise
+            return "continued"
 
     async def sleep(self, seconds: float) -> None:
         """Sleep, but not beyond the end of the server."""

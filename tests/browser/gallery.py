@@ -135,7 +135,16 @@ def the_report(gallery: Gallery) -> None:
         cite(page)
         gallery.take(page, "citation")
         page.keyboard.press("Escape")
-        places = {"contradictions": "#disputes", "coverage": "#coverage", "timeline": "#made"}
+        page.locator("main section a.cite").nth(1).hover()
+        page.get_by_role("tooltip").wait_for()
+        gallery.take(page, "citation-card")
+        page.keyboard.press("Escape")
+        places = {
+            "charts": "#chart-2",
+            "contradictions": "#disputes",
+            "coverage": "#coverage",
+            "timeline": "#made",
+        }
         for name, place in places.items():
             page.set_viewport_size(TALL if name == "timeline" else DESK)  # the cost stands below it
             page.locator(place).evaluate("it => it.scrollIntoView()")
@@ -147,6 +156,11 @@ def the_report(gallery: Gallery) -> None:
     with gallery.page(dark=True) as page:
         page.goto(address)
         gallery.take(page, "report-dark")
+    with gallery.page(PHONE, dark=True) as phone:
+        phone.goto(address)
+        gallery.take(phone, "report-phone")
+        phone.locator("#chart-2").evaluate("it => it.scrollIntoView()")
+        gallery.take(phone, "charts-phone")
 
 
 def cite(page: Page) -> None:

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from console.report.page import render_page
-from tests.console.results import ferry, finished, large
+from tests.console.results import charted, ferry, finished, large
 
 from .conftest import DESKTOP, Visit, at_a_desk, on_a_phone
 from .serving import PHONE
@@ -32,6 +32,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     folder = tmp_path_factory.mktemp("pages")
     made = {
         "ferry": ferry(),
+        "charted": charted(),
         "hostile": finished(HOSTILE),
         "large": large(),
         "long": finished(LONG),
@@ -102,7 +103,58 @@ def test_all_of_it_can_be_done_by_keyboard(visit: Visit, pages: dict[str, str]) 
     assert shown.evaluate("panel.contains(document.activeElement)")
     shown.keyboard.press("Escape")
     panel.wait_for(state="hidden")
-    assert focused(shown) == cite, "focus goes back to where it came from"
+    undescribed = cite.replace(' aria-describedby="card"', "")
+    assert focused(shown) == undescribed, "focus goes back to where it came from"
+    assert visit.complaints == []
+
+
+@at_a_desk
+def test_a_citation_shows_its_quote_while_it_is_pointed_at(
+    visit: Visit, pages: dict[str, str]
+) -> None:
+    shown, card = visit.page, visit.page.get_by_role("tooltip")
+    shown.goto(pages["charted"])
+    cite = shown.locator("#facet-2 p a.cite").first
+    cite.hover()
+    card.wait_for()
+    assert "The business case" in card.inner_text()
+    assert card.locator("blockquote").inner_text() == "Six new vessels are to be built."
+    assert cite.get_attribute("aria-describedby") == "card"
+    assert visit.serious() == []
+    card.hover()
+    shown.wait_for_timeout(400)
+    assert card.is_visible(), "one can go to the card"
+    shown.keyboard.press("Escape")
+    card.wait_for(state="hidden")
+    assert cite.get_attribute("aria-describedby") is None
+    shown.locator("h1").hover()
+    cite.hover()
+    card.wait_for()
+    shown.locator("h1").hover()
+    card.wait_for(state="hidden")
+    assert visit.complaints == []
+
+
+def test_a_citation_shows_its_quote_while_it_has_the_focus(
+    visit: Visit, pages: dict[str, str]
+) -> None:
+    shown, card = visit.page, visit.page.get_by_role("tooltip")
+    shown.goto(pages["charted"])
+    shown.keyboard.press("Tab")
+    shown.keyboard.press("Enter")
+    shown.keyboard.press("Tab")
+    card.wait_for()
+    assert "Six new vessels are to be built." in card.inner_text()
+    box = card.bounding_box()
+    assert box is not None
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= (shown.viewport_size or DESKTOP)["width"]
+    shown.keyboard.press("Enter")
+    shown.get_by_role("dialog").wait_for()
+    assert not card.is_visible(), "the panel takes its place"
+    shown.keyboard.press("Escape")
+    shown.get_by_role("dialog").wait_for(state="hidden")
+    assert not card.is_visible(), "what has just been read is not shown again"
     assert visit.complaints == []
 
 
@@ -137,7 +189,7 @@ def test_nothing_serious_stands_in_the_way_of_anybody(
 ) -> None:
     shown = visit.page
     shown.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
-    shown.goto(pages["ferry"])
+    shown.goto(pages["charted"])
     assert visit.serious() == []
     assert not visit.overflows()
     shown.locator("#facet-1 a.cite").first.click()

@@ -13,7 +13,7 @@ import console.runtime.data_converter
 from activities.sources.corpus_indexes import Corpora
 from activities.sources.index_cache import IndexCache
 from activities.storage.backends import BucketBackend, open_backend
-from activities.storage.corpus_versions import publish
+from activities.storage.corpus_publishing import publish
 from activities.storage.store import Store
 from console.client.checkpoints import CheckpointStore
 from console.devserver.server import run_dev_server

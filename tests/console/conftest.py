@@ -88,9 +88,10 @@ class Place:
         }
         return kept | {"RESEARCH_HOME": "state", "PYTHONPATH": str(ROOT)}
 
-    def popen(self, *arguments: str) -> subprocess.Popen[str]:
+    def popen(self, *arguments: str, stdin: int | None = None) -> subprocess.Popen[str]:
         return subprocess.Popen(
             [sys.executable, "-c", STARTER, str(self.worker), *arguments],
+            stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

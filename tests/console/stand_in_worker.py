@@ -99,6 +99,8 @@ class StandIn:
         self._state = state or ResearchState(
             id=job, journal=job, request=request, started_at=workflow.now().isoformat()
         )
+        if state is None:
+            self._record("start", self._state.request.by)
         self._answer: Approve | None = None
         self._approve_by: str | None = None
 
@@ -153,7 +155,9 @@ class StandIn:
             parent=now.parent,
             report_markdown="# Report\n\n" + ("Words. " * (50_000 if "big" in asked else 5)),
         )
-        kept = KeepReport(key=report_key(now.id, workflow.info().run_id), result=result)
+        kept = KeepReport(
+            key=report_key(now.id, now.version, workflow.info().run_id), result=result
+        )
         report = await workflow.execute_local_activity(
             keep_report, kept, start_to_close_timeout=SOON
         )
@@ -182,6 +186,9 @@ class StandIn:
         )
         brief = KeepCheckpoint(key=key, state=now)
         await workflow.execute_local_activity(keep, brief, start_to_close_timeout=SOON)
+
+    def _record(self, act: str, by: str) -> None:
+        self._state.record_act(act, by, workflow.now().isoformat())
 
     def _show(self) -> None:
         phase = SearchAttributeKey.for_keyword("ResearchPhase")
@@ -213,6 +220,7 @@ class StandIn:
 
     @workflow.update
     async def approve(self, answer: Approve) -> str:
+        self._record(answer.decision, answer.by)
         self._answer = answer
         return "approved"
 
@@ -235,6 +243,7 @@ class StandIn:
 
     @workflow.update
     async def pause(self, order: Pause) -> str:
+        self._record("pause", order.by)
         self._state.paused = True
         self._show()
         return "paused"

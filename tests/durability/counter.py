@@ -90,7 +90,9 @@ class Account:
         self.kept_again = sum(line["kept"] for line in requests)
         """Requests for a turn that was in the journal when they came: there must be none."""
         self.kept = {file.stem for file in journal.glob("*.json") if "." not in file.stem}
-        purchases = Counter(mark.parent.name for mark in journal.glob("*/call-*"))
+        # A worker killed within a write leaves the file it wrote to, which has a "#" in its name.
+        marks = (mark for mark in journal.glob("*/call-*") if "#" not in mark.name)
+        purchases = Counter(mark.parent.name for mark in marks)
         self.unsent = sum(
             max(0, count - self.requests[fingerprint]) for fingerprint, count in purchases.items()
         )

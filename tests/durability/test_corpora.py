@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from activities.storage.corpus_versions import load_listing, publish
+from activities.storage.corpus_publishing import publish
+from activities.storage.corpus_versions import load_files, load_listing
 from activities.storage.store import Store
 from tests.durability.jobs import Job, JsonObject, comparable, request
 from tests.durability.site import Site, a_site
@@ -63,7 +64,8 @@ async def test_workers_that_never_saw_the_folder_agree_on_a_version_that_is_gone
         assert (result.corpus.name, result.corpus.version) == ("harbour", head.version)
         assert "999,999" not in result.report_markdown
         assert comparable(result, site.corpus)["claims"] == reference["claims"]
-        listed = {file.path for file in (await load_listing(store, head.version)).files}
+        files = await load_files(store, await load_listing(store, head.version))
+        listed = {file.path for file in files}
         assert {source.uri for source in result.sources} <= listed
 
 

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from activities.storage.corpus_versions import CorpusHead, upload
+from activities.storage.corpus_publishing import upload
+from activities.storage.corpus_versions import CorpusHead
 from activities.storage.store import Store
 from console.client.jobs import fetch_report
 from tests.durability.processes import ROOT, Process, worker_environment

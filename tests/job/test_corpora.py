@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,9 @@ from temporalio.client import WorkflowFailureError
 
 from activities.sources import corpus_indexes as corpora_module
 from activities.sources.corpus_indexes import Corpora
-from activities.storage.corpus_versions import CorpusFile, Rules, load_head, publish
+from activities.storage import corpus_publishing
+from activities.storage.corpus_publishing import publish
+from activities.storage.corpus_versions import PackedFile, Rules, load_head
 from activities.storage.store import Store
 from console.client import corpora as client_corpora
 from console.client.jobs import Job, StartState, fetch_report
@@ -71,14 +74,17 @@ async def test_a_large_corpus_is_parsed_in_parts_with_progress(
 ) -> None:
     add_files(office.corpus, 16)
     monkeypatch.setattr(corpora_module, "PART_FILES", 5)
-    parse, release = Corpora._parse, asyncio.Event()
+    monkeypatch.setattr(corpus_publishing, "PACK_FILES", 1)
+    parse, release = Corpora._parse_files, asyncio.Event()
 
-    async def wait(self: Corpora, file: CorpusFile, place: Path, confined: bool) -> bytes:
-        if file.path == "note_9.md":
+    async def wait(
+        self: Corpora, contents: Sequence[tuple[PackedFile, bytes]], place: Path, spread: bool
+    ) -> list[bytes]:
+        if contents[0][0].path == "note_9.md":
             await release.wait()
-        return await parse(self, file, place, confined)
+        return await parse(self, contents, place, spread)
 
-    monkeypatch.setattr(Corpora, "_parse", wait)
+    monkeypatch.setattr(Corpora, "_parse_files", wait)
     async with office.working(Wire(*RULES)):
         handle = await office.start()
         status = await status_when(handle, lambda status: status.files_parsed == 15)

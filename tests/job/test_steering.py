@@ -218,14 +218,18 @@ async def test_a_paused_job_buys_nothing_until_it_is_resumed(office: Office) -> 
         handle = await office.start()
         await asyncio.wait_for(gate.reached.wait(), 60)
         for _ in range(2):
-            assert await handle.execute_update(ResearchWorkflow.pause, Pause()) == "paused"
+            assert await handle.execute_update(ResearchWorkflow.pause, Pause(by="anna")) == "paused"
         gate.open.set()
         await status_when(handle, lambda s: s.paused and not _busy(s))
         bought = len(wire.requests)
         await asyncio.sleep(0.5)
         assert len(wire.requests) == bought
-        await handle.execute_update(ResearchWorkflow.resume, Resume())
+        await handle.execute_update(ResearchWorkflow.resume, Resume(by="ben"))
         result = await fetch_report(handle)
+        acts = (await handle.query(ResearchWorkflow.state)).acts
+    who_did_what = [(act.act, act.by) for act in acts]
+    assert who_did_what == [("start", ""), *[("pause", "anna")] * 2, ("resume", "ben")]
+    assert [act.at for act in acts] == sorted(act.at for act in acts)
     assert result.telemetry.turns_bought_again == 0
     assert result.status == "complete"
 

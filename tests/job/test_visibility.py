@@ -16,7 +16,7 @@ from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
 from console.client import jobs, runs
 from console.client.checkpoints import CheckpointStore
-from console.client.job_list import list_page
+from console.client.job_list import list_page, search_attribute
 from tests.job.conftest import (
     NO_GAPS,
     PASSENGERS,
@@ -40,7 +40,7 @@ async def attributes(office: Office, job_id: str, closed: bool = True) -> dict[s
     description = await office.client.get_workflow_handle(job_id).describe()
     assert (description.close_time is not None) is closed
     return {
-        name: jobs.search_attribute(description, f"Research{name}")
+        name: search_attribute(description, f"Research{name}")
         for name in ("Status", "Phase", "Tenant")
     }
 

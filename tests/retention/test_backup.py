@@ -43,6 +43,7 @@ def test_a_finished_job_is_read_as_before_after_store_and_database_were_lost(hom
     assert "holds a backup" in said
 
 
+@pytest.mark.slow
 def test_a_damaged_or_unfinished_backup_is_refused(home: Home) -> None:
     home.read("backup", "saved")
     shutil.rmtree(home.state)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import getpass
 import hashlib
 import json
 from pathlib import Path
@@ -24,10 +25,14 @@ def test_a_deleted_job_is_found_in_no_file_of_the_store_and_the_database(
     worked: Worked, home: Home
 ) -> None:
     assert len(home.find(*MARKERS)) > 10
-    receipt = home.read("delete", "tramway-job", "--yes", "--by", "ada")
+    receipt = home.read("delete", "tramway-job", "--yes")
     assert home.find(*MARKERS) == {}
     assert home.objects() == worked.before
-    assert receipt["by"] == "ada"
+    assert receipt["by"] == getpass.getuser()
+    written = (home.state / "audit.jsonl").read_text()
+    [*_, logged] = [json.loads(line) for line in written.splitlines()]
+    assert (logged["act"], logged["job"], logged["outcome"]) == ("delete", "tramway-job", "done")
+    assert logged["who"] == receipt["by"]
     assert receipt["jobs"] == ["tramway-job"]
     assert receipt["histories"] >= 1
     assert {"journal", "checkpoints", "reports", "texts", "corpora"} <= receipt["objects"].keys()
@@ -140,6 +145,7 @@ def test_a_document_is_found_by_its_hash_and_those_who_read_it_are_named(home: H
     assert "No corpus has a document" in said
 
 
+@pytest.mark.slow
 async def test_a_forgotten_tenant_has_no_job_left(home: Home) -> None:
     """One job that the server knows, one whose history is gone."""
     before, store = home.objects(), home.store()
@@ -180,6 +186,7 @@ async def until_visible(client: Client, job_id: str) -> None:
     await eventually(is_visible, "the end of the job is visible")
 
 
+@pytest.mark.slow
 def test_an_unknown_document_is_refused(home: Home) -> None:
     code, said = home.call("forget", "document", "0" * 64, "--yes")
     assert code == 2

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from activities.sources.corpus_indexes import Corpora, Manifest
+from activities.sources.corpus_indexes import Corpora
 from activities.sources.corpus_search import Corpus
-from activities.sources.index_cache import IndexCache, IndexRecord
+from activities.sources.index_cache import IndexCache
 from activities.storage import corpus_versions as storage
 from activities.storage import document_sources
-from activities.storage.corpus_versions import CorpusHead, Limits, Rules, publish, upload
+from activities.storage.corpus_publishing import Limits, publish, upload
+from activities.storage.corpus_versions import CorpusHead, PackedFile, Rules
 from activities.storage.document_sources import CorpusError
 from activities.storage.store import Store
 from tests.corpora import FolderCorpus
@@ -64,15 +65,15 @@ async def worker(store: Store, tmp_path: Path) -> AsyncIterator[Worker]:
 def parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The paths that are parsed, in their order."""
     paths: list[str] = []
-    parse = Corpora._parse
+    parse = Corpora._parse_files
 
     async def counted(
-        self: Corpora, file: storage.CorpusFile, place: Path, confined: bool
-    ) -> bytes:
-        paths.append(file.path)
-        return await parse(self, file, place, confined)
+        self: Corpora, contents: Sequence[tuple[PackedFile, bytes]], place: Path, spread: bool
+    ) -> list[bytes]:
+        paths.extend(file.path for file, _ in contents)
+        return await parse(self, contents, place, spread)
 
-    monkeypatch.setattr(Corpora, "_parse", counted)
+    monkeypatch.setattr(Corpora, "_parse_files", counted)
     return paths
 
 
@@ -169,7 +170,7 @@ async def test_an_index_made_in_steps_gives_the_answers_of_one_made_anew(
     assert stepwise.frequency(["ferry", "7"]) == anew.frequency(["ferry", "7"])
 
 
-async def test_the_manifest_names_every_document(folder: Path, worker: Worker) -> None:
+async def test_an_index_describes_every_document(folder: Path, worker: Worker) -> None:
     (folder / "report.md").write_text("# Annual report 2024\n\nDate: 2025-03-01\n\nIt sails.")
     (folder / "pay.md").write_text("# Pay\n\nThe pay is secret.")
     ready = await worker.refresh(folder, {"pay*": ("hr",)})
@@ -177,9 +178,8 @@ async def test_the_manifest_names_every_document(folder: Path, worker: Worker) -
     every = await worker.corpora.make_ready("c", head.version, ("hr",))
     assert ready == every  # `refresh` indexes all of it; jobs select by their labels
     assert ready.ref is not None
-    record = await worker.store.load(ready.ref.index, IndexRecord)
-    found = (await worker.store.load(record.manifest, Manifest)).documents
-    assert [(d.path, d.title, d.date, d.kind, d.labels) for d in found] == [
+    found = sorted((await worker.open(ready)).documents(), key=lambda d: d.uri)
+    assert [(d.uri, d.title, d.date, d.kind, d.labels) for d in found] == [
         ("pay.md", "Pay", None, "note", ("hr",)),
         ("report.md", "Annual report 2024", "2025-03-01", "report", ()),
     ]
@@ -313,7 +313,7 @@ async def test_a_copy_takes_the_place_of_its_original(
 
 
 async def see(worker: Worker, head: CorpusHead, *labels: str) -> Corpus:
-    version = await worker.corpora.select(head.version, labels)
+    version = await storage.select(worker.store, head.version, labels)
     return await worker.open(await worker.corpora.make_ready("c", version, labels))
 
 

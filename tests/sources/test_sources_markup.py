@@ -114,6 +114,9 @@ def test_markdown_of_documentation_generators(folder: Path, source: str, text: s
         (".. parsed-literal::\n\n   pip install x==\\ |release|\\ -1",
          "```text\npip install x==release-1\n```"),
         (".. unknown:thing::\n   :opt: 1\n\n   Text stays.", "Text stays."),
+        ("Call `.Loop.run`.", "Call Loop.run."),
+        (".. acme:example::\n\n   @acme.command()\n   def run(a):\n       b = a\n       go(b)",
+         "```text\n@acme.command()\ndef run(a):\n    b = a\n    go(b)\n```"),
     ],
 )  # fmt: skip
 def test_restructured_text(folder: Path, source: str, text: str) -> None:

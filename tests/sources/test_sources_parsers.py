@@ -22,7 +22,7 @@ SCRIPT = """
 import asyncio, sys
 from pathlib import Path
 from activities.sources.parser_processes import Parsers
-asyncio.run(Parsers(1).parse(Path(sys.argv[1]), "bomb.pdf"))
+asyncio.run(Parsers(1).parse([(Path(sys.argv[1]), "bomb.pdf")]))
 """
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
@@ -85,7 +85,7 @@ def test_a_parser_dies_with_its_worker_whatever_ends_that(bomb: Path, number: in
 
 async def test_a_cancelled_parse_ends_its_process(bomb: Path) -> None:
     parsers = Parsers(1)
-    work = asyncio.ensure_future(parsers.parse(bomb, "bomb.pdf"))
+    work = asyncio.ensure_future(parsers.parse([(bomb, "bomb.pdf")]))
     await asyncio.to_thread(wait_for, lambda: bool(parsers_of(os.getpid())), "a parser works")
     work.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -98,14 +98,13 @@ async def test_a_file_that_kills_its_parser_is_unreadable_and_the_next_is_read(
 ) -> None:
     (tmp_path / "a.md").write_text("# A\n\nThe ferry sails.")
     parsers = Parsers(1)
-    work = asyncio.ensure_future(parsers.parse(bomb, "bomb.pdf"))
+    work = asyncio.ensure_future(parsers.parse([(bomb, "bomb.pdf"), (tmp_path / "a.md", "a.md")]))
     await asyncio.to_thread(wait_for, lambda: bool(parsers_of(os.getpid())), "a parser works")
     [pid] = parsers_of(os.getpid())
     os.kill(pid, signal.SIGKILL)
-    lost = PARSED.validate_json(await work)
+    lost, found = map(PARSED.validate_json, await work)
     assert (lost.documents, lost.unreadable[0].uri) == ((), "bomb.pdf")
     assert "crashes its parser" in lost.unreadable[0].reason
-    found = PARSED.validate_json(await parsers.parse(tmp_path / "a.md", "a.md"))
     assert [document.text for document in found.documents] == ["# A\n\nThe ferry sails."]
     await parsers.close()
     assert parsers_of(os.getpid()) == []
@@ -119,9 +118,9 @@ async def test_processes_are_few_and_get_no_secrets(
         (tmp_path / f"{number}.md").write_text(f"# Title {number}\n\nText.")
     parsers = Parsers(2)
     parsed = await asyncio.gather(
-        *(parsers.parse(tmp_path / f"{n}.md", f"{n}.md") for n in range(12))
+        *(parsers.parse([(tmp_path / f"{n}.md", f"{n}.md")]) for n in range(12))
     )
-    assert [PARSED.validate_json(each).documents[0].title for each in parsed] == [
+    assert [PARSED.validate_json(each).documents[0].title for [each] in parsed] == [
         f"Title {number}" for number in range(12)
     ]
     started = parsers_of(os.getpid())

@@ -15,12 +15,11 @@ from temporalio.client import (
 )
 from temporalio.common import WorkflowIDConflictPolicy
 
-from deploy.examples.child_workflow import Briefing
 from deploy.examples.plain_json import Clipping
 from deploy.examples.watched import Editor
 from tests.job.conftest import NO_GAPS, PASSENGERS, QUESTION, UNREVIEWED, Office, Wire, planned
 from tests.triggers.conftest import Held, team, unique
-from tests.triggers.strangers import Listener
+from tests.triggers.strangers import Briefing, Listener
 from workflows.contracts.messages import MAX_LISTENERS, Join, Joined, Notify
 from workflows.contracts.request import TASK_QUEUE, ResearchRequest, shared_id
 from workflows.coordinator import ResearchWorkflow

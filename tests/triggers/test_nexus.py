@@ -8,10 +8,9 @@ import pytest
 from temporalio.client import Client, WorkflowExecutionStatus, WorkflowFailureError
 
 from console.client.jobs import root_cause
-from deploy.examples.nexus_caller import Inquiry
 from tests.job.conftest import NO_GAPS, PASSENGERS, QUESTION, UNREVIEWED, Office, Wire, planned
 from tests.triggers.conftest import Held, team, unique
-from tests.triggers.strangers import Meddler
+from tests.triggers.strangers import Inquiry, Meddler
 from workflows.contracts.nexus import PREFIX, ResearchId
 
 

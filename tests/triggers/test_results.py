@@ -13,10 +13,10 @@ from temporalio.client import Client
 
 from console.client.jobs import fetch_report, get_handle
 from console.runtime.data_converter import THRESHOLD
-from deploy.examples.nexus_caller import Inquiry
 from deploy.examples.plain_json import Clipping
 from tests.job.conftest import Office, Wire
 from tests.triggers.conftest import team, unique
+from tests.triggers.strangers import Inquiry
 from workflows.contracts.request import TASK_QUEUE
 from workflows.contracts.result import ResearchResult
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
+import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -23,6 +25,7 @@ from temporalio.testing import ActivityEnvironment
 from typer.testing import CliRunner
 
 from activities.records import Records
+from activities.storage.corpus_publishing import publish
 from console.cli import schedule
 from console.cli.app import CommandGroup
 from console.client.jobs import fetch_report
@@ -151,7 +154,7 @@ async def test_a_last_result_that_cannot_be_read_is_said_and_does_not_end_the_jo
     async with office.working(wire()):
         result: ResearchResult = await fetch_report(await office.start())
     context = build_context(office.settings)
-    comparing, key = Records(context), report_key("../job", "run")
+    comparing, key = Records(context), report_key("../job", 1, "run")
     await context.store.put_new(key, b'{"from": "another version"}')
     brief = CompareBrief(previous=PreviousRef(key=key), result=result)
     compared = await ActivityEnvironment().run(comparing.compare, brief)
@@ -159,6 +162,26 @@ async def test_a_last_result_that_cannot_be_read_is_said_and_does_not_end_the_jo
     assert compared.changes is None
     assert "cannot be read" in compared.report_markdown
     assert ".." not in Path(key).parts
+
+
+async def test_a_run_brings_what_its_worker_can_reach_up_to_date_and_nothing_else(
+    office: Office,
+) -> None:
+    context = build_context(office.settings)
+    by_address = await publish(context.store, "shared", f"file://{office.corpus}")
+    by_path = await publish(context.store, "own", str(office.corpus))
+    assert (await context.find_version("shared"))[1] == by_address.version
+    change(office.corpus)
+    newer = (await context.find_version("shared"))[1]
+    assert newer != by_address.version
+    # The folder of another machine may have the same path.
+    assert (await context.find_version("own"))[1] == by_path.version
+    for path in office.corpus.iterdir():
+        shutil.rmtree(path)
+    assert (await context.find_version("shared"))[1] == newer, "a disk that is not mounted is empty"
+    office.corpus.rmdir()
+    assert (await context.find_version("shared"))[1] == newer
+    await context.close()
 
 
 # --- the commands -------------------------------------------------------------------------------
@@ -201,6 +224,7 @@ def test_a_schedule_is_made_shown_paused_run_and_taken_away(
     code, said = call("create", name, QUESTION, "--every", "24h", "--corpus", "documents")
     assert code == 0, said
     assert "first run is at" in said
+    assert re.search(r"corpus refresh documents-\w+` there, before a run", said)
     code, said = call("create", name, QUESTION, "--every", "24h", "--corpus", "documents")
     assert code == 2
     assert "already" in said

@@ -104,6 +104,10 @@ WRITER = Role(
     tools=("read",),
     max_turns=8,
 )
+ANSWERER = replace(
+    WRITER, output="AskAnswer", prompt="answerer", effort="low", tools=(), max_turns=4
+)
+"""The writer on a question to a finished report: somebody waits for a few sentences."""
 DRAFT_JUDGE = Role(
     "draft_judge",
     model=SMALL,

@@ -12,7 +12,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, IPvAnyNetwork, field_validator
 
 from workflows.config.model_catalog import DEFAULT_CLAUDE, LOCAL
 from workflows.config.roles import ROLES
@@ -92,6 +92,11 @@ class Settings(BaseModel):
         default=5_000_000_000, ge=0, validation_alias="RESEARCH_INDEX_CACHE_BYTES"
     )
     """How much room fetched indexes take on a worker's disk."""
+    webhook_networks: tuple[IPvAnyNetwork, ...] = Field(
+        default=(), validation_alias="RESEARCH_WEBHOOK_NETWORKS"
+    )
+    """Networks that are not public and to which webhooks may be sent, with `,` between them."""
+    has_webhook_secret: bool = False
     keys: str | None = Field(default=None, validation_alias="RESEARCH_KEYS")
     """A file with encryption keys; with it, payloads and the store are encrypted."""
 
@@ -101,6 +106,12 @@ class Settings(BaseModel):
     """Other ages than those of `KEEP_DAYS`: `journal=14,reports=0`."""
     retention_hours: float = Field(default=24.0, ge=0, validation_alias="RESEARCH_RETENTION_HOURS")
     """How often what is too old is deleted; 0 is never."""
+    people: str | None = Field(default=None, validation_alias="RESEARCH_PEOPLE")
+    """The file of people who may use the console; `people.json` in the state folder unless set."""
+    oidc: str | None = Field(default=None, validation_alias="RESEARCH_OIDC")
+    """A file that names an identity provider, and the roles of its groups."""
+    proxies: str | None = Field(default=None, validation_alias="RESEARCH_PROXIES")
+    """Addresses of proxies whose `X-Forwarded-For` the console believes, separated by commas."""
 
     has_server: bool = False
     """True where Temporal's own variables name a server; else an embedded one is started."""
@@ -220,6 +231,11 @@ class Settings(BaseModel):
             raise ValueError("days cannot be negative")
         return days
 
+    @field_validator("webhook_networks", mode="before")
+    @classmethod
+    def _split_networks(cls, value: object) -> object:
+        return tuple(filter(None, value.split(","))) if isinstance(value, str) else value
+
     @classmethod
     def read(cls, env: Mapping[str, str]) -> Settings:
         """The settings of an environment; a variable that is empty counts as not set."""
@@ -232,6 +248,7 @@ class Settings(BaseModel):
             | {
                 "has_server": any(env.get(name) for name in _SERVER),
                 "has_credentials": any(env.get(name) for name in _CREDENTIALS),
+                "has_webhook_secret": bool(env.get("RESEARCH_WEBHOOK_SECRET")),
                 "telemetry": any(env.get(name) for name in _TELEMETRY),
                 "models": _by_role(env, "RESEARCH_MODEL_"),
                 "efforts": _by_role(env, "RESEARCH_EFFORT_"),

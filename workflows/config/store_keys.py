@@ -47,8 +47,12 @@ def control_key(job: str) -> str:
     return f"control/{safe(job)}.json"
 
 
-def report_key(job: str, run: str) -> str:
-    return f"reports/{safe(job)}/{safe(run)}.json"
+def reports_folder(job: str) -> str:
+    return f"reports/{safe(job)}"
+
+
+def report_key(job: str, version: int, run: str) -> str:
+    return f"{reports_folder(job)}/{version:04}-{safe(run)}.json"
 
 
 def corpus_key(name: str) -> str:
@@ -63,14 +67,17 @@ def listing_key(version: str) -> str:
     return f"listings/{safe(version)}.json"
 
 
+def pack_key(pack: str) -> str:
+    return f"packs/{safe(pack)}.json"
+
+
 def original_key(sha256: str) -> str:
     return f"originals/{sha256}"
 
 
-def parsed_key(parsers: int, path: str, sha256: str) -> str:
-    """What the parsers of a version made of a file; titles and ids also depend on its path."""
-    digest = hashlib.sha256(f"{path}\0{sha256}".encode()).hexdigest()
-    return f"parsed/v{parsers}-{digest}.json"
+def parsed_key(parsers: int, pack: str) -> str:
+    """What the parsers of a version made of the files of a pack."""
+    return f"parsed/{safe(pack)}-v{parsers}.json"
 
 
 def index_key(version: str, parsers: int) -> str:

@@ -6,6 +6,8 @@ what is large and returns a reference.
 
 from __future__ import annotations
 
+from typing import Self
+
 from pydantic import Field
 
 from .evidence import Position, Record, Relation
@@ -54,6 +56,28 @@ class Job(Record):
     allowance: Allowance = Allowance()
     """What a subagent other than a researcher may still spend."""
 
+    @classmethod
+    def of(cls, state: ResearchState, allowance: Allowance | None = None) -> Self:
+        request = state.request
+        return cls(
+            id=state.id,
+            journal=state.journal,
+            model=request.model,
+            question=request.question,
+            pinned=request.pinned,
+            audience=request.audience,
+            length=request.length,
+            tone=request.tone,
+            today=state.started_at[:10],
+            corpus=state.corpus.ref,
+            models=request.models,
+            efforts=request.efforts,
+            web=request.web,
+            code=request.code,
+            economy=request.economy,
+            allowance=allowance or Allowance(),
+        )
+
 
 class OpenCorpus(Record):
     corpus: str | None
@@ -66,12 +90,13 @@ class OpenCorpus(Record):
 
 
 class ParseFiles(Record):
-    """A part of the files that a version has and its base has not."""
+    """Some of the packs that a version has and its base has not, by position."""
 
     version: str
     base: str = ""
     start: int
     end: int
+    files: int = 0
 
 
 class CorpusOpened(Record):

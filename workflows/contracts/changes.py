@@ -51,13 +51,23 @@ class SourceChanged(Record):
     after: str
 
 
+class AnswerChanged(Record):
+    """The summary of either report, in Markdown."""
+
+    before: str
+    after: str
+
+
 class Changes(Record):
-    """The differences from the previous run."""
+    """The differences from the previous run, or between any two reports."""
 
     since: str
     """When the earlier run began."""
     previous: str
     """Its job's id."""
+    answer: AnswerChanged | None = None
+    """Only where two reports are compared on request, and their summaries differ; other words for
+    the same claims are no change."""
     new_claims: tuple[ClaimSeen, ...] = ()
     gone_claims: tuple[ClaimSeen, ...] = ()
     changed_claims: tuple[ClaimChanged, ...] = ()

@@ -8,7 +8,8 @@
     join      ask for research that may be running already
 
 A message with a field that does not exist, or without one it needs, is refused. All updates are
-idempotent. A job signals `CheckpointReached` to the callers that asked for it.
+idempotent. The job keeps who sent what, and when. A job signals `CheckpointReached` to the callers
+that asked for it.
 """
 
 from __future__ import annotations
@@ -24,13 +25,23 @@ from .spend import Budget
 Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=2000)]
 
 
-class Resume(Message):
+PersonName = Annotated[str, StringConstraints(max_length=200)]
+
+
+class OperatorMessage(Message):
+    """A message that changes a job."""
+
+    by: PersonName = ""
+    """The name of the person who sends it."""
+
+
+class Resume(OperatorMessage):
     """Continue a blocked or paused job."""
 
     note: str = ""
 
 
-class Approve(Message):
+class Approve(OperatorMessage):
     """The answer to a plan that waits for approval."""
 
     decision: Literal["approve", "reject"]
@@ -75,15 +86,15 @@ Change = Annotated[
 ]
 
 
-class Steer(Message):
+class Steer(OperatorMessage):
     changes: tuple[Change, ...] = Field(min_length=1)
 
 
-class Pause(Message):
+class Pause(OperatorMessage):
     """Make no model calls until resumed."""
 
 
-class Finish(Message):
+class Finish(OperatorMessage):
     """Start no more research; write the report from what there is."""
 
 
@@ -106,6 +117,8 @@ SIGNAL = "research_checkpoint"
 MAX_LISTENERS = 50
 FINISHED = "finished"
 """The last checkpoint of a job: its result is ready."""
+FAILED, CANCELLED = "failed", "cancelled"
+"""How a job ends without a result. Only webhooks are told."""
 
 Id = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
 
@@ -130,6 +143,25 @@ class CheckpointReached(Record):
     turns: int = 0
     usd: float = 0.0
     gaps_open: int = 0
+
+
+WEBHOOK_WORKFLOW = "WebhookWorkflow"
+WEBHOOK_ID = "/webhook/"
+"""Between the id of a job and that of a delivery, in the id of the delivery's workflow."""
+
+
+class Delivery(Record):
+    """One event of a job for the webhook of its request."""
+
+    id: str
+    """The same in every attempt, so that a receiver can drop what it has."""
+    url: str
+    event: CheckpointReached
+
+    @property
+    def host(self) -> str:
+        """For summaries and logs: the rest of an address may hold a secret of the receiver."""
+        return self.url.split("/")[2]
 
 
 class Join(Message):

@@ -10,7 +10,7 @@ from pydantic import Field, StringConstraints, model_validator
 
 from .evidence import Message
 from .facets import Effort
-from .messages import Notify
+from .messages import Notify, PersonName
 from .spend import Budget
 
 TASK_QUEUE = "research"
@@ -24,6 +24,9 @@ Note = Annotated[str, StringConstraints(min_length=1, max_length=2000)]
 RubricPoint = Annotated[str, StringConstraints(min_length=1, max_length=500)]
 LABEL = r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$"
 Label = Annotated[str, StringConstraints(pattern=LABEL)]
+WebhookUrl = Annotated[
+    str, StringConstraints(pattern=r"^https?://[^\s/?#@]+([/?][^\s#]*)?$", max_length=2000)
+]
 RoleEffort = Literal["low", "medium", "high", "xhigh", "max"]
 
 
@@ -105,6 +108,10 @@ class ResearchRequest(Message):
     """The store of the client that started the job; workers with another one refuse it."""
     notify: Notify | None = None
     """A workflow that is signalled at each checkpoint."""
+    webhook: WebhookUrl | None = None
+    """An address that is sent a signed message at each checkpoint and at the end."""
+    by: PersonName = ""
+    """The name of the person who starts the job."""
     report_changes: bool = False
     """Report what changed since the last run; for scheduled jobs."""
 
@@ -119,7 +126,7 @@ def shared_id(request: ResearchRequest, scope: str = "") -> str:
     """
     # Without defaults, so that a setting that is added later does not rename running jobs.
     settings = request.model_dump(
-        mode="json", exclude={"question", "notify", "store_id"}, exclude_defaults=True
+        mode="json", exclude={"question", "notify", "store_id", "by"}, exclude_defaults=True
     )
     question = " ".join(request.question.casefold().split()).rstrip(" ?!.")
     identity = json.dumps([scope, question, settings], sort_keys=True, ensure_ascii=True)

@@ -194,6 +194,50 @@ class Calculation(Record):
     """The [n] of the sources its figures come from."""
 
 
+class ChartPoint(Record):
+    """One value of a chart, as its sources state it."""
+
+    label: str
+    """What or when it is of."""
+    text: str
+    """The value in the words of the source."""
+    value: float
+    high: float
+    """The end of a range; otherwise the same as `value`."""
+    day: int = 0
+    """The first day of its period, counted from 1 January of the year 1; 0 where it has none."""
+    claim_ids: tuple[str, ...] = Field(min_length=1)
+
+
+class Chart(Record):
+    """Values of one measure in one unit, each from verified claims."""
+
+    kind: Literal["over_time", "side_by_side", "contested"]
+    title: str
+    facet_id: str
+    contradiction_id: str = ""
+    """The contradiction whose sides it shows; empty for the other kinds."""
+    points: tuple[ChartPoint, ...] = Field(min_length=2)
+
+
+class ComparisonRow(Record):
+    subject: str
+    cells: tuple[str, ...]
+    """One for each attribute; empty where no claim gives it."""
+    claim_ids: tuple[str, ...] = Field(min_length=1)
+
+
+class Comparison(Record):
+    """Two or more subjects and what verified claims say of two or more attributes of each."""
+
+    title: str
+    facet_id: str
+    subject: str
+    """What the subjects are, where the source says it."""
+    attributes: tuple[str, ...] = Field(min_length=2)
+    rows: tuple[ComparisonRow, ...] = Field(min_length=2)
+
+
 class PassOut(Record):
     n: int
     gaps_in: int
@@ -233,6 +277,8 @@ class ResearchResult(Record):
     """The report with its ledger: what `report.json` holds."""
 
     id: str
+    version: int = 1
+    """The version of the job's report: `ID@1` is the first."""
     question: str
     status: ResultStatus
     model: str
@@ -252,6 +298,10 @@ class ResearchResult(Record):
     """The asker's own points, and whether the report meets each."""
     calculations: tuple[Calculation, ...] = ()
     """What the writer calculated from claims, and what researchers' programs printed."""
+    charts: tuple[Chart, ...] = ()
+    """Drawn by code from verified claims; in the order of the facets."""
+    comparisons: tuple[Comparison, ...] = ()
+    """Tables made by code from verified claims."""
     passes: tuple[PassOut, ...] = ()
     unreadable: tuple[UnreadableFile, ...] = ()
     mended: tuple[str, ...] = ()

@@ -17,6 +17,7 @@ from .spend import Spend
 GapKind = Literal["missing", "thin", "unexplained", "adjacent", "failed", "left_out", "asked"]
 LATE: Literal["late"] = "late"
 """A facet that had not returned when the report was started. No judge names this kind."""
+MAX_ACTS = 200
 GapStatus = Literal["open", "closed", "partly", "absent", "failed"]
 
 
@@ -114,6 +115,16 @@ class Blocked(Record):
     reason: str
     remedy: str
     since: str
+
+
+class Act(Record):
+    """What a person did to the job."""
+
+    at: str
+    by: str
+    """Empty where the message did not say it."""
+    act: str
+    """`start`, `restart`, `fork`, or the name of a message: `approve`, `reject`, `steer`, …"""
 
 
 class UnreadableFile(Record):
@@ -256,6 +267,8 @@ class ResearchState(BaseModel):
     journal: str
     request: ResearchRequest
     started_at: str
+    version: int = 1
+    """The version of the report that this run will publish."""
     phase: Phase = Phase.STARTING
     corpus: CorpusReady = CorpusReady()
     plan: Plan | None = None
@@ -293,6 +306,8 @@ class ResearchState(BaseModel):
     notes: tuple[TaskNote, ...] = ()
     paused: bool = False
     finishing: bool = False
+    acts: tuple[Act, ...] = ()
+    """Who did what, the newest last."""
     parent: Parent | None = None
     listeners: tuple[Notify, ...] = ()
     """Callers who joined and want to be told of checkpoints, beside the one in the request."""
@@ -307,6 +322,9 @@ class ResearchState(BaseModel):
     """How long earlier runs of the job took."""
     timeline: tuple[StepTiming, ...] = ()
     """When each step ran, in this run and in those it continues."""
+
+    def record_act(self, act: str, by: str, at: str) -> None:
+        self.acts = (*self.acts, Act(at=at, by=by, act=act))[-MAX_ACTS:]
 
     def book(self, role: str, spend: Spend, facet_id: str | None = None) -> None:
         """Add what a subagent cost, in total, by role and by facet."""

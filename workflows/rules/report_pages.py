@@ -30,7 +30,7 @@ def summarize_result(result: ResearchResult, report: ReportRef) -> ResearchSumma
         question=_cut(result.question, _MAX_QUESTION),
         status=result.status,
         model=result.model,
-        summary=_cut(_summary_section(result.report_markdown), _MAX_SUMMARY),
+        summary=_cut(summary_section(result.report_markdown), _MAX_SUMMARY),
         facets=len(result.plan.facets),
         claims=len(result.claims),
         sources=len(result.sources),
@@ -60,7 +60,7 @@ def report_page(result: ResearchResult, page: int) -> ReportPage:
     return ReportPage(page=page, pages=len(pages), text=pages[page])
 
 
-def _summary_section(markdown: str) -> str:
+def summary_section(markdown: str) -> str:
     """What stands under the heading; where nothing was found, the whole text says why."""
     found = re.search(rf"^## {SUMMARY}\n(.*?)(?=^## |\Z)", markdown, re.MULTILINE | re.DOTALL)
     return (found[1] if found else markdown).strip()

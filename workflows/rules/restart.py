@@ -15,6 +15,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from workflows.config.roles import ROLES
+from workflows.contracts.facets import Facet
+from workflows.contracts.messages import AddFacet
 from workflows.contracts.request import ResearchRequest
 from workflows.contracts.state import Parent, ResearchState
 from workflows.rules import steering
@@ -42,17 +44,35 @@ NONE = "none"
 
 
 def restart_state(
-    state: ResearchState, *, run_id: str, checkpoint: str, facet: str | None = None
+    state: ResearchState,
+    *,
+    run_id: str,
+    checkpoint: str,
+    facet: str | Facet | None = None,
+    version: int = 1,
 ) -> ResearchState:
-    """The same job from this checkpoint on; with `facet`, to research that facet once more.
+    """The same job from this checkpoint on, to publish this version of its report.
 
-    Raises ValueError where the plan has no such facet.
+    With `facet`, it researches that facet once more, by its id, or one that is added. Raises
+    ValueError where the plan has no such facet, or cannot have it.
     """
     parent = Parent(id=state.id, run_id=run_id, checkpoint=checkpoint, how="restart")
-    copy = _without_blocks(state, parent)
-    if facet is not None:
+    copy = _without_blocks(state, parent).model_copy(update={"version": version})
+    if isinstance(facet, Facet):
+        _add(copy, facet)
+    elif facet is not None:
         _take_up(copy, facet)
     return copy
+
+
+def _add(state: ResearchState, facet: Facet) -> None:
+    change = AddFacet(facet=facet)
+    if why := steering.check_change(state, change):
+        raise ValueError(why)
+    if not (state.ledger and state.ledger.claims):
+        # There is nothing to refine: the first draft is written anew.
+        state.researched, state.drafted, state.judged, state.passes = False, -1, -1, ()
+    steering.apply(state, change)
 
 
 def _take_up(state: ResearchState, facet_id: str) -> None:
@@ -81,7 +101,8 @@ def fork_state(
     """A new job from this checkpoint on; raises ValueError for a change that is not possible."""
     parent = Parent(id=state.id, run_id=run_id, checkpoint=checkpoint, how="fork")
     copy = _without_blocks(state, parent)
-    return copy.model_copy(update={"id": job_id, "request": change_request(state.request, changes)})
+    request = change_request(state.request, changes)
+    return copy.model_copy(update={"id": job_id, "request": request, "version": 1})
 
 
 def change_request(request: ResearchRequest, changes: Mapping[str, str]) -> ResearchRequest:

@@ -121,7 +121,7 @@ class RequestDescription(TypedDict):
 
     static_summary: str
     static_details: str
-    memo: dict[str, str]
+    memo: dict[str, object]
 
 
 def describe_request(request: ResearchRequest) -> RequestDescription:
@@ -137,7 +137,7 @@ def describe_request(request: ResearchRequest) -> RequestDescription:
     return RequestDescription(
         static_summary=short,
         static_details=f"{question}\n\n{request.model} · {', '.join(limits)}",
-        memo={"question": short},
+        memo={"question": short, "labels": list(request.labels)},
     )
 
 

@@ -40,6 +40,8 @@ from workflows.contracts.activity_io import (
     WriteBrief,
     Written,
 )
+from workflows.contracts.asking import Answer, AskRequest, CompareReports, Comparison
+from workflows.contracts.messages import Delivery
 from workflows.contracts.result import ReportRef, ResearchResult
 
 
@@ -80,6 +82,11 @@ class EvaluationActivities(Protocol):
     async def evaluate(self, brief: EvaluateBrief) -> Evaluated: ...
 
 
+class AskingActivities(Protocol):
+    @activity.defn
+    async def ask(self, request: AskRequest) -> Answer: ...
+
+
 class RecordActivities(Protocol):
     @activity.defn
     async def open_corpus(self, brief: OpenCorpus) -> CorpusOpened: ...
@@ -103,4 +110,12 @@ class RecordActivities(Protocol):
     async def compare(self, brief: CompareBrief) -> ResearchResult: ...
 
     @activity.defn
+    async def compare_reports(self, request: CompareReports) -> Comparison: ...
+
+    @activity.defn
     async def delete_old_objects(self, brief: RetentionBrief) -> RetentionResult: ...
+
+
+class WebhookActivities(Protocol):
+    @activity.defn
+    async def deliver(self, delivery: Delivery) -> int: ...

@@ -38,7 +38,7 @@ async def open_corpus(
         async def parse(part: ParseFiles) -> None:
             nonlocal done
             async with few:
-                summary = f"parse files {part.start + 1:,} to {part.end:,} of {total:,}"
+                summary = f"parse {part.files:,} of {total:,} files"
                 parsed = await call(RecordActivities.parse_files, part, PARSING, summary)
             done += parsed.files
             on_progress(total, done)

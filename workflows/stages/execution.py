@@ -107,25 +107,7 @@ class Execution:
 
     def describe_job(self, allowance: Allowance | None = None) -> Job:
         """The part of a brief that all subagents of the job share."""
-        request = self.state.request
-        return Job(
-            id=self.state.id,
-            journal=self.state.journal,
-            model=request.model,
-            question=request.question,
-            pinned=request.pinned,
-            audience=request.audience,
-            length=request.length,
-            tone=request.tone,
-            today=self.state.started_at[:10],
-            corpus=self.state.corpus.ref,
-            models=request.models,
-            efforts=request.efforts,
-            web=request.web,
-            code=request.code,
-            economy=request.economy,
-            allowance=allowance or Allowance(),
-        )
+        return Job.of(self.state, allowance)
 
     # --- calling activities ---------------------------------------------------------------------
 

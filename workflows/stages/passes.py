@@ -40,6 +40,7 @@ class RefinementPasses:
         self._execution.state = refined.model_copy(
             update={
                 "notes": current.notes,
+                "acts": current.acts,
                 "paused": current.paused,
                 "finishing": current.finishing,
                 "listeners": current.listeners,

@@ -119,7 +119,8 @@ class PlanApproval:
         answer = self._answer or Approve(decision=approval.default)
         if answer.decision == "reject" and not answer.note:
             raise ApplicationError(
-                "the plan was rejected; restart the job from `planned` to accept it after all",
+                f"the plan was rejected{' by ' * bool(answer.by)}{answer.by}; restart the job from"
+                " `planned` to accept it after all",
                 type="rejected",
                 non_retryable=True,
             )

@@ -58,7 +58,7 @@ async def publish(execution: Execution, seconds: float) -> tuple[ResearchResult,
         )
     report = await execution.call_local(
         RecordActivities.keep_report,
-        KeepReport(key=report_key(state.id, workflow.info().run_id), result=result),
+        KeepReport(key=report_key(state.id, state.version, workflow.info().run_id), result=result),
         SHORT_WRITE,
         "store the report",
     )

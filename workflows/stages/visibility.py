@@ -17,6 +17,8 @@ PHASE = SearchAttributeKey.for_keyword("ResearchPhase")
 STATUS = SearchAttributeKey.for_keyword("ResearchStatus")
 MODEL = SearchAttributeKey.for_keyword("ResearchModel")
 TENANT = SearchAttributeKey.for_keyword("ResearchTenant")
+LABELS_MEMO = "labels"
+"""Who may not see all of a job's labels may not see the job."""
 BLOCKED_MEMO = "blocked"
 """Why a job waits. Lists read it from the memo, so no worker has to answer a query."""
 
@@ -30,6 +32,8 @@ class Visibility:
 
     def update(self, state: ResearchState) -> None:
         workflow.set_current_details(render_details(state))
+        if state.request.labels and LABELS_MEMO not in workflow.memo():
+            workflow.upsert_memo({LABELS_MEMO: list(state.request.labels)})
         if state.blocked != self._blocked:
             self._blocked = state.blocked
             blocked = state.blocked.model_dump(mode="json") if state.blocked else None

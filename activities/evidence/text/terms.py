@@ -69,9 +69,7 @@ _SAMPLED = 4000
 def detect_language(text: str, default: str = "en") -> str:
     """The language of which a text's beginning holds the most function words."""
     words = set(_WORD.findall(text[:_SAMPLED].lower()))
-    counts = {
-        language: sum(word in listed for word in words) for language, listed in STOP_WORDS.items()
-    }
+    counts = {language: len(words & listed) for language, listed in STOP_WORDS.items()}
     best = max(counts, key=lambda language: (counts[language], language == default))
     # One word more is chance: a table or a list of names has hardly any function words.
     return best if counts[best] > counts[default] + 1 else default
@@ -152,14 +150,14 @@ def extra_forms(text: str) -> str:
     Indexed beside the text, they let a search for one form find the other.
     """
     language = detect_language(text)
-    known = set(WORD.findall(text))
-    forms = {
-        form
-        for word in known
-        for form in (lemma(word.lower(), language), *inner_words(word))
-        if stem(form) != stem(word.lower())
-    }
+    forms = {form for word in set(WORD.findall(text)) for form in _extra_forms(word, language)}
     return " ".join(sorted(forms - STOP_WORDS[language]))
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _extra_forms(word: str, language: str) -> tuple[str, ...]:
+    forms = lemma(word.lower(), language), *inner_words(word)
+    return tuple(form for form in forms if stem(form) != stem(word.lower()))
 
 
 def stem(word: str) -> str:

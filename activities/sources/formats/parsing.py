@@ -30,8 +30,7 @@ from activities.sources.formats.plaintext import (
     is_restructured,
 )
 from activities.sources.formats.text_exports import extract_chat, extract_mails
-from activities.storage.corpus_versions import MAX_FILE_BYTES
-from activities.storage.document_sources import SUFFIXES
+from activities.storage.document_sources import MAX_FILE_BYTES, SUFFIXES
 
 # Raised whenever the same file may give another text, so that indexes are built anew.
 VERSION = 5

@@ -36,6 +36,7 @@ def test_a_text_of_the_right_kind_holds_an_answer(question: str, text: str) -> N
         ("When was the tower built?", "The tower was built by the board."),
         ("How tall is the tower?", "The tower is very tall."),
         ("Who built the tower?", "The tower is tall."),
+        ("Who built the tower?", "Ask in the tower Discord channel or open a Good Issue there."),
         ("Where was Ada Holt born?", "Ada Holt was born at sea."),
         ("How do I install it?", "The installer is a program."),
         ("How do I install it?", "Name: setup; Note: it can be run at once"),

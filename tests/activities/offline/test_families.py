@@ -28,11 +28,10 @@ FILES = {
 # A question for each family that is answered otherwise without it.
 QUESTIONS: dict[Family, str] = {
     "answer_types": "When was the tower built?",
-    "figures": "Why do wages of pickers vary?",
+    "figures": "How can we vary the wages of pickers?",
     "light_words": "What is the main use of a tower for growers?",
     "links": "Where was the last keeper of the Venby tower born?",
     "parts": "When was the tower built, and who was its last keeper?",
-    "plain_search": "wages of pickers in summer",
     "proximity": "wages of pickers in summer",
     "release_notes": "lamp oil filled",
     "sections": "What is the height of the Venby tower?",

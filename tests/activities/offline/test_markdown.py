@@ -30,6 +30,8 @@ def test_prose_at_the_start_of_a_line_stays_prose(text: str) -> None:
         ("Built in 1871.[12]", "Built in 1871.[ 12]"),
         ("Built in 1871.[1][2]", "Built in 1871.[ 1][ 2]"),
         ("Set max_fee and __init__() to `a_b`.", "Set `max_fee` and `__init__()` to `a_b`."),
+        ("Run a.b.do_it, or x/y_z.py.", "Run `a.b.do_it`, or `x/y_z.py`."),
+        ("Call super().__init__() if is_on=True.", "Call `super().__init__()` if `is_on=True`."),
         ("Two\n  lines", "Two lines"),
     ],
 )

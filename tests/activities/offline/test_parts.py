@@ -119,3 +119,8 @@ def test_each_thing_is_asked_about_by_the_comparisons_criteria() -> None:
 )
 def test_what_names_no_two_things_is_not_split_as_a_comparison(question: str) -> None:
     assert split_comparison(question) == []
+
+
+def test_a_clause_without_a_subject_stays_with_the_one_before_it() -> None:
+    whole = "Which lifts had broken doors and what was done about them?"
+    assert [part.question for part in split_question(whole)] == [whole]

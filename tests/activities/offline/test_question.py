@@ -63,6 +63,18 @@ def test_words_that_only_carry_the_form_of_a_question_count_less() -> None:
     assert terms["main"] == terms["us"] < terms["seawe"]
 
 
+def test_a_dotted_name_of_a_program_is_one_thing() -> None:
+    question = Question("What is the difference between acme.s and acme.define?")
+    assert question.terms["acme.s"] == question.terms["acme.define"] == 1
+    assert "acme.s" in question.terms_of("Decorate it with acme.s first.")
+    assert "acme.s" not in question.terms_of("Acme speeds it up.")
+
+
+def test_one_reason_does_not_need_many_documents() -> None:
+    assert not Question("Why does the tram not stop at Orla?").is_open
+    assert Question("How can we win more customers?").is_open
+
+
 def test_the_question_around_a_part_counts_less_than_the_part() -> None:
     part = Question("How tall is it?", "How tall is it (Venby lighthouse)?")
     assert part.terms["tall"] > max(part.terms["venbi"], part.terms["lighthous"]) > 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from activities.evidence.text.sentences import sentences
@@ -65,10 +67,22 @@ def test_what_is_worth_much_less_than_the_best_is_left_out() -> None:
     assert texts(select([scored(TOWN), scored(FEE, 0.3, "d2")], 8, spread=False)) == [TOWN]
 
 
+def test_what_holds_much_less_of_the_question_is_left_out_however_it_scores() -> None:
+    cookies = replace(scored(FEE, 0.9, "d2"), coverage=0.4)
+    assert texts(select([scored(TOWN), cookies], 8, spread=False)) == [TOWN]
+
+
+def test_the_rest_of_a_section_is_shown_though_it_uses_the_same_words() -> None:
+    first = "A timeout of a request is set in seconds, as a number for the whole pool."
+    rest = "A timeout of a request may also be set for the pool, in seconds, with a class."
+    chosen = select([scored(first), scored(rest, 0.9)], 8, spread=False)
+    assert texts(chosen) == [first, rest]
+
+
 def test_one_document_cannot_fill_the_answer() -> None:
     ranked = [*different(9), scored(FEE, 0.9, "d2")]
     assert len(select(ranked, 9, spread=False)) == 5
-    assert len(select(ranked, 9, spread=True)) == 4
+    assert len(select(ranked, 9, spread=True)) == 3
     assert select(ranked, 9, spread=True)[-1].passage.source_id == "d2"
 
 

@@ -48,6 +48,21 @@ def test_who_asks_how_gets_the_opening_of_the_best_passage() -> None:
     assert bare(summary) == said
 
 
+def test_who_asks_how_gets_the_line_that_leads_to_the_code_and_the_code() -> None:
+    held = ledger(
+        [
+            claim(
+                1,
+                "Lamps burn oil. Set the oil limit of a lamp with a number:",
+                "set_limit(3)\nfill()",
+                "The limit of the lamp is kept.",
+            )
+        ]
+    )
+    summary = written(brief(held, [facet("tower", "How do I set a limit for a lamp?")])).summary
+    assert summary.startswith("Set the oil limit of a lamp with a number: [1]\n\n```\nset_limit(3)")
+
+
 def test_the_summary_of_one_facet_has_at_most_120_words() -> None:
     long = "The tower was built in {} and " + "it is tall and red and " * 6 + "stands."
     held = ledger([claim(n, long.format(1800 + n)) for n in range(8)])

@@ -7,19 +7,26 @@ import hashlib
 import re
 from html.parser import HTMLParser
 from itertools import pairwise
-from pathlib import Path
 from typing import get_args
 
 import pytest
 
-from console.errors import ConsoleError
 from console.formatting import duration, usd
 from console.report.chapters import MarkdownRenderer
+from console.report.charts import draw
 from console.report.contents import Axis
-from console.report.page import render_page, write_report
+from console.report.page import render_page
 from console.report.quote_links import QuoteLinks
-from tests.console.results import ferry, finished
-from workflows.contracts.result import Calculation, CoverageStatus, ResearchResult
+from tests.console.results import charted, ferry, finished
+from workflows.contracts.result import (
+    Calculation,
+    Chart,
+    ChartPoint,
+    Comparison,
+    ComparisonRow,
+    CoverageStatus,
+    ResearchResult,
+)
 from workflows.contracts.state import StepTiming
 
 HOSTILE = (
@@ -182,9 +189,10 @@ def test_a_mark_stands_behind_the_sentence_and_not_within_it() -> None:
 
 def test_who_has_only_the_page_can_answer() -> None:
     text = render_page(ferry())
-    head = text[text.index("<header>") : text.index("</header>")]
+    assert "complete, with gaps" in text[text.index("<header>") : text.index("</header>")]
+    head = section(text, "coverage")
     for piece in ("2 of 3", "$0.73", "13 turns", "1 min 2 s", "2026-03-01", "of 12 documents",
-                  "model offline", "complete, with gaps"):  # fmt: skip
+                  "model offline"):  # fmt: skip
         assert piece in head, piece
     missing = section(text, "missing")
     for piece in ("Nothing is known of insurance.", "Who insures the ferries?", "absent",
@@ -306,28 +314,84 @@ def test_small_sums_are_not_rounded_to_nothing() -> None:
     assert [usd(0), usd(0.0042), usd(1234.5)] == ["$0.00", "$0.0042", "$1,234.50"]
 
 
-# --- the files ----------------------------------------------------------------------------------
+# --- what comes first, and what is drawn ---------------------------------------------------------
 
 
-def test_the_files_appear_whole_and_nothing_else_with_them(tmp_path: Path) -> None:
-    result = finished("word")
-    files = write_report(result, tmp_path / "new")
-    write_report(result, tmp_path / "new")
-    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == [
-        "report.html",
-        "report.json",
-        "report.md",
+def test_the_answer_comes_first_and_what_it_took_last() -> None:
+    page = Reader(render_page(charted()))
+    wanted = ["summary", "facet-1", "facet-2", "facet-3", "figures", "disputes", "missing",
+              "coverage", "made", "sources"]  # fmt: skip
+    assert [name for name in page.ids if name in wanted] == wanted
+    head = render_page(charted()).partition("<header>")[2].partition("</header>")[0]
+    assert "figures" not in head, "no metric stands above the answer"
+
+
+def test_only_the_report_in_the_console_leads_back_to_its_job() -> None:
+    assert '<a class="back" href="/jobs/ferry">' in render_page(ferry(), "/jobs/ferry")
+    assert 'class="back"' not in render_page(ferry())
+
+
+def test_a_title_that_is_the_beginning_of_the_question_gives_way_to_it() -> None:
+    question = "What will the ferries cost, " * 8 + "and when?"
+    cut = f"# {question[:100]}…\n\n## Summary\n\nNothing.\n"
+    page = render_page(ferry().model_copy(update={"question": question, "report_markdown": cut}))
+    assert f'<h1 dir="auto" class="long">{question}</h1>' in page
+    assert 'class="asked"' not in page
+
+
+def test_every_value_of_a_chart_is_cited_and_stands_in_a_table() -> None:
+    text = render_page(charted())
+    course = section(text, "facet-2")
+    assert re.search(
+        r'<svg class="course"[^>]* role="img" aria-labelledby="chart-2-t chart-2-d">', course
+    )
+    assert "2022: 410,000; 2023: 430,000; 2024: 455,000." in course
+    rows = re.findall(
+        r'<th scope="row" dir="auto">(\d{4})</th>.*?>([\d,]+)</span> (.*?)</td>', course
+    )
+    assert [(label, value) for label, value, _ in rows] == [
+        ("2022", "410,000"), ("2023", "430,000"), ("2024", "455,000")
+    ]  # fmt: skip
+    assert all('class="cite" href="#source-' in cites for *_, cites in rows)
+    assert "Brekkan" in course, "the comparison stands with its facet"
+    assert 'id="chart-1"' in section(text, "disputes")
+    assert 'class="band"' in section(text, "disputes")
+    assert 'id="chart-3"' in section(text, "figures"), "a facet without a chapter loses nothing"
+
+
+def test_bars_begin_at_zero_and_times_stand_at_their_distance() -> None:
+    points = [
+        ChartPoint(label=str(value), text="", value=value, high=value, day=day, claim_ids=("c3",))
+        for value, day in ((-10.0, 100), (30.0, 110), (10.0, 200))
     ]
-    markdown, _, json = files
-    assert type(result).model_validate_json(json.read_text()) == result
-    assert markdown.read_text() == result.report_markdown
+    chart = Chart(kind="over_time", title="t", facet_id="f", points=tuple(points))
+    marks = draw(chart, "x", QuoteLinks(ferry())).marks
+    assert [(mark.start, mark.end) for mark in marks] == [(0, 0.25), (0.25, 1), (0.25, 0.5)]
+    assert (marks[1].x - marks[0].x) * 9 == pytest.approx(marks[2].x - marks[1].x, abs=1)
+    assert [mark.is_labelled for mark in marks] == [True, False, True], "labels do not overlap"
 
 
-def test_a_report_that_cannot_be_written_names_the_remedy(tmp_path: Path) -> None:
-    (tmp_path / "report.md").mkdir()
-    with pytest.raises(ConsoleError, match="`result job --out DIR` writes it to another folder"):
-        write_report(finished("word"), tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == ["report.md"]
+def test_hostile_text_in_a_chart_stays_text() -> None:
+    point = ChartPoint(label=HOSTILE, text=HOSTILE, value=1, high=1, claim_ids=("c3",))
+    chart = Chart(kind="over_time", title=HOSTILE, facet_id="fleet", points=(point, point))
+    rows = (ComparisonRow(subject=HOSTILE, cells=(HOSTILE, HOSTILE), claim_ids=("c3",)),) * 2
+    table = Comparison(title=HOSTILE, facet_id="cost", subject=HOSTILE,
+                       attributes=(HOSTILE, HOSTILE), rows=rows)  # fmt: skip
+    read = Reader(
+        render_page(ferry().model_copy(update={"charts": (chart,), "comparisons": (table,)}))
+    )
+    assert not set(read.tags) & FORBIDDEN
+    assert read.tags.count("script") == read.tags.count("style") == 1
+    assert not read.attributes & {"src", "style", "onerror", "onmouseover"}
+
+
+def test_an_address_is_a_link_and_a_file_leads_to_its_quote() -> None:
+    text = render_page(ferry())
+    assert '<a href="https://example.org/annual" rel="noopener noreferrer nofollow">' in text
+    assert '<a href="#q-1-1"><code>council/case.pdf</code></a>' in text
+    disputes = section(text, "disputes")
+    assert '<a href="#source-1" dir="auto">The business case</a>' in disputes
+    assert '<a href="https://example.org/annual" rel="noopener noreferrer nofollow" dir' in disputes
 
 
 @pytest.mark.parametrize("status", get_args(CoverageStatus))

@@ -17,6 +17,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from console.report.formats import FORMATS
 from tests.console.cli.test_commands import wait_for
 from tests.console.conftest import Place, call, eventually, processes
 
@@ -138,6 +139,14 @@ def test_a_job_is_asked_for_and_its_report_read(console: Console) -> None:
     assert "attachment" in taken.headers["content-disposition"]
     assert json.loads(taken.text)["id"] == "read-1"
     assert console.web.get("/jobs/read-1/report.md").text.startswith("# Report")
+    assert '<a class="back" href="/jobs/read-1">' in report.text, "a way back to the job"
+    page = console.web.get("/jobs/read-1").text
+    for suffix, one in FORMATS.items():
+        assert f'href="/jobs/read-1/report.{suffix}"' in page
+        file = console.web.get(f"/jobs/read-1/report.{suffix}")
+        assert file.headers["content-type"] == one.media_type
+        assert f'filename="read-1.{suffix}"' in file.headers["content-disposition"]
+        assert 'class="back"' not in file.text, "the file stands alone"
     again = console.ask("look at this", "read-1")
     assert "is already finished" in again
     code, page = console.send(

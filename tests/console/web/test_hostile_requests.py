@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from starlette.requests import Request
 from starlette.testclient import TestClient
 
 from console.client.session import Session
 from console.web import serve as serving
-from console.web.auth import MAX_BODY_BYTES, Credentials
+from console.web.auth import MAX_BODY_BYTES
 from console.web.rendering import MAX_STREAMS, stream_parts
 from console.web.routes import build_app
 from console.web.state import AppState
@@ -27,7 +28,8 @@ HOST = "Host: 127.0.0.1\r\n"
 
 
 def build_state(tmp_path: Path) -> AppState:
-    return AppState(Session(Settings(store=str(tmp_path / "store")), cast(Any, None)))
+    settings = Settings(state_dir=str(tmp_path), store=str(tmp_path / "store"))
+    return AppState(Session(settings, cast(Any, None)))
 
 
 @pytest.fixture(params=[True, False], ids=["loopback", "open"])
@@ -37,7 +39,6 @@ def port(
     """The port of a console that listens in a thread, with short time-outs."""
     monkeypatch.setattr(serving, "_HEADER_SECONDS", 0.5)
     monkeypatch.setattr("console.web.auth.BODY_SECONDS", 0.5)
-    monkeypatch.setattr("console.web.routes._WRONG_TOKEN_SECONDS", 0.0)
     server = serving._build_server(
         build_app(build_state(tmp_path), TOKEN, 1, loopback=request.param)
     )
@@ -150,10 +151,11 @@ async def test_only_so_many_pages_follow_their_jobs_at_once(tmp_path: Path) -> N
     async def send(_message: object) -> None:
         return
 
-    opened = [stream_parts(state, parts()) for _ in range(MAX_STREAMS)]
-    assert stream_parts(state, parts()).status_code == 429
+    request = Request({"type": "http", "state": {"is_signed_in": lambda: True}})
+    opened = [stream_parts(request, state, parts()) for _ in range(MAX_STREAMS)]
+    assert stream_parts(request, state, parts()).status_code == 429
     await opened[0]({"type": "http", "asgi": {"spec_version": "2.3"}}, receive, send)
-    assert stream_parts(state, parts()).status_code == 200
+    assert stream_parts(request, state, parts()).status_code == 200
 
 
 @pytest.mark.parametrize(("is_local", "corpora"), [(False, ()), (True, ()), (False, ("docs",))])
@@ -172,10 +174,8 @@ def test_a_console_for_other_machines_reads_only_folders_it_was_told_of(
         update={"corpora": tuple(str(tmp_path / name) for name in corpora)}
     )
     state.is_local = is_local
-    credentials = Credentials(TOKEN, 1)
     browser = TestClient(build_app(state, TOKEN, 1, loopback=False), base_url="http://console")
-    browser.cookies.set(credentials.cookie, credentials.cookie_value)
-    fields = {"csrf_token": credentials.csrf_token, "corpus": str(folder), "question": ""}
-    page = browser.post("/", data=fields)
+    bearer = {"Authorization": f"Bearer {TOKEN}"}
+    page = browser.post("/", data={"corpus": str(folder), "question": ""}, headers=bearer)
     assert page.status_code == 400
     assert ("reads no folder it was not told of" in page.text) is (not is_local and not corpora)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-CODE_DIRECTIVES = frozenset(
+_CODE_DIRECTIVES = frozenset(
     {
-        "code", "code-block", "code-cell", "console", "doctest", "ipython",
-        "parsed-literal", "productionlist", "prompt", "sourcecode", "testcode", "testoutput",
+        "console", "doctest", "ipython", "parsed-literal", "productionlist", "prompt", "sourcecode",
+        "testcode", "testoutput",
     }
 )  # fmt: skip
 UNPRINTED_DIRECTIVES = frozenset(
@@ -34,6 +34,11 @@ VERSION_DIRECTIVES = {
     "deprecated": "Deprecated since version",
     "versionremoved": "Removed in version",
 }
+# What ends a line of a program, or opens one; prose has a few such lines at most.
+_CODE_LINE = re.compile(
+    r"\s*(?:@\w|(?:async )?def |class |import |from \S+ import |return\b|\$ |>>> |//|#)"
+    r"|\s*[\w.\[\]'\"]+ ?=|.*[)\]}{;:,(]\s*$"
+)
 _TITLED = re.compile(r"(.+?)\s*<[^<>]*>", re.DOTALL)
 _ROLE = re.compile(r"(?::[\w+:.-]+:)?`+([^`]+)`+_{0,2}")
 
@@ -44,7 +49,19 @@ def role_text(content: str) -> str:
         return titled[1]
     if content.startswith("~"):
         return content[1:].rsplit(".", 1)[-1]
-    return content.lstrip("!")
+    return content.lstrip("!.")
+
+
+def is_code_directive(name: str) -> bool:
+    """Whether a directive holds code: `code-block`, and `code-tab` of an extension."""
+    return name in _CODE_DIRECTIVES or name.startswith("code")
+
+
+def is_code(content: str) -> bool:
+    """Whether the content of a directive that nobody knows reads as a program's lines."""
+    lines = [line for line in content.splitlines() if line.strip()]
+    found = sum(_CODE_LINE.match(line) is not None for line in lines)
+    return any(mark in content for mark in "(=$") and 3 * found > 2 * len(lines)
 
 
 def without_roles(line: str) -> str:

@@ -1,0 +1,115 @@
+"""A question to a finished report, answered with passages: the sentence that answers comes first.
+
+`answer` answers `AskAnswer`. It is held only where a passage covers most of what is asked and holds
+the kind of answer that is wanted; words of the question that stand in no source are missing.
+"""
+
+from __future__ import annotations
+
+from activities.offline.answer_types import holds_answer
+from activities.offline.markdown import cited, fenced, plain
+from activities.offline.passages import ROW, cut_passages, leans
+from activities.offline.question import Question, Wants
+from activities.offline.request import Conversation, Hit, JsonObject, Reply
+from activities.offline.researcher import select
+from activities.offline.scoring import Scored, Scorer
+
+_ABSENT, _ABSENT_OPEN = 0.2, 0.34
+"""The share of the question's words that may stand in no source; more, and it is not held."""
+_MOST = 3
+_NEARLY_BEST = 0.85
+_REST_WORDS = 90
+_SENTENCE_WORDS = 60
+"""A longer one is a table or a list that has lost its lines."""
+_BRIEF = frozenset({Wants.DATE, Wants.NUMBER, Wants.PERSON, Wants.PLACE, Wants.RULE})
+"""One sentence answers such a question, or none does."""
+
+
+def answer(conversation: Conversation) -> Reply:
+    brief = conversation.brief
+    question = Question(str(brief["question"]))
+    scorer = Scorer(question, brief["frequency"], int(brief["sources"]))
+    hits = [_read(item) for item in brief["evidence"]]
+    ranked = scorer.rank(cut_passages(hits, is_open=question.is_open))
+    asked = {own for own, weight in question.terms.items() if weight >= 0.5}
+    missing = [question.surface[own] for own in question.terms if own in asked & scorer.absent]
+    allowed = _ABSENT_OPEN if question.is_open else _ABSENT
+    is_brief = question.wants in _BRIEF
+    # One word alone, as in "who maintains it?", stands everywhere.
+    is_vague = len(asked) < (2 if is_brief else 1)
+    if is_vague or len(missing) > allowed * len(asked):
+        return Reply({"status": "not_held", "missing": missing, "offer": question.text})
+    direct = [own for own in ranked if _is_direct(own, question, asked)]
+    related = [] if is_brief else [own for own in ranked if _is_related(own, question, asked)]
+    if not direct:
+        missing.append(f"a direct answer to “{question.text}”")
+    best = direct or related
+    alike = [own for own in best if own.score >= _NEARLY_BEST * best[0].score]
+    chosen = select(alike, _MOST, spread=False)
+    told = [_tell(own, is_brief=is_brief or n > 0) for n, own in enumerate(chosen)]
+    status = "not_held" if not chosen else "partly" if missing else "answered"
+    return Reply(
+        {
+            "status": status,
+            "text": "\n\n".join(told),
+            "missing": missing,
+            "offer": "" if status == "answered" else question.text,
+        }
+    )
+
+
+def _is_direct(scored: Scored, question: Question, asked: set[str]) -> bool:
+    """Whether one sentence, under its heading, holds what is asked and the kind of answer wanted.
+
+    All words of a short question: each may be the one that matters.
+    """
+    heading = scored.passage.section.rpartition(" › ")[2]
+    held = question.terms_of(f"{scored.core} {scored.passage.heading} {heading}")
+    return (
+        scored.answers
+        and len(scored.core.split()) <= _SENTENCE_WORDS
+        and len(asked - held) <= len(asked) // 4
+        and (question.wants not in _BRIEF or holds_answer(scored.core, question))
+    )
+
+
+def _is_related(scored: Scored, question: Question, asked: set[str]) -> bool:
+    """Whether all that is asked about stands together, though not in one sentence."""
+    passage = scored.passage
+    return scored.answers and asked <= question.terms_of(f"{passage.text} {passage.section}")
+
+
+def _read(item: JsonObject) -> Hit:
+    return Hit(
+        source_id=str(item["n"]),
+        title=str(item["title"]),
+        section=str(item["section"]),
+        date=item.get("date"),
+        kind=str(item["kind"]),
+        blocks=tuple(map(str, item.get("blocks") or item["quotes"])),
+    )
+
+
+def _tell(scored: Scored, *, is_brief: bool) -> str:
+    """The core of a passage, and what follows it there where a sentence is not enough."""
+    passage, cite = scored.passage, [int(scored.passage.source_id)]
+    pieces = passage.sentences
+    first = pieces.index(scored.core)
+    last = first + 1
+    while first > 0 and (leans(pieces[first]) or "\n" in pieces[first]):
+        first -= 1
+    room = 0 if is_brief else _REST_WORDS
+    while last < len(pieces) and (
+        pieces[last - 1].endswith(":") or (room := room - len(pieces[last].split())) >= 0
+    ):
+        last += 1
+    blocks: list[str] = []
+    was_prose = False
+    for piece in pieces[first:last]:
+        is_prose = "\n" not in piece and not ROW.match(piece)
+        if is_prose and was_prose:
+            blocks[-1] = f"{blocks[-1]} {cited(plain(piece), cite)}"
+        else:
+            blocks.append(fenced(piece) if "\n" in piece else cited(plain(piece), cite))
+        was_prose = is_prose
+    return "\n\n".join(blocks)

@@ -1,0 +1,347 @@
+"""The tools of the MCP server.
+
+A job takes minutes to hours, and many clients give a call less than one. So no call lasts as long
+as a job: `start_research` returns an id within seconds, and `wait_for_research` returns the job's
+state after a bounded time, with progress notifications meanwhile, to be called again until the job
+has ended. A job belongs to its Temporal server: a lost connection or a killed process loses
+nothing, and a call with the same id continues it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import Annotated, Any, Literal
+
+from mcp.server.mcpserver import Context
+from pydantic import Field, ValidationError
+from starlette.requests import Request
+from temporalio.client import (
+    WorkflowExecutionDescription,
+    WorkflowExecutionStatus,
+)
+
+from activities.storage.corpus_versions import is_source, list_heads
+from console.client import asking, corpora, jobs, runs, validation
+from console.client import session as sessions
+from console.client.audit import act_as, current_actor
+from console.client.checkpoints import CheckpointStore
+from console.client.job_list import JobRecord
+from console.client.job_options import JobOptions, new_job_id
+from console.client.jobs import Job, JobNotFoundError, StartState, UpdateRejectedError
+from console.client.progress import ProgressPoller
+from console.client.research_request import build_facet, build_request
+from console.client.session import Session
+from console.errors import BadInputError
+from console.mcp.outputs import Corpora, Corpus, JobState, Report, describe_end, describe_progress
+from console.web.people import Role, require
+from workflows.contracts.asking import Answer
+from workflows.contracts.evidence import Message
+from workflows.contracts.messages import (
+    AddFacet,
+    AddNote,
+    Approve,
+    Change,
+    DropFacet,
+    Finish,
+    Pause,
+    RefineFacet,
+    Resume,
+)
+from workflows.contracts.request import ResearchRequest
+from workflows.contracts.result import ResearchResult
+
+MAX_WAIT_SECONDS = 50
+"""Below the minute that most clients give a call."""
+_START_SECONDS = 3.0
+Seconds = Annotated[
+    float,
+    Field(
+        gt=0,
+        le=MAX_WAIT_SECONDS,
+        description="At most this long; choose less than your client gives a call.",
+    ),
+]
+JobId = Annotated[str, Field(description="The id that start_research returned.")]
+Control = Literal["approve", "pause", "resume", "finish", "cancel"]
+_UPDATES: dict[str, Message] = {
+    "approve": Approve(decision="approve"),
+    "pause": Pause(),
+    "resume": Resume(),
+    "finish": Finish(),
+}
+
+
+class ResearchTools:
+    """The tools. Their docstrings and parameters are what a model reads."""
+
+    def __init__(self, session: Session, *, is_local: bool = True) -> None:
+        self._session = session
+        self._settings = session.settings
+        self._checkpoints = CheckpointStore(session.settings)
+        self._is_local = is_local
+        self._starting: dict[tuple[str, str, str], asyncio.Task[None]] = {}
+        """Jobs whose documents are being uploaded, by actor, id and question."""
+
+    async def start_research(
+        self,
+        ctx: Context[Any, Any],
+        question: Annotated[str, Field(description="The question, in whole sentences.")],
+        corpus: Annotated[
+            str | None,
+            Field(description="The name of a corpus (list_corpora), or a folder of documents."),
+        ] = None,
+        job_id: Annotated[
+            str | None,
+            Field(
+                description="An id of your choice. The same call with the same id gives the same"
+                " job, and continues it if it was interrupted."
+            ),
+        ] = None,
+        effort: Literal["quick", "standard", "deep"] = "standard",
+        web: Annotated[bool | None, Field(description="Search the web, too.")] = None,
+        model: str | None = None,
+        budget_usd: Annotated[float | None, Field(description="The most it may spend.")] = None,
+        max_facets: int | None = None,
+        max_passes: int | None = None,
+        labels: Annotated[
+            list[str] | None, Field(description="Permission labels of documents it may read.")
+        ] = None,
+        approve: Annotated[
+            bool, Field(description="Wait for the plan to be approved (steer_research).")
+        ] = False,
+        audience: str = "",
+        length: str = "",
+        tone: str = "",
+    ) -> JobState:
+        """Start a research job and return its id at once; the job goes on by itself.
+
+        Give a `job_id` wherever the call may be repeated. Next: wait_for_research.
+        """
+        check_role(ctx, Role.RESEARCHER)
+        options = JobOptions(
+            question=question, corpus=corpus, effort=effort, web=web, model=model,
+            budget_usd=budget_usd, max_facets=max_facets, max_passes=max_passes, labels=labels,
+            approve=approve, audience=audience, length=length, tone=tone,
+        )  # fmt: skip
+        request = await asyncio.to_thread(build_request, options, self._settings)
+        reads_folder = request.corpus is not None and is_source(request.corpus)
+        if reads_folder and not self._is_local and not self._settings.corpora:
+            raise BadInputError(
+                "This server can be reached from other machines and reads no folder it was not"
+                " told of: name a corpus, or set RESEARCH_CORPORA where it is started."
+            )
+        sessions.check_job_files(self._settings)
+        job_id = validation.check_job_id(job_id) if job_id else new_job_id()
+        key = (current_actor().name, job_id, request.question)
+        if key not in self._starting:
+            self._starting[key] = asyncio.create_task(self._start(job_id, request))
+        # A large folder takes longer to upload than a call may last: the task goes on after it.
+        await asyncio.wait({self._starting[key]}, timeout=_START_SECONDS)
+        return await self._read_state(job_id, seconds=0.5)
+
+    async def _start(self, job_id: str, request: ResearchRequest) -> None:
+        request = await corpora.publish_for(request, self._settings)
+        job, _ = await runs.begin(self._session.client, self._checkpoints, job_id, request)
+        if job.found is not StartState.FINISHED:
+            self._session.start_worker(job_id)
+
+    async def research_status(self, ctx: Context[Any, Any], job_id: JobId) -> JobState:
+        """Show where a job stands, without waiting."""
+        check_role(ctx, Role.READER)
+        return await self._read_state(job_id)
+
+    async def wait_for_research(
+        self,
+        ctx: Context[Any, Any],
+        job_id: JobId,
+        seconds: Seconds = 20,
+    ) -> JobState:
+        """Wait until the job ends or needs a person, but at most `seconds`, then return its state.
+
+        Call it again until `has_ended`. It also continues a job that was interrupted.
+        """
+        may_continue = check_role(ctx, Role.READER)
+        clock = asyncio.get_running_loop().time
+        began, poller = clock(), None
+        state = JobState(id=job_id, state="unknown", next="wait_for_research")
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while state.state in ("unknown", "preparing", "running"):
+                    state = await self._read_state(job_id, poller, min(3.0, seconds / 2))
+                    if poller is None and state.state == "running":
+                        poller = ProgressPoller((await self._find(job_id))[0])
+                        if may_continue:
+                            self._session.start_worker(job_id)
+                    message = "; ".join(state.doing) or state.phase or state.state
+                    await ctx.report_progress(clock() - began, message=message)
+                    await asyncio.sleep(0 if state.has_ended else 1)
+        return state
+
+    async def steer_research(
+        self,
+        ctx: Context[Any, Any],
+        job_id: JobId,
+        notes: Annotated[
+            list[str] | None, Field(description="Told to every subagent at its next turn.")
+        ] = None,
+        add_facets: Annotated[
+            dict[str, str] | None, Field(description="Sub-questions to add: question by title.")
+        ] = None,
+        refine_facets: Annotated[
+            dict[str, str] | None, Field(description="Other questions, by facet id.")
+        ] = None,
+        drop_facets: Annotated[list[str] | None, Field(description="Ids of facets.")] = None,
+        budget_usd: Annotated[float | None, Field(description="The new limit.")] = None,
+        control: Annotated[
+            Control | None,
+            Field(
+                description="approve the plan that waits for it; pause; resume what is paused or"
+                " blocked; finish with what was found; cancel without a report."
+            ),
+        ] = None,
+    ) -> JobState:
+        """Change a running job, or control it."""
+        check_role(ctx, Role.RESEARCHER)
+        try:
+            changes: list[Change] = [DropFacet(facet_id=name) for name in drop_facets or ()]
+            for name, question in (refine_facets or {}).items():
+                changes.append(RefineFacet(facet_id=name, question=question))
+            for title, question in (add_facets or {}).items():
+                changes.append(AddFacet(facet=build_facet(title, question)))
+            changes += [AddNote(text=note) for note in notes or ()]
+        except ValidationError as error:
+            first = error.errors()[0]
+            raise BadInputError(f"{first['loc'][-1]}: {first['msg']}.") from None
+        usd = validation.check_budget_usd(budget_usd)
+        if not changes and usd is None and control is None:
+            raise BadInputError("There is nothing to change: give at least one of the options.")
+        validation.check_job_id(job_id)
+        job = await jobs.find_running(self._session.client, job_id)
+        if changes or usd is not None:
+            await self._session.wait_for_worker(jobs.steer(job, changes, usd), job_id)
+        if control == "cancel":
+            await self._session.wait_for_worker(jobs.cancel(job), job_id)
+        elif control is not None:
+            await self._control(job, control)
+        return await self._read_state(job_id)
+
+    async def _control(self, job: Job, control: str) -> None:
+        is_new = control == "resume" and self._session.start_worker(job.id)
+        try:
+            update = jobs.send_update(job, control, _UPDATES[control])
+            await self._session.wait_for_worker(update, job.id)
+        except UpdateRejectedError:
+            # A job that was only interrupted continues by itself when it has a worker.
+            if not is_new:
+                raise
+
+    async def get_report(
+        self,
+        ctx: Context[Any, Any],
+        job_id: JobId,
+        format: Annotated[
+            Literal["markdown", "json"],
+            Field(description="json has every claim with its quotes, and can be long."),
+        ] = "markdown",
+    ) -> Report:
+        """Read the report of a finished job."""
+        check_role(ctx, Role.READER)
+        result = await self.load_result(job_id)
+        return Report(
+            id=job_id,
+            question=result.question,
+            status=result.status,
+            format=format,
+            text=result.report_markdown if format == "markdown" else result.model_dump_json(),
+        )
+
+    async def ask_report(
+        self,
+        ctx: Context[Any, Any],
+        job_id: JobId,
+        question: Annotated[str, Field(description="The question to the report.")],
+        seconds: Seconds = 45,
+    ) -> Answer:
+        """Answer a question from what a job has found, with citations; nothing is researched.
+
+        What the job does not hold is named in `missing`. If the answer takes longer than `seconds`,
+        the same call again waits on.
+        """
+        check_role(ctx, Role.RESEARCHER)
+        # Says whether there is such a job for this person.
+        await self._find(validation.check_job_id(job_id))
+        clock = asyncio.get_running_loop().time
+        began = clock()
+        answering = asyncio.create_task(asking.ask(self._session, job_id, question))
+        try:
+            while not answering.done() and clock() - began < seconds:
+                await ctx.report_progress(clock() - began, message="answering")
+                await asyncio.wait({answering}, timeout=1)
+            if answering.done():
+                return answering.result()
+            raise BadInputError("The answer is not ready yet: repeat this call.")
+        finally:
+            answering.cancel()
+
+    async def list_corpora(self, ctx: Context[Any, Any]) -> Corpora:
+        """List the corpora: documents that start_research can read by name."""
+        check_role(ctx, Role.READER)
+        heads = await list_heads(corpora.open_store(self._settings))
+        return Corpora(
+            corpora=[
+                Corpus(
+                    name=head.name,
+                    version=head.version,
+                    files=head.files,
+                    updated=head.updated,
+                    labels=sorted({label for own in head.rules.values() for label in own}),
+                )
+                for head in heads
+            ]
+        )
+
+    async def load_result(self, job_id: str) -> ResearchResult:
+        """Raises `BadInputError` if the job has no report."""
+        job, description = await self._find(validation.check_job_id(job_id))
+        if description.status is not WorkflowExecutionStatus.COMPLETED:
+            raise BadInputError(
+                f"The job {job_id} has no report yet: wait_for_research shows its state."
+            )
+        return await jobs.fetch_report(job.handle)
+
+    async def _find(self, job_id: str) -> tuple[Job, WorkflowExecutionDescription]:
+        try:
+            return await jobs.find(self._session.client, job_id)
+        except JobNotFoundError:
+            raise BadInputError(f"There is no job {job_id}: start_research starts one.") from None
+
+    async def _read_state(
+        self, job_id: str, poller: ProgressPoller | None = None, seconds: float = 3.0
+    ) -> JobState:
+        validation.check_job_id(job_id)
+        own = (current_actor().name, job_id)
+        for key in [key for key in self._starting if key[:2] == own]:
+            if self._starting[key].done():
+                self._starting.pop(key).result()
+            else:
+                return JobState(id=job_id, state="preparing", next="wait_for_research")
+        job, description = await self._find(job_id)
+        if job.found is StartState.FINISHED:
+            return await describe_end(job, JobRecord.of(description).state)
+        progress = await (poller or ProgressPoller(job)).poll(seconds)
+        return describe_progress(progress)
+
+
+def check_role(ctx: Context[Any, Any], role: Role) -> bool:
+    """Whether the client may also change jobs. Raises 403 without this role.
+
+    From here on the person who sent the request is the actor of the call. Over stdio that is the
+    person at this machine, who may do everything.
+    """
+    request: Request | None = ctx.request_context.request
+    if request is None:
+        return True
+    person = require(request, role)
+    act_as(request.state.actor)
+    return person.role >= Role.RESEARCHER

@@ -1,0 +1,316 @@
+"""The report as a sequence of blocks, for formats that are not HTML: the PDF and the Word file.
+
+The order is the page's: the answer, the findings, where sources disagree, what is missing, and then
+how it was made and the sources.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from markdown_it.token import Token
+
+from console.formatting import capitalize
+from console.report.bibliography import list_cited
+from console.report.chapters import MarkdownRenderer, is_web_url, split_report
+from console.report.charts import Drawing, draw_charts
+from console.report.contents import key_figures, side_facts
+from console.report.quote_links import QuoteLinks, collapse_spaces
+from workflows.config.model_catalog import card
+from workflows.contracts.evidence import Contradiction
+from workflows.contracts.result import (
+    DISAGREE,
+    METHOD,
+    MISSING,
+    SOURCES,
+    Comparison,
+    ResearchResult,
+    SourceOut,
+)
+
+
+@dataclass(frozen=True)
+class Run:
+    """Text of one style; `href` is an address of the web or `#anchor`."""
+
+    text: str
+    bold: bool = False
+    italic: bool = False
+    code: bool = False
+    href: str = ""
+
+
+Runs = Sequence[Run]
+
+
+@dataclass(frozen=True)
+class Text:
+    style: Literal["title", "heading", "paragraph", "item", "quote", "code", "small"]
+    runs: Runs
+    level: int = 0
+    """Of a heading from 1 on; of an item, how deep its list stands in others."""
+    marker: str = ""
+    """The bullet or number of an item."""
+    anchor: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    head: Sequence[Runs]
+    rows: Sequence[Sequence[Runs]]
+    caption: str = ""
+
+    @property
+    def shares(self) -> list[float]:
+        """The width of each column as a share of the whole: longer texts have wider ones."""
+        longest = [12] * max(len(row) for row in (self.head, *self.rows))
+        for row in (self.head, *self.rows):
+            for place, cell in enumerate(row):
+                length = sum(len(run.text) for run in cell)
+                longest[place] = max(longest[place], min(60, length))
+        return [length / sum(longest) for length in longest]
+
+    @property
+    def has_head(self) -> bool:
+        return any(run.text for cell in self.head for run in cell)
+
+
+@dataclass(frozen=True)
+class Figure:
+    drawing: Drawing
+    caption: str = ""
+
+
+Block = Text | Table | Figure
+
+
+def build_document(result: ResearchResult) -> tuple[str, list[Block]]:
+    """The title, and all blocks in reading order."""
+    written = split_report(result)
+    builder = _Builder(result)
+    blocks: list[Block] = [Text("title", [Run(written.title)])]
+    if result.question.strip() not in written.title:
+        blocks.append(Text("paragraph", [Run(result.question, italic=True)]))
+    blocks += builder.markdown(written.lead)
+    facets = {collapse_spaces(item.title): item.facet_id for item in result.coverage}
+    drawn: set[str] = set()
+    for chapter in written.chapters:
+        name = collapse_spaces(chapter.title)
+        if name in (DISAGREE, MISSING) and (result.contradictions or name == MISSING):
+            continue
+        blocks.append(Text("heading", [Run(name)], 1))
+        blocks += builder.markdown(chapter.markdown, name)
+        if (facet := facets.pop(name, None)) is not None:
+            drawn.add(facet)
+            blocks += builder.figures({facet})
+    if others := list(builder.figures(builder.facets - drawn)):
+        blocks += [Text("heading", [Run("Figures and tables")], 1), *others]
+    missing = next((c.markdown for c in written.chapters if c.title == MISSING), "")
+    blocks += builder.disputes()
+    blocks += builder.missing(missing)
+    blocks += builder.method()
+    blocks += builder.sources()
+    return written.title, blocks
+
+
+class _Builder:
+    def __init__(self, result: ResearchResult) -> None:
+        self._result = result
+        self._links = QuoteLinks(result)
+        self._renderer = MarkdownRenderer(self._links)
+        self._drawings = draw_charts(result, self._links)
+        self.facets = {
+            *(one.chart.facet_id for one in self._drawings if not one.chart.contradiction_id),
+            *(table.facet_id for table in result.comparisons),
+        }
+
+    def markdown(self, text: str, chapter: str = "") -> Iterator[Block]:
+        yield from _read_tokens(self._renderer.parse(text, chapter))
+
+    def cites(self, claim_ids: Iterable[str]) -> list[Run]:
+        return [Run(f"[{n}]", href=f"#source-{n}") for n, _ in self._links.cite_claims(claim_ids)]
+
+    def figures(self, facet_ids: set[str]) -> Iterator[Block]:
+        for drawing in self._drawings:
+            if drawing.chart.facet_id in facet_ids and not drawing.chart.contradiction_id:
+                yield Figure(drawing, drawing.chart.title)
+        for table in self._result.comparisons:
+            if table.facet_id in facet_ids:
+                yield self._comparison(table)
+
+    def _comparison(self, table: Comparison) -> Table:
+        return Table(
+            head=_cells(table.subject or "Of", *table.attributes, "Source"),
+            rows=[
+                [*_cells(row.subject, *row.cells), self.cites(row.claim_ids)] for row in table.rows
+            ],
+            caption=table.title,
+        )
+
+    def disputes(self) -> Iterator[Block]:
+        if self._result.contradictions:
+            yield Text("heading", [Run(DISAGREE)], 1)
+        for n, item in enumerate(self._result.contradictions, 1):
+            yield Text("heading", [Run(capitalize(item.about))], 2, anchor=f"dispute-{n}")
+            yield self._sides(item)
+            for drawing in self._drawings:
+                if drawing.chart.contradiction_id == item.id:
+                    yield Figure(drawing)
+            yield Text(
+                "paragraph", [Run("Why they may differ: ", bold=True), Run(item.explanation)]
+            )
+
+    def _sides(self, item: Contradiction) -> Table:
+        sources = {source.id: source for source in self._result.sources}
+        rows = []
+        for side in item.sides:
+            held = [sources[id_] for id_ in side.source_ids if id_ in sources]
+            stated = [Run(side.text)]
+            stated += [Run(f" {name}: {text}.") for name, text in side_facts(side, sources)]
+            named = [run for source in held for run in (*_source_runs(source), Run(" "))]
+            rows.append([[Run(side.context.value, bold=True)], stated, named])
+        return Table(_cells("Value", "What is said", "By"), rows)
+
+    def missing(self, markdown: str) -> Iterator[Block]:
+        unread = [file for file in self._result.unreadable if file.uri not in markdown]
+        if markdown or unread:
+            yield Text("heading", [Run(MISSING)], 1)
+        yield from self.markdown(markdown, MISSING)
+        rows = [_cells(file.uri, file.reason) for file in unread]
+        if rows:
+            yield Table(_cells("File that could not be read", "Why"), rows)
+
+    def sources(self) -> Iterator[Block]:
+        """The cited sources, with the quotes that the report does not repeat word for word."""
+        cited = list_cited(self._result)
+        said = collapse_spaces(self._result.report_markdown)
+        if cited:
+            yield Text("heading", [Run(SOURCES)], 1)
+        for source in cited:
+            facts = ", ".join(filter(None, (source.kind, source.date, *source.marks)))
+            where = Run(source.uri, href=source.uri if is_web_url(source.uri) else "", code=True)
+            runs = [Run(f"{source.title} ", bold=True), Run(f"({facts}) "), where]
+            yield Text("item", runs, marker=f"{source.n}.", anchor=f"source-{source.n}")
+            for entry in self._links.entries[source.n or 0]:
+                quote = collapse_spaces(entry.quote.text)
+                if quote.rstrip(".") not in said:
+                    yield Text("quote", [Run(f"“{quote}”")])
+
+    def method(self) -> Iterator[Block]:
+        result = self._result
+        yield Text("heading", [Run(METHOD)], 1)
+        rows = [_cells(name, f"{big} {small}") for name, _, big, small in key_figures(result)]
+        yield Table(_cells("", ""), rows)
+        facets = [
+            _cells(item.title, item.status.replace("_", " "), str(item.claims), str(item.sources))
+            for item in result.coverage
+        ]
+        if facets:
+            yield Table(_cells("Facet", "Status", "Claims", "Sources"), facets)
+        made = f"Made on {result.started_at[:10]} by" if result.started_at else "Made by"
+        statement = card(result.model).statement
+        yield Text("small", [Run(f"{made} job {result.id}, model {result.model}. {statement}")])
+
+
+def _source_runs(source: SourceOut) -> list[Run]:
+    if source.n is None:
+        return [Run(source.title)]
+    return [Run(f"{source.title} "), Run(f"[{source.n}]", href=f"#source-{source.n}")]
+
+
+def _cells(*texts: str) -> list[Runs]:
+    return [[Run(text)] for text in texts]
+
+
+# --- Markdown ------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Lists:
+    """The open lists, outermost first: the next number of each, or None for bullets."""
+
+    numbers: list[int | None] = field(default_factory=list)
+    marker: str = ""
+    """Of the item that has just begun."""
+
+    def begin_item(self) -> None:
+        number = self.numbers[-1]
+        self.marker = "•" if number is None else f"{number}."
+        if number is not None:
+            self.numbers[-1] = number + 1
+
+    def take_marker(self) -> str:
+        marker, self.marker = self.marker, ""
+        return marker
+
+
+def _read_tokens(tokens: Sequence[Token]) -> Iterator[Block]:
+    lists, quoted, heading, in_table = _Lists(), 0, 0, False
+    head: list[Runs] = []
+    rows: list[list[Runs]] = []
+    for token in tokens:
+        quoted += {"blockquote_open": 1, "blockquote_close": -1}.get(token.type, 0)
+        match token.type:
+            case "bullet_list_open":
+                lists.numbers.append(None)
+            case "ordered_list_open":
+                lists.numbers.append(int(token.attrGet("start") or 1))
+            case "bullet_list_close" | "ordered_list_close":
+                lists.numbers.pop()
+            case "list_item_open":
+                lists.begin_item()
+            case "heading_open":
+                heading = int(token.tag[1]) - 1
+            case "heading_close":
+                heading = 0
+            case "table_open":
+                in_table, head, rows = True, [], []
+            case "tr_open":
+                rows.append([])
+            case "thead_close":
+                head = rows.pop()
+            case "table_close":
+                in_table = False
+                yield Table(head, rows)
+            case "fence" | "code_block":
+                yield Text("code", [Run(token.content.rstrip("\n"), code=True)])
+            case "inline" if in_table:
+                rows[-1].append(_read_runs(token.children or ()))
+            case "inline":
+                yield _text(_read_runs(token.children or ()), lists, heading, bool(quoted))
+
+
+def _text(runs: Runs, lists: _Lists, heading: int, quoted: bool) -> Text:
+    if heading:
+        return Text("heading", runs, heading)
+    if lists.numbers:
+        return Text("item", runs, len(lists.numbers) - 1, lists.take_marker())
+    return Text("quote" if quoted else "paragraph", runs)
+
+
+def _read_runs(tokens: Iterable[Token]) -> list[Run]:
+    runs: list[Run] = []
+    style = Run("")
+    for token in tokens:
+        match token.type:
+            case "strong_open" | "strong_close":
+                style = replace(style, bold=token.nesting > 0)
+            case "em_open" | "em_close":
+                style = replace(style, italic=token.nesting > 0)
+            case "link_open":
+                style = replace(style, href=str(token.attrGet("href") or ""))
+            case "link_close":
+                style = replace(style, href="")
+            case "softbreak" | "hardbreak":
+                runs.append(Run(" "))
+            case "citation":
+                runs.append(Run(token.content, href=f"#source-{token.meta['n']}"))
+            case "dispute":
+                runs.append(Run(token.content, italic=True, href=f"#dispute-{token.meta['n']}"))
+            case "code_inline":
+                runs.append(replace(style, text=token.content, code=True))
+            case _ if token.content:
+                runs.append(replace(style, text=token.content))
+    return runs
