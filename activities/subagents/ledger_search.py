@@ -19,7 +19,7 @@ from activities.evidence.ledger import Ledger
 from activities.evidence.text.terms import detect_language, terms, words
 from activities.sources.corpus_search import Corpus
 from activities.sources.database import open_for_building
-from activities.sources.documents import Document, Kind
+from activities.sources.documents import Document, Kind, UnknownDocument
 from activities.sources.index import FileContent, store
 from activities.sources.sentence_spans import sentences
 from activities.storage.store import Store
@@ -153,22 +153,21 @@ class LedgerSearch:
             sources=len(self._by_text),
         )
 
-
-def narrow(quote: Quote, said: str) -> Quote:
-    """The part of a long quote that bears on what is said: from its first sentence to its last."""
-    spans = [(one.start, one.end) for one in sentences(quote.text) if one.kind != "heading"]
-    wanted = set(terms(said))
-    shares = [len(wanted & set(terms(quote.text[start:end]))) for start, end in spans]
-    if not any(shares) or quote.start is None:
-        return quote
-    near = [
-        span for span, share in zip(spans, shares, strict=True) if share > _SHARED * max(shares)
-    ]
-    start, end = near[0][0], near[-1][1]
-    return quote.model_copy(
-        update={
-            "text": quote.text[start:end],
-            "start": quote.start + start,
-            "end": quote.start + end,
-        }
-    )
+    def narrow(self, quote: Quote, said: str) -> Quote:
+        """The part of a quote that bears on what is said: from its first sentence to its last, as
+        the stored copy has it."""
+        try:
+            text = self._by_text.document(quote.source_id).text[quote.start : quote.end]
+        except UnknownDocument:
+            # The index has a copy of it under another id.
+            return quote
+        spans = [(one.start, one.end) for one in sentences(text) if one.kind != "heading"]
+        wanted = set(terms(said))
+        shares = [len(wanted & set(terms(text[start:end]))) for start, end in spans]
+        if not any(shares) or quote.start is None:
+            return quote
+        least = _SHARED * max(shares)
+        near = [span for span, share in zip(spans, shares, strict=True) if share > least]
+        start, end = near[0][0], near[-1][1]
+        place = {"start": quote.start + start, "end": quote.start + end}
+        return quote.model_copy(update={"text": text[start:end]} | place)

@@ -165,24 +165,30 @@ async def load_report(session: Session, reference: str) -> ResearchResult:
         raise ConsoleError(f"The report {reference} cannot be read: {error.message}.") from error
 
 
-async def _check_visible(session: Session, job_id: str) -> None:
-    """Raises `JobNotFoundError` for a job that the actor may not see: the store does not ask."""
-    actor = current_actor()
-    if actor.tenant or actor.labels is not None:
-        await jobs.find(session.client, job_id)
+async def _check_visible(session: Session, job_id: str) -> ResearchState | None:
+    """The job at its last checkpoint, if it exists for the current actor.
 
-
-async def _load_state(session: Session, job_id: str, n: int = 0) -> ResearchState:
-    """The job at its last checkpoint, or as it was when it published this version."""
-    await _check_visible(session, job_id)
-    run_id = (await find_version(session, f"{job_id}@{n}")).run_id if n else ""
+    Reports are read from the store, which knows nobody: their job's tenant and labels decide.
+    """
     try:
-        state = await load_last_state(store_of(session.client), job_id, run_id)
+        state = await load_last_state(store_of(session.client), job_id)
     except ApplicationError as error:
         raise ConsoleError(f"The job {job_id} cannot be read: {error.message}.") from error
     if state is None:
         # Says whether there is such a job.
         await jobs.find(session.client, job_id)
+    elif not current_actor().sees(state.request.tenant, state.request.labels):
+        raise jobs.JobNotFoundError(job_id)
+    return state
+
+
+async def _load_state(session: Session, job_id: str, n: int = 0) -> ResearchState:
+    """The job at its last checkpoint, or as it was when it published this version."""
+    state = await _check_visible(session, job_id)
+    if n:
+        version = await find_version(session, f"{job_id}@{n}")
+        state = await load_last_state(store_of(session.client), job_id, version.run_id)
+    if state is None:
         raise BadInputError(f"The job {job_id} has no checkpoint yet: wait until it is planned.")
     return state
 
