@@ -11,7 +11,7 @@ import os
 import signal
 import socket
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from typing import Any
 import httpx2
 from temporalio.client import Client
 from temporalio.common import VersioningBehavior, WorkerDeploymentVersion
+from temporalio.exceptions import ApplicationError
 from temporalio.worker import (
     FixedSizeSlotSupplier,
     PollerBehaviorAutoscaling,
@@ -40,6 +41,7 @@ from activities.mcp.servers import McpServers
 from activities.nexus import ResearchHandler
 from activities.records import Records
 from activities.storage.corpus_publishing import Limits
+from activities.storage.retention import delete_stale_indexes
 from activities.storage.store import Store
 from activities.subagents.asking import Asking
 from activities.subagents.evaluating import Evaluating
@@ -50,7 +52,12 @@ from activities.subagents.writing import Writing
 from activities.telemetry import CountingInterceptor, record_jobs
 from activities.webhooks import SECRET_VARIABLE, Webhooks
 from console.errors import exit_process
-from console.runtime.connection import FRESH_SERVER_SECONDS, connect, register
+from console.runtime.connection import (
+    FRESH_SERVER_SECONDS,
+    connect,
+    register,
+    schedule_retention,
+)
 from console.runtime.data_converter import load_keyring
 from console.runtime.health import count_jobs, serve_health
 from console.runtime.logs import set_up_logging
@@ -61,10 +68,13 @@ from workflows.contracts.state import Timing
 from workflows.coordinator import ResearchWorkflow
 from workflows.corpus_indexing import CorpusWorkflow
 from workflows.refinement import RefinementWorkflow
+from workflows.retention import RetentionWorkflow
 from workflows.webhook import WebhookWorkflow
 
 DRAIN = timedelta(seconds=30)
 """How long turns in flight may take to finish after SIGTERM."""
+
+STALE_INDEX_SECONDS = 900.0
 
 
 def build_context(
@@ -85,7 +95,7 @@ def build_context(
             context_window=settings.context_window,
             local_model=settings.local_model,
         ),
-        Path(settings.state_dir) / "indexes",
+        _index_folder(settings),
         McpServers(named, store) if named else None,
         fleet,
         settings.provider,
@@ -95,6 +105,10 @@ def build_context(
         settings.index_cache_bytes,
         settings.ocr,
     )
+
+
+def _index_folder(settings: Settings) -> Path:
+    return Path(settings.state_dir) / "indexes"
 
 
 @asynccontextmanager
@@ -127,7 +141,7 @@ def _for_jobs(client: Client, settings: Settings, context: ActivityContext) -> W
         storage_wait_seconds=settings.storage_wait,
         overload_wait_seconds=settings.overload_wait,
     )
-    records = Records(context, _subagent_queue(settings, context), timing)
+    records = Records(context, _subagent_queue(settings, context), timing, settings.keep_days)
     return Worker(
         client,
         task_queue=settings.task_queue,
@@ -138,6 +152,7 @@ def _for_jobs(client: Client, settings: Settings, context: ActivityContext) -> W
             AskWorkflow,
             CompareWorkflow,
             WebhookWorkflow,
+            RetentionWorkflow,
         ],
         activities=[
             Verifying(context).reconcile,
@@ -146,6 +161,7 @@ def _for_jobs(client: Client, settings: Settings, context: ActivityContext) -> W
             records.post_control_messages,
             records.keep_report,
             records.compare,
+            records.delete_old_objects,
             Webhooks(os.environ.get(SECRET_VARIABLE, ""), settings.webhook_networks).deliver,
             *(_subagents(context) if settings.worker_role != "coordinator" else ()),
         ],
@@ -239,6 +255,26 @@ def _deployment(settings: Settings) -> WorkerDeploymentConfig | None:
     )
 
 
+@asynccontextmanager
+async def _delete_stale_indexes(
+    settings: Settings, context: ActivityContext
+) -> AsyncIterator[None]:
+    """What is deleted in the store does not stay in this worker's copies of indexes."""
+
+    async def delete() -> None:
+        while True:
+            with suppress(ApplicationError):  # the store cannot be used now
+                await delete_stale_indexes(context.store, _index_folder(settings))
+            await asyncio.sleep(STALE_INDEX_SECONDS)
+
+    task = asyncio.create_task(delete())
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
 async def main() -> None:
     set_up_logging(redact)
     settings = Settings.read(os.environ)
@@ -248,11 +284,16 @@ async def main() -> None:
         client = await connect(settings, patience=60)
         # An embedded server may just have been created.
         await register(client, FRESH_SERVER_SECONDS if settings.worker_role == "alone" else 0.0)
+        if not settings.is_embedded:
+            await schedule_retention(client, settings)
         stop = asyncio.Event()
         for name in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(name, stop.set)
         context = build_context(settings)
-        async with build_worker(client, settings, context):
+        async with (
+            build_worker(client, settings, context),
+            _delete_stale_indexes(settings, context),
+        ):
             gc.freeze()
             gc.enable()
             health.ready(client)

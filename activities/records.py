@@ -26,7 +26,9 @@ from activities.storage.corpus_versions import (
     select,
 )
 from activities.storage.document_sources import CorpusError
+from activities.storage.retention import delete_old
 from activities.storage.store import ObjectNotFound, Store
+from workflows.config.settings import KEEP_DAYS
 from workflows.config.store_keys import control_key
 from workflows.contracts.activity_io import (
     CompareBrief,
@@ -40,6 +42,8 @@ from workflows.contracts.activity_io import (
     ParseFiles,
     PostControlMessages,
     PublishBrief,
+    RetentionBrief,
+    RetentionResult,
 )
 from workflows.contracts.asking import CompareReports, Comparison
 from workflows.contracts.evidence import Cycle, Findings, Quote
@@ -60,12 +64,14 @@ class Records(RecordActivities):
         context: ActivityContext,
         subagent_queue: str | None = None,
         timing: Timing | None = None,
+        keep_days: Mapping[str, float] = KEEP_DAYS,
     ) -> None:
         """`subagent_queue` is where the jobs of this worker send their subagents."""
         self._context = context
         self._store = context.store
         self._subagent_queue = subagent_queue
         self._timing = timing or Timing()
+        self._keep_days = keep_days
 
     @activity.defn
     async def open_corpus(self, brief: OpenCorpus) -> CorpusOpened:
@@ -218,6 +224,25 @@ class Records(RecordActivities):
             bytes=len(data),
             pages=len(split_pages(brief.result)),
         )
+
+    @activity.defn
+    async def delete_old_objects(self, brief: RetentionBrief) -> RetentionResult:
+        """Delete what is older than its class may become. A retry goes on where this one ended."""
+        done = 0
+
+        def show(count: int) -> None:
+            nonlocal done
+            done += count
+            show_progress(objects=done)
+
+        async with send_heartbeats():
+            return await delete_old(
+                self._store,
+                activity.client(),
+                self._keep_days,
+                dry_run=brief.dry_run,
+                on_read=show,
+            )
 
 
 def _show_files(done: int, total: int) -> None:

@@ -29,6 +29,15 @@ def tone(status: str) -> str:
     return _TONE.get(status, "")
 
 
+def format_size(count: float) -> str:
+    """Bytes in a unit that people read."""
+    for unit in ("bytes", "kB", "MB"):
+        if count < 1000:
+            return f"{count:,.0f} {unit}"
+        count /= 1000
+    return f"{count:,.1f} GB"
+
+
 def printable(text: str) -> str:
     """The lines without control characters, which could move the cursor of a terminal."""
     return "".join(c if c.isprintable() or c == "\n" else " " for c in text)

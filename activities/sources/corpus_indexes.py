@@ -45,17 +45,16 @@ from activities.storage.corpus_versions import (
     PackedFile,
     PackRef,
     find_changes,
+    load_contents,
     load_differing,
     load_files,
     load_listing,
-    load_pack,
 )
 from activities.storage.store import ObjectNotFound, Store
 from workflows.config.store_keys import (
     index_key,
     index_part_key,
     newest_index_key,
-    original_key,
     parsed_key,
 )
 from workflows.contracts.evidence import Record
@@ -172,14 +171,7 @@ class Corpora:
             return stored
         if self._ocr:
             check_installed()
-        held = await load_pack(self._store, pack)
-        data = await self._store.get(original_key(held.content))
-        if data is None:
-            raise ObjectNotFound(original_key(held.content))
-        ends = itertools.accumulate(file.size for file in held.files)
-        contents = [
-            (file, data[end - file.size : end]) for file, end in zip(held.files, ends, strict=True)
-        ]
+        contents = await load_contents(self._store, pack)
         some = [
             contents[start : start + _FILES_AT_ONCE]
             for start in range(0, len(contents), _FILES_AT_ONCE)

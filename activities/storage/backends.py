@@ -12,24 +12,39 @@ import errno
 import itertools
 import os
 import re
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from obstore.exceptions import AlreadyExistsError, NotFoundError
 from obstore.store import ObjectStore, from_url
 
+if TYPE_CHECKING:
+    from obstore import ObjectMeta
+
 T = TypeVar("T")
 ABSENT = (FileNotFoundError, NotFoundError)
 """`obstore` raises the built-in error under a name of its own."""
+RENEW_SECONDS = 600.0
+"""An object that is wanted again is made new where it is older than this: `retention` deletes what
+is old and not referred to, and a job may be about to refer to it."""
 _TEMPORARY = re.compile(r"#\d+$")
 """The end of a temporary name; `obstore` does not list such files either."""
 _numbers = itertools.count()
 # Threads wait for the disk here; the other threads of a worker go on.
 _threads = ThreadPoolExecutor(8, "store")
+
+
+class StoredObject(NamedTuple):
+    """What a listing knows of an object."""
+
+    at: float
+    """When it was written or touched last, in seconds since the epoch, by the store's clock."""
+    size: int
 
 
 class Backend(Protocol):
@@ -40,14 +55,19 @@ class Backend(Protocol):
 
     async def read(self, path: str) -> bytes | None: ...
 
-    async def list(self, folder: str) -> dict[str, float]:
-        """When each object in a folder was written, by its path."""
+    async def list(self, folder: str) -> dict[str, StoredObject]:
+        """The objects in a folder, by path."""
+
+    async def find(self, path: str) -> StoredObject | None: ...
 
     async def delete(self, path: str) -> None:
         """Delete an object, if there is one."""
 
     async def touch(self, path: str) -> None:
         """Make an object, if there is one, as new as if it had been written now."""
+
+    async def delete_half_written(self, seconds: float) -> None:
+        """Delete what killed writers left, where it is older than this."""
 
     async def probe(self, size: int) -> None:
         """Raise the error that a write of this size would raise, where that can be known."""
@@ -58,6 +78,15 @@ def open_backend(location: str) -> Backend:
     if location.startswith("file://"):
         location = unquote(urlsplit(location).path)
     return BucketBackend(from_url(location)) if "://" in location else FolderBackend(location)
+
+
+async def create_or_renew(backend: Backend, path: str, data: bytes) -> bool:
+    """Store an object unless there is one, which counts as new then; False where there is."""
+    is_new = await backend.create(path, data)
+    found = None if is_new else await backend.find(path)
+    if found is not None and time.time() - found.at > RENEW_SECONDS:
+        await backend.touch(path)
+    return is_new
 
 
 class FolderBackend:
@@ -77,8 +106,14 @@ class FolderBackend:
         except FileNotFoundError:
             return None
 
-    async def list(self, folder: str) -> dict[str, float]:
+    async def list(self, folder: str) -> dict[str, StoredObject]:
         return await _in_thread(lambda: self._list(folder))
+
+    async def find(self, path: str) -> StoredObject | None:
+        try:
+            return await _in_thread(lambda: _describe(self._locate(path)))
+        except FileNotFoundError:
+            return None
 
     async def delete(self, path: str) -> None:
         def delete() -> None:
@@ -92,6 +127,15 @@ class FolderBackend:
     async def touch(self, path: str) -> None:
         with suppress(FileNotFoundError):
             await _in_thread(lambda: os.utime(self._locate(path)))
+
+    async def delete_half_written(self, seconds: float) -> None:
+        def delete() -> None:
+            since = time.time() - seconds
+            for path, found in self._list("", is_temporary=True).items():
+                if found.at < since:
+                    (self._root / path).unlink(missing_ok=True)
+
+        await _in_thread(delete)
 
     async def probe(self, size: int) -> None:
         """Reserve the space for a moment: an empty file can be created on a full disk."""
@@ -137,18 +181,18 @@ class FolderBackend:
         _sync_folder(target.parent)
         return True
 
-    def _list(self, folder: str) -> dict[str, float]:
+    def _list(self, folder: str, *, is_temporary: bool = False) -> dict[str, StoredObject]:
         if self._root.exists() and not self._root.is_dir():
             raise NotADirectoryError(errno.ENOTDIR, "Not a directory", str(self._root))
-        found: dict[str, float] = {}
+        found: dict[str, StoredObject] = {}
         start = self._locate(folder) if folder else self._root
         for place, _, names in os.walk(start):
             for name in names:
                 # Another process may delete a file meanwhile.
                 with suppress(FileNotFoundError):
-                    if not _TEMPORARY.search(name):
+                    if bool(_TEMPORARY.search(name)) is is_temporary:
                         file = Path(place, name)
-                        found[file.relative_to(self._root).as_posix()] = file.stat().st_mtime
+                        found[file.relative_to(self._root).as_posix()] = _describe(file)
         return found
 
 
@@ -173,9 +217,15 @@ class BucketBackend:
             return None
         return bytes(await found.bytes_async())
 
-    async def list(self, folder: str) -> dict[str, float]:
+    async def list(self, folder: str) -> dict[str, StoredObject]:
         found = await self._objects.list(folder or None).collect_async()
-        return {item["path"]: item["last_modified"].timestamp() for item in found}
+        return {item["path"]: _of_item(item) for item in found}
+
+    async def find(self, path: str) -> StoredObject | None:
+        try:
+            return _of_item(await self._objects.head_async(path))
+        except ABSENT:
+            return None
 
     async def delete(self, path: str) -> None:
         with suppress(*ABSENT):
@@ -185,8 +235,20 @@ class BucketBackend:
         if (data := await self.read(path)) is not None:
             await self.replace(path, data)
 
+    async def delete_half_written(self, seconds: float) -> None:
+        """A bucket has none."""
+
     async def probe(self, size: int) -> None:
         """A bucket has no size; what else could be wrong shows when a call is marked."""
+
+
+def _of_item(item: ObjectMeta) -> StoredObject:
+    return StoredObject(item["last_modified"].timestamp(), item["size"])
+
+
+def _describe(file: Path) -> StoredObject:
+    status = file.stat()
+    return StoredObject(status.st_mtime, status.st_size)
 
 
 async def _in_thread(work: Callable[[], T]) -> T:

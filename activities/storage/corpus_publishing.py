@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
@@ -23,7 +23,9 @@ from activities.storage.corpus_versions import (
     PackedFile,
     PackRef,
     Rules,
+    check_name,
     find_head,
+    load_contents,
     load_listing,
     load_pack,
     save_listing,
@@ -86,6 +88,9 @@ async def publish(
 
     `rules` of None keeps the corpus's own.
     """
+    # A corpus that was made in passing is deleted when it is old and no job refers to it. Renewed
+    # before it is read, it is not deleted while its packs are taken over.
+    await store.touch(corpus_key(check_name(name)))
     head = await find_head(store, name)
     before = await _load_scan(store, name) if head and head.source == location else {}
     limits = limits or Limits()
@@ -128,6 +133,25 @@ async def upload(
         files |= {file.path: file for file in kept}
     scanned = [files[path] for path in sorted(files)]
     return await _save_version(store, name, UPLOAD, scanned, rules, 0)
+
+
+async def drop(
+    store: Store, head: CorpusHead, packs: Collection[str], forgotten: Collection[PackedFile]
+) -> CorpusHead:
+    """Publish a version without some files. What else their packs hold is moved to new ones."""
+    files = await _load_scan(store, head.name)
+    for pack in {file.pack for file in files.values()}.intersection(packs):
+        contents = enumerate(await load_contents(store, pack))
+        held = {place: each for place, each in contents if each[0] not in forgotten}
+        here = [file for file in files.values() if file.pack == pack]
+        for file in here:
+            if file.position not in held:
+                del files[file.path]
+        moved = [(file, held[file.position][1]) for file in here if file.position in held]
+        files |= {file.path: file for file in await _save_pack(store, moved)}
+    return await _save_version(
+        store, head.name, head.source, list(files.values()), None, head.skipped
+    )
 
 
 async def _load_scan(store: Store, name: str) -> dict[str, ScannedFile]:

@@ -19,23 +19,25 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import itertools
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from activities.storage.document_sources import (
-    CorpusError,
+from activities.storage.document_sources import CorpusError
+from activities.storage.store import ObjectNotFound, Store
+from workflows.config.store_keys import (
+    corpus_key,
+    listing_key,
+    original_key,
+    pack_key,
+    scan_key,
 )
-from workflows.config.store_keys import corpus_key, listing_key, pack_key, scan_key
 from workflows.contracts.evidence import Record
-
-if TYPE_CHECKING:
-    from activities.storage.store import Store
 
 _CONCURRENT_READS = 16
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
@@ -186,6 +188,16 @@ async def save_listing(store: Store, listing: Listing) -> str:
 
 async def load_pack(store: Store, pack: str) -> Pack:
     return await store.load(pack_key(pack), Pack)
+
+
+async def load_contents(store: Store, pack: str) -> list[tuple[PackedFile, bytes]]:
+    """The files of a pack, with their bytes."""
+    held = await load_pack(store, pack)
+    data = await store.get(original_key(held.content))
+    if data is None:
+        raise ObjectNotFound(original_key(held.content))
+    ends = itertools.accumulate(file.size for file in held.files)
+    return [(file, data[end - file.size : end]) for file, end in zip(held.files, ends, strict=True)]
 
 
 async def load_files(

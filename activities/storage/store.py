@@ -26,12 +26,19 @@ from collections.abc import AsyncIterator, Callable, Hashable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from cachetools import LRUCache
+from cachetools import LRUCache, TTLCache
 from obstore.exceptions import BaseError, PermissionDeniedError, UnauthenticatedError
 from pydantic import BaseModel
 from temporalio.exceptions import ApplicationError
 
-from activities.storage.backends import ABSENT, Backend, open_backend
+from activities.storage.backends import (
+    ABSENT,
+    RENEW_SECONDS,
+    Backend,
+    StoredObject,
+    create_or_renew,
+    open_backend,
+)
 from activities.storage.encryption import (
     NONCE_BYTES,
     EncryptionError,
@@ -93,6 +100,8 @@ class Store:
         self._cache: LRUCache[Hashable, tuple[Any, int]] = LRUCache(
             CACHE_BYTES, getsizeof=lambda entry: entry[1]
         )
+        self._written: TTLCache[str, None] = TTLCache(100_000, RENEW_SECONDS)
+        """Keys of records and texts that need not be written again now."""
 
     @classmethod
     def open(cls, url: str, keyring: Keyring | None = None) -> Store:
@@ -101,12 +110,12 @@ class Store:
 
     async def put_new(self, key: str, data: bytes) -> bool:
         """Store an object unless there is one under the key; False where there is."""
-        path, *earlier = self._paths(key)
+        path, *earlier = self.paths(key)
         with self._report_errors():
             for old in earlier:
                 if await self._backend.read(old) is not None:
                     return False
-            return await self._backend.create(path, self._pack(path, data))
+            return await create_or_renew(self._backend, path, self._pack(path, data))
 
     async def settle(self, key: str, data: bytes) -> bytes:
         """Store an object unless there is one under the key; returns the one that is there.
@@ -125,14 +134,14 @@ class Store:
 
     async def replace(self, key: str, data: bytes) -> None:
         with self._report_errors():
-            path = self._paths(key)[0]
+            path = self.paths(key)[0]
             await self._backend.replace(path, self._pack(path, data))
 
     async def get(self, key: str, *, is_replaceable: bool = False) -> bytes | None:
         """The object under a key. Raises DamagedObject; one that is replaceable is set aside then
         and counts as absent."""
         with self._report_errors():
-            for path in self._paths(key):
+            for path in self.paths(key):
                 stored = await self._backend.read(path)
                 if stored is None:
                     continue
@@ -147,7 +156,7 @@ class Store:
     async def touch(self, key: str) -> None:
         """Make an object as new as if it had been written now; `ages` shows it."""
         with self._report_errors():
-            await self._backend.touch(self._paths(key)[0])
+            await self._backend.touch(self.paths(key)[0])
 
     async def probe(self, size: int) -> None:
         """Raise the error that a write of this size would raise, where that can be known."""
@@ -180,7 +189,7 @@ class Store:
         """The paths of all objects in a folder, sorted; with a keyring, as HMACs."""
         found: list[str] = []
         with self._report_errors():
-            for path in self._paths(folder):
+            for path in self.paths(folder):
                 found += await self._backend.list(path)
         return sorted(found)
 
@@ -190,21 +199,51 @@ class Store:
         Times are those of the store's clock, which is the same for every worker.
         """
         with self._report_errors():
-            written = await self._backend.list(self._paths(folder)[0])
-        reference = self._paths(reference)[0]
-        now = written.get(reference, max(written.values(), default=0.0))
-        return {path: now - at for path, at in written.items()}
+            written = await self._backend.list(self.paths(folder)[0])
+        reference = self.paths(reference)[0]
+        times = {path: found.at for path, found in written.items()}
+        now = times.get(reference, max(times.values(), default=0.0))
+        return {path: now - at for path, at in times.items()}
 
     async def delete(self, key: str) -> None:
         with self._report_errors():
-            for path in self._paths(key):
+            for path in self.paths(key):
                 await self._backend.delete(path)
+
+    # --- objects by path, for retention, deletion and `verify` ------------------------------------
+
+    async def inventory(self, folder: str = "") -> dict[str, StoredObject]:
+        with self._report_errors():
+            return await self._backend.list(folder)
+
+    async def find(self, path: str) -> StoredObject | None:
+        with self._report_errors():
+            return await self._backend.find(path)
+
+    async def read(self, path: str) -> bytes | None:
+        """The object at a path; None where there is none, or it cannot be read."""
+        with self._report_errors():
+            stored = await self._backend.read(path)
+        try:
+            return None if stored is None else self._unpack(path, stored, path)
+        except ApplicationError:
+            return None
+
+    async def remove(self, path: str) -> None:
+        with self._report_errors():
+            await self._backend.delete(path)
+
+    async def delete_half_written(self, seconds: float) -> None:
+        """Delete what killed writers left, where it is older than this."""
+        with self._report_errors():
+            await self._backend.delete_half_written(seconds)
 
     async def save(self, folder: str, record: BaseModel) -> str:
         data = record.model_dump_json().encode()
         key = f"{folder}/{hashlib.sha256(data).hexdigest()[:40]}.json"
-        if (key, type(record)) not in self._cache:
+        if key not in self._written:
             await self.settle(key, data)
+            self._written[key] = None
             self._remember((key, type(record)), record, len(data))
         return key
 
@@ -234,9 +273,10 @@ class Store:
     # --- snapshots: the text of a source, under its hash ----------------------------------------
 
     async def keep_text(self, sha256: str, text: str) -> None:
-        if sha256 not in self._cache:
+        if (key := f"texts/{sha256}") not in self._written:
             data = text.encode()
-            await self.settle(f"texts/{sha256}", data)
+            await self.settle(key, data)
+            self._written[key] = None
             self._remember(sha256, text, len(data))
 
     async def text(self, sha256: str) -> str | None:
@@ -244,7 +284,7 @@ class Store:
 
     # --- encryption -----------------------------------------------------------------------------
 
-    def _paths(self, key: str) -> tuple[str, ...]:
+    def paths(self, key: str) -> tuple[str, ...]:
         """Where an object is, and after that where it would be from the time before encryption."""
         if self._keyring is None:
             return (key,)

@@ -12,7 +12,18 @@ from typing import Annotated, Any
 
 import typer
 
-from console.cli import access, ask, control, corpus, doctor, inspect, restart, run, schedule
+from console.cli import (
+    access,
+    ask,
+    control,
+    corpus,
+    doctor,
+    inspect,
+    restart,
+    retention,
+    run,
+    schedule,
+)
 from console.cli.options import OPERATE, HelpGroup, examples
 from console.errors import COMMAND, PROGRAM, ConsoleError, ExitCode, exit_process
 
@@ -136,6 +147,8 @@ app.add_typer(corpus.app, name="corpus", rich_help_panel=OPERATE)
 app.add_typer(access.app, name="people", rich_help_panel=OPERATE)
 app.command(rich_help_panel=OPERATE, epilog=examples("audit --job x1"))(access.audit)
 app.add_typer(doctor.app)
+app.add_typer(retention.app)
+app.add_typer(retention.forgetting, name="forget", rich_help_panel=OPERATE)
 
 
 def main() -> None:

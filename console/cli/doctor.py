@@ -19,7 +19,7 @@ import typer
 from console import client
 from console.cli.options import INSPECT, OPERATE, Json, examples
 from console.errors import BadInputError, ConsoleError, ExitCode
-from console.formatting import say
+from console.formatting import format_size, say
 
 if TYPE_CHECKING:
     from workflows.config.model_catalog import ModelCard
@@ -98,10 +98,12 @@ def run_checks() -> list[Check]:
         settings = client.session.read_settings()
     except ConsoleError as error:
         return [*checks, Check("settings", False, str(error))]
+    store = _run("store", lambda: _check_store(settings))
     return [
         *checks,
         _run("server", lambda: _check_server(settings)),
-        _run("store", lambda: _check_store(settings)),
+        store,
+        *([_run("sizes", lambda: _measure(settings))] if store.ok else []),
         _run("state", lambda: _check_folder(Path(settings.state_dir), "RESEARCH_HOME")),
         _run("api key", lambda: _check_api_key(settings)),
         _run("encryption", lambda: _check_encryption(settings)),
@@ -194,6 +196,22 @@ def _check_folder(folder: Path, variable: str) -> str:
     folder = client.validation.check_writable(folder, variable)
     free = shutil.disk_usage(folder).free / 1e9
     return f"{folder}, readable and writable, {free:.1f} GB free"
+
+
+def _measure(settings: Settings) -> str:
+    """How much there is of each class of data; `_check_folder` says how much room is left."""
+    from activities.storage.backends import open_backend
+    from activities.storage.retention import add_up
+    from console.devserver.database import measure_database
+
+    totals = add_up(asyncio.run(open_backend(settings.store).list("")))
+    parts = [
+        f"{name} {total.count:,} objects, {format_size(total.bytes)}"
+        for name, total in totals.items()
+    ]
+    if not settings.has_server:
+        parts.append(f"database {format_size(measure_database(settings.state_dir))}")
+    return "; ".join(parts) or "nothing is stored yet"
 
 
 def _check_api_key(settings: Settings) -> str:

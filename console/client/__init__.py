@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from console.client import asking as asking
     from console.client import audit as audit
+    from console.client import backups as backups
     from console.client import checkpoints as checkpoints
     from console.client import corpora as corpora
+    from console.client import deletion as deletion
     from console.client import job_list as job_list
     from console.client import jobs as jobs
     from console.client import progress as progress

@@ -40,6 +40,8 @@ from workflows.contracts.result import ResearchResult
 from workflows.contracts.spend import Budget
 from workflows.contracts.state import ResearchState
 
+JOBS = "jobs"
+"""The memo of a workflow over reports: whose they are. It is deleted with these jobs."""
 ASKS = "/asks"
 """Names the worker that answers questions on the embedded server; no job can have this id."""
 _NO_WORKER_SECONDS = 15.0
@@ -61,7 +63,7 @@ async def ask(session: Session, job_id: str, question: str, version: int = 0) ->
     request = AskRequest(
         job_id=job_id, question=question, version=version, tenant=state.request.tenant
     )
-    return await _run(session, "AskWorkflow", request, f"ask-{job_id}", Answer)
+    return await _run(session, "AskWorkflow", request, f"ask-{job_id}", [job_id], Answer)
 
 
 async def commission(
@@ -108,7 +110,8 @@ async def compare(session: Session, before: str, after: str) -> Comparison:
     first = await find_version(session, before)
     second = await find_version(session, after)
     request = CompareReports(before=first.key, after=second.key)
-    return await _run(session, "CompareWorkflow", request, "compare", Comparison)
+    about = [first.job_id, second.job_id]
+    return await _run(session, "CompareWorkflow", request, "compare", about, Comparison)
 
 
 def check_asked(question: str) -> str:
@@ -213,7 +216,12 @@ def _widen_budget(state: ResearchState, usd: float | None) -> Budget:
 
 
 async def _run(
-    session: Session, workflow: str, request: BaseModel, prefix: str, kind: type[Result]
+    session: Session,
+    workflow: str,
+    request: BaseModel,
+    prefix: str,
+    about: list[str],
+    kind: type[Result],
 ) -> Result:
     """The result of a short workflow; on the embedded server a worker of its own runs it, because
     the job's would continue a job that was stopped."""
@@ -225,6 +233,7 @@ async def _run(
         id=f"{prefix}-{digest}",
         task_queue=find_task_queue(session.settings, ASKS),
         task_timeout=session.settings.pace.task,
+        memo={JOBS: about},
         id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
         result_type=kind,
     )

@@ -68,8 +68,8 @@ class CheckpointStore:
         except (BaseError, OSError) as error:
             raise self._unusable(error) from error
         found = [
-            StoredCheckpoint(path, key["run"], int(key["n"]), unquote(key["name"]), at)
-            for path, at in written.items()
+            StoredCheckpoint(path, key["run"], int(key["n"]), unquote(key["name"]), found.at)
+            for path, found in written.items()
             if (key := _KEY.search(path))
         ]
         return sorted(found, key=lambda checkpoint: (checkpoint.at, checkpoint.n))

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
 import signal
+import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -31,6 +33,7 @@ from workflows.contracts.request import TASK_QUEUE
 if TYPE_CHECKING:
     from temporalio.client import Client
 
+_log = logging.getLogger(__name__)
 Answer = TypeVar("Answer")
 
 # How long a running worker has to answer an update.
@@ -150,7 +153,10 @@ def run(
     audit.act_as(audit.command_line_actor(settings))
 
     async def connect_and_run() -> ExitCode:
-        return await action(Session(settings, await _connect(settings, server), server, workers))
+        client = await _connect(settings, server)
+        if server is not None and job_id is not None:
+            await _delete_old_objects(settings, client)
+        return await action(Session(settings, client, server, workers))
 
     with _start_processes(settings, job_id) as (server, workers):
         try:
@@ -201,6 +207,26 @@ async def _connect(settings: Settings, server: DevServer | None) -> Client:
     if server.fresh:
         await find_missing(client, FRESH_SERVER_SECONDS)
     return client
+
+
+async def _delete_old_objects(settings: Settings, client: Client) -> None:
+    """Once a day, on the embedded server, which runs no schedules: delete what is too old."""
+    stamp, seconds = Path(settings.state_dir) / "retention.stamp", settings.retention_hours * 3600
+    if not stamp.exists():
+        stamp.touch()
+    if not seconds or time.time() - stamp.stat().st_mtime < seconds:
+        return
+    from temporalio.exceptions import ApplicationError
+    from temporalio.service import RPCError
+
+    from activities.storage.retention import delete_old
+    from console.runtime.data_converter import store_of
+
+    try:
+        await delete_old(store_of(client), client, settings.keep_days)
+        stamp.touch()
+    except (ApplicationError, RPCError) as error:
+        _log.warning("What is too old was not deleted: %s", error)
 
 
 @contextlib.contextmanager

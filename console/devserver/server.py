@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from console.devserver import ports, supervisor
+from console.devserver.database import find_database
 from console.devserver.supervisor import read_log_tail
 from console.errors import BadInputError, ConsoleError
 
@@ -44,6 +45,10 @@ _FAIRNESS = (
     "matching.enableFairness=true",
     "matching.numTaskqueueReadPartitions=1",
     "matching.numTaskqueueWritePartitions=1",
+)
+# By default a deleted workflow is gone after half a minute.
+_QUICK_DELETION = tuple(
+    f'history.{queue}ProcessorUpdateAckInterval="2s"' for queue in ("transfer", "visibility")
 )
 # A supervisor may outlive this process; a reference prevents Python's warning about that.
 _supervisors: list[subprocess.Popen[bytes]] = []
@@ -151,17 +156,17 @@ def _start(state_dir: Path, port: int | None, on_address: Callable[[str], None])
             break
     raise ConsoleError(
         f"The embedded Temporal server did not start; its log {log} ends:{read_log_tail(log)}\n"
-        f"Fix the cause, or move {state_dir / 'temporal.sqlite'} away to start without data."
+        f"Fix the cause, or move {find_database(state_dir)} away to start without data."
     )
 
 
 def build_spec(state_dir: Path, program: Path, port: int, web_port: int) -> dict[str, Any]:
-    database = str((state_dir / "temporal.sqlite").resolve())
+    database = str(find_database(state_dir).resolve())
     command = [str(program), "server", "start-dev", "--ip", HOST, "--port", str(port)]
     command += ["--ui-port", str(web_port), "--ui-disable-news-fetch", "--log-level", "warn"]
     command += ["--db-filename", database]
     command += ["--sqlite-pragma", "journal_mode=wal", "--sqlite-pragma", "synchronous=normal"]
-    for value in (_QUICK_TIMERS, _QUICK_TASKS, *_FAIRNESS):
+    for value in (_QUICK_TIMERS, _QUICK_TASKS, *_QUICK_DELETION, *_FAIRNESS):
         command += ["--dynamic-config-value", value]
     for name in SEARCH_ATTRIBUTES:
         command += ["--search-attribute", f"{name}=Keyword"]

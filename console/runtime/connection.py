@@ -1,4 +1,4 @@
-"""Connect to a Temporal server, and register the custom search attributes of the jobs.
+"""Connect to a Temporal server, and set up what jobs need there: search attributes, retention.
 
 The embedded server is started with the search attributes. On any other server, a worker adds the
 missing ones when it starts: a workflow task that sets an unknown attribute fails.
@@ -7,14 +7,28 @@ missing ones when it starts: a workflow task that sets an unknown attribute fail
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
+from contextlib import suppress
+from datetime import timedelta
 
 from temporalio.api.enums.v1 import IndexedValueType
 from temporalio.api.operatorservice.v1 import (
     AddSearchAttributesRequest,
     ListSearchAttributesRequest,
 )
-from temporalio.client import Client
+from temporalio.client import (
+    Client,
+    Schedule,
+    ScheduleActionStartWorkflow,
+    ScheduleAlreadyRunningError,
+    ScheduleIntervalSpec,
+    ScheduleOverlapPolicy,
+    SchedulePolicy,
+    ScheduleSpec,
+    ScheduleUpdate,
+    ScheduleUpdateInput,
+)
 from temporalio.envconfig import ClientConfig, ClientConnectConfig
 from temporalio.service import GrpcCompression, RPCError, RPCStatusCode
 
@@ -22,7 +36,12 @@ from console.devserver.server import SEARCH_ATTRIBUTES
 from console.errors import BadInputError, ConsoleError
 from console.runtime.data_converter import data_converter
 from workflows.config.settings import Settings
+from workflows.contracts.activity_io import RetentionBrief
+from workflows.contracts.request import TASK_QUEUE
 
+_log = logging.getLogger(__name__)
+RETENTION = "research-retention"
+"""The id of the schedule that deletes what is too old, and of the workflow that it starts."""
 FRESH_SERVER_SECONDS = 3.0
 """How long a fresh embedded server may take to know its own attributes; usually milliseconds."""
 
@@ -112,3 +131,40 @@ async def register(client: Client, patience: float = 0.0) -> None:
             f"The server's search attributes cannot be read or added: ask its operator to add the"
             f" keywords {wanted} to the namespace {client.namespace} ({error.message})."
         ) from error
+
+
+async def schedule_retention(client: Client, settings: Settings) -> None:
+    """Have the server start a retention pass every so often, or no more."""
+    handle = client.get_schedule_handle(RETENTION)
+    if not settings.retention_hours:
+        with suppress(RPCError):  # there is none
+            await handle.delete()
+        return
+    schedule = Schedule(
+        action=ScheduleActionStartWorkflow(
+            "RetentionWorkflow", RetentionBrief(), id=RETENTION, task_queue=TASK_QUEUE
+        ),
+        spec=ScheduleSpec(
+            intervals=[ScheduleIntervalSpec(every=timedelta(hours=settings.retention_hours))]
+        ),
+        policy=SchedulePolicy(overlap=ScheduleOverlapPolicy.SKIP),
+    )
+
+    def change_interval(found: ScheduleUpdateInput) -> ScheduleUpdate | None:
+        known = found.description.schedule
+        if known.spec.intervals == schedule.spec.intervals:
+            return None
+        known.spec.intervals = schedule.spec.intervals
+        return ScheduleUpdate(known)
+
+    try:
+        await client.create_schedule(RETENTION, schedule)
+    except ScheduleAlreadyRunningError:
+        await handle.update(change_interval)
+    except RPCError as error:
+        _log.warning(
+            "Nothing is deleted by age: the server refuses the schedule %s (%s). Let workers create"
+            " it, or call `retention` from time to time.",
+            RETENTION,
+            error.message,
+        )

@@ -40,7 +40,7 @@ from temporalio.converter import (
     StorageDriverStoreContext,
 )
 
-from activities.storage.backends import open_backend
+from activities.storage.backends import create_or_renew, open_backend
 from activities.storage.encryption import (
     NONCE_BYTES,
     EncryptionError,
@@ -163,7 +163,7 @@ class StoreDriver(StorageDriver):
         # Deterministic: metadata is a map, and its order must not change the hash.
         content = payload.SerializeToString(deterministic=True)
         digest = hashlib.sha256(content).hexdigest()
-        await self._backend.create(_key(digest), content)
+        await create_or_renew(self._backend, _key(digest), content)
         return StorageDriverClaim(claim_data={"sha256": digest})
 
     async def _get(self, claim: StorageDriverClaim) -> Payload:

@@ -3,6 +3,7 @@
 python -m console.runtime.keys_file new FILE       create a file with a first key
 python -m console.runtime.keys_file add FILE       add a key; copy the file to all workers, then
 python -m console.runtime.keys_file use FILE ID    make it the current key; restart the workers
+python -m console.runtime.keys_file destroy FILE ID   remove an earlier key, for ever
 """
 
 from __future__ import annotations
@@ -59,6 +60,18 @@ def use_key(file: Path, key_id: str) -> None:
         raise BadInputError(f"The file {file} has no key {key_id!r}, only {known}.")
     _replace(file, {**content, "current": key_id})
     print(f"{file} encrypts with {key_id} from now on")
+
+
+@app.command("destroy")
+def destroy_key(file: Path, key_id: str) -> None:
+    """Remove an earlier key: what it encrypted can be read by nobody, in backups neither."""
+    content = _read(file)
+    if key_id not in content["keys"] or key_id == str(content["current"]):
+        raise BadInputError(
+            f"{key_id!r} is no earlier key of {file}: `add` another one and `use` it first."
+        )
+    _replace(file, {**content, "keys": {k: v for k, v in content["keys"].items() if k != key_id}})
+    print(f"{file} does not hold {key_id} any more: replace all other copies of the file by it")
 
 
 def _read(file: Path) -> dict[str, dict[str, str]]:

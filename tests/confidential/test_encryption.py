@@ -5,11 +5,14 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from temporalio.exceptions import ApplicationError
 
 from activities.storage.encryption import (
     EncryptionError,
@@ -18,6 +21,10 @@ from activities.storage.encryption import (
     decrypt_if_encrypted,
     key_id_of,
 )
+from activities.storage.store import Store
+from console.errors import BadInputError
+from console.runtime.keys_file import add_key, destroy_key, use_key
+from tests.confidential.conftest import ring_of
 
 NONCE = bytes(range(12))
 
@@ -109,3 +116,21 @@ def test_a_wrong_keys_file_says_what_is_wrong_and_shows_no_key(told: Any, said: 
     assert "keys.json" in str(raised.value)
     assert WORD not in str(raised.value)
     assert "c2hvcnQ" not in str(raised.value)
+
+
+async def test_what_a_destroyed_key_encrypted_can_be_read_by_nobody(
+    keys: Path, tmp_path: Path
+) -> None:
+    first = ring_of(keys).current
+    await Store.open(str(tmp_path / "store"), ring_of(keys)).replace("texts/a", b"earlier")
+    with pytest.raises(BadInputError, match="no earlier key"):
+        destroy_key(keys, first)
+    use_key(keys, add_key(keys))
+    later = Store.open(str(tmp_path / "store"), ring_of(keys))
+    await later.replace("texts/b", b"later")
+    assert await later.get("texts/a") == b"earlier"
+    destroy_key(keys, first)
+    store = Store.open(str(tmp_path / "store"), ring_of(keys))
+    assert await store.get("texts/b") == b"later"
+    with pytest.raises(ApplicationError, match=re.escape(repr(first))):
+        await store.get("texts/a")

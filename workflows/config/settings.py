@@ -24,6 +24,16 @@ WorkerRole = Literal["all", "alone", "coordinator", "subagents"]
 STATE_DIR = ".research"
 MAX_TOKENS = 64_000
 """Thinking counts, so that a smaller limit cuts answers off; only what is written is paid."""
+KEEP_DAYS = {
+    "journal": 30.0,
+    "checkpoints": 30.0,
+    "payloads": 40.0,
+    "reports": 365.0,
+    "texts": 40.0,
+    "corpora": 40.0,
+}
+"""How long what no open job needs is kept, by class; 0 is for ever. Texts and documents stay while
+a report refers to them. Namespaces keep histories for 30 days; their payloads are kept longer."""
 _SERVER = ("TEMPORAL_ADDRESS", "TEMPORAL_PROFILE", "TEMPORAL_CONFIG_FILE")
 _CREDENTIALS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_PROFILE")
 _TELEMETRY = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
@@ -92,6 +102,12 @@ class Settings(BaseModel):
     keys: str | None = Field(default=None, validation_alias="RESEARCH_KEYS")
     """A file with encryption keys; with it, payloads and the store are encrypted."""
 
+    keep_days: dict[str, float] = Field(
+        default_factory=KEEP_DAYS.copy, validation_alias="RESEARCH_KEEP_DAYS"
+    )
+    """Other ages than those of `KEEP_DAYS`: `journal=14,reports=0`."""
+    retention_hours: float = Field(default=24.0, ge=0, validation_alias="RESEARCH_RETENTION_HOURS")
+    """How often what is too old is deleted; 0 is never."""
     people: str | None = Field(default=None, validation_alias="RESEARCH_PEOPLE")
     """The file of people who may use the console; `people.json` in the state folder unless set."""
     oidc: str | None = Field(default=None, validation_alias="RESEARCH_OIDC")
@@ -201,6 +217,21 @@ class Settings(BaseModel):
     @classmethod
     def _split(cls, value: object) -> object:
         return tuple(filter(None, value.split(":"))) if isinstance(value, str) else value
+
+    @field_validator("keep_days", mode="before")
+    @classmethod
+    def _read_ages(cls, value: object) -> object:
+        given = (
+            dict(part.strip().split("=", 1) for part in value.split(",") if "=" in part)
+            if isinstance(value, str)
+            else value
+        )
+        if not isinstance(given, dict) or not given or given.keys() - KEEP_DAYS.keys():
+            raise ValueError(f"write it as journal=14,reports=0 with {', '.join(KEEP_DAYS)}")
+        days = KEEP_DAYS | {name: float(number) for name, number in given.items()}
+        if min(days.values()) < 0:
+            raise ValueError("days cannot be negative")
+        return days
 
     @field_validator("webhook_networks", mode="before")
     @classmethod

@@ -359,3 +359,21 @@ class CompareBrief(Record):
 class KeepReport(Record):
     key: str
     result: ResearchResult
+
+
+class RetentionBrief(Record):
+    dry_run: bool = False
+    """Only say what would be deleted."""
+
+
+class ObjectTotal(Record):
+    count: int = 0
+    bytes: int = 0
+
+
+class RetentionResult(Record):
+    """What a pass deleted, by class of objects."""
+
+    deleted: dict[str, ObjectTotal] = Field(default_factory=dict)
+    dry_run: bool = False
+    open_jobs: int = 0

@@ -34,6 +34,8 @@ from workflows.contracts.activity_io import (
     Reconciled,
     ResearchBrief,
     Researched,
+    RetentionBrief,
+    RetentionResult,
     ReviewBrief,
     WriteBrief,
     Written,
@@ -109,6 +111,9 @@ class RecordActivities(Protocol):
 
     @activity.defn
     async def compare_reports(self, request: CompareReports) -> Comparison: ...
+
+    @activity.defn
+    async def delete_old_objects(self, brief: RetentionBrief) -> RetentionResult: ...
 
 
 class WebhookActivities(Protocol):
