@@ -199,10 +199,12 @@ def backup(
 
     On a server of your own, back up its database first, then call this for the store.
     """
+    from console.devserver.backups import make_backup
+
     settings = client.validation.prepare_folders(client.session.read_settings())
     store = client.corpora.open_store(settings)
     tell = partial(say, stream=message_stream(as_json))
-    made = _run(client.backups.make_backup(settings, store, target, tell))
+    made = _run(make_backup(settings, store, target, tell))
     if as_json:
         print(json.dumps(_summarize(made, target), indent=2))
         return ExitCode.REPORT
@@ -223,9 +225,11 @@ def restore(
     as_json: Json = False,
 ) -> ExitCode:
     """Bring a backup back into an empty store and state folder, every object checked."""
+    from console.devserver.backups import restore_backup
+
     settings = client.validation.prepare_folders(client.session.read_settings())
     tell = partial(say, stream=message_stream(as_json))
-    made = _run(client.backups.restore_backup(settings, origin, tell))
+    made = _run(restore_backup(settings, origin, tell))
     if as_json:
         print(json.dumps(_summarize(made, origin), indent=2))
         return ExitCode.REPORT

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from console.client import asking as asking
     from console.client import audit as audit
-    from console.client import backups as backups
     from console.client import checkpoints as checkpoints
     from console.client import corpora as corpora
     from console.client import deletion as deletion

@@ -60,6 +60,23 @@ def test_a_deleted_job_leaves_nothing_in_an_encrypted_store(
 
 
 @pytest.mark.slow
+def test_what_was_asked_and_compared_of_a_job_goes_with_it(home: Home) -> None:
+    for job, question in (
+        ("tramway-job", "What are Zephyrine bonds for?"),
+        ("harbour-job", "Who?"),
+    ):
+        code, said = home.call("ask", job, question)
+        assert code in (0, 4), said
+    code, said = home.call("diff", "harbour-job", "tramway-job")
+    assert code == 0, said
+    receipt = home.read("delete", "tramway-job", "--yes")
+    assert receipt["histories"] == 3
+    assert home.find(*MARKERS) == {}
+    code, said = home.call("ask", "harbour-job", "How many passengers were carried in 2024?")
+    assert code == 0, said
+
+
+@pytest.mark.slow
 async def test_what_another_job_refers_to_stays(home: Home) -> None:
     store = home.store()
 

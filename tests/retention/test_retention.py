@@ -111,6 +111,19 @@ async def test_a_class_of_zero_days_is_kept_for_ever(home: Home) -> None:
     assert {"checkpoints", "reports"} == result.deleted.keys(), "texts outlive journals"
 
 
+async def test_what_a_young_index_refers_to_does_not_go_before_it(home: Home) -> None:
+    store = home.store()
+    home.age(1000)
+    indexes = await store.inventory("indexes")
+    for path in indexes:
+        os.utime(home.state / "store" / path)
+    needed = await find_references(store, home.objects(), indexes)
+    assert {"listings", "packs", "originals", "index-parts"} <= {p.split("/")[0] for p in needed}
+    async with serving(home) as client:
+        await delete_old(store, client, KEEP_DAYS)
+    assert home.objects() == needed | {"store-id"}
+
+
 async def test_an_object_that_is_wanted_again_counts_as_new(tmp_path: Path) -> None:
     store = Store.open(str(tmp_path))
     await store.keep_text("0" * 64, "words")
