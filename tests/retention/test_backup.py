@@ -22,6 +22,7 @@ from workflows.config.store_keys import journal_folder
 from workflows.contracts.result import ResearchResult
 
 
+@pytest.mark.slow
 def test_a_finished_job_is_read_as_before_after_store_and_database_were_lost(home: Home) -> None:
     before = home.objects()
     made = home.read("backup", "saved")
