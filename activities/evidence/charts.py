@@ -170,14 +170,11 @@ def _read_statement(claim: Claim, text: str, language: str) -> _Statement | None
     (amount,) = amounts
     if amount.unit in ("", "clock") or _BOUND.search(text[: amount.start]):
         return None
-    masked = text
-    for start, end in ((amount.start, amount.end), *((m.start, m.end) for m in moments)):
-        masked = f"{masked[:start]}{' ' * (end - start)}{masked[end:]}"
+    masked = _mask(text, ((amount.start, amount.end), *((m.start, m.end) for m in moments)))
     named = names(masked)
-    tokens = list(locate_terms(masked, language))
     outside = [
         token
-        for token in tokens
+        for token in locate_terms(masked, language)
         if not any(n.start <= token.start < n.start + len(n.text) for n in named)
     ]
     # The sentence begins with what it is about, and says at least two words of it.
@@ -191,6 +188,12 @@ def _read_statement(claim: Claim, text: str, language: str) -> _Statement | None
         amount=amount,
         moment=moments[0] if moments else None,
     )
+
+
+def _mask(text: str, spans: Iterable[tuple[int, int]]) -> str:
+    for start, end in spans:
+        text = f"{text[:start]}{' ' * (end - start)}{text[end:]}"
+    return text
 
 
 def _chart_statements(group: Sequence[_Statement]) -> Iterator[Chart]:
@@ -209,7 +212,7 @@ def _chart_statements(group: Sequence[_Statement]) -> Iterator[Chart]:
                 title=first.blank(first.moment.text if first.moment else ""),
                 facet_id=first.claim.facet_id,
                 points=tuple(
-                    _statementmake_point(by_period[period], by_period[period][0].moment)
+                    _make_statement_point(by_period[period], by_period[period][0].moment)
                     for period in sorted(by_period)
                 ),
             )
@@ -220,11 +223,11 @@ def _chart_statements(group: Sequence[_Statement]) -> Iterator[Chart]:
                 kind="side_by_side",
                 title=side[0].blank(side[0].names[0]),
                 facet_id=side[0].claim.facet_id,
-                points=tuple(_statementmake_point(same) for same in by_name.values()),
+                points=tuple(_make_statement_point(same) for same in by_name.values()),
             )
 
 
-def _statementmake_point(same: Sequence[_Statement], moment: Moment | None = None) -> ChartPoint:
+def _make_statement_point(same: Sequence[_Statement], moment: Moment | None = None) -> ChartPoint:
     first = same[0]
     label = moment.text if moment else first.names[0]
     ids = [one.claim.id for one in same]

@@ -76,8 +76,19 @@ def tell(changes: Changes, heading: str = "") -> str:
     if changes.none and not changes.answer:
         return f"{heading}\n\n_Nothing: the same claims from the same sources._"
     parts = [heading]
+    for title, lines in _lists(changes).items():
+        if lines:
+            shown = [f"- {line}" for line in lines[:LISTED]]
+            if len(lines) > LISTED:
+                shown.append(f"- … and {len(lines) - LISTED} more, in `report.json`")
+            parts += [f"**{title}**", "\n".join(shown)]
+    return "\n\n".join(parts)
+
+
+def _lists(changes: Changes) -> dict[str, list[str]]:
+    """The lines of the section, by their title."""
     said, unsaid = _reworded(changes.answer) if changes.answer else ([], [])
-    for title, lines in (
+    lists = (
         ("New in the answer", said),
         ("No longer in the answer", [CITED.sub("", line) for line in unsaid]),
         ("New claims", [f"{_line(c.text)} {marks(c.cites)}".rstrip() for c in changes.new_claims]),
@@ -97,13 +108,8 @@ def tell(changes: Changes, heading: str = "") -> str:
         ("New documents", [f"`{path}`" for path in changes.new_documents]),
         ("Changed documents", [f"`{path}`" for path in changes.changed_documents]),
         ("Documents that are gone", [f"`{path}`" for path in changes.gone_documents]),
-    ):
-        if lines:
-            shown = [f"- {line}" for line in lines[:LISTED]]
-            if len(lines) > LISTED:
-                shown.append(f"- … and {len(lines) - LISTED} more, in `report.json`")
-            parts += [f"**{title}**", "\n".join(shown)]
-    return "\n\n".join(parts)
+    )
+    return dict(lists)
 
 
 def compare(before: ResearchResult, after: ResearchResult) -> Changes:

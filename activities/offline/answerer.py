@@ -39,11 +39,10 @@ def answer(conversation: Conversation) -> Reply:
     is_vague = len(asked) < (2 if is_brief else 1)
     if is_vague or len(missing) > allowed * len(asked):
         return Reply({"status": "not_held", "missing": missing, "offer": question.text})
-    direct = [own for own in ranked if _is_direct(own, question, asked)]
-    related = [] if is_brief else [own for own in ranked if _is_related(own, question, asked)]
-    if related and not direct:
-        missing.append(f"a direct answer to “{question.text}”")
-    best = direct or related
+    best = [own for own in ranked if _is_direct(own, question, asked)]
+    if not best and not is_brief:
+        best = [own for own in ranked if _is_related(own, question, asked)]
+        missing += [f"a direct answer to “{question.text}”"] if best else []
     alike = [own for own in best if own.score >= _NEARLY_BEST * best[0].score]
     chosen = select(alike, _MOST, spread=False)
     told = [_tell(own, is_brief=is_brief or n > 0) for n, own in enumerate(chosen)]

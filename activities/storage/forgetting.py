@@ -61,10 +61,7 @@ class Forgotten:
 
 async def find_document(store: Store, inventory: Inventory, source: str) -> KnownDocument:
     """The document of this path, or of this hash of its bytes or its text."""
-    packs = {}
-    for path in inventory:
-        if path.startswith("packs/") and (data := await store.read(path)) is not None:
-            packs[hashlib.sha256(data).hexdigest()[:40]] = Pack.model_validate_json(data)
+    packs = await _load_packs(store, inventory)
     every = [file for pack in packs.values() for file in pack.files]
     hashes = {file.sha256 for file in every if source in (file.path, file.sha256)}
     if not hashes and _HEX.fullmatch(source):
@@ -86,6 +83,14 @@ async def find_document(store: Store, inventory: Inventory, source: str) -> Know
             named = find_names(await store.read(path) or b"")
             found.listings |= {path} if named & found.packs.keys() else set()
     return found
+
+
+async def _load_packs(store: Store, inventory: Inventory) -> dict[str, Pack]:
+    packs = {}
+    for path in inventory:
+        if path.startswith("packs/") and (data := await store.read(path)) is not None:
+            packs[hashlib.sha256(data).hexdigest()[:40]] = Pack.model_validate_json(data)
+    return packs
 
 
 async def _read_parsed(store: Store, inventory: Inventory, pack: str) -> list[tuple[str, Any]]:

@@ -322,12 +322,7 @@ async def delete_jobs(
     """
     inventory = await store.inventory()
     own = await find_job_folders(store, inventory, job_ids)
-    # The turns of a fork are in its parent's journal, which stays while the parent does.
-    parents = {name for name in own.journals - own.jobs if _RUN.sub("", name) not in own.jobs}
-    folders = {"/".join(path.split("/")[:2]) for path in inventory}
-    kept_parents = {
-        name for name in parents if folders & {f"checkpoints/{name}", f"reports/{name}"}
-    }
+    kept_parents = _find_kept_parents(inventory, own)
     own = JobFolders(own.jobs, own.journals - kept_parents)
     roots = {path for path in inventory if is_of_job(path) and own.have(path)}
     roots |= await _find_idempotency_keys(store, inventory, job_ids)
@@ -348,6 +343,13 @@ async def delete_jobs(
         left = gone & await find_references(store, inventory, recent) - roots
     removed = await _remove_unchanged(store, inventory, gone - left)
     return Deletion(add_up(inventory, removed), sorted(gone - removed), sorted(kept_parents))
+
+
+def _find_kept_parents(inventory: Inventory, own: JobFolders) -> set[str]:
+    """The turns of a fork are in its parent's journal, which stays while the parent does."""
+    parents = {name for name in own.journals - own.jobs if _RUN.sub("", name) not in own.jobs}
+    folders = {"/".join(path.split("/")[:2]) for path in inventory}
+    return {name for name in parents if folders & {f"checkpoints/{name}", f"reports/{name}"}}
 
 
 async def _find_idempotency_keys(
