@@ -320,9 +320,14 @@ def scope_path(request: Request) -> str:
 
 def _find_limits(scope: Scope) -> tuple[int, float]:
     """How many bytes a body may have, and how many seconds it may take."""
-    if _UPLOAD.fullmatch(scope["path"]):
+    is_start = scope["path"] == "/" and scope["method"] == "POST"
+    if _UPLOAD.fullmatch(scope["path"]) or (is_start and _is_multipart(scope)):
         return MAX_UPLOAD_BYTES, UPLOAD_SECONDS
     return MAX_BODY_BYTES, BODY_SECONDS
+
+
+def _is_multipart(scope: Scope) -> bool:
+    return Headers(scope=scope).get("content-type", "").startswith("multipart/form-data")
 
 
 def _describe_limit(most_bytes: int) -> str:
