@@ -16,6 +16,9 @@ with workflow.unsafe.imports_passed_through():
     from workflows.stages import corpus_opening
 
 
+_HEARTBEAT = timedelta(seconds=Timing().heartbeat_seconds)
+
+
 @workflow.defn(name="CorpusWorkflow")
 class CorpusWorkflow:
     @workflow.init
@@ -40,6 +43,7 @@ async def call_activity(
     policy: ActivityPolicy,
     summary: str,
     priority: Priority = Priority.default,
+    heartbeat: timedelta = _HEARTBEAT,
 ) -> Any:
     """Call an activity for a workflow that is no job."""
     # Another queue than that of all workers belongs to one worker, which runs everything on it.
@@ -50,7 +54,7 @@ async def call_activity(
         task_queue=SUBAGENT_QUEUE if own == TASK_QUEUE else own,
         start_to_close_timeout=policy.start_to_close,
         schedule_to_close_timeout=policy.schedule_to_close,
-        heartbeat_timeout=timedelta(seconds=Timing().heartbeat_seconds),
+        heartbeat_timeout=heartbeat,
         retry_policy=policy.retry_policy,
         summary=summary,
         priority=priority,

@@ -41,7 +41,7 @@ def answer(conversation: Conversation) -> Reply:
         return Reply({"status": "not_held", "missing": missing, "offer": question.text})
     direct = [own for own in ranked if _is_direct(own, question, asked)]
     related = [] if is_brief else [own for own in ranked if _is_related(own, question, asked)]
-    if not direct:
+    if related and not direct:
         missing.append(f"a direct answer to “{question.text}”")
     best = direct or related
     alike = [own for own in best if own.score >= _NEARLY_BEST * best[0].score]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import re
 from dataclasses import dataclass
 
 from cachetools import LRUCache
@@ -25,28 +26,33 @@ from activities.evidence.draft import (
     SUMMARY,
     Draft,
     cited,
+    marks,
     normalize_citations,
     sentences_of,
 )
 from activities.evidence.ledger import Ledger
 from activities.evidence.publish import number_as_read, renumber
 from activities.evidence.report_gate import Evidence, Judged, faults
-from activities.evidence.report_repair import list_claims, repair, state_claim
+from activities.evidence.report_repair import list_claims, repair
+from activities.evidence.text.terms import terms
 from activities.fleet.heartbeat import send_heartbeats
 from activities.storage.reports import list_versions, load_last_state
 from activities.subagents.draft_judging import DraftJudge
-from activities.subagents.ledger_search import Held, LedgerSearch, narrow
+from activities.subagents.ledger_search import Held, LedgerSearch
 from activities.subagents.writing import describe_language
 from workflows.config.roles import ANSWERER
 from workflows.contracts.activity_io import Job, WriteBrief
 from workflows.contracts.asking import Answer, AskRequest, Citation, CitedQuote
-from workflows.contracts.evidence import Claim
+from workflows.contracts.evidence import Claim, Side
 from workflows.contracts.facets import Plan
 from workflows.contracts.state import LedgerRef, ResearchState
 from workflows.rules.status import facet_reports
 from workflows.stages.activity_interfaces import AskingActivities
 
 NOT_HELD = "The report and its sources do not say."
+_TOLD = 0.6
+"""The share of a side's words that an answer which tells it has."""
+_FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
 _KEPT_OPEN = 4
 """Ledgers that stay indexed: a report is mostly asked several times."""
 
@@ -72,7 +78,7 @@ class Asking(AskingActivities):
             asked = await self._find(request)
             search = await self._open(asked)
             held = await asyncio.to_thread(search.search, request.question)
-            return await self._answer(request, asked, search.ledger, held)
+            return await self._answer(request, asked, search, held)
 
     async def _find(self, request: AskRequest) -> _Asked:
         """The version, or the last checkpoint of a job that has published none."""
@@ -96,13 +102,13 @@ class Asking(AskingActivities):
         return self._searches[key]
 
     async def _answer(
-        self, request: AskRequest, asked: _Asked, ledger: Ledger, held: Held
+        self, request: AskRequest, asked: _Asked, search: LedgerSearch, held: Held
     ) -> Answer:
         state = asked.state
         # Not the job's id: a job that is paused can be asked.
         job = Job.of(state).model_copy(update={"id": activity.info().workflow_id})
         task = f"ask-{hashlib.sha256(request.question.encode()).hexdigest()[:12]}"
-        numbered = held.number(ledger.sources)
+        numbered = held.number(search.ledger.sources)
         evidence = Evidence(numbered, (), f"{request.question} {job.question}", (job.today,))
         subagent = await self._context.create_subagent(ANSWERER, job, task)
         judge = DraftJudge(self._context, _as_writing(job, asked, task), evidence)
@@ -137,7 +143,7 @@ class Asking(AskingActivities):
             question=request.question,
             status=answer.status if is_held else "not_held",
             text=renumber(text, numbers) if is_held else NOT_HELD,
-            citations=_citations(text, numbers, ledger, held) if is_held else (),
+            citations=_citations(text, numbers, search, held) if is_held else (),
             missing=tuple(filter(None, answer.missing)),
             offer="" if answer.status == "answered" and is_held
             else answer.offer.strip() or request.question,
@@ -218,19 +224,24 @@ def _add_sides(text: str, held: Held, numbered: Ledger) -> str:
     """The answer with the other sides of what it says, where it has passed them over."""
     lines = [text]
     for one in held.contradictions:
-        cites = [set(numbered.cites(side.claim_ids)) for side in one.sides]
-        shown = set(cited("\n".join(lines)))
-        if shown.isdisjoint(set().union(*cites)):
-            continue
-        for side, own in zip(one.sides, cites, strict=True):
-            if own and shown.isdisjoint(own):
-                claim = next(c for c in numbered.claims if c.id in side.claim_ids)
-                lines.append(f"But: {state_claim(claim, numbered)}")
+        told = [side for side in one.sides if _is_told(side, text)]
+        for side in one.sides if told else ():
+            cites = numbered.cites(side.claim_ids)[:1]
+            if cites and side not in told:
+                lines.append(f"But: {side.text.rstrip('. ')} {marks(cites)}.")
     return "\n\n".join(lines)
 
 
+def _is_told(side: Side, text: str) -> bool:
+    """Whether the answer says what this side of a contradiction says: its figures, or its words."""
+    figures, own = _FIGURE.findall(side.context.value), set(terms(side.text))
+    if figures:
+        return all(figure in text for figure in figures)
+    return len(own & set(terms(text))) > _TOLD * len(own)
+
+
 def _citations(
-    text: str, numbers: dict[int, int], ledger: Ledger, held: Held
+    text: str, numbers: dict[int, int], search: LedgerSearch, held: Held
 ) -> tuple[Citation, ...]:
     """What each [n] of the answer stands on, as the stored copies have it."""
     claims = dict(enumerate(held.claims, 1))
@@ -242,7 +253,7 @@ def _citations(
     for n, shown in sorted(numbers.items(), key=lambda pair: pair[1]):
         claim = claims[n]
         is_claim = bool(claim.facet_id)
-        quotes = claim.quotes if is_claim else [narrow(claim.quotes[0], " ".join(said.get(n, ())))]
+        quotes = [search.narrow(quote, " ".join(said.get(n, ()))) for quote in claim.quotes]
         found.append(
             Citation(
                 n=shown,
@@ -250,7 +261,7 @@ def _citations(
                 text=claim.text if is_claim else "",
                 quotes=tuple(
                     CitedQuote(
-                        **ledger.sources[quote.source_id].model_dump(
+                        **search.ledger.sources[quote.source_id].model_dump(
                             include={"title", "uri", "date"}
                         ),
                         **quote.model_dump(

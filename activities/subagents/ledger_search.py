@@ -7,17 +7,19 @@ A passage becomes a claim in its own words, so that the gate of the report holds
 from __future__ import annotations
 
 import asyncio
+import shutil
+import weakref
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import mkdtemp
 from typing import Self, cast
 
 from activities.evidence.ledger import Ledger
 from activities.evidence.text.terms import detect_language, terms, words
 from activities.sources.corpus_search import Corpus
 from activities.sources.database import open_for_building
-from activities.sources.documents import Document, Kind
+from activities.sources.documents import Document, Kind, UnknownDocument
 from activities.sources.index import FileContent, store
 from activities.sources.sentence_spans import sentences
 from activities.storage.store import Store
@@ -70,7 +72,8 @@ class LedgerSearch:
         """`titles` are those of the facets; `texts` are stored copies, by source id."""
         self.ledger = ledger
         self._claims = {claim.id: claim for claim in ledger.citable()}
-        self._folder = TemporaryDirectory(prefix="ask-")
+        self._folder = Path(mkdtemp(prefix="ask-"))
+        weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
         self._by_claim = self._index(
             "claims",
             (
@@ -101,7 +104,7 @@ class LedgerSearch:
         return await asyncio.to_thread(cls, ledger, titles, texts)
 
     def _index(self, name: str, documents: Iterable[Document]) -> Corpus:
-        path = Path(self._folder.name) / name
+        path = self._folder / name
         connection = open_for_building(path)
         contents = [FileContent(document.id, (), (document,), ()) for document in documents]
         with connection:
@@ -150,22 +153,21 @@ class LedgerSearch:
             sources=len(self._by_text),
         )
 
-
-def narrow(quote: Quote, said: str) -> Quote:
-    """The part of a long quote that bears on what is said: from its first sentence to its last."""
-    spans = [(one.start, one.end) for one in sentences(quote.text) if one.kind != "heading"]
-    wanted = set(terms(said))
-    shares = [len(wanted & set(terms(quote.text[start:end]))) for start, end in spans]
-    if not any(shares) or quote.start is None:
-        return quote
-    near = [
-        span for span, share in zip(spans, shares, strict=True) if share > _SHARED * max(shares)
-    ]
-    start, end = near[0][0], near[-1][1]
-    return quote.model_copy(
-        update={
-            "text": quote.text[start:end],
-            "start": quote.start + start,
-            "end": quote.start + end,
-        }
-    )
+    def narrow(self, quote: Quote, said: str) -> Quote:
+        """The part of a quote that bears on what is said: from its first sentence to its last, as
+        the stored copy has it."""
+        try:
+            text = self._by_text.document(quote.source_id).text[quote.start : quote.end]
+        except UnknownDocument:
+            # The index has a copy of it under another id.
+            return quote
+        spans = [(one.start, one.end) for one in sentences(text) if one.kind != "heading"]
+        wanted = set(terms(said))
+        shares = [len(wanted & set(terms(text[start:end]))) for start, end in spans]
+        if not any(shares) or quote.start is None:
+            return quote
+        least = _SHARED * max(shares)
+        near = [span for span, share in zip(spans, shares, strict=True) if share > least]
+        start, end = near[0][0], near[-1][1]
+        place = {"start": quote.start + start, "end": quote.start + end}
+        return quote.model_copy(update={"text": text[start:end]} | place)

@@ -20,12 +20,13 @@ from console.api.problems import (
     describe_problems,
     render_problem,
 )
-from console.client import jobs, runs
+from console.client import asking, jobs, runs
 from console.client.jobs import Job
 from console.errors import ConflictError, ConsoleError
 from console.web.job_snapshot import load_snapshot
 from console.web.rendering import MAX_STREAMS, RETRY_MILLISECONDS, EventStream
 from console.web.state import AppState
+from workflows.contracts.asking import MAX_ASKED, Answer
 from workflows.contracts.evidence import Message
 from workflows.contracts.messages import Approve, Finish, Pause, Steer
 
@@ -39,6 +40,12 @@ Result = TypeVar("Result")
 class Controlled(BaseModel):
     id: str
     answer: str
+
+
+class Question(Message):
+    question: str = Field(min_length=1, max_length=MAX_ASKED)
+    version: int = Field(default=0, ge=0, le=9999)
+    """Of the report; 0 is the newest."""
 
 
 class Restart(Message):
@@ -98,6 +105,14 @@ async def restart_job(job_id: JobId, origin: Restart, _: Operator, console: Cons
     )
     console.start_worker(job_id)
     return Controlled(id=job_id, answer=f"restarted from {start.checkpoint}")
+
+
+@router.post("/jobs/{job_id}/ask", responses=describe_problems(404, 409))
+async def ask_report(job_id: JobId, asked: Question, _: Researcher, console: Console) -> Answer:
+    """Answer a question from what the job has found, with citations, through the same checks."""
+    # Says whether there is such a job that the person may see.
+    await jobs.find(console.client, job_id)
+    return await asking.ask(console.session, job_id, asked.question, asked.version)
 
 
 async def _update(console: AppState, job_id: str, name: str, message: Message) -> Controlled:

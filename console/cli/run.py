@@ -41,6 +41,9 @@ if TYPE_CHECKING:
     from workflows.contracts.request import ResearchRequest
     from workflows.contracts.result import ResearchResult
 
+# How long a command waits for the webhook's receiver at its end.
+_DELIVERY_SECONDS = 30.0
+
 app = typer.Typer()
 
 
@@ -82,6 +85,15 @@ def run(
     async def action(session: Session) -> ExitCode:
         job = await _begin(session, job_id, request, stream)
         result = await follow_job(job, session, stream, unblock=job.found == "running")
+        # On the embedded server the worker of this command delivers the messages.
+        if (
+            request.webhook
+            and session.server is not None
+            and not await client.job_list.wait_for_deliveries(
+                session.client, job_id, _DELIVERY_SECONDS
+            )
+        ):
+            say("The webhook has not accepted every message; the rest is not sent.", stream)
         return finish_job(
             result, out, stream, formats=formats, fail_on_gaps=fail_on_gaps, as_json=as_json
         )

@@ -17,6 +17,7 @@ from temporalio.exceptions import ApplicationError
 
 from activities.storage.reports import list_versions, load_last_state
 from console.client import jobs, runs, validation
+from console.client.audit import current_actor
 from console.client.checkpoints import CheckpointStore
 from console.client.jobs import StartState
 from console.client.research_request import DEFAULT_BUDGET_USD, build_facet, default_budget_usd
@@ -130,6 +131,7 @@ def parse_reference(text: str) -> tuple[str, int]:
 
 async def find_versions(session: Session, job_id: str) -> list[ReportVersion]:
     """The published versions of a job's report, the first one first."""
+    await _check_visible(session, job_id)
     try:
         return await list_versions(store_of(session.client), job_id)
     except ApplicationError as error:
@@ -160,16 +162,30 @@ async def load_report(session: Session, reference: str) -> ResearchResult:
         raise ConsoleError(f"The report {reference} cannot be read: {error.message}.") from error
 
 
-async def _load_state(session: Session, job_id: str, n: int = 0) -> ResearchState:
-    """The job at its last checkpoint, or as it was when it published this version."""
-    run_id = (await find_version(session, f"{job_id}@{n}")).run_id if n else ""
+async def _check_visible(session: Session, job_id: str) -> ResearchState | None:
+    """The job at its last checkpoint, if it exists for the current actor.
+
+    Reports are read from the store, which knows nobody: their job's tenant and labels decide.
+    """
     try:
-        state = await load_last_state(store_of(session.client), job_id, run_id)
+        state = await load_last_state(store_of(session.client), job_id)
     except ApplicationError as error:
         raise ConsoleError(f"The job {job_id} cannot be read: {error.message}.") from error
     if state is None:
         # Says whether there is such a job.
         await jobs.find(session.client, job_id)
+    elif not current_actor().sees(state.request.tenant, state.request.labels):
+        raise jobs.JobNotFoundError(job_id)
+    return state
+
+
+async def _load_state(session: Session, job_id: str, n: int = 0) -> ResearchState:
+    """The job at its last checkpoint, or as it was when it published this version."""
+    state = await _check_visible(session, job_id)
+    if n:
+        version = await find_version(session, f"{job_id}@{n}")
+        state = await load_last_state(store_of(session.client), job_id, version.run_id)
+    if state is None:
         raise BadInputError(f"The job {job_id} has no checkpoint yet: wait until it is planned.")
     return state
 

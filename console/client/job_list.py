@@ -17,10 +17,18 @@ from temporalio.common import SearchAttributeKey
 from temporalio.service import RPCError, RPCStatusCode
 
 from console.client.audit import TENANT, current_actor, is_visible
-from console.client.jobs import WORKFLOW, fetch_start_input, find_pollers, get_handle
+from console.client.jobs import (
+    OPEN_STATUSES,
+    WORKFLOW,
+    describe,
+    fetch_start_input,
+    find_pollers,
+    get_handle,
+)
 from console.errors import BadInputError, ConsoleError
 from console.formatting import count, cut, duration, usd
 from workflows.contracts.facets import Effort
+from workflows.contracts.messages import WEBHOOK_ID, WEBHOOK_WORKFLOW
 from workflows.contracts.request import ResearchRequest
 from workflows.contracts.state import Blocked
 
@@ -233,6 +241,36 @@ async def estimate(client: Client, request: ResearchRequest) -> Estimate:
     found = await list_finished(client, request.model)
     past = await asyncio.gather(*(load_past_job(client, run) for run in found))
     return Estimate.of(past, request.effort)
+
+
+async def needs_worker(client: Client, job_id: str) -> bool:
+    """Whether the job is open or its webhook not told yet. Raises `ConsoleError` without an answer.
+
+    A job that was deleted needs none.
+    """
+    description = await describe(client, job_id)
+    if description is None:
+        return False
+    return description.status in OPEN_STATUSES or await has_deliveries(client, job_id)
+
+
+async def has_deliveries(client: Client, job_id: str) -> bool:
+    """Whether a message for the job's webhook is not delivered yet."""
+    found = await client.count_workflows(
+        f'WorkflowType="{WEBHOOK_WORKFLOW}" AND ExecutionStatus="Running"'
+        f' AND WorkflowId STARTS_WITH "{job_id}{WEBHOOK_ID}"'
+    )
+    return found.count > 0
+
+
+async def wait_for_deliveries(client: Client, job_id: str, seconds: float) -> bool:
+    """Wait until the job's webhook was told of everything; False if that takes longer."""
+    deadline = asyncio.get_running_loop().time() + seconds
+    while await has_deliveries(client, job_id):
+        if asyncio.get_running_loop().time() > deadline:
+            return False
+        await asyncio.sleep(0.2)
+    return True
 
 
 async def read_blocked(execution: WorkflowExecution) -> Blocked | None:

@@ -37,15 +37,7 @@ from console.client.audit import current_actor, is_visible, recorded
 from console.errors import BadInputError, ConflictError, ConsoleError, NotFoundError
 from console.runtime.data_converter import store_of
 from workflows.contracts.evidence import Message
-from workflows.contracts.messages import (
-    WEBHOOK_ID,
-    WEBHOOK_WORKFLOW,
-    Approve,
-    Change,
-    OperatorMessage,
-    SetBudget,
-    Steer,
-)
+from workflows.contracts.messages import Approve, Change, OperatorMessage, SetBudget, Steer
 from workflows.contracts.request import TASK_QUEUE, ResearchRequest
 from workflows.contracts.result import ReportPage, ResearchResult, ResearchSummary, Status
 from workflows.contracts.spend import Budget
@@ -143,17 +135,6 @@ async def describe(client: Client, job_id: str) -> WorkflowExecutionDescription 
     return description
 
 
-async def needs_worker(client: Client, job_id: str) -> bool:
-    """Whether the job is open or its webhook not told yet. Raises `ConsoleError` without an answer.
-
-    A job that was deleted needs none.
-    """
-    description = await describe(client, job_id)
-    if description is None:
-        return False
-    return description.status in OPEN_STATUSES or await has_deliveries(client, job_id)
-
-
 def get_handle(client: Client, job_id: str) -> Handle:
     return client.get_workflow_handle(job_id, result_type=ResearchSummary)
 
@@ -230,15 +211,6 @@ def find_passes(description: WorkflowExecutionDescription) -> list[str]:
     """The ids of the open refinement passes; a job has deliveries of webhooks as children, too."""
     children = description.raw_description.pending_children
     return [c.workflow_id for c in children if c.workflow_type_name == "RefinementWorkflow"]
-
-
-async def has_deliveries(client: Client, job_id: str) -> bool:
-    """Whether a message for the job's webhook is not delivered yet."""
-    found = await client.count_workflows(
-        f'WorkflowType="{WEBHOOK_WORKFLOW}" AND ExecutionStatus="Running"'
-        f' AND WorkflowId STARTS_WITH "{job_id}{WEBHOOK_ID}"'
-    )
-    return found.count > 0
 
 
 async def query_status(job: Job, seconds: float = 3.0) -> Status | None:

@@ -70,7 +70,7 @@ class Session:
         `on_error` gets the id of a job whose worker cannot be replaced, and why.
         """
         from console.client.asking import ASKS
-        from console.client.jobs import needs_worker
+        from console.client.job_list import needs_worker
 
         while True:
             await asyncio.sleep(_CHECK_SECONDS)

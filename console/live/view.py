@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable
 from typing import Protocol, TextIO
 
 from rich.console import Console
+from temporalio.client import WorkflowUpdateRPCTimeoutOrCancelledError
 
 from console.client import jobs
 from console.client.jobs import Job
@@ -231,7 +232,10 @@ class _ApprovalPrompt:
             return
         asking.cancel()
         try:
-            with contextlib.suppress(asyncio.CancelledError):
+            # The client tells the end of its own call for an update by an error of its own.
+            with contextlib.suppress(
+                asyncio.CancelledError, WorkflowUpdateRPCTimeoutOrCancelledError
+            ):
                 await asking
         finally:
             self._view.resume()

@@ -74,6 +74,9 @@ CONTENT_POLICY = (
     f" style-src 'sha256-{_hash(_STYLE)}'; base-uri 'none'; form-action 'none'"
 )
 
+FORM_POLICY = CONTENT_POLICY.replace("form-action 'none'", "form-action 'self'")
+"""For a page with a form of the console that shows it."""
+
 _TEMPLATES.filters |= {
     "capitalize_first": capitalize,
     "collapse": collapse_spaces,
@@ -101,8 +104,9 @@ class Section:
     """The entries below it in the table of contents, as id and title."""
 
 
-def render_page(result: ResearchResult, back: str = "") -> str:
-    """The page; `back` is the address of the job's page, for the report in the console."""
+def render_page(result: ResearchResult, back: str = "", *, box: Markup | str = "") -> str:
+    """The page; in the console `back` is the address of the job's page, and `box` a form below the
+    report."""
     written = split_report(result)
     return _TEMPLATES.get_template("page.html").render(
         result=result,
@@ -110,7 +114,8 @@ def render_page(result: ResearchResult, back: str = "") -> str:
         sections=_build_sections(result, written),
         status_label=_STATUS[result.status],
         back=back,
-        policy=CONTENT_POLICY,
+        policy=FORM_POLICY if box else CONTENT_POLICY,
+        box=box,
         style=_STYLE,
         script=_SCRIPT,
     )

@@ -8,14 +8,16 @@ import time
 from collections.abc import AsyncIterator
 from urllib.parse import quote
 
+from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from console.client import jobs, validation
+from console.client.asking import load_report
 from console.client.jobs import StartState
 from console.errors import BadInputError
 from console.report.formats import FORMATS
-from console.report.page import CONTENT_POLICY, render_page
+from console.report.page import FORM_POLICY, render_page
 from console.web import forms
 from console.web.forms import FormValues
 from console.web.job_snapshot import JobSnapshot, fetch_outcome, load_snapshot
@@ -106,14 +108,21 @@ def _retrieve_exception(loading: asyncio.Future[JobSnapshot]) -> None:
 
 
 class ReportDownloads:
-    def __init__(self, state: AppState) -> None:
+    def __init__(self, state: AppState, templates: Templates) -> None:
         self._state = state
+        self._templates = templates
 
     async def show(self, request: Request) -> Response:
-        """The content of report.html with a way back, under its own content security policy."""
+        """The content of report.html with a way back and a box for questions."""
         result = await self._fetch_result(request)
-        text = await asyncio.to_thread(render_page, result, f"/jobs/{quote(result.id, safe='')}")
-        policy = f"{CONTENT_POLICY}; frame-ancestors 'none'"
+        box = ""
+        if request.state.person.may("ask"):
+            box = self._templates.render_part(
+                request, "ask_box", job_id=result.id, version=result.version
+            )
+        back = f"/jobs/{quote(result.id, safe='')}"
+        text = await asyncio.to_thread(render_page, result, back, box=Markup(box))  # noqa: S704
+        policy = f"{FORM_POLICY}; frame-ancestors 'none'"
         return HTMLResponse(text, headers={"Content-Security-Policy": policy})
 
     async def download(self, request: Request) -> Response:
@@ -127,6 +136,8 @@ class ReportDownloads:
 
     async def _fetch_result(self, request: Request) -> ResearchResult:
         job_id = validation.check_job_id(request.path_params["job_id"])
+        if version := request.query_params.get("version"):
+            return await load_report(self._state.session, f"{job_id}@{version}")
         job, description = await jobs.find(self._state.client, job_id)
         if job.found is StartState.RUNNING:
             raise BadInputError(f"The job {job_id} has no report yet: its page shows its progress.")

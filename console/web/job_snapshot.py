@@ -93,6 +93,9 @@ async def _load_open(app: AppState, known: JobSnapshot) -> JobSnapshot:
     names = tuple(checkpoint.name for checkpoint in state.checkpoints) if state else ()
     checkpoints, last = await _load_checkpoints(app, known.job.id, known.description.run_id, names)
     as_of = ""
+    if state is None and last is None:
+        # A fork begins with the state of another job.
+        _, last = await jobs.fetch_start_input(app.client, known.job.id)
     if state is None and last is not None:
         state, as_of = last, last.checkpoints[-1].name if last.checkpoints else "the beginning"
     return JobSnapshot(

@@ -64,7 +64,20 @@ class Role(IntEnum):
 
 ACTIONS = (
     dict.fromkeys(
-        ("start", "approve", "steer", "add", "drop", "pause", "resume", "finish", "cancel", "fork"),
+        (
+            "start",
+            "approve",
+            "steer",
+            "add",
+            "drop",
+            "pause",
+            "resume",
+            "finish",
+            "cancel",
+            "fork",
+            "ask",
+            "commission",
+        ),
         Role.RESEARCHER,
     )
     | {"read": Role.READER}

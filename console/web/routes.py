@@ -17,6 +17,7 @@ from console.client.audit import AuditLog
 from console.errors import BadInputError, ConsoleError, NotFoundError
 from console.report.formats import FORMATS
 from console.web.actions import UPDATES, Actions
+from console.web.ask_page import AskPages
 from console.web.auth import Authenticator, AuthMiddleware, scope_path
 from console.web.forms import name_fields, read_form
 from console.web.home import HomePage
@@ -57,7 +58,8 @@ def build_app(
     oidc = OidcProvider(OidcSettings.read(state.settings.oidc)) if state.settings.oidc else None
     templates = Templates(state)
     home, job = HomePage(state, templates), JobPage(state, templates)
-    downloads = ReportDownloads(state)
+    downloads = ReportDownloads(state, templates)
+    asks = AskPages(state, templates)
     actions = Actions(state, templates, job)
 
     async def sign_in(request: Request) -> Response:
@@ -136,6 +138,10 @@ def build_app(
             Route(f"{path}/events", job.stream),
             Route(f"{path}/report", downloads.show),
             *(Route(f"{path}/report.{suffix}", downloads.download) for suffix in FORMATS),
+            Route(f"{path}/ask", asks.show),
+            Route(f"{path}/ask", asks.ask, methods=["POST"]),
+            Route(f"{path}/commission", asks.commission, methods=["POST"]),
+            Route(f"{path}/compare", asks.compare),
             Route(f"{path}/restart", actions.confirm_restart),
             Route(f"{path}/restart", actions.restart, methods=["POST"]),
             Route(f"{path}/fork", actions.show_fork_form),

@@ -154,6 +154,7 @@ async def test_a_fork_pays_for_nothing_before_its_checkpoint(office: Office) -> 
         "RelationsAnswer",
         "GapRulingsAnswer",
         "DraftAnswer",
+        "DraftJudgement",
         "EvaluationAnswer",
     }
     assert all(UPKEEP_GAP["question"] in str(b) for b in new if wanted(b) == "ResearchAnswer")

@@ -21,7 +21,7 @@ from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 
 from activities.webhooks import SECRET_VARIABLE, Webhooks
-from console.client.jobs import has_deliveries
+from console.client.job_list import wait_for_deliveries
 from tests.job.conftest import NO_GAPS, PASSENGERS, QUESTION, UNREVIEWED, Office, Wire, planned
 from tests.triggers.conftest import Held, eventually, unique
 from workflows.contracts.messages import WEBHOOK_ID, CheckpointReached, Delivery
@@ -108,11 +108,7 @@ async def test_a_receiver_that_fails_twice_gets_every_event_signed_and_none_lost
     async with sending.working(wire()):
         handle = await sending.start(webhook=receiver.url)
         await handle.result()
-
-        async def all_delivered() -> bool:
-            return not await has_deliveries(sending.client, handle.id)
-
-        await eventually(all_delivered)
+        assert await wait_for_deliveries(sending.client, handle.id, 60)
         query = f'WorkflowId = "{handle.id}" OR WorkflowId STARTS_WITH "{handle.id}{WEBHOOK_ID}"'
         histories = [
             (await sending.client.get_workflow_handle(run.id).fetch_history()).to_json()
@@ -143,7 +139,7 @@ async def test_a_receiver_that_is_gone_neither_holds_up_nor_fails_the_job(sendin
         handle = await sending.start(webhook=f"http://127.0.0.1:{port}/hook")
         summary = await asyncio.wait_for(handle.result(), 60)
         assert summary.status == "complete"
-        assert await has_deliveries(sending.client, handle.id)
+        assert not await wait_for_deliveries(sending.client, handle.id, 0)
         query = f'WorkflowId STARTS_WITH "{handle.id}{WEBHOOK_ID}"'
         async for open_delivery in sending.client.list_workflows(query):
             await sending.client.get_workflow_handle(open_delivery.id).terminate()

@@ -29,7 +29,7 @@ __all__ = ["temporal"]
 TOKEN = "the-token-of-this-api"
 SECRET = "a secret that signs webhooks"
 CORPUS = "harbour"
-QUESTION = "How many passengers did the ferries carry?"
+QUESTION = "How many passengers did the harbour line carry?"
 ENVIRONMENT = {
     "RESEARCH_WEBHOOK_SECRET": SECRET,
     "RESEARCH_WEBHOOK_NETWORKS": "127.0.0.0/8",

@@ -62,6 +62,17 @@ def test_a_job_is_read_listed_and_its_report_had_in_every_format(api: Api, finis
     problem(api.web.get(f"/jobs/{finished}/report/exe"), 404)
 
 
+def test_a_report_is_asked_on_and_answers_with_citations(api: Api, finished: str) -> None:
+    asked = {"question": "How many passengers did the harbour line carry in 2024?"}
+    answer = api.web.post(f"/jobs/{finished}/ask", json=asked)
+    assert answer.status_code == 200, answer.text
+    found = answer.json()
+    assert "412,000" in found["text"], found
+    assert found["citations"]
+    problem(api.web.post("/jobs/no-such-job/ask", json={"question": QUESTION}), 404)
+    problem(api.web.post(f"/jobs/{finished}/ask", json={"question": ""}), 422)
+
+
 def test_events_are_neither_lost_nor_repeated_after_a_break(api: Api, finished: str) -> None:
     events = read_events(api, finished)
     names = [data["name"] for kind, _, data in events if kind == "checkpoint"]

@@ -17,8 +17,12 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from console.client.audit import Actor, AuditLog
+from console.client import asking
+from console.client.audit import Actor, AuditLog, act_as
+from console.client.jobs import JobNotFoundError
+from console.client.session import Session
 from console.errors import BadInputError
+from console.runtime.connection import connect
 from console.web.auth import Authenticator, AuthMiddleware, Lockout
 from console.web.people import People, Person, Role
 from tests.console.conftest import Place, call, eventually, processes
@@ -180,6 +184,27 @@ def test_a_person_of_a_tenant_sees_and_starts_jobs_of_that_tenant_only(
     assert "The id red-1 is taken" in unescape(blue.send("/", **ask).text)
     assert eventually(lambda: ">Pause<" in red.page("/jobs/red-1")), "nothing was done to it"
     assert red.send("/jobs/red-1/finish").status_code == 200
+
+
+async def test_what_the_store_has_of_a_job_is_not_shown_to_another_tenant(
+    console: Console,
+) -> None:
+    console.ask("look at this", "stored-1")
+    assert console.sees("/jobs/stored-1", "Read the report")
+    settings = Settings.read({"RESEARCH_HOME": str(console.place.state)})
+    port = json.loads((console.place.state / "server.json").read_text())["port"]
+    session = Session(settings, await connect(settings, f"127.0.0.1:{port}"))
+    act_as(Actor("blue", "reader", tenant="blue-team"))
+    try:
+        for reading in (
+            asking.ask(session, "stored-1", "What is it?"),
+            asking.load_report(session, "stored-1"),
+            asking.compare(session, "stored-1", "stored-1"),
+        ):
+            with pytest.raises(JobNotFoundError):
+                await reading
+    finally:
+        act_as(Actor())
 
 
 def test_who_did_what_is_in_the_job_and_in_the_audit_log(console: Console, visit: Visit) -> None:

@@ -23,9 +23,9 @@ from activities.sources.formats.encoding import fold
 from activities.sources.formats.extracted_text import Extract, first_heading
 from activities.sources.formats.markup.html_blocks import html_blocks
 from activities.sources.formats.markup.sphinx import (
-    CODE_DIRECTIVES,
     UNPRINTED_DIRECTIVES,
     is_code,
+    is_code_directive,
     role_text,
 )
 
@@ -104,7 +104,7 @@ def _fence(_: Any, tokens: Sequence[Token], index: int, *__: Any) -> str:
         from activities.sources.formats.markup.restructured_text import render_restructured
 
         return render_restructured(content)
-    is_program = name in CODE_DIRECTIVES or (not argument and is_code(content))
+    is_program = is_code_directive(name) or (not argument and is_code(content))
     return _code(content, argument) if is_program else _render(content)
 
 

@@ -19,12 +19,12 @@ from activities.sources.formats.blocks import written
 from activities.sources.formats.extracted_text import MOST_CHARACTERS, Extract, first_heading
 from activities.sources.formats.markup.html_blocks import html_blocks
 from activities.sources.formats.markup.sphinx import (
-    CODE_DIRECTIVES,
     CONTAINER_DIRECTIVES,
     NOTE_DIRECTIVES,
     UNPRINTED_DIRECTIVES,
     VERSION_DIRECTIVES,
     is_code,
+    is_code_directive,
     role_text,
     without_roles,
 )
@@ -115,7 +115,7 @@ class _AnyDirective(Directive):
             return []
         argument = self._take_argument()
         self._drop_options()
-        if name in CODE_DIRECTIVES:
+        if is_code_directive(name):
             return self._code(argument, parsed=name == "parsed-literal")
         if name in NOTE_DIRECTIVES:
             return [*self._parse(argument), *self._parse(self.content)]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-CODE_DIRECTIVES = frozenset(
+_CODE_DIRECTIVES = frozenset(
     {
-        "code", "code-block", "code-cell", "console", "doctest", "ipython",
-        "parsed-literal", "productionlist", "prompt", "sourcecode", "testcode", "testoutput",
+        "console", "doctest", "ipython", "parsed-literal", "productionlist", "prompt", "sourcecode",
+        "testcode", "testoutput",
     }
 )  # fmt: skip
 UNPRINTED_DIRECTIVES = frozenset(
@@ -50,6 +50,11 @@ def role_text(content: str) -> str:
     if content.startswith("~"):
         return content[1:].rsplit(".", 1)[-1]
     return content.lstrip("!.")
+
+
+def is_code_directive(name: str) -> bool:
+    """Whether a directive holds code: `code-block`, and `code-tab` of an extension."""
+    return name in _CODE_DIRECTIVES or name.startswith("code")
 
 
 def is_code(content: str) -> bool:
