@@ -119,7 +119,7 @@ def test_jobs_are_found_by_question_and_by_the_text_of_their_report(
 
     href = f'href="/jobs/{finished}"'
     # The server's list of jobs follows a moment after their end.
-    assert eventually(lambda: href in search(q="PASSENGERS ferries"))
+    assert eventually(lambda: href in search(q="PASSENGERS harbour"))
     assert href in search(q=finished)
     text = load_report(api, finished)["report_markdown"]
     word = max(set(re.findall(r"[a-z]{6,}", text)) - set(QUESTION.lower().split()), key=len)
