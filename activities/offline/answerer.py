@@ -6,6 +6,8 @@ the kind of answer that is wanted; words of the question that stand in no source
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from activities.offline.answer_types import holds_answer
 from activities.offline.markdown import cited, fenced, plain
 from activities.offline.passages import ROW, cut_passages, leans
@@ -39,12 +41,10 @@ def answer(conversation: Conversation) -> Reply:
     is_vague = len(asked) < (2 if is_brief else 1)
     if is_vague or len(missing) > allowed * len(asked):
         return Reply({"status": "not_held", "missing": missing, "offer": question.text})
-    best = [own for own in ranked if _is_direct(own, question, asked)]
-    if not best and not is_brief:
-        best = [own for own in ranked if _is_related(own, question, asked)]
-        missing += [f"a direct answer to “{question.text}”"] if best else []
-    alike = [own for own in best if own.score >= _NEARLY_BEST * best[0].score]
-    chosen = select(alike, _MOST, spread=False)
+    chosen = _choose(ranked, lambda own: _is_direct(own, question, asked))
+    if not chosen and not is_brief:
+        chosen = _choose(ranked, lambda own: _is_related(own, question, asked))
+        missing += [f"a direct answer to “{question.text}”"] if chosen else []
     told = [_tell(own, is_brief=is_brief or n > 0) for n, own in enumerate(chosen)]
     status = "not_held" if not chosen else "partly" if missing else "answered"
     return Reply(
@@ -55,6 +55,13 @@ def answer(conversation: Conversation) -> Reply:
             "offer": "" if status == "answered" else question.text,
         }
     )
+
+
+def _choose(ranked: Sequence[Scored], may: Callable[[Scored], bool]) -> list[Scored]:
+    """The best passages that may answer, as long as they are nearly as good as the first."""
+    able = [own for own in ranked if may(own)]
+    alike = [own for own in able if own.score >= _NEARLY_BEST * able[0].score]
+    return select(alike, _MOST, spread=False)
 
 
 def _is_direct(scored: Scored, question: Question, asked: set[str]) -> bool:

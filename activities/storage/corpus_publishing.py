@@ -110,6 +110,7 @@ async def upload(
     *,
     rules: Rules | None = None,
     limits: Limits | None = None,
+    tenant: str = "",
 ) -> CorpusHead:
     """Add files to a corpus, or replace them, from their bytes by path."""
     head = await find_head(store, name)
@@ -132,7 +133,7 @@ async def upload(
         kept = await _save_pack(store, read[batch.start : batch.stop])
         files |= {file.path: file for file in kept}
     scanned = [files[path] for path in sorted(files)]
-    return await _save_version(store, name, UPLOAD, scanned, rules, 0)
+    return await _save_version(store, name, UPLOAD, scanned, rules, 0, tenant)
 
 
 async def drop(
@@ -166,8 +167,9 @@ async def _save_version(
     files: list[ScannedFile],
     rules: Rules | None,
     skipped: int,
+    tenant: str = "",
 ) -> CorpusHead:
-    """`rules` of None keeps the corpus's own."""
+    """`rules` of None keeps the corpus's own, and a corpus stays with its tenant."""
     last = await find_head(store, name)
     rules = rules if rules is not None else last.rules if last else {}
     live: dict[str, set[int]] = {}
@@ -193,6 +195,7 @@ async def _save_version(
         bytes=sum(file.size for file in files),
         skipped=skipped,
         rules=rules,
+        tenant=last.tenant if last else tenant,
         updated=datetime.now(UTC).isoformat(timespec="seconds"),
     )
     await store.replace(scan_key(name), _SCAN.dump_json(files, exclude_defaults=True))

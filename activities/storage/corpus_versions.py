@@ -109,6 +109,8 @@ class CorpusHead(Record):
     skipped: int = 0
     """Files of formats that cannot be parsed."""
     rules: Rules = Field(default_factory=dict)
+    tenant: str = ""
+    """The only tenant whose people see it; empty for all."""
     updated: str = ""
 
 

@@ -73,16 +73,28 @@ async def find_document(store: Store, inventory: Inventory, source: str) -> Know
     for name, pack in found.packs.items():
         for path, parsed in await _read_parsed(store, inventory, name):
             found.parsed.add(path)
-            for file, given in zip(pack.files, parsed, strict=True):
-                if file in found.files:
-                    found.words |= {document["id"] for document in given["documents"]}
-                    found.words |= _hash_texts(given)
+            found.words |= _find_words(found.files, pack, parsed)
     found.words |= {word for file in found.files for word in (file.path, file.sha256) if word}
+    found.listings = await _find_listings(store, inventory, found.packs)
+    return found
+
+
+async def _find_listings(store: Store, inventory: Inventory, packs: Collection[str]) -> set[str]:
+    found = set()
     for path in inventory:
         if path.startswith("listings/"):
             named = find_names(await store.read(path) or b"")
-            found.listings |= {path} if named & found.packs.keys() else set()
+            found |= {path} if named.intersection(packs) else set()
     return found
+
+
+def _find_words(files: Collection[PackedFile], pack: Pack, parsed: Any) -> set[str]:
+    """The ids of the documents in some files of a pack, and the hashes of their texts."""
+    words: set[str] = set()
+    for file, given in zip(pack.files, parsed, strict=True):
+        if file in files:
+            words |= {document["id"] for document in given["documents"]} | _hash_texts(given)
+    return words
 
 
 async def _load_packs(store: Store, inventory: Inventory) -> dict[str, Pack]:

@@ -66,6 +66,13 @@ LocalModel = Annotated[
     ),
 ]
 FailOnGaps = Annotated[bool, typer.Option("--fail-on-gaps", help="Exit with 3 if gaps are left.")]
+Estimate = Annotated[
+    bool,
+    typer.Option(
+        "--estimate",
+        help="Print what it will roughly cost and take, from past jobs, and end.",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 From = Annotated[
     str | None,

@@ -19,6 +19,7 @@ from console.cli.options import (
     ASK,
     CONTROL,
     INSPECT,
+    Estimate,
     FailOnGaps,
     Formats,
     JobId,
@@ -63,6 +64,7 @@ def run(
     fail_on_gaps: FailOnGaps = False,
     as_json: Json = False,
     local_model: LocalModel = None,
+    estimate: Estimate = False,
 ) -> ExitCode:
     """Research a question and write report.md, report.html and report.json, or other formats.
 
@@ -77,6 +79,8 @@ def run(
     out = client.validation.check_writable(out, "--out")
     stream = message_stream(as_json)
     _announce(stream, options, request, settings)
+    if estimate:
+        return client.session.run(partial(_estimate, request=request), settings=settings)
 
     async def action(session: Session) -> ExitCode:
         job = await _begin(session, job_id, request, stream)
@@ -308,6 +312,11 @@ async def _begin(session: Session, job_id: str, request: ResearchRequest, stream
         )
     await warn_without_worker(session, stream)
     return job
+
+
+async def _estimate(session: Session, request: ResearchRequest) -> ExitCode:
+    print((await client.job_list.estimate(session.client, request)).describe())
+    return ExitCode.REPORT
 
 
 def _describe_start(job: Job, session: Session, origin: client.runs.Origin) -> str:

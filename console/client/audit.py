@@ -36,13 +36,16 @@ COMMAND_LINE = "command line"
 _MAX_TEXT = 300
 
 
-class AuditLog:
-    def __init__(self, settings: Settings) -> None:
-        self.file = Path(settings.state_dir) / "audit.jsonl"
+class JsonLines:
+    """A file of JSON objects, one a line, that is only appended to; only its owner can read it."""
+
+    def __init__(self, file: Path, max_text: int = _MAX_TEXT) -> None:
+        self.file = file
+        self._max_text = max_text
 
     def write(self, **fields: str) -> None:
         """Append a line, in one write, so that lines of several processes do not mix."""
-        values = {name: value[:_MAX_TEXT] for name, value in fields.items()}
+        values = {name: value[: self._max_text] for name, value in fields.items()}
         line = json.dumps({"time": datetime.now(UTC).isoformat(timespec="seconds")} | values)
         try:
             descriptor = os.open(self.file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
@@ -52,7 +55,7 @@ class AuditLog:
                 os.close(descriptor)
         except OSError as error:
             raise ConsoleError(
-                f"The audit log {self.file} cannot be written ({error.strerror}): {line}"
+                f"The file {self.file} cannot be written ({error.strerror}): {line}"
             ) from None
 
     def read(self, job: str | None = None) -> Iterator[dict[str, Any]]:
@@ -65,6 +68,11 @@ class AuditLog:
                         yield entry
         except FileNotFoundError:
             return
+
+
+class AuditLog(JsonLines):
+    def __init__(self, settings: Settings) -> None:
+        super().__init__(Path(settings.state_dir) / "audit.jsonl")
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,9 @@ from workflows.contracts.state import CorpusReady
 MAX_UPLOAD_BYTES = 200_000_000
 MAX_UPLOAD_FILES = 1000
 
+ALL_FILES = "*"
+"""The pattern of a rule that holds for every file."""
+
 OnProgress = Callable[[str], None]
 _POLL_SECONDS = 1.0
 _MAX_PATH = 500
@@ -103,15 +106,30 @@ async def publish_for(
 
 
 async def find(settings: Settings, name: str) -> CorpusHead:
-    """The corpus of this name. Raises `BadInputError` if there is none."""
+    """The corpus of this name. Raises `BadInputError` if there is none for the actor."""
     try:
-        return await corpus_versions.load_head(open_store(settings), name)
+        head = await corpus_versions.find_head(open_store(settings), name)
     except CorpusError as error:
         raise NotFoundError(f"There is no folder {name} here, and {error}.") from error
+    if head is None or not _is_visible(head):
+        known = ", ".join(head.name for head in await list_heads(settings)) or "none"
+        raise NotFoundError(
+            f"There is no folder {name} here, and the store has no corpus {name!r} (there are:"
+            f" {known}): add it with `corpus add`, or correct --corpus."
+        )
+    return head
 
 
 async def list_heads(settings: Settings) -> list[CorpusHead]:
-    return await corpus_versions.list_heads(open_store(settings))
+    """The corpora whose documents the actor's jobs may see."""
+    heads = await corpus_versions.list_heads(open_store(settings))
+    return [head for head in heads if _is_visible(head)]
+
+
+def _is_visible(head: CorpusHead) -> bool:
+    """By its tenant, if it has one, and by the labels of all its files."""
+    actor = current_actor()
+    return actor.sees(head.tenant or actor.tenant, head.rules.get(ALL_FILES, ()))
 
 
 async def list_files(settings: Settings, name: str) -> tuple[CorpusHead, list[FileRecord]]:
@@ -152,7 +170,19 @@ async def upload(
     files: Sequence[tuple[str, BinaryIO]],
     rules: Rules | None = None,
 ) -> CorpusHead:
-    """Add files to a corpus, or replace those of the same path; .zip archives are unpacked."""
+    """Add files to a corpus, or replace those of the same path; .zip archives are unpacked.
+
+    A new corpus belongs to the actor's tenant and, without other rules, to the actor's labels.
+    """
+    store, actor = open_store(settings), current_actor()
+    try:
+        head = await corpus_versions.find_head(store, name)
+    except CorpusError as error:
+        raise BadInputError(f"{error}.") from error
+    if head is not None and not _is_visible(head):
+        raise BadInputError(f"The name {name} is taken: choose another one.")
+    if head is None and rules is None and actor.labels:
+        rules = {ALL_FILES: actor.labels}
     try:
         contents = await asyncio.to_thread(_read_files, files, settings.ocr)
     except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
@@ -164,7 +194,7 @@ async def upload(
     try:
         with recorded("corpus upload", name):
             return await corpus_publishing.upload(
-                open_store(settings), name, contents, rules=rules, limits=limits
+                store, name, contents, rules=rules, limits=limits, tenant=actor.tenant
             )
     except CorpusError as error:
         raise BadInputError(f"{error}.") from error

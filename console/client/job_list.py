@@ -6,19 +6,30 @@ import asyncio
 import base64
 import hashlib
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from statistics import median
 from typing import TYPE_CHECKING
 
-from temporalio.client import WorkflowExecutionStatus
+from temporalio.client import WorkflowExecutionStatus, WorkflowFailureError
 from temporalio.common import SearchAttributeKey
 from temporalio.service import RPCError, RPCStatusCode
 
 from console.client.audit import TENANT, current_actor, is_visible
-from console.client.jobs import OPEN_STATUSES, WORKFLOW, describe, find_pollers
-from console.errors import BadInputError
-from console.formatting import cut
+from console.client.jobs import (
+    OPEN_STATUSES,
+    WORKFLOW,
+    describe,
+    fetch_start_input,
+    find_pollers,
+    get_handle,
+)
+from console.errors import BadInputError, ConsoleError
+from console.formatting import count, cut, duration, usd
+from workflows.contracts.facets import Effort
 from workflows.contracts.messages import WEBHOOK_ID, WEBHOOK_WORKFLOW
+from workflows.contracts.request import ResearchRequest
 from workflows.contracts.state import Blocked
 
 if TYPE_CHECKING:
@@ -33,6 +44,7 @@ _STATES = {
     "timed_out": "TimedOut",
 }
 _MAX_STOPPED = 20
+_MAX_PAST = 40
 _CHECKSUM = 6
 TIME_FORMAT = "%Y-%m-%d %H:%M:%SZ"
 WAITING_STATES = ("blocked", "paused", "awaiting_approval")
@@ -170,6 +182,65 @@ def _is_alive(identity: str) -> bool:
     except (ValueError, OSError):
         return False
     return True
+
+
+@dataclass(frozen=True)
+class PastJob:
+    effort: Effort
+    usd: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What finished jobs of the same effort and model cost and took."""
+
+    effort: Effort
+    past: tuple[PastJob, ...]
+
+    @classmethod
+    def of(cls, past: Iterable[PastJob | None], effort: Effort) -> Estimate:
+        return cls(effort, tuple(job for job in past if job and job.effort is effort))
+
+    def describe(self) -> str:
+        if not self.past:
+            name = self.effort.value
+            return f"No {name} job has finished with this model yet: the budget is the limit."
+        costs = sorted(job.usd for job in self.past)
+        times = sorted(job.seconds for job in self.past)
+        jobs = count(len(self.past), "finished job")
+        if len(self.past) == 1:
+            return f"About {usd(costs[0])} and {duration(times[0])}, as in {jobs}."
+        return (
+            f"About {usd(median(costs))} and {duration(median(times))}; {jobs}:"
+            f" {usd(costs[0])} to {usd(costs[-1])}, {duration(times[0])} to {duration(times[-1])}."
+        )
+
+
+async def list_finished(client: Client, model: str) -> list[WorkflowExecution]:
+    """The newest finished jobs of a model that the actor may see."""
+    query = f'{_build_query(None)} AND ExecutionStatus="Completed" AND ResearchModel="{model}"'
+    found = client.list_workflows(query, limit=_MAX_PAST)
+    return [run async for run in found if await is_visible(run)]
+
+
+async def load_past_job(client: Client, run: WorkflowExecution) -> PastJob | None:
+    """None for a job that found nothing or cannot be read."""
+    try:
+        summary = await get_handle(client, run.id).result()
+        request, _ = await fetch_start_input(client, run.id)
+    except (ConsoleError, RPCError, WorkflowFailureError):
+        return None
+    if summary.status == "nothing_found":
+        return None
+    return PastJob(request.effort, summary.usd, summary.seconds)
+
+
+async def estimate(client: Client, request: ResearchRequest) -> Estimate:
+    """What a job like this one will roughly cost and take."""
+    found = await list_finished(client, request.model)
+    past = await asyncio.gather(*(load_past_job(client, run) for run in found))
+    return Estimate.of(past, request.effort)
 
 
 async def needs_worker(client: Client, job_id: str) -> bool:

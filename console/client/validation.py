@@ -89,16 +89,22 @@ def check_rubric(path: Path | None) -> tuple[str, ...]:
             f"The file {file} cannot be read as text ({type(error).__name__}): give --rubric a text"
             " or Markdown file in UTF-8."
         ) from None
-    points = _read_points(text)
+    points = check_points(text, f"The file {file}")
     if not points:
         raise BadInputError(
             f"The file {file} names no point: write one a line, or as a Markdown list."
         )
-    longest = max(len(point) for point in points)
+    return points
+
+
+def check_points(text: str, place: str) -> tuple[str, ...]:
+    """The points in a text, within the limits of a rubric."""
+    points = _read_points(text)
+    longest = max((len(point) for point in points), default=0)
     if len(points) > MAX_POINTS or longest > MAX_POINT_CHARACTERS:
         raise BadInputError(
-            f"The file {file} has {len(points)} points, the longest of {longest} characters: write"
-            f" at most {MAX_POINTS} points of {MAX_POINT_CHARACTERS} characters."
+            f"{place} has {len(points)} points, the longest of {longest} characters: write at most"
+            f" {MAX_POINTS} points of {MAX_POINT_CHARACTERS} characters."
         )
     return points
 

@@ -25,6 +25,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from ipaddress import IPv6Network
+from typing import TypeVar
 from urllib.parse import urlsplit
 
 from cachetools import LRUCache, TTLCache
@@ -48,6 +49,7 @@ MIN_TOKEN_LENGTH = 16
 SESSION_SECONDS = 12 * 3600
 """How long a browser stays signed in."""
 MAX_SESSIONS = 10_000
+SHARED_PATH = "/shared/"
 API_PATHS = ("/api", "/mcp")
 
 CONTENT_POLICY = (
@@ -66,6 +68,8 @@ _UPLOAD = re.compile(r"/api/v1/corpora/[^/]+/files")
 _TOO_SLOW = "The request took too long to arrive."
 _LENGTH = re.compile(r"[0-9]{1,12}")
 _LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
+
+Found = TypeVar("Found")
 
 
 class Lockout:
@@ -129,17 +133,23 @@ class Authenticator:
 
     def check_token(self, request: Request, token: str) -> SignIn | None:
         """The person whose token it is. Raises 429 while the address has to wait."""
+        return self.check_secret(request, token, self._people.authenticate, "sign in")
+
+    def check_secret(
+        self, request: Request, secret: str, find: Callable[[str], Found | None], act: str
+    ) -> Found | None:
+        """What the secret opens. Raises 429 while the address has to wait."""
         address = _network(find_address(request))
-        if wait := self._lockout.seconds_left(address, token):
+        if wait := self._lockout.seconds_left(address, secret):
             raise HTTPException(
                 429,
                 "Too many wrong tokens came from this address: try again later.",
                 {"Retry-After": str(math.ceil(wait))},
             )
-        found = self._people.authenticate(token)
-        self._lockout.record(address, token, is_right=found is not None)
+        found = find(secret)
+        self._lockout.record(address, secret, is_right=found is not None)
         if found is None:
-            self.record(request, None, "sign in", "refused: wrong token")
+            self.record(request, None, act, "refused: wrong token")
         return found
 
     def find_session(self, request: Request) -> BrowserSession | None:
@@ -251,7 +261,8 @@ class AuthMiddleware:
         session = self._authenticator.find_session(request)
         if session and self._authenticator.accept(request, session.sign_in, session.csrf_token):
             return None
-        if scope_path(request).startswith("/static/"):
+        # A shared report checks the secret in its address.
+        if scope_path(request).startswith(("/static/", SHARED_PATH)):
             return None
         if is_api(request):
             return refuse(request, 401, "Send a token in the header Authorization: Bearer TOKEN.")
@@ -320,9 +331,14 @@ def scope_path(request: Request) -> str:
 
 def _find_limits(scope: Scope) -> tuple[int, float]:
     """How many bytes a body may have, and how many seconds it may take."""
-    if _UPLOAD.fullmatch(scope["path"]):
+    is_start = scope["path"] == "/" and scope["method"] == "POST"
+    if _UPLOAD.fullmatch(scope["path"]) or (is_start and _is_multipart(scope)):
         return MAX_UPLOAD_BYTES, UPLOAD_SECONDS
     return MAX_BODY_BYTES, BODY_SECONDS
+
+
+def _is_multipart(scope: Scope) -> bool:
+    return Headers(scope=scope).get("content-type", "").startswith("multipart/form-data")
 
 
 def _describe_limit(most_bytes: int) -> str:

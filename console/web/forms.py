@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, field
 
 from pydantic import ValidationError
-from starlette.datastructures import FormData
+from starlette.datastructures import FormData, UploadFile
 from starlette.requests import Request
 
 from console.client import validation
@@ -36,6 +36,10 @@ _FIELDS = {
     "--model": "“Model”",
     "--id": "“Name”",
     "--web": "“Web”",
+    "--audience": "“Audience”",
+    "--length": "“Length”",
+    "--tone": "“Tone”",
+    "a file for --rubric": "“What it must cover”",
     "--set ": "",
     "put it in quotes after the command": "write it here",
 }
@@ -48,6 +52,7 @@ class FormValues:
 
     values: dict[str, str] = field(default_factory=dict)
     errors: dict[str, str] = field(default_factory=dict)
+    files: list[UploadFile] = field(default_factory=list)
 
     def __getitem__(self, name: str) -> str:
         return self.values.get(name, "")
@@ -72,13 +77,17 @@ class FormValues:
             return None
 
 
-async def read_form(request: Request) -> FormValues:
+async def read_form(request: Request, max_files: int = 0) -> FormValues:
     """The fields of a form of this console. Raises 403 without a valid CSRF token."""
-    form: FormData = await request.form(max_files=0, max_fields=2000)
+    form: FormData = await request.form(max_files=max_files, max_fields=2000)
     values = {name: value for name, value in form.items() if isinstance(value, str)}
     check_csrf(request, values.pop("csrf_token", ""))
+    # A browser sends a nameless empty file where none was chosen.
+    sent = (file for _, file in form.multi_items() if isinstance(file, UploadFile))
+    files = [file for file in sent if file.filename]
     # Browsers send line breaks as CRLF.
-    return FormValues({name: value.replace("\r\n", "\n") for name, value in values.items()})
+    texts = {name: value.replace("\r\n", "\n") for name, value in values.items()}
+    return FormValues(texts, files=files)
 
 
 def name_fields(message: str) -> str:
@@ -90,7 +99,7 @@ def name_fields(message: str) -> str:
 
 def parse_job(form: FormValues, settings: Settings) -> JobOptions | None:
     """The options of a new job; None if `form.errors` has an error."""
-    corpus = form["corpus"].strip()
+    corpus = form["known_corpus"] or form["corpus"].strip()
     options = JobOptions(
         question=form["question"],
         corpus=corpus or None,
@@ -104,10 +113,17 @@ def parse_job(form: FormValues, settings: Settings) -> JobOptions | None:
         economy=form["economy"] == "yes",
         approve=form["approve"] == "yes",
         approve_within=form["approve_within"].strip() or None if form["approve"] else None,
+        audience=form["audience"],
+        length=form["length"],
+        tone=form["tone"],
     )
     found = {name: name_fields(text) for name, text in find_errors(options, settings).items()}
     # A value that could not be parsed has the more precise message.
     form.errors = found | form.errors
+    try:
+        validation.check_points(form["rubric"], "The list")
+    except BadInputError as error:
+        form.errors["rubric"] = str(error)
     if name := form["id"].strip():
         try:
             validation.check_job_id(name)

@@ -3,34 +3,50 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
+from temporalio.client import WorkflowExecutionStatus, WorkflowFailureError
+from temporalio.service import RPCError
 
-from console.client import corpora, jobs, runs
-from console.client.job_list import WAITING_STATES, JobRecord, list_last_runs, read_blocked
+from activities.storage.corpus_versions import CorpusHead
+from console.client import corpora, jobs, runs, validation
+from console.client.job_list import (
+    WAITING_STATES,
+    Estimate,
+    JobRecord,
+    PastJob,
+    list_finished,
+    list_last_runs,
+    load_past_job,
+    read_blocked,
+    read_question,
+)
 from console.client.job_options import new_job_id
 from console.client.jobs import Job, StartState
 from console.client.research_request import DEFAULT_BUDGET_USD, build_request, describe_budget
 from console.errors import BadInputError, ConsoleError
+from console.formatting import cut
 from console.web import forms
 from console.web.forms import FormValues, name_fields
 from console.web.job_snapshot import fetch_outcome, fetch_request, load_last_state
 from console.web.people import ACTIONS, require
 from console.web.rendering import Templates, stream_parts
-from console.web.state import AppState, Notice
+from console.web.state import MAX_SEARCHED, AppState, Notice
 from workflows.config.model_catalog import MIXED, MODELS
 from workflows.contracts.facets import Effort
-from workflows.contracts.request import OFFLINE
+from workflows.contracts.request import OFFLINE, ResearchRequest
 from workflows.contracts.result import ResearchResult
 from workflows.contracts.state import Blocked
 
 if TYPE_CHECKING:
     from temporalio.client import WorkflowExecution
 
+Excerpt = tuple[str, str, str]
 FILTERS = {
     "": "All",
     "running": "Running",
@@ -46,6 +62,10 @@ _REPORT_LABELS = {"complete_with_gaps": "with gaps", "nothing_found": "nothing f
 _CONCURRENT_ROWS = 12
 # Enough to find the newest; a server may have a hundred thousand runs.
 _MAX_RUNS = 1000
+_MAX_CORPORA = 200
+_MAX_QUERY = 200
+_AROUND = 90
+_MARKUP = re.compile(r"[#*_`|]+")
 _POLL_SECONDS = 2.5
 _START_NOTICES = {
     StartState.RESTARTED: "A job of this name had ended; it is restarted.",
@@ -68,6 +88,8 @@ class JobRow:
     """Why it ended without a report."""
     report: str = ""
     """What the report lacks."""
+    found: Excerpt | None = None
+    """The words of the report that were searched for, between what stands before and after."""
 
 
 class HomePage:
@@ -82,24 +104,17 @@ class HomePage:
 
     async def start_job(self, request: Request) -> Response:
         require(request, ACTIONS["start"])
-        state, form = self._state, await forms.read_form(request)
-        options = await asyncio.to_thread(forms.parse_job, form, state.settings)
-        if form["corpus"].strip() and not state.is_local and not state.settings.corpora:
-            form.errors["corpus"] = (
-                "This console can be reached from other machines and reads no folder it was not"
-                " told of: set RESEARCH_CORPORA where it is started."
-            )
-            options = None
-        if options is None:
-            notice = Notice("Nothing was started: see the messages beside the fields.", "bad")
-            return await self._render(request, form, status=400, notice=notice)
-        research = await asyncio.to_thread(build_request, options, state.settings)
-        job_id = form["id"].strip() or new_job_id()
+        # One more than an upload may hold, so that its own check says what the limits are.
+        form = await forms.read_form(request, corpora.MAX_UPLOAD_FILES + 1)
+        state, job_id = self._state, form["id"].strip() or new_job_id()
         try:
-            research = await corpora.publish_for(research, state.settings)
-        except BadInputError as error:
-            form.errors["corpus"] = name_fields(str(error))
-            return await self._render(request, form, status=400)
+            research = await self._read_request(form)
+        finally:
+            await request.close()
+        if research is None:
+            again = " Choose the files again." if form.files else ""
+            text = f"Nothing was started: see the messages beside the fields.{again}"
+            return await self._render(request, form, status=400, notice=Notice(text, "bad"))
         try:
             job, _ = await runs.begin(state.client, state.checkpoints, job_id, research)
         except BadInputError as error:
@@ -113,13 +128,50 @@ class HomePage:
         name = state.put_notice(Notice(text))
         return RedirectResponse(f"/jobs/{job.id}?notice={name}", status_code=303)
 
+    async def _read_request(self, form: FormValues) -> ResearchRequest | None:
+        """The request, with its documents in the store; None if `form.errors` has an error."""
+        settings = self._state.settings
+        chosen = [name for name in ("corpus", "known_corpus") if form[name].strip()]
+        if len(chosen) + bool(form.files) > 1:
+            form.errors["files" if form.files else "corpus"] = (
+                "Choose one of these: a folder, documents of the store, or files to upload."
+            )
+        if "corpus" in chosen and not self._state.is_local and not settings.corpora:
+            form.errors["corpus"] = (
+                "This console can be reached from other machines and reads no folder it was not"
+                " told of: set RESEARCH_CORPORA where it is started."
+            )
+        if form.files:
+            form.values["known_corpus"] = new_job_id("upload")
+        options = await asyncio.to_thread(forms.parse_job, form, settings)
+        try:
+            if form.files and options is not None:
+                received = [(file.filename or "", file.file) for file in form.files]
+                await corpora.upload(settings, form["known_corpus"], received)
+        except BadInputError as error:
+            form.errors["files"] = name_fields(str(error))
+        finally:
+            if form.files and form.errors:
+                del form.values["known_corpus"]
+        if options is None or form.errors:
+            return None
+        research = await asyncio.to_thread(build_request, options, settings)
+        rubric = validation.check_points(form["rubric"], "The list")
+        try:
+            research = await corpora.publish_for(research, settings)
+        except BadInputError as error:
+            form.errors["corpus"] = name_fields(str(error))
+            return None
+        return research.model_copy(update={"rubric": rubric})
+
     async def stream(self, request: Request) -> Response:
-        only = _read_filter(request)
+        only, _ = _read_filter(request)
 
         async def parts() -> AsyncIterator[dict[str, str]]:
             while True:
                 rows, more = await self._load_rows(only)
-                html = self._templates.render_part(request, "jobs", rows=rows, more=more, only=only)
+                values = {"rows": rows, "more": more, "only": only, "query": ""}
+                html = self._templates.render_part(request, "jobs", **values)
                 yield {"jobs": html}
                 await self._state.sleep(_POLL_SECONDS)
 
@@ -128,8 +180,8 @@ class HomePage:
     async def _render(
         self, request: Request, form: FormValues, status: int = 200, notice: Notice | None = None
     ) -> Response:
-        only = _read_filter(request)
-        rows, more = await self._load_rows(only)
+        only, query = _read_filter(request)
+        rows, more = await self._load_rows(only, query)
         return self._templates.render(
             request,
             "home.html",
@@ -139,21 +191,82 @@ class HomePage:
             rows=rows,
             more=more,
             only=only,
+            query=query,
+            max_searched=MAX_SEARCHED,
             filters=FILTERS,
+            estimates=await self._estimate(request),
             efforts=[(effort.value, DEFAULT_BUDGET_USD[effort]) for effort in Effort],
             models=MODEL_NAMES,
             default_model=self._state.settings.default_model,
-            corpora=self._state.settings.corpora,
+            folders=self._state.settings.corpora,
+            corpora=await self._list_corpora(request),
         )
 
-    async def _load_rows(self, only: str) -> tuple[list[JobRow], int]:
+    async def _list_corpora(self, request: Request) -> list[CorpusHead]:
+        """The newest corpora that the person may use."""
+        if not request.state.person.may("start"):
+            return []
+        heads = await corpora.list_heads(self._state.settings)
+        return sorted(heads, key=lambda head: head.updated, reverse=True)[:_MAX_CORPORA]
+
+    async def _estimate(self, request: Request) -> list[Estimate]:
+        """What jobs of each effort cost and took with the default model; empty without any."""
+        if not request.state.person.may("start"):
+            return []
+        found = await list_finished(self._state.client, self._state.settings.default_model)
+        past = await asyncio.gather(*(self._load_past(run) for run in found))
+        return [Estimate.of(past, effort) for effort in Effort] if any(past) else []
+
+    async def _load_past(self, run: WorkflowExecution) -> PastJob | None:
+        async with self._limit:
+            return await self._state.small_cache.get_or_load(
+                ("past", run.run_id), lambda: load_past_job(self._state.client, run)
+            )
+
+    async def _load_rows(self, only: str, query: str = "") -> tuple[list[JobRow], int]:
         """Jobs that wait for a person, then the newest; and how many more there are."""
         found = await list_last_runs(self._state.client, only or None, _MAX_RUNS)
         records = [(run, JobRecord.of(run)) for run in found]
         records.sort(key=lambda pair: pair[1].state not in WAITING_STATES)
         wanted = [pair for pair in records if _matches(pair[1].state, only)]
+        excerpts: dict[str, Excerpt | None] = {}
+        if words := query.lower().split():
+            excerpts = await self._search([run for run, _ in wanted], words)
+            wanted = [pair for pair in wanted if pair[0].id in excerpts]
         rows = await asyncio.gather(*(self._load_row(*pair) for pair in wanted[:MAX_ROWS]))
-        return list(rows), max(0, len(wanted) - MAX_ROWS)
+        shown = [replace(row, found=excerpts.get(row.id)) for row in rows]
+        return shown, max(0, len(wanted) - MAX_ROWS)
+
+    async def _search(
+        self, found: list[WorkflowExecution], words: list[str]
+    ) -> dict[str, Excerpt | None]:
+        """Jobs with all words in their question or id, and those with them in a newest report."""
+        by_question: dict[str, Excerpt | None] = {}
+        for run in found:
+            text = f"{run.id} {await read_question(run)}".lower()
+            if all(word in text for word in words):
+                by_question[run.id] = None
+        finished = [run for run in found if run.status is WorkflowExecutionStatus.COMPLETED]
+        texts = await asyncio.gather(*(self._load_text(run) for run in finished[:MAX_SEARCHED]))
+        by_report = {
+            run.id: excerpt
+            for run, text in zip(finished, texts, strict=False)
+            if (excerpt := find_excerpt(text, words))
+        }
+        return by_question | by_report
+
+    async def _load_text(self, run: WorkflowExecution) -> str:
+        async def load() -> str:
+            report = await jobs.fetch_report(jobs.get_handle(self._state.client, run.id))
+            # Without its title, which is the question.
+            text = report.report_markdown.partition("\n")[2]
+            return " ".join(_MARKUP.sub("", text).split())
+
+        async with self._limit:
+            try:
+                return await self._state.text_cache.get_or_load(run.run_id, load)
+            except (ConsoleError, RPCError, WorkflowFailureError):
+                return ""
 
     async def _load_row(self, run: WorkflowExecution, record: JobRecord) -> JobRow:
         blocked = await read_blocked(run)
@@ -191,9 +304,23 @@ class HomePage:
         return replace(row, usd=last.spend.usd if last else None, reason=reason)
 
 
-def _read_filter(request: Request) -> str:
+def _read_filter(request: Request) -> tuple[str, str]:
+    """The state that jobs are shown in, and what is searched for."""
     only = request.query_params.get("status", "")
-    return only if only in FILTERS else ""
+    query = request.query_params.get("q", "")[:_MAX_QUERY]
+    return only if only in FILTERS else "", " ".join(query.split())
+
+
+def find_excerpt(text: str, words: list[str]) -> Excerpt | None:
+    """A text with all words, around the first one; None where a word is missing."""
+    lowered = text.lower()
+    if len(lowered) != len(text) or not all(word in lowered for word in words):
+        return None
+    at = lowered.index(words[0])
+    end = at + len(words[0])
+    before, after = text[max(0, at - _AROUND) : at], text[end : end + _AROUND]
+    # Not from the middle of a word.
+    return before if at <= _AROUND else before.partition(" ")[2], text[at:end], cut(after, _AROUND)
 
 
 def _matches(state: str, only: str) -> bool:

@@ -75,6 +75,7 @@ ACTIONS = (
             "finish",
             "cancel",
             "fork",
+            "share",
             "ask",
             "commission",
         ),

@@ -52,6 +52,7 @@ class Templates:
             "ago": format_age,
             "clock": clock,
             "time": format_time,
+            "day": lambda seconds: format_time(datetime.fromtimestamp(seconds, UTC)),
             "label": format_label,
             "tone": tone,
             "count": count,

@@ -18,7 +18,7 @@ from console.errors import BadInputError, ConsoleError, NotFoundError
 from console.report.formats import FORMATS
 from console.web.actions import UPDATES, Actions
 from console.web.ask_page import AskPages
-from console.web.auth import Authenticator, AuthMiddleware, scope_path
+from console.web.auth import SHARED_PATH, Authenticator, AuthMiddleware, scope_path
 from console.web.forms import name_fields, read_form
 from console.web.home import HomePage
 from console.web.job_page import JobPage, ReportDownloads
@@ -58,7 +58,7 @@ def build_app(
     oidc = OidcProvider(OidcSettings.read(state.settings.oidc)) if state.settings.oidc else None
     templates = Templates(state)
     home, job = HomePage(state, templates), JobPage(state, templates)
-    downloads = ReportDownloads(state, templates)
+    downloads = ReportDownloads(state, templates, authenticator)
     asks = AskPages(state, templates)
     actions = Actions(state, templates, job)
 
@@ -138,6 +138,9 @@ def build_app(
             Route(f"{path}/events", job.stream),
             Route(f"{path}/report", downloads.show),
             *(Route(f"{path}/report.{suffix}", downloads.download) for suffix in FORMATS),
+            Route(f"{path}/share", downloads.show_links),
+            Route(f"{path}/share", downloads.change_links, methods=["POST"]),
+            Route(f"{SHARED_PATH}{{job_id}}/{{secret}}", downloads.show_shared),
             Route(f"{path}/ask", asks.show),
             Route(f"{path}/ask", asks.ask, methods=["POST"]),
             Route(f"{path}/commission", asks.commission, methods=["POST"]),

@@ -17,6 +17,8 @@ from console.client.session import Session
 from workflows.contracts.messages import Resume
 
 Value = TypeVar("Value")
+MAX_SEARCHED = 200
+"""How many of the newest reports a search reads."""
 _TICK_SECONDS = 0.2
 
 Tone = Literal["good", "warn", "bad", "busy"]
@@ -50,6 +52,8 @@ class AppState:
         """Requests, rows of closed jobs and of checkpoints, contradictions."""
         self.result_cache = Cache(6)
         """Whole results, which may be large."""
+        self.text_cache = Cache(MAX_SEARCHED)
+        """The texts of reports, which a search reads."""
         self.checkpoint_cache = Cache(40)
         """The checkpoints of a job, with its last state."""
         self.worker_errors: dict[str, str] = {}

@@ -101,6 +101,10 @@ def a_job(gallery: Gallery, question: str) -> None:
             page.get_by_role("link", name="Read the report").wait_for()
         page.goto(gallery.job(JOB))
         gallery.take(page, "finished")
+        page.goto(f"{gallery.job(JOB)}/share")
+        page.get_by_role("button", name="Make a link").click()
+        page.get_by_role("button", name="Revoke").wait_for()
+        gallery.take(page, "share")
         page.goto(f"{gallery.job(JOB)}/fork")
         gallery.take(page, "fork")
         page.goto("about:blank")
@@ -125,6 +129,10 @@ def the_list(gallery: Gallery, question: str) -> None:
         page.goto(gallery.console.address)
         page.locator(".job.busy").first.wait_for()
         gallery.take(page, "home")
+        page.get_by_role("searchbox").fill("ferries battery")
+        page.get_by_role("button", name="Search", exact=True).click()
+        page.locator(".excerpt").first.wait_for()
+        gallery.take(page, "search")
 
 
 def the_report(gallery: Gallery) -> None:

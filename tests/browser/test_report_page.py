@@ -11,7 +11,8 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from console.report.page import render_page
-from tests.console.results import charted, ferry, finished, large
+from tests.console.charted_result import charted
+from tests.console.results import ferry, finished, large
 
 from .conftest import DESKTOP, Visit, at_a_desk, on_a_phone
 from .serving import PHONE

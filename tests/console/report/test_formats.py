@@ -18,7 +18,8 @@ from docx.document import Document
 
 from console.errors import BadInputError, ConsoleError
 from console.report.formats import FORMATS, USUAL, check_formats, write_report
-from tests.console.results import charted, ferry, finished
+from tests.console.charted_result import charted
+from tests.console.results import ferry, finished
 from workflows.contracts.result import ResearchResult
 
 HOSTILE = (

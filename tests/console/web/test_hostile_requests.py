@@ -165,7 +165,11 @@ def test_a_console_for_other_machines_reads_only_folders_it_was_told_of(
     async def no_rows(*_: object) -> tuple[list[object], int]:
         return [], 0
 
+    async def no_past(*_: object) -> list[object]:
+        return []
+
     monkeypatch.setattr("console.web.home.HomePage._load_rows", no_rows)
+    monkeypatch.setattr("console.web.home.list_finished", no_past)
     folder = tmp_path / "docs"
     folder.mkdir()
     (folder / "a.md").write_text("Something is written here.")

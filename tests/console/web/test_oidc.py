@@ -140,7 +140,11 @@ def place(provider: Provider, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     async def no_rows(*_: object) -> tuple[list[object], int]:
         return [], 0
 
+    async def no_past(*_: object) -> list[object]:
+        return []
+
     monkeypatch.setattr("console.web.home.HomePage._load_rows", no_rows)
+    monkeypatch.setattr("console.web.home.list_finished", no_past)
     (tmp_path / "secret").write_text(f"{SECRET}\n")
     with socket.create_server(("127.0.0.1", 0)) as listener:
         address = f"http://127.0.0.1:{listener.getsockname()[1]}"
