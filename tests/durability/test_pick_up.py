@@ -36,6 +36,7 @@ async def test_progress_within_five_seconds_of_a_new_workers_start(
     within(row.resumed, "the slower pick-up of two")
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 async def test_other_workers_that_live_go_on_at_once(site: Site, reference: JsonObject) -> None:
     site.start_worker()

@@ -28,6 +28,7 @@ async def killed_for(site: Site, fault: str, step: Step, reference: JsonObject) 
     return row
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(240)
 async def test_a_journal_that_forgets_is_found_out(site: Site, reference: JsonObject) -> None:
     # In the planner's second turn: its first one is kept, and the next worker asks for it again.

@@ -92,5 +92,6 @@ async def test_two_hundred_jobs_of_a_tenant_do_not_hold_up_anothers_single_one(s
     await goes_soon(site, 200, {"tenant": "a"}, {"tenant": "b"})
 
 
+@pytest.mark.slow
 async def test_an_urgent_job_goes_before_those_that_came_first(site: Site) -> None:
     await goes_soon(site, 20, {"priority": 3}, {"priority": 1})

@@ -95,6 +95,7 @@ async def keeps_the_pace(site: Site, endpoint: Provider, per_minute: int, count:
     assert len(at) > 2 * count
 
 
+@pytest.mark.slow
 async def test_two_workers_together_keep_the_pace(site: Site) -> None:
     with provider(0.0) as endpoint:
         await keeps_the_pace(site, endpoint, 360, 5)
@@ -113,6 +114,7 @@ HEARSAY = 5.0
 """Seconds until the other has looked, on a busy machine."""
 
 
+@pytest.mark.slow
 async def test_when_one_is_told_to_wait_all_wait(site: Site) -> None:
     pace = {"RESEARCH_FLEET_TURNS_PER_MINUTE": "600"}
     with provider(0.2) as endpoint:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from obstore.store import MemoryStore
@@ -199,6 +200,7 @@ class Counted(BucketBackend):
         return super().__getattribute__(name)
 
 
+@pytest.mark.slow
 async def test_five_hundred_workers_cost_calls_in_proportion_and_stay_within_the_limit() -> None:
     backend, now, workers, limit = Counted(), [0.0], 500, 750
     fleets = [

@@ -15,6 +15,7 @@ from console.runtime.health import parse_address, serve_health
 from .conftest import HANGING, QUESTION, Place, eventually, get
 
 
+@pytest.mark.slow
 def test_a_worker_that_drains_lives_and_is_not_ready(place: Place, tmp_path: Path) -> None:
     sign = tmp_path / "reached"
     with place.worker(HANGING, SIGN=str(sign)) as process:

@@ -176,6 +176,7 @@ def test_a_configured_server_without_a_worker_is_not_waited_for_forever(
     assert (code, "has no plan yet" in complained) == (1, True)
 
 
+@pytest.mark.slow
 def test_a_job_nobody_works_on_hears_through_a_worker_that_only_answers(place: Place) -> None:
     process = place.popen("run", "hold on", *GOOD, "--id", "lone")
     wait_for(process, "The one facet: running")
