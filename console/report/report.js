@@ -110,6 +110,20 @@
       inside.append(more);
     }
     inside.append(copy(source.querySelector(".stored")));
+    const feedback = document.getElementById("feedback");
+    if (feedback) {
+      const button = make("button", "", "This citation is wrong");
+      button.type = "button";
+      button.addEventListener("click", () => {
+        const quote = (backing[0] ?? all[0])?.id;
+        const option = [...feedback.querySelectorAll("option")].find((it) => it.dataset.quote === quote);
+        if (option) option.selected = true;
+        shut();
+        feedback.open = true;
+        feedback.querySelector("textarea").focus();
+      });
+      inside.append(button);
+    }
     panel.replaceChildren(bar, inside);
     return title;
   };
