@@ -112,7 +112,7 @@
     inside.append(copy(source.querySelector(".stored")));
     const feedback = document.getElementById("feedback");
     if (feedback) {
-      const button = make("button", "", "This citation is wrong");
+      const button = make("button", "", "Wrong citation");
       button.type = "button";
       button.addEventListener("click", () => {
         const quote = (backing[0] ?? all[0])?.id;
@@ -122,7 +122,7 @@
         feedback.open = true;
         feedback.querySelector("textarea").focus();
       });
-      inside.append(button);
+      bar.insertBefore(button, close);
     }
     panel.replaceChildren(bar, inside);
     return title;
