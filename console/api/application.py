@@ -5,6 +5,7 @@ There is no page of documentation: the usual ones load scripts from elsewhere.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from fastapi import Depends, FastAPI
@@ -46,4 +47,7 @@ def build_api(state: AppState) -> Mount:
     for module in (job_endpoints, job_control, corpus_endpoints, schedule_endpoints):
         api.include_router(module.router)
     add_error_handlers(api)
-    return Mount(PATH, api)
+    mount = Mount(PATH, api)
+    # Otherwise a path with a line break would be answered by a page of the console.
+    mount.path_regex = re.compile(mount.path_regex.pattern, re.DOTALL)
+    return mount

@@ -48,6 +48,16 @@ class Question(Message):
     """Of the report; 0 is the newest."""
 
 
+class WrongCitation(Message):
+    claim: str = Field(min_length=1, max_length=64)
+    """The id of the claim in the report."""
+    source: int = Field(ge=1, le=99_999)
+    """The number that the report cites the source by."""
+    reason: str = Field(min_length=1, max_length=asking.MAX_REASON)
+    version: int = Field(default=0, ge=0, le=9999)
+    """Of the report; 0 is the newest."""
+
+
 class Restart(Message):
     checkpoint: str | None = Field(default=None, max_length=300)
     """By default the last one."""
@@ -113,6 +123,18 @@ async def ask_report(job_id: JobId, asked: Question, _: Researcher, console: Con
     # Says whether there is such a job that the person may see.
     await jobs.find(console.client, job_id)
     return await asking.ask(console.session, job_id, asked.question, asked.version)
+
+
+@router.post("/jobs/{job_id}/feedback", responses=describe_problems(404))
+async def call_citation_wrong(
+    job_id: JobId, wrong: WrongCitation, _: Reader, console: Console
+) -> Controlled:
+    """Say that a citation of the report is wrong, and why."""
+    await jobs.find(console.client, job_id)
+    name = f"{job_id}@{wrong.version}" if wrong.version else job_id
+    result = await asking.load_report(console.session, name)
+    asking.report_citation(console.settings, result, wrong.claim, wrong.source, wrong.reason)
+    return Controlled(id=job_id, answer="kept")
 
 
 async def _update(console: AppState, job_id: str, name: str, message: Message) -> Controlled:

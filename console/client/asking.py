@@ -1,4 +1,4 @@
-"""Ask on in a report, commission what it does not hold, and compare versions of reports.
+"""Ask on in a report, commission what it does not hold, compare reports, and call a citation wrong.
 
 A reference to a report is `ID` or `ID@N`: the newest version of a job's report, or version N.
 """
@@ -17,7 +17,7 @@ from temporalio.exceptions import ApplicationError
 
 from activities.storage.reports import list_versions, load_last_state
 from console.client import jobs, runs, validation
-from console.client.audit import current_actor
+from console.client.audit import FeedbackLog, current_actor, recorded
 from console.client.checkpoints import CheckpointStore
 from console.client.jobs import StartState
 from console.client.research_request import DEFAULT_BUDGET_USD, build_facet, default_budget_usd
@@ -25,6 +25,7 @@ from console.client.session import Session, find_task_queue
 from console.errors import BadInputError, ConsoleError
 from console.formatting import cut
 from console.runtime.data_converter import store_of
+from workflows.config.settings import Settings
 from workflows.contracts.asking import (
     MAX_ASKED,
     Answer,
@@ -44,6 +45,7 @@ JOBS = "jobs"
 """The memo of a workflow over reports: whose they are. It is deleted with these jobs."""
 ASKS = "/asks"
 """Names the worker that answers questions on the embedded server; no job can have this id."""
+MAX_REASON = 1000
 _NO_WORKER_SECONDS = 15.0
 _TITLE = 80
 _REFERENCE = re.compile(r"(?P<id>.+?)(?:@(?P<n>\d{1,4}))?")
@@ -163,6 +165,27 @@ async def load_report(session: Session, reference: str) -> ResearchResult:
         return await store_of(session.client).load(version.key, ResearchResult)
     except ApplicationError as error:
         raise ConsoleError(f"The report {reference} cannot be read: {error.message}.") from error
+
+
+def report_citation(
+    settings: Settings, result: ResearchResult, claim_id: str, n: int, reason: str
+) -> None:
+    """Keep that the current actor calls the citation of source `n` for a claim wrong."""
+    reason = reason.strip()
+    if not 0 < len(reason) <= MAX_REASON:
+        raise BadInputError(f"Say in at most {MAX_REASON:,} characters what is wrong with it.")
+    sources = {source.id: source for source in result.sources if source.n == n}
+    for claim in result.claims:
+        quotes = [quote for quote in claim.quotes if quote.source_id in sources]
+        if claim.id == claim_id and quotes:
+            with recorded("feedback", result.id):
+                FeedbackLog(settings).write(
+                    who=current_actor().name, job=result.id, version=str(result.version),
+                    model=result.model, claim=claim.id, text=claim.text, source=str(n),
+                    uri=sources[quotes[0].source_id].uri, quote=quotes[0].text, reason=reason,
+                )  # fmt: skip
+            return
+    raise BadInputError(f"No claim {claim_id[:64]} cites the source {n}: choose a citation.")
 
 
 async def _check_visible(session: Session, job_id: str) -> ResearchState | None:

@@ -10,10 +10,11 @@ The log has one JSON object per line: time, who, role, address, act, job, outcom
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import getpass
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -50,6 +51,7 @@ class JsonLines:
         try:
             descriptor = os.open(self.file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
             try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
                 os.write(descriptor, f"{line}\n".encode())
             finally:
                 os.close(descriptor)
@@ -69,10 +71,29 @@ class JsonLines:
         except FileNotFoundError:
             return
 
+    def delete(self, jobs: Collection[str]) -> None:
+        """Delete the lines of these jobs, in place: others may append meanwhile."""
+        with contextlib.suppress(FileNotFoundError), self.file.open("r+", encoding="utf-8") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            kept = [line for line in file if json.loads(line).get("job") not in jobs]
+            file.seek(0)
+            file.writelines(kept)
+            file.truncate()
+
 
 class AuditLog(JsonLines):
     def __init__(self, settings: Settings) -> None:
         super().__init__(Path(settings.state_dir) / "audit.jsonl")
+
+
+class FeedbackLog(JsonLines):
+    """Citations that readers called wrong; `benchmarks.quality.feedback` reads it.
+
+    A line quotes a document, so it is deleted with its job.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__(Path(settings.state_dir) / "feedback.jsonl", max_text=2000)
 
 
 @dataclass(frozen=True)

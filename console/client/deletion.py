@@ -26,7 +26,7 @@ from activities.storage.retention import exclude_others
 from activities.storage.store import Store
 from console.client import jobs
 from console.client.asking import JOBS
-from console.client.audit import current_actor, recorded
+from console.client.audit import FeedbackLog, current_actor, recorded
 from console.client.corpora import find as find_corpus
 from console.client.corpora import remove as remove_corpus
 from console.client.jobs import WORKFLOW
@@ -82,6 +82,7 @@ async def _delete_jobs(
         raise jobs.JobNotFoundError(missing[0])
     on_progress("deleting histories")
     count = await _delete_histories(client, closed)
+    FeedbackLog(settings).delete(job_ids)
     await _tidy_machine(settings, store)
     return _make_receipt(
         deleted.objects,

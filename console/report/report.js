@@ -110,6 +110,20 @@
       inside.append(more);
     }
     inside.append(copy(source.querySelector(".stored")));
+    const feedback = document.getElementById("feedback");
+    if (feedback) {
+      const button = make("button", "", "Wrong citation");
+      button.type = "button";
+      button.addEventListener("click", () => {
+        const quote = (backing[0] ?? all[0])?.id;
+        const option = [...feedback.querySelectorAll("option")].find((it) => it.dataset.quote === quote);
+        if (option) option.selected = true;
+        shut();
+        feedback.open = true;
+        feedback.querySelector("textarea").focus();
+      });
+      bar.insertBefore(button, close);
+    }
     panel.replaceChildren(bar, inside);
     return title;
   };

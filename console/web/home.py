@@ -30,7 +30,6 @@ from console.client.job_options import new_job_id
 from console.client.jobs import Job, StartState
 from console.client.research_request import DEFAULT_BUDGET_USD, build_request, describe_budget
 from console.errors import BadInputError, ConsoleError
-from console.formatting import cut
 from console.web import forms
 from console.web.forms import FormValues, name_fields
 from console.web.job_snapshot import fetch_outcome, fetch_request, load_last_state
@@ -319,8 +318,10 @@ def find_excerpt(text: str, words: list[str]) -> Excerpt | None:
     at = lowered.index(words[0])
     end = at + len(words[0])
     before, after = text[max(0, at - _AROUND) : at], text[end : end + _AROUND]
-    # Not from the middle of a word.
-    return before if at <= _AROUND else before.partition(" ")[2], text[at:end], cut(after, _AROUND)
+    # Neither from nor to the middle of a word.
+    before = before if at <= _AROUND else before.partition(" ")[2]
+    after = after if end + _AROUND >= len(text) else after.rpartition(" ")[0]
+    return before, text[at:end], after
 
 
 def _matches(state: str, only: str) -> bool:

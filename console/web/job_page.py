@@ -20,12 +20,13 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from console.client import jobs, validation
-from console.client.asking import load_report
+from console.client.asking import MAX_REASON, load_report, report_citation
 from console.client.audit import Actor, JsonLines, act_as, recorded
 from console.client.jobs import StartState
 from console.errors import BadInputError
 from console.report.formats import FORMATS
 from console.report.page import CONTENT_POLICY, FORM_POLICY, render_page
+from console.report.quote_links import QuoteLinks
 from console.web import forms
 from console.web.auth import SHARED_PATH, Authenticator, find_address
 from console.web.forms import FormValues
@@ -239,17 +240,32 @@ class ReportDownloads:
         return HTMLResponse(text, headers=headers)
 
     async def show(self, request: Request) -> Response:
-        """The content of report.html with a way back and a box for questions."""
+        """The content of report.html with a way back and boxes for questions and feedback."""
         result = await self._fetch_result(request)
-        box = ""
-        if request.state.person.may("ask"):
-            box = self._templates.render_part(
-                request, "ask_box", job_id=result.id, version=result.version
-            )
+        links = await asyncio.to_thread(QuoteLinks, result)
+        box = self._templates.render_part(
+            request,
+            "report_boxes",
+            result=result,
+            cited=links.entries,
+            may_ask=request.state.person.may("ask"),
+            is_kept="kept" in request.query_params,
+            max_reason=MAX_REASON,
+        )
         back = f"/jobs/{quote(result.id, safe='')}"
         text = await asyncio.to_thread(render_page, result, back, box=Markup(box))  # noqa: S704
         policy = f"{FORM_POLICY}; frame-ancestors 'none'"
         return HTMLResponse(text, headers={"Content-Security-Policy": policy})
+
+    async def call_citation_wrong(self, request: Request) -> Response:
+        require(request, ACTIONS["read"])
+        form = await forms.read_form(request)
+        result = await self._fetch_result(request)
+        claim, _, n = form["citation"].rpartition(" ")
+        number = int(n) if n.isdecimal() else 0
+        report_citation(self._state.settings, result, claim, number, form["reason"])
+        back = f"/jobs/{quote(result.id, safe='')}/report?version={result.version}&kept=1#feedback"
+        return RedirectResponse(back, status_code=303)
 
     async def download(self, request: Request) -> Response:
         result = await self._fetch_result(request)

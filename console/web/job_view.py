@@ -5,6 +5,7 @@ The same snapshot decides which actions are offered, so that no offered action i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -33,6 +34,8 @@ _STAGES = (
     ("Report", (Phase.FINISHED,)),
 )
 _BEFORE_RESEARCH = (Phase.STARTING, Phase.PLANNING, Phase.REVIEWING, Phase.APPROVING)
+# A version is a long hash: its beginning is enough to tell it from others.
+_LONG_VERSION = re.compile(r"(?<=@[0-9a-f]{12})[0-9a-f]+$")
 _OUTCOMES = {
     "complete": "The report is complete.",
     "complete_with_gaps": "The report is written; it has gaps.",
@@ -251,7 +254,7 @@ def _settings(snapshot: JobSnapshot) -> Iterator[tuple[str, str]]:
     yield "Model", "Claude, a model per role" if request.model == "claude" else request.model
     yield "Effort", request.effort.value
     if request.corpus:
-        yield "Folder", request.corpus
+        yield "Documents", _LONG_VERSION.sub("", request.corpus)
     yield "Web", "on" if request.web else "off"
     if request.max_passes is not None:
         yield "Maximum passes", str(request.max_passes)

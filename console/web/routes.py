@@ -138,6 +138,7 @@ def build_app(
             Route(f"{path}/events", job.stream),
             Route(f"{path}/report", downloads.show),
             *(Route(f"{path}/report.{suffix}", downloads.download) for suffix in FORMATS),
+            Route(f"{path}/feedback", downloads.call_citation_wrong, methods=["POST"]),
             Route(f"{path}/share", downloads.show_links),
             Route(f"{path}/share", downloads.change_links, methods=["POST"]),
             Route(f"{SHARED_PATH}{{job_id}}/{{secret}}", downloads.show_shared),

@@ -60,6 +60,19 @@ class Gallery:
     def take(self, page: Page, name: str) -> None:
         self.keep(page.screenshot(), name)
 
+    def take_all(
+        self, page: Page, name: str, place: str = "#main, header", size: ViewportSize = DESK
+    ) -> None:
+        """The page from this place on, at a desk and on a phone, in light and in dark colours."""
+        for suffix, shown in (("", size), ("-phone", PHONE)):
+            page.set_viewport_size(shown)
+            for colours in ("", "-dark"):
+                page.emulate_media(color_scheme="dark" if colours else "light")
+                page.locator(place).first.evaluate("it => it.scrollIntoView()")
+                self.take(page, f"{name}{suffix}{colours}")
+        page.set_viewport_size(size)
+        page.emulate_media(color_scheme="light")
+
     def keep(self, png: bytes, name: str) -> None:
         path = self._folder / f"{name}.png"
         with Image.open(io.BytesIO(png)) as taken:
@@ -104,7 +117,7 @@ def a_job(gallery: Gallery, question: str) -> None:
         page.goto(f"{gallery.job(JOB)}/share")
         page.get_by_role("button", name="Make a link").click()
         page.get_by_role("button", name="Revoke").wait_for()
-        gallery.take(page, "share")
+        gallery.take_all(page, "share")
         page.goto(f"{gallery.job(JOB)}/fork")
         gallery.take(page, "fork")
         page.goto("about:blank")
@@ -128,11 +141,11 @@ def the_list(gallery: Gallery, question: str) -> None:
         page.get_by_role("button", name="Approve the plan").click()
         page.goto(gallery.console.address)
         page.locator(".job.busy").first.wait_for()
-        gallery.take(page, "home")
+        gallery.take_all(page, "home", size=TALL)
         page.get_by_role("searchbox").fill("ferries battery")
         page.get_by_role("button", name="Search", exact=True).click()
         page.locator(".excerpt").first.wait_for()
-        gallery.take(page, "search")
+        gallery.take_all(page, "search", "#jobs-title")
 
 
 def the_report(gallery: Gallery) -> None:
@@ -171,6 +184,31 @@ def the_report(gallery: Gallery) -> None:
         gallery.take(phone, "charts-phone")
 
 
+def on_from_the_report(gallery: Gallery) -> None:
+    """What a reader does next: ask, call a citation wrong, compare; and who did what before."""
+    address = f"{gallery.job(JOB)}/report"
+    with gallery.page() as page:
+        page.goto(address)
+        cite(page)
+        page.get_by_role("button", name="Wrong citation").click()
+        page.keyboard.type("The source speaks of the whole fleet, not of this vessel.")
+        gallery.take_all(page, "feedback", ".ask-box")
+        page.get_by_label("A question").fill(
+            "How many passengers felt as safe as on the old vessels?"
+        )
+        page.get_by_role("button", name="Ask", exact=True).click()
+        page.locator(".answer").wait_for()
+        gallery.take_all(page, "answer")
+        page.goto(f"{gallery.job(JOB)}/compare?before=passengers&after={JOB}")
+        page.get_by_label("Changes").wait_for()
+        gallery.take_all(page, "compare")
+        page.goto(gallery.job(JOB))
+        gallery.take_all(page, "who-did-what", "#acts-title")
+        page.get_by_role("button", name="Sign out").click()
+        page.get_by_label("Token").wait_for()
+        gallery.take_all(page, "sign-in")
+
+
 def cite(page: Page) -> None:
     page.locator("main section a.cite").first.click()
     page.get_by_role("dialog").locator("mark").first.wait_for()
@@ -190,6 +228,7 @@ def main(question: str, folder: Path) -> None:
             a_job(gallery, question)
             the_list(gallery, question)
             the_report(gallery)
+            on_from_the_report(gallery)
         finally:
             console.close()
             browser.close()

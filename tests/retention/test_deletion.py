@@ -15,6 +15,7 @@ from temporalio.common import SearchAttributeKey, SearchAttributePair, TypedSear
 from activities.storage.corpus_versions import load_head
 from activities.storage.references import find_references
 from activities.storage.retention import find_job_folders, is_of_job
+from console.client.audit import JsonLines
 from console.devserver.server import run_dev_server
 from console.runtime.connection import connect
 from tests.durability.waiting import eventually
@@ -24,6 +25,7 @@ from tests.retention.conftest import DOCUMENTS, MARKERS, TRAMWAY, Home, Worked
 def test_a_deleted_job_is_found_in_no_file_of_the_store_and_the_database(
     worked: Worked, home: Home
 ) -> None:
+    JsonLines(home.state / "feedback.jsonl").write(job="tramway-job", quote=MARKERS[0])
     assert len(home.find(*MARKERS)) > 10
     receipt = home.read("delete", "tramway-job", "--yes")
     assert home.find(*MARKERS) == {}

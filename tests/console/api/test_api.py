@@ -60,6 +60,7 @@ def test_a_job_is_read_listed_and_its_report_had_in_every_format(api: Api, finis
         if one.media_type.startswith("text"):
             assert file.content == one.render(result)
     problem(api.web.get(f"/jobs/{finished}/report/exe"), 404)
+    problem(api.web.get(f"/jobs/{finished}/report/a%0Ab"), 404)
 
 
 def test_a_report_is_asked_on_and_answers_with_citations(api: Api, finished: str) -> None:
