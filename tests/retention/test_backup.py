@@ -60,6 +60,7 @@ def test_a_damaged_or_unfinished_backup_is_refused(home: Home) -> None:
     assert "no complete backup" in said
 
 
+@pytest.mark.slow
 async def test_no_backup_is_made_while_something_is_deleted(home: Home) -> None:
     async with exclude_others(home.store(), "deletion"):
         code, said = await asyncio.to_thread(home.call, "backup", "saved")

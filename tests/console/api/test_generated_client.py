@@ -31,6 +31,7 @@ def generated(api: Api, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return "research_client"
 
 
+@pytest.mark.slow
 def test_a_generated_client_uploads_runs_a_job_and_reads_its_report(
     api: Api, generated: str
 ) -> None:

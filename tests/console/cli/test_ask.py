@@ -26,6 +26,7 @@ def starter(folder: Path, *arguments: str) -> tuple[int, str]:
     return done.returncode, done.stdout or done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(400)
 def test_a_report_is_asked_commissioned_and_compared(tmp_path: Path) -> None:
     documents(tmp_path / "docs")
