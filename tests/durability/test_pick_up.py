@@ -22,6 +22,7 @@ def within(seconds: float, what: str) -> None:
     assert seconds <= SECONDS, f"{what} took {seconds:.1f} s"
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 async def test_progress_within_five_seconds_of_a_new_workers_start(
     site: Site, reference: JsonObject
