@@ -30,6 +30,7 @@ from temporalio.worker import (
 )
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
 
+from activities.background import run_beside
 from activities.context import ActivityContext
 from activities.fleet.heartbeat import detect_freezes
 from activities.fleet.limits import Fleet, FleetLimits
@@ -263,16 +264,12 @@ async def _delete_stale_indexes(
 
     async def delete() -> None:
         while True:
-            with suppress(ApplicationError):  # the store cannot be used now
+            with suppress(ApplicationError, OSError):  # the store or the disk cannot be used now
                 await delete_stale_indexes(context.store, _index_folder(settings))
             await asyncio.sleep(STALE_INDEX_SECONDS)
 
-    task = asyncio.create_task(delete())
-    try:
+    async with run_beside(delete()):
         yield
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
 
 
 async def main() -> None:

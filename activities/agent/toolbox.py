@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from temporalio.exceptions import ApplicationError
 
+from activities.agent.loop import Tools
 from activities.agent.messages import tool_error
 from activities.agent.retrieval import DOCUMENTS, WEB, RetrievalLog
 from activities.evidence.quotes import sketch
@@ -46,7 +47,7 @@ _COUNTED = 40
 log = logging.getLogger(__name__)
 
 
-class Toolbox:
+class Toolbox(Tools):
     """The tools of one subagent."""
 
     def __init__(
@@ -66,6 +67,7 @@ class Toolbox:
         `pages` are stored web pages that `read` serves, beside those the subagent fetches itself.
         With `is_guided`, a search must score what came before it, and ends when there is enough.
         """
+        super().__init__()
         self._role = role
         self._corpus = corpus
         self._store = store
@@ -77,7 +79,6 @@ class Toolbox:
         self._pages = pages or {}
         self._is_guided = is_guided
         self._shown: set[tuple[str, int]] = set()
-        self.sources: dict[str, Source] = {}
         self.log = RetrievalLog()
         self.code_runs: list[CodeRun] = []
         """What was calculated in the provider's sandbox."""
@@ -168,15 +169,9 @@ class Toolbox:
             if event.trouble:
                 log.add_problem(event.trouble)
 
-    def forget(self) -> None:
-        """A new conversation starts, in which nothing has been shown yet."""
+    def start_over(self, *, is_new_attempt: bool) -> None:
         self._shown.clear()
-        self.log.forget()
-
-    def start_over(self) -> None:
-        """A new attempt starts, which may search as much as the one before."""
-        self._shown.clear()
-        self.log.start_over()
+        self.log.start_over(is_new_attempt)
 
     @property
     def candidates(self) -> tuple[WebHit, ...]:

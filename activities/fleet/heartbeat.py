@@ -15,11 +15,13 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from contextvars import ContextVar
 
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
+
+from activities.background import run_beside
 
 BEAT_SECONDS = 1.0
 FROZEN_SECONDS = 2.5
@@ -63,13 +65,8 @@ async def detect_freezes(still: float = FROZEN_SECONDS, every: float = 0.5) -> A
             if clock() - last > still:
                 _woke_at = clock()
 
-    task = asyncio.create_task(watch())
-    try:
+    async with run_beside(watch()):
         yield
-    finally:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
 
 
 @asynccontextmanager
@@ -120,17 +117,14 @@ async def send_heartbeats(every: float = BEAT_SECONDS) -> AsyncIterator[None]:
             raise replaced_error()
 
     token = _check_replaced.set(check_replaced)
-    task = asyncio.create_task(beat())
     try:
-        if objection_wait > 0:
-            await asyncio.sleep(objection_wait)
-        yield
+        async with run_beside(beat()):
+            if objection_wait > 0:
+                await asyncio.sleep(objection_wait)
+            yield
     except asyncio.CancelledError:
         if not gave_up or body.uncancel() > 0:
             raise
         raise replaced_error() from None
     finally:
         _check_replaced.reset(token)
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task

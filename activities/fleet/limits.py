@@ -27,6 +27,7 @@ from time import monotonic
 
 from pydantic import BaseModel
 
+from activities.background import run_beside
 from activities.storage.store import Store
 from workflows.config.store_keys import safe
 
@@ -251,13 +252,10 @@ class Fleet:
     async def join(self) -> AsyncIterator[None]:
         """Take part while the body runs."""
         await self.exchange()
-        exchanging = asyncio.create_task(self._exchange_regularly())
         try:
-            yield
+            async with run_beside(self._exchange_regularly()):
+                yield
         finally:
-            exchanging.cancel()
-            with suppress(asyncio.CancelledError):
-                await exchanging
             await self._leave()
 
     async def _exchange_regularly(self) -> None:

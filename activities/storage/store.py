@@ -18,12 +18,13 @@ one of type `damaged`, which parks the job.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import logging
 import os
 import secrets
 from collections.abc import AsyncIterator, Callable, Hashable, Iterator
-from contextlib import contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any, TypeVar
 
 from cachetools import LRUCache, TTLCache
@@ -31,6 +32,7 @@ from obstore.exceptions import BaseError, PermissionDeniedError, Unauthenticated
 from pydantic import BaseModel
 from temporalio.exceptions import ApplicationError
 
+from activities.background import run_beside
 from activities.storage.backends import (
     ABSENT,
     RENEW_SECONDS,
@@ -157,6 +159,19 @@ class Store:
         """Make an object as new as if it had been written now; `ages` shows it."""
         with self._report_errors():
             await self._backend.touch(self.paths(key)[0])
+
+    @asynccontextmanager
+    async def keep_fresh(self, key: str, every: float) -> AsyncIterator[None]:
+        """Touch an object again and again while the body runs: others see that it is in use."""
+
+        async def touch() -> None:
+            while True:
+                await asyncio.sleep(every)
+                with suppress(ApplicationError):
+                    await self.touch(key)
+
+        async with run_beside(touch()):
+            yield
 
     async def probe(self, size: int) -> None:
         """Raise the error that a write of this size would raise, where that can be known."""

@@ -224,7 +224,7 @@ async def test_a_clean_conversation_is_shown_passages_again(corpus: Corpus, stor
     tools.record(0, "search", asked, first)
     again = await tools.run("search", asked, 0)
     assert len(again["content"]) == 1
-    tools.forget()
+    tools.start_over(is_new_attempt=False)
     afresh = await tools.run("search", asked, 0)
     assert afresh["content"][1:] == first["content"][1:]
 
