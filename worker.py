@@ -62,15 +62,18 @@ from console.runtime.connection import (
 from console.runtime.data_converter import load_keyring
 from console.runtime.health import count_jobs, serve_health
 from console.runtime.logs import set_up_logging
-from workflows.asking import AskWorkflow, CompareWorkflow
+from workflows.auxiliary import (
+    AskWorkflow,
+    CompareWorkflow,
+    CorpusWorkflow,
+    RetentionWorkflow,
+    WebhookWorkflow,
+)
 from workflows.config.policies import SUBAGENT_QUEUE
 from workflows.config.settings import Settings
 from workflows.contracts.state import Timing
 from workflows.coordinator import ResearchWorkflow
-from workflows.corpus_indexing import CorpusWorkflow
 from workflows.refinement import RefinementWorkflow
-from workflows.retention import RetentionWorkflow
-from workflows.webhook import WebhookWorkflow
 
 DRAIN = timedelta(seconds=30)
 """How long turns in flight may take to finish after SIGTERM."""
@@ -160,8 +163,6 @@ def _for_jobs(client: Client, settings: Settings, context: ActivityContext) -> W
             records.publish,
             records.keep_checkpoint,
             records.post_control_messages,
-            records.keep_report,
-            records.compare,
             records.delete_old_objects,
             Webhooks(os.environ.get(SECRET_VARIABLE, ""), settings.webhook_networks).deliver,
             *(_subagents(context) if settings.worker_role != "coordinator" else ()),

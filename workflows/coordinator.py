@@ -34,7 +34,7 @@ with workflow.unsafe.imports_passed_through():
     from workflows.contracts.request import ResearchRequest
     from workflows.contracts.result import ReportPage, ResearchResult, ResearchSummary, Status
     from workflows.contracts.state import Blocked, Gap, Pass, Phase, ResearchState, StopReason
-    from workflows.refinement import stop_reason
+    from workflows.refinement import RefinementPasses, stop_reason
     from workflows.rules import steering
     from workflows.rules.gaps import explain_open
     from workflows.rules.report_pages import report_page
@@ -43,7 +43,6 @@ with workflow.unsafe.imports_passed_through():
     from workflows.stages.checkpoints import save_checkpoint, send_webhook
     from workflows.stages.execution import Execution
     from workflows.stages.fan_out import FanOut
-    from workflows.stages.passes import RefinementPasses
     from workflows.stages.visibility import Visibility
 
 

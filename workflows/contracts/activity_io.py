@@ -15,7 +15,7 @@ from .facets import Effort, Facet, Plan
 from .messages import ControlMessages
 from .outcomes import Alternative, FindingsRef, SubagentOutcome
 from .request import RoleEffort, Web
-from .result import ResearchResult
+from .result import ReportRef, ResearchResult
 from .spend import Allowance, Spend
 from .state import (
     AnswerJudgement,
@@ -26,7 +26,6 @@ from .state import (
     Gap,
     GapStatus,
     LedgerRef,
-    PreviousRef,
     ResearchState,
     RubricVerdict,
     Timing,
@@ -329,6 +328,13 @@ class Evaluated(Record):
 class PublishBrief(Record):
     state: ResearchState
     seconds: float
+    key: str
+    """Where the report is stored."""
+
+
+class Published(Record):
+    result: ResearchResult
+    report: ReportRef
 
 
 class KeepCheckpoint(Record):
@@ -349,16 +355,6 @@ class ControlMessagesPosted(Record):
     subagent_queue: str | None = None
     """Where the worker that runs the job wants its subagents; None for their own task queue."""
     timing: Timing = Timing()
-
-
-class CompareBrief(Record):
-    previous: PreviousRef
-    result: ResearchResult
-
-
-class KeepReport(Record):
-    key: str
-    result: ResearchResult
 
 
 class RetentionBrief(Record):

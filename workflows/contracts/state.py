@@ -145,12 +145,6 @@ class StepTiming(Record):
     ended: float
 
 
-class PreviousRef(Record):
-    """Where the result of the previous run is stored."""
-
-    key: str
-
-
 class Timing(Record):
     """What the worker that runs the job has set; the history holds it, so that a replay agrees."""
 
@@ -311,8 +305,8 @@ class ResearchState(BaseModel):
     parent: Parent | None = None
     listeners: tuple[Notify, ...] = ()
     """Callers who joined and want to be told of checkpoints, beside the one in the request."""
-    previous: PreviousRef | None = None
-    """The result of the previous run, where changes are reported."""
+    previous: str = ""
+    """The key of the previous run's report, where changes are reported."""
     waiting_for: str = ""
     """What the job waits for without anybody's help: the store, or the model's provider."""
     timing: Timing = Timing()

@@ -10,7 +10,6 @@ from typing import Protocol
 from temporalio import activity
 
 from workflows.contracts.activity_io import (
-    CompareBrief,
     ControlMessagesPosted,
     CorpusOpened,
     EvaluateBrief,
@@ -22,7 +21,6 @@ from workflows.contracts.activity_io import (
     JudgeGapsBrief,
     JudgeRelationsBrief,
     KeepCheckpoint,
-    KeepReport,
     Kept,
     OpenCorpus,
     ParseFiles,
@@ -30,6 +28,7 @@ from workflows.contracts.activity_io import (
     Planned,
     PostControlMessages,
     PublishBrief,
+    Published,
     ReconcileBrief,
     Reconciled,
     ResearchBrief,
@@ -42,7 +41,6 @@ from workflows.contracts.activity_io import (
 )
 from workflows.contracts.asking import Answer, AskRequest, CompareReports, Comparison
 from workflows.contracts.messages import Delivery
-from workflows.contracts.result import ReportRef, ResearchResult
 
 
 class PlanningActivities(Protocol):
@@ -101,13 +99,7 @@ class RecordActivities(Protocol):
     async def post_control_messages(self, brief: PostControlMessages) -> ControlMessagesPosted: ...
 
     @activity.defn
-    async def keep_report(self, brief: KeepReport) -> ReportRef: ...
-
-    @activity.defn
-    async def publish(self, brief: PublishBrief) -> ResearchResult: ...
-
-    @activity.defn
-    async def compare(self, brief: CompareBrief) -> ResearchResult: ...
+    async def publish(self, brief: PublishBrief) -> Published: ...
 
     @activity.defn
     async def compare_reports(self, request: CompareReports) -> Comparison: ...
