@@ -7,7 +7,7 @@ heading and the title count as sentences; code blocks hold none.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -19,11 +19,11 @@ from workflows.contracts.evidence import Record
 from workflows.contracts.result import Calculation
 
 CITATION = re.compile(r"\[(\d{1,5})\]")
-CODE_BLOCK = re.compile(r"^```.*?^```[ \t]*$", re.M | re.S)
+CODE_BLOCK = re.compile(r"(^```.*?^```[ \t]*$)", re.M | re.S)
 SUMMARY, CONCLUSION, GAPS, TITLE = "summary", "conclusion", "gaps", "title"
 """The parts that belong to no facet and no contradiction."""
 
-_CODE = re.compile(r"^```.*?^```[ \t]*$|`[^`\n]+`", re.M | re.S)
+_CODE = re.compile(r"(^```.*?^```[ \t]*$|`[^`\n]+`)", re.M | re.S)
 _NUMBERS = r"\^?\d{1,5}(?:\s*[-\u2013\u2014]\s*\^?\d{1,5})?"
 _CITATIONS = re.compile(rf"\[\s*({_NUMBERS}(?:\s*[,;]\s*{_NUMBERS})*)\s*\](?:\((?:[^()\s]*)\))?")
 _RANGE = re.compile(r"\^?(\d+)(?:\s*[-\u2013\u2014]\s*\^?(\d+))?")
@@ -113,26 +113,25 @@ def normalize_citations(markdown: str) -> str:
     Accepted are `[1, 2]`, `[1; 2]`, `[1-3]`, `[^1]` and `[1](address)`; the list of footnotes that
     belongs to `[^1]` is left out, as the report has a list of sources.
     """
-    parts: list[str] = []
-    position = 0
-    for code in (*_CODE.finditer(markdown), None):
-        prose = markdown[position : code.start() if code else len(markdown)]
-        parts.append(_CITATIONS.sub(_spell_out, _FOOTNOTE.sub("", prose)))
-        if code:
-            parts.append(code[0])
-            position = code.end()
-    return "".join(parts)
+
+    def normalize(prose: str) -> str:
+        return _CITATIONS.sub(_spell_out, _FOOTNOTE.sub("", prose))
+
+    return edit_prose(markdown, normalize, _CODE)
 
 
 def demote_headings(markdown: str) -> str:
     """The text of a part with its headings below the part's own, which is of the second level."""
-    code = [block.span() for block in CODE_BLOCK.finditer(markdown)]
+    return edit_prose(markdown, lambda prose: _TOP_HEADING.sub("###", prose))
 
-    def demote(found: re.Match[str]) -> str:
-        inside = any(start <= found.start() < end for start, end in code)
-        return found[0] if inside else "###"
 
-    return _TOP_HEADING.sub(demote, markdown)
+def edit_prose(
+    markdown: str, edit: Callable[[str], str], code: re.Pattern[str] = CODE_BLOCK
+) -> str:
+    """The text with everything edited that is not code."""
+    pieces = code.split(markdown)
+    pieces[::2] = map(edit, pieces[::2])
+    return "".join(pieces)
 
 
 def _spell_out(found: re.Match[str]) -> str:
@@ -153,10 +152,6 @@ def cited(markdown: str) -> tuple[int, ...]:
 
 def marks(numbers: Iterable[int]) -> str:
     return "".join(f"[{n}]" for n in numbers)
-
-
-def sections_by_facet(draft: Draft) -> Mapping[str, str]:
-    return {section.facet_id: section.markdown for section in draft.sections}
 
 
 def all_sentences(draft: Draft) -> list[Sentence]:
