@@ -14,21 +14,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib import resources
-from typing import Any, Literal
+from typing import Literal
 
-from activities.agent.schemas import (
-    Answer,
-    AskAnswer,
-    DraftAnswer,
-    DraftJudgement,
-    EntailmentAnswer,
-    EvaluationAnswer,
-    GapRulingsAnswer,
-    PlanDraft,
-    PlanReview,
-    RelationsAnswer,
-    ResearchAnswer,
-)
+from activities.agent import schemas
+from activities.agent.messages import JsonObject
 from activities.llm.lazy_sdk import anthropic
 from activities.mcp.tool_format import PREFIX as MCP
 from workflows.config.model_catalog import card
@@ -36,25 +25,6 @@ from workflows.config.roles import Role
 from workflows.config.settings import MAX_TOKENS
 from workflows.contracts.evidence import Record
 from workflows.contracts.request import RoleEffort
-
-JsonObject = dict[str, Any]
-
-ANSWERS: dict[str, type[Answer]] = {
-    answer.__name__: answer
-    for answer in (
-        PlanDraft,
-        PlanReview,
-        ResearchAnswer,
-        EntailmentAnswer,
-        RelationsAnswer,
-        AskAnswer,
-        GapRulingsAnswer,
-        DraftAnswer,
-        DraftJudgement,
-        EvaluationAnswer,
-    )
-}
-"""The answers by their schema's title, which a role names as its output."""
 
 ToolKind = Literal["documents", "web", "code", "mcp"]
 _TOOL_PARTS = "{{tools}}"
@@ -142,7 +112,8 @@ def prompt(role: Role, kinds: tuple[ToolKind, ...] = ()) -> str:
 @cache
 def schema(role: Role) -> JsonObject:
     """The answer's schema; the offline engine recognizes its task by the title."""
-    found: JsonObject = anthropic.transform_schema(ANSWERS[role.output].model_json_schema())
+    answer: type[schemas.Answer] = getattr(schemas, role.output)
+    found: JsonObject = anthropic.transform_schema(answer.model_json_schema())
     return found
 
 

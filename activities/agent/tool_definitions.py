@@ -8,26 +8,18 @@ with its reasons.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal, TypedDict
+from typing import Any
 
+from activities.agent.messages import JsonObject
 from workflows.config.roles import PLANNER, Role
 from workflows.contracts.activity_io import Job
 from workflows.contracts.request import Web
-
-JsonObject = dict[str, Any]
-ToolName = Literal["search", "read"]
 
 PAGE_TOKENS = 16_000
 """How much of a web page is shown: a long article whole, the start of a book."""
 # A page that code filtered before the model read it is not what is stored, and quotes of it could
 # not be checked. Beside the sandbox, this also keeps a tool from being called from inside it.
 _CALLERS = ("direct",)
-
-
-class ToolDefinition(TypedDict):
-    name: ToolName
-    description: str
-    input_schema: dict[str, object]
 
 
 _SCORES = {
@@ -47,7 +39,7 @@ _SCORES = {
 
 _PATTERNS = {"type": "array", "items": {"type": "string"}}
 
-SEARCH: ToolDefinition = {
+SEARCH: JsonObject = {
     "name": "search",
     "description": (
         "Search the documents by words. Returns passages, each with the id of its source and the "
@@ -79,7 +71,7 @@ SEARCH: ToolDefinition = {
     },
 }
 
-READ: ToolDefinition = {
+READ: JsonObject = {
     "name": "read",
     "description": (
         "Read a document or a stored web page by its source id, from a character offset on."
@@ -95,7 +87,7 @@ READ: ToolDefinition = {
     },
 }
 
-SURVEY: ToolDefinition = {
+SURVEY: JsonObject = {
     "name": "search",
     "description": (
         "Search the documents by words, to see what they are about and which terms they use. "
@@ -121,42 +113,34 @@ def build_tool_set(
         tools.append({**(SURVEY if role is PLANNER else SEARCH)})
     if (job.corpus is not None or job.web is not None) and "read" in role.tools:
         tools.append({**READ})
-    if job.web is not None and "web_search" in role.tools:
-        tools.append(_web_search(job.web))
-    if job.web is not None and "web_fetch" in role.tools:
-        tools.append(_web_fetch(job.web))
+    if job.web is not None:
+        tools += [tool for tool in _web_tools(job.web) if tool["name"] in role.tools]
     if job.code and "code" in role.tools:
         tools.append({"type": "code_execution_20260521", "name": "code_execution"})
     return [*tools, *({**definition} for definition in mcp_definitions)]
 
 
-def _web_search(web: Web) -> JsonObject:
-    return {
-        "type": "web_search_20260318",
-        "name": "web_search",
-        "max_uses": web.max_searches,
-        "allowed_callers": list(_CALLERS),
-        **_domains(web),
-    }
-
-
-def _web_fetch(web: Web) -> JsonObject:
-    return {
-        "type": "web_fetch_20260318",
-        "name": "web_fetch",
-        "max_uses": web.max_fetches,
-        "max_content_tokens": PAGE_TOKENS,
-        # The API refuses citations beside an answer that follows a schema.
-        "citations": {"enabled": False},
-        "allowed_callers": list(_CALLERS),
-        **_domains(web),
-    }
-
-
-def _domains(web: Web) -> JsonObject:
-    """One list or none: the API refuses both at once."""
+def _web_tools(web: Web) -> list[JsonObject]:
+    shared: JsonObject = {"allowed_callers": list(_CALLERS)}
+    # One list or none: the API refuses both at once.
     if web.allowed_domains:
-        return {"allowed_domains": list(web.allowed_domains)}
-    if web.blocked_domains:
-        return {"blocked_domains": list(web.blocked_domains)}
-    return {}
+        shared["allowed_domains"] = list(web.allowed_domains)
+    elif web.blocked_domains:
+        shared["blocked_domains"] = list(web.blocked_domains)
+    return [
+        {
+            "type": "web_search_20260318",
+            "name": "web_search",
+            "max_uses": web.max_searches,
+            **shared,
+        },
+        {
+            "type": "web_fetch_20260318",
+            "name": "web_fetch",
+            "max_uses": web.max_fetches,
+            "max_content_tokens": PAGE_TOKENS,
+            # The API refuses citations beside an answer that follows a schema.
+            "citations": {"enabled": False},
+            **shared,
+        },
+    ]
