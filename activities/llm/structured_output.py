@@ -12,7 +12,7 @@ import re
 from collections.abc import Collection
 from typing import Any
 
-from activities.llm.capabilities import ANSWER
+from activities.llm.capabilities import ANSWER, text_of
 
 JsonObject = dict[str, Any]
 
@@ -54,7 +54,7 @@ def _take_answer(message: JsonObject) -> JsonObject:
 
 def _read_tool_calls(message: JsonObject, names: Collection[str]) -> JsonObject:
     """Tool calls that the model wrote as text, as blocks; an answer is left as it is."""
-    text = _text_of(message)
+    text = text_of(message)
     written = [inside for _, inside in _TAGGED.findall(text)] or [*_FENCE.findall(text), text]
     calls = [call for one in written if (call := _read_call(one, names))]
     if not calls:
@@ -90,7 +90,7 @@ def _read_call(text: str, names: Collection[str]) -> tuple[str, object] | None:
 
 def _unwrap(message: JsonObject) -> JsonObject:
     """The answer without the code fence and the text that models put around JSON."""
-    text = _text_of(message)
+    text = text_of(message)
     if _is_json(text):
         return message
     fenced = [inside for inside in _FENCE.findall(text) if _is_json(inside)]
@@ -98,10 +98,6 @@ def _unwrap(message: JsonObject) -> JsonObject:
         return message
     others = [block for block in message["content"] if block["type"] != "text"]
     return {**message, "content": [*others, {"type": "text", "text": fenced[0].strip()}]}
-
-
-def _text_of(message: JsonObject) -> str:
-    return "".join(block["text"] for block in message["content"] if block["type"] == "text")
 
 
 def _is_json(text: str) -> bool:
