@@ -16,13 +16,13 @@ class Event(Protocol):
     def to_dict(self, *, mode: Any = ..., warnings: bool = ...) -> dict[str, object]: ...
 
 
-async def read_message(events: AsyncIterable[Event], on_start: Callable[[], None]) -> JsonObject:
+async def read_message(events: AsyncIterable[Event], on_event: Callable[[], None]) -> JsonObject:
     """The whole message; without a `stop_reason` where the stream ended early."""
     message: JsonObject = {"content": [], "stop_reason": None}
     blocks: dict[int, JsonObject] = {}
     inputs: dict[int, str] = {}
     async for event in events:
-        on_start()
+        on_event()
         data: JsonObject = event.to_dict(mode="json", warnings=False)
         match data.get("type"):
             case "message_start":

@@ -138,8 +138,8 @@ async def test_nobody_waits_longer_than_agreed() -> None:
 
 async def test_a_warm_beginning_is_not_waited_for_again() -> None:
     warmth = PromptCache()
-    async with warmth.admit(asked("a")) as warmed:
-        warmed()
+    async with warmth.admit(asked("a")):
+        warmth.record(prefix_of(asked("a")))
         async with asyncio.timeout(PATIENCE / 2):
             async with warmth.admit(asked("b")), warmth.admit(asked("c")):
                 pass
