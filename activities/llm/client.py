@@ -24,6 +24,7 @@ from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 
 from activities.fleet.heartbeat import ensure_not_replaced
 from activities.fleet.limits import Fleet
+from activities.llm.answers import normalize, read_message
 from activities.llm.capabilities import Capabilities, ModelLimits, adapt, find_refused
 from activities.llm.errors import (
     RATE_LIMITED,
@@ -39,8 +40,6 @@ from activities.llm.lazy_sdk import anthropic, load
 from activities.llm.local_server import LocalServer
 from activities.llm.prompt_cache import PromptCache, prefix_of
 from activities.llm.providers import endpoint_client, offline_client, provider_client
-from activities.llm.stream import read_message
-from activities.llm.structured_output import normalize
 from workflows.config.model_catalog import LOCAL, card
 from workflows.config.settings import Provider
 from workflows.contracts.request import OFFLINE

@@ -11,8 +11,7 @@ import httpx2
 import pytest
 from temporalio.exceptions import ApplicationError
 
-from activities.agent.request_template import build_template
-from activities.agent.tool_definitions import SEARCH
+from activities.agent.request_template import SEARCH, build_template
 from activities.llm.client import Models
 from activities.llm.prompt_cache import PromptCache, prefix_of
 from activities.offline.transport import body, events

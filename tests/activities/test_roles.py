@@ -12,10 +12,10 @@ import pytest
 from activities.agent.request_template import (
     RequestTemplate,
     build_template,
+    build_tool_set,
     prompt,
     schema,
 )
-from activities.agent.tool_definitions import build_tool_set
 from activities.llm.client import Models
 from tests.activities.scripted import JsonObject, text
 from tests.simulator.simulator import Simulator
