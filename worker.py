@@ -33,8 +33,7 @@ from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
 from activities.background import run_beside
 from activities.context import ActivityContext
 from activities.fleet.heartbeat import detect_freezes
-from activities.fleet.limits import Fleet, FleetLimits
-from activities.fleet.slot_supplier import FleetSlotSupplier
+from activities.fleet.limits import Fleet, FleetLimits, FleetSlotSupplier
 from activities.llm.client import Models
 from activities.llm.errors import redact
 from activities.mcp.server_settings import McpSettings

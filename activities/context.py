@@ -13,8 +13,7 @@ from cachetools import LRUCache
 
 from activities.agent.interrupts import Interrupts
 from activities.agent.loop import Subagent
-from activities.agent.request_template import RequestTemplate, build_template
-from activities.agent.tool_definitions import build_tool_set
+from activities.agent.request_template import RequestTemplate, build_template, build_tool_set
 from activities.agent.toolbox import Toolbox
 from activities.agent.turns import TurnSource
 from activities.fleet.limits import Fleet

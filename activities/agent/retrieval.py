@@ -11,14 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
 
 from pydantic import ValidationError
 
+from activities.agent.messages import JsonObject
 from activities.agent.schemas import SourceScore
 from workflows.contracts.evidence import Cycle
-
-JsonObject = dict[str, Any]
 
 USELESS, GOOD, ENOUGH = 0.2, 0.7, 3
 IN_SIGHT = 10

@@ -14,12 +14,12 @@ import json
 import logging
 from collections.abc import Mapping, MutableMapping, Sequence
 from fnmatch import fnmatch
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from temporalio.exceptions import ApplicationError
 
 from activities.agent.loop import Tools
-from activities.agent.messages import tool_error
+from activities.agent.messages import JsonObject, Passage, show_passages, tool_error
 from activities.agent.retrieval import DOCUMENTS, WEB, RetrievalLog
 from activities.evidence.quotes import sketch
 from activities.evidence.text.terms import detect_language, words
@@ -38,7 +38,6 @@ from workflows.contracts.evidence import MAX_CODE, MAX_OUTPUT, CodeRun, Source
 if TYPE_CHECKING:
     from activities.mcp.servers import McpServers
 
-JsonObject = dict[str, Any]
 READ_CHARACTERS = 6000
 PER_DOCUMENT = 4
 """Passages of one document in one search, at least: a manual may hold all of the answer."""
@@ -218,19 +217,7 @@ class Toolbox(Tools):
         metas = {hit.document.id: hit.document for hit in found}
         kept = await asyncio.gather(*(self._keep(corpus, meta) for meta in metas.values()))
         sources = {source.id: source for source in kept}
-        report["hits"] = [
-            {"source_id": s.id, "title": s.title, "date": s.date, "kind": s.kind, "uri": s.uri}
-            for s in kept
-        ]
-        blocks = [_passage(sources[hit.document.id], hit) for hit in found]
-        return {
-            "content": [
-                {"type": "text", "text": json.dumps(report, ensure_ascii=False)},
-                *(block for block in blocks if block["content"]),
-            ],
-            "sources": [source.model_dump(mode="json") for source in kept],
-            "passages": [(hit.document.id, hit.passage.start) for hit in found],
-        }
+        return show_passages(report, [_passage(sources[hit.document.id], hit) for hit in found])
 
     async def _keep(self, corpus: Corpus, meta: DocumentMeta) -> Source:
         # The labels of a document can change, and its text be the same.
@@ -264,21 +251,8 @@ class Toolbox(Tools):
         start = max(0, int(tool_input.get("start") or 0))
         end = min(len(text), start + READ_CHARACTERS)
         report = {"start": start, "next": None if end >= len(text) else end}
-        blocks = [{"type": "text", "text": part} for part in split_blocks(text[start:end])]
-        shown = {
-            "type": "search_result",
-            "source": page.id,
-            "title": page.title,
-            "content": blocks,
-        }
-        return {
-            "content": [
-                {"type": "text", "text": json.dumps(report)},
-                *([shown] if blocks else []),
-            ],
-            "sources": [page.model_dump(mode="json")],
-            "passages": [(page.id, start)],
-        }
+        shown = Passage(page, start, page.title, split_blocks(text[start:end]))
+        return show_passages(report, [shown])
 
 
 def _object(why: str) -> JsonObject:
@@ -317,14 +291,10 @@ def _look(
     return hits, {"documents": len(corpus), "terms": corpus.frequency(counted, language)}
 
 
-def _passage(source: Source, hit: Hit) -> JsonObject:
+def _passage(source: Source, hit: Hit) -> Passage:
     """A hit with its blocks as the document writes them: headings, items and code with marks."""
-    return {
-        "type": "search_result",
-        "source": source.id,
-        "title": SECTION_MARK.join(filter(None, (source.title, hit.section))),
-        "content": [{"type": "text", "text": text} for text in split_blocks(hit.passage.text)],
-    }
+    title = SECTION_MARK.join(filter(None, (source.title, hit.section)))
+    return Passage(source, hit.passage.start, title, split_blocks(hit.passage.text))
 
 
 def _fenced(code: str) -> str:

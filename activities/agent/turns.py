@@ -129,10 +129,8 @@ class TurnSource:
                 if self._in_batches:
                     turn = await self._wait_for_batch(request)
                 else:
-                    async with self._models.admit(request) as on_start:
-                        turn = await self.journal.call(
-                            request, lambda: self._models.ask(request, on_start)
-                        )
+                    async with self._models.admit(request):
+                        turn = await self.journal.call(request, lambda: self._models.send(request))
                 measured(turn, self._cost(turn))
             return self._record(turn)
         except ApplicationError as error:

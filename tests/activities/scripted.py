@@ -12,9 +12,9 @@ import httpx2
 from activities.agent.conversation import Answered, Unanswered
 from activities.agent.interrupts import Interrupts
 from activities.agent.loop import Subagent, Tools
+from activities.agent.request_template import SEARCH as SEARCH_TOOL
 from activities.agent.request_template import build_template
 from activities.agent.schemas import PlanReview
-from activities.agent.tool_definitions import SEARCH as SEARCH_TOOL
 from activities.agent.turns import TurnSource
 from activities.llm.client import Models
 from activities.storage.journal import Journal

@@ -9,7 +9,7 @@ from typing import Any
 import anthropic.types
 import pytest
 
-from activities.agent.tool_definitions import READ, SEARCH, SURVEY, build_tool_set
+from activities.agent.request_template import READ, SEARCH, SURVEY, build_tool_set
 from activities.agent.toolbox import Toolbox
 from activities.mcp.server_settings import McpSettings
 from activities.mcp.servers import McpServers
