@@ -16,6 +16,7 @@ from temporalio.exceptions import ActivityError, ApplicationError, TimeoutError,
 
 from workflows.config.policies import OVERLOAD, ActivityPolicy
 from workflows.contracts.activity_io import (
+    Job,
     Known,
     Reconciled,
     ResearchBrief,
@@ -246,7 +247,7 @@ class Research:
     ) -> ResearchBrief:
         limits = job_limits(self._state)
         return ResearchBrief(
-            job=self._execution.describe_job(),
+            job=Job.of(self._state),
             facet=assignment.facet,
             ask=assignment.ask,
             task=assignment.task,
@@ -288,7 +289,7 @@ class Research:
         """An equal share of what is neither spent nor promised to another subagent."""
         state = self._state
         left = research_allowance(state, self._promised.values())
-        return left.divided(len(self.waiting | {task}))
+        return left.share(1 / len(self.waiting | {task}))
 
     def _waits_for(self, error: ActivityError) -> bool:
         """Whether the job waits or is parked; one told to finish waits for no rate limit."""
