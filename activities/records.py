@@ -33,9 +33,7 @@ from workflows.config.store_keys import control_key
 from workflows.contracts.activity_io import (
     ControlMessagesPosted,
     CorpusOpened,
-    FilesParsed,
     KeepCheckpoint,
-    Kept,
     OpenCorpus,
     ParseFiles,
     PostControlMessages,
@@ -119,19 +117,21 @@ class Records(RecordActivities):
             return CorpusOpened(corpus=ready)
 
     @activity.defn
-    async def parse_files(self, brief: ParseFiles) -> FilesParsed:
-        """Parse some of the packs; each result is stored at once, so a retry goes on."""
+    async def parse_files(self, brief: ParseFiles) -> int:
+        """Parse some of the packs; returns how many files they have.
+
+        Each result is stored at once, so a retry goes on.
+        """
         corpora = self._context.corpora
         async with send_heartbeats():
             packs = await corpora.find_new_packs(brief.version, brief.base)
-            parsed = await corpora.parse(packs[brief.start : brief.end], _show_files)
-            return FilesParsed(files=parsed)
+            return await corpora.parse(packs[brief.start : brief.end], _show_files)
 
     @activity.defn
-    async def keep_checkpoint(self, brief: KeepCheckpoint) -> Kept:
-        """Store the state under its key. A repeated call stores the same and changes nothing."""
+    async def keep_checkpoint(self, brief: KeepCheckpoint) -> str:
+        """Store the state under its key, which is returned. A repeated call changes nothing."""
         await self._store.put_new(brief.key, brief.state.model_dump_json().encode())
-        return Kept(key=brief.key)
+        return brief.key
 
     @activity.defn
     async def post_control_messages(self, brief: PostControlMessages) -> ControlMessagesPosted:

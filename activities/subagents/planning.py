@@ -30,7 +30,13 @@ class Planning(PlanningActivities):
         async with send_heartbeats():
             tools = await self._context.create_toolbox(PLANNER, job, PLANNING_CYCLES)
             subagent = await self._context.create_subagent(PLANNER, job, "plan")
-            reply = await subagent.converse(PlanDraft, _prompt(brief), tools, gate=_plan_faults)
+            prompt = {
+                **describe_asker(job),
+                "effort": brief.effort,
+                "max_facets": brief.max_facets,
+                **({"notes": brief.notes} if brief.notes else {}),
+            }
+            reply = await subagent.converse(PlanDraft, prompt, tools, gate=_plan_faults)
         if isinstance(reply, Unanswered):
             raise _no_plan(reply)
         return Planned(plan=_plan(reply.answer), spend=reply.spend)
@@ -61,18 +67,6 @@ class Planning(PlanningActivities):
         return Planned(
             plan=plan.model_copy(update={"changes": (*plan.changes, note)}), spend=reply.spend
         )
-
-
-def _prompt(brief: PlanBrief) -> dict[str, object]:
-    job = brief.job
-    told: dict[str, object] = {
-        **describe_asker(job),
-        "effort": brief.effort,
-        "max_facets": brief.max_facets,
-    }
-    if brief.notes:
-        told["notes"] = brief.notes
-    return told
 
 
 def revise(plan: Plan, changes: list[PlanChange], question: str = "") -> Plan:

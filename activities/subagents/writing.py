@@ -11,11 +11,11 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib import resources
-from typing import Any
 
 from temporalio import activity
 
 from activities.agent.conversation import Answered
+from activities.agent.messages import JsonObject
 from activities.agent.schemas import DraftAnswer
 from activities.context import ActivityContext
 from activities.evidence.draft import (
@@ -43,7 +43,6 @@ from workflows.contracts.result import Calculation
 from workflows.contracts.state import DraftRef
 from workflows.stages.activity_interfaces import WritingActivities
 
-JsonObject = dict[str, Any]
 LANGUAGES = {
     "en": "English", "de": "German", "fr": "French", "es": "Spanish", "it": "Italian",
     "nl": "Dutch", "pt": "Portuguese",

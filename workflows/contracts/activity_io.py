@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import Self
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from .evidence import Position, Record, Relation
 from .facets import Effort, Facet, Plan
 from .messages import ControlMessages
 from .outcomes import Alternative, FindingsRef, SubagentOutcome
-from .request import RoleEffort, Web
+from .request import SharedSettings
 from .result import ReportRef, ResearchResult
 from .spend import Allowance, Spend
 from .state import (
@@ -33,47 +33,27 @@ from .state import (
 )
 
 
-class Job(Record):
+class Job(SharedSettings):
     """What all subagents of a job share."""
+
+    model_config = ConfigDict(extra="ignore")
 
     id: str
     journal: str
-    model: str
-    question: str
-    pinned: tuple[str, ...] = ()
-    audience: str = ""
-    length: str = ""
-    tone: str = ""
     today: str
     corpus: CorpusRef | None = None
-    models: dict[str, str] = Field(default_factory=dict)
-    """Another model for a role, by the role's name."""
-    efforts: dict[str, RoleEffort] = Field(default_factory=dict)
-    web: Web | None = None
-    code: bool = False
-    economy: bool = False
     allowance: Allowance = Allowance()
     """What a subagent other than a researcher may still spend."""
 
     @classmethod
     def of(cls, state: ResearchState, allowance: Allowance | None = None) -> Self:
-        request = state.request
+        shared = {name: getattr(state.request, name) for name in SharedSettings.model_fields}
         return cls(
+            **shared,
             id=state.id,
             journal=state.journal,
-            model=request.model,
-            question=request.question,
-            pinned=request.pinned,
-            audience=request.audience,
-            length=request.length,
-            tone=request.tone,
             today=state.started_at[:10],
             corpus=state.corpus.ref,
-            models=request.models,
-            efforts=request.efforts,
-            web=request.web,
-            code=request.code,
-            economy=request.economy,
             allowance=allowance or Allowance(),
         )
 
@@ -104,10 +84,6 @@ class CorpusOpened(Record):
     """What has to be parsed first, where it is too much for one worker."""
     version: str = ""
     """`NAME@VERSION`, to be opened afterwards."""
-
-
-class FilesParsed(Record):
-    files: int
 
 
 class PlanBrief(Record):
@@ -340,10 +316,6 @@ class Published(Record):
 class KeepCheckpoint(Record):
     key: str
     state: ResearchState
-
-
-class Kept(Record):
-    key: str
 
 
 class PostControlMessages(Record):

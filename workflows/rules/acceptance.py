@@ -88,10 +88,9 @@ def with_holes(outcome: SubagentOutcome, judged: FindingsJudgement | None) -> Su
     """The outcome with the critical holes that no follow-up filled: found is then partial."""
     if not judged or not judged.critical or not isinstance(outcome, Found | Partial):
         return outcome
-    said = outcome.missing if isinstance(outcome, Partial) else ()
     return Partial(
         findings=outcome.findings,
-        missing=tuple(dict.fromkeys((*said, *judged.critical))),
+        missing=tuple(dict.fromkeys((*outcome.missing, *judged.critical))),
         searched=outcome.searched,
         problems=outcome.problems,
     )
@@ -123,6 +122,6 @@ def untried(outcome: SubagentOutcome, tried: Sequence[Alternative]) -> tuple[Alt
     used = {(alternative.kind, alternative.query) for alternative in tried}
     return tuple(
         alternative
-        for alternative in getattr(outcome, "alternatives", ())
+        for alternative in outcome.alternatives
         if (alternative.kind, alternative.query) not in used
     )

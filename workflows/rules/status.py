@@ -66,7 +66,7 @@ def facet_reports(state: ResearchState) -> tuple[FacetReport, ...]:
         FacetReport(
             facet_id=facet.id,
             status=outcome.status,
-            reason=getattr(outcome, "reason", ""),
+            reason=outcome.reason,
             missing=_missing(outcome, judged := _judged(state, facet.id)),
             next_step=outcome.findings.next_step if outcome.findings else "",
             leads=judged.leads if judged else (),
@@ -85,7 +85,7 @@ def _judged(state: ResearchState, facet_id: str) -> FindingsJudgement | None:
 def _missing(outcome: SubagentOutcome, judged: FindingsJudgement | None) -> tuple[str, ...]:
     """What the subagent did not find, and what the judge misses in what it found."""
     seen = (*judged.missing, judged.reason) if judged else ()
-    return tuple(dict.fromkeys(filter(None, (*getattr(outcome, "missing", ()), *seen))))
+    return tuple(dict.fromkeys(filter(None, (*outcome.missing, *seen))))
 
 
 def _facets(state: ResearchState) -> list[FacetStatus]:

@@ -14,14 +14,12 @@ from workflows.contracts.activity_io import (
     CorpusOpened,
     EvaluateBrief,
     Evaluated,
-    FilesParsed,
     GapsJudged,
     JudgeClaimsBrief,
     Judged,
     JudgeGapsBrief,
     JudgeRelationsBrief,
     KeepCheckpoint,
-    Kept,
     OpenCorpus,
     ParseFiles,
     PlanBrief,
@@ -90,10 +88,10 @@ class RecordActivities(Protocol):
     async def open_corpus(self, brief: OpenCorpus) -> CorpusOpened: ...
 
     @activity.defn
-    async def parse_files(self, brief: ParseFiles) -> FilesParsed: ...
+    async def parse_files(self, brief: ParseFiles) -> int: ...
 
     @activity.defn
-    async def keep_checkpoint(self, brief: KeepCheckpoint) -> Kept: ...
+    async def keep_checkpoint(self, brief: KeepCheckpoint) -> str: ...
 
     @activity.defn
     async def post_control_messages(self, brief: PostControlMessages) -> ControlMessagesPosted: ...

@@ -28,7 +28,7 @@ async def save_checkpoint(execution: Execution, name: str) -> None:
             key=key,
         ),
     )
-    kept = await execution.call_local(
+    kept_at = await execution.call_local(
         RecordActivities.keep_checkpoint,
         KeepCheckpoint(key=key, state=state),
         SHORT_WRITE,
@@ -36,7 +36,7 @@ async def save_checkpoint(execution: Execution, name: str) -> None:
     )
     # A run that was reset replays this: the checkpoint is under the run that stored it.
     state.checkpoints = tuple(
-        point.model_copy(update={"key": kept.key}) if point.key == key else point
+        point.model_copy(update={"key": kept_at}) if point.key == key else point
         for point in state.checkpoints
     )
     await notify_callers(execution, name)

@@ -31,17 +31,16 @@ from workflows.config.policies import (
     SUBAGENT_QUEUE,
     ActivityPolicy,
 )
-from workflows.contracts.activity_io import Job, PostControlMessages
+from workflows.contracts.activity_io import PostControlMessages
 from workflows.contracts.evidence import Record
 from workflows.contracts.facets import Plan
 from workflows.contracts.messages import ControlMessages
-from workflows.contracts.spend import Allowance
 from workflows.contracts.state import Blocked, LedgerRef, ResearchState, StepTiming
 from workflows.rules.status import render_details
 from workflows.stages.activity_interfaces import RecordActivities
 
 Brief = TypeVar("Brief", bound=Record)
-Result = TypeVar("Result", bound=Record)
+Result = TypeVar("Result")
 ActivityMethod = Callable[[Any, Brief], Awaitable[Result]]
 StateChanged = Callable[[], Awaitable[None]]
 
@@ -104,10 +103,6 @@ class Execution:
     def max_claims(self) -> int:
         """How many claims the job has at most: what its subagents returned, before joining."""
         return sum(o.findings.claims for o in self.state.outcomes.values() if o.findings)
-
-    def describe_job(self, allowance: Allowance | None = None) -> Job:
-        """The part of a brief that all subagents of the job share."""
-        return Job.of(self.state, allowance)
 
     # --- calling activities ---------------------------------------------------------------------
 

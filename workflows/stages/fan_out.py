@@ -113,7 +113,7 @@ class FanOut:
                 gap=gap,
                 ledger=ledger,
                 said=found.summary,
-                missing=getattr(outcome, "missing", found.missing),
+                missing=outcome.missing or found.missing,
             )
             for gap in gaps
             if (ledger := parts[gap.id])

@@ -11,7 +11,7 @@ from temporalio import workflow
 from temporalio.exceptions import ApplicationError
 
 from workflows.config.policies import ActivityPolicy
-from workflows.contracts.activity_io import OpenCorpus, ParseFiles, PlanBrief, ReviewBrief
+from workflows.contracts.activity_io import Job, OpenCorpus, ParseFiles, PlanBrief, ReviewBrief
 from workflows.contracts.messages import Approve
 from workflows.contracts.state import CorpusReady, Phase
 from workflows.rules import steering
@@ -69,7 +69,7 @@ async def index_corpus(
             async with few:
                 summary = f"parse {part.files:,} of {total:,} files"
                 parsed = await call(RecordActivities.parse_files, part, PARSING, summary)
-            done += parsed.files
+            done += parsed
             on_progress(total, done)
 
         on_progress(total, done)
@@ -87,7 +87,7 @@ async def plan(execution: Execution) -> None:
         return
     state.phase = Phase.PLANNING
     brief = PlanBrief(
-        job=execution.describe_job(writing_allowance(state)),
+        job=Job.of(state, writing_allowance(state)),
         effort=state.request.effort,
         max_facets=job_limits(state).facets,
         notes=state.plan_notes,
@@ -107,7 +107,7 @@ async def review(execution: Execution) -> None:
         return
     state.phase = Phase.REVIEWING
     brief = ReviewBrief(
-        job=execution.describe_job(writing_allowance(state)),
+        job=Job.of(state, writing_allowance(state)),
         plan=execution.plan,
         max_facets=job_limits(state).facets,
     )

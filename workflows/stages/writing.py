@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from workflows.config.policies import ActivityPolicy
-from workflows.contracts.activity_io import WriteBrief
+from workflows.contracts.activity_io import Job, WriteBrief
 from workflows.contracts.state import Phase
 from workflows.rules.budget import writing_allowance
 from workflows.rules.status import facet_reports
@@ -26,7 +26,7 @@ async def write(execution: Execution, revise: Sequence[str] = (), n: int = 0) ->
         return
     state.phase = Phase.WRITING
     brief = WriteBrief(
-        job=execution.describe_job(writing_allowance(state)),
+        job=Job.of(state, writing_allowance(state)),
         plan=execution.plan,
         ledger=execution.ledger,
         reports=facet_reports(state),
