@@ -83,8 +83,7 @@ def check_calculation(declared: Calculation, known: Sequence[str], language: str
         value, operands = evaluate(declared.expression)
     except (ValueError, ArithmeticError) as error:
         return f"the expression “{declared.expression[:80]}” cannot be calculated: {error}"
-    variants = [variant for source in known for variant in _variants(source)]
-    stated = _stated_numbers(variants)
+    stated = _stated_numbers(variant for source in known for variant in _variants(source))
     for number in operands:
         if not _is_constant(number) and not any(_equal(number, other) for other in stated):
             return f"{number:g} in “{declared.expression[:80]}” stands in no claim it cites"
@@ -139,8 +138,7 @@ def _matches(value: float, result: str, language: str) -> bool:
         for amount in read(_read_as(language, reading))[1]:
             raw = figures(amount.text)
             factor = amount.value / raw[0].value if raw and raw[0].value else 1.0
-            values = [value, value / 100] if amount.unit == "%" else [value]
-            values = [*values, value * 100] if amount.unit == "%" else values
+            values = [value, value / 100, value * 100] if amount.unit == "%" else [value]
             for one in (scaled for each in values for scaled in (each, each * factor)):
                 if abs(abs(one) - abs(amount.value)) <= max(amount.tolerance, 1e-9 * abs(one)):
                     return True
@@ -160,8 +158,9 @@ def _missing(text: str, known: Sequence[str]) -> list[str]:
 
 def _is_stated_in_words(amount: Quantity, known: Iterable[str]) -> bool:
     """Whether a share stands in the texts as a fraction in words."""
-    shares = [share for text in known for _, share in _take_fractions(text)[1]]
-    return amount.unit == "%" and any(abs(amount.value - share) <= 1 for share in shares)
+    return amount.unit == "%" and any(
+        abs(amount.value - share) <= 1 for text in known for _, share in _take_fractions(text)[1]
+    )
 
 
 def _is_small(amount: Quantity) -> bool:

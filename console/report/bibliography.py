@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
+from console.formatting import plain
 from console.report.chapters import is_web_url
 from workflows.contracts.result import ResearchResult, SourceOut
 
@@ -64,11 +65,11 @@ def render_ris(result: ResearchResult) -> str:
         fields = (
             ("TY", _types(source)[1]),
             ("ID", _key(result, source)),
-            ("TI", _line(source.title)),
+            ("TI", plain(source.title)),
             ("PY", year),
             ("DA", f"{year}/{month}/{day}/" if year else ""),
             ("UR", _url(source)),
-            ("L1", "" if _url(source) else _line(source.uri)),
+            ("L1", "" if _url(source) else plain(source.uri)),
             ("N1", f"Source [{source.n}]; sha256 {source.sha256[:16]}"),
         )
         lines = [f"{tag}  - {value}" for tag, value in fields if value]
@@ -83,22 +84,15 @@ def render_csl(result: ResearchResult) -> str:
         item = {
             "id": _key(result, source),
             "type": _types(source)[2],
-            "title": _line(source.title),
+            "title": plain(source.title),
             "issued": {"date-parts": [parts]} if parts else None,
             "URL": _url(source),
-            "archive_location": "" if _url(source) else _line(source.uri),
+            "archive_location": "" if _url(source) else plain(source.uri),
             "citation-number": str(source.n),
             "note": f"sha256 {source.sha256[:16]}",
         }
         items.append({name: value for name, value in item.items() if value})
     return json.dumps(items, ensure_ascii=False, indent=1) + "\n"
-
-
-RENDERERS: Mapping[str, Callable[[ResearchResult], str]] = {
-    "bib": render_bibtex,
-    "ris": render_ris,
-    "csl.json": render_csl,
-}
 
 
 def _types(source: SourceOut) -> tuple[str, str, str]:
@@ -124,9 +118,5 @@ def _url(source: SourceOut) -> str:
     return _URL_UNSAFE.sub(lambda hit: f"%{ord(hit[0]):02X}", source.uri.strip())
 
 
-def _line(text: str) -> str:
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
-
-
 def _latex(text: str) -> str:
-    return "".join(_LATEX.get(character, character) for character in _line(text))
+    return "".join(_LATEX.get(character, character) for character in plain(text))

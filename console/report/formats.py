@@ -1,12 +1,10 @@
-"""The formats of a report: one table for the command line, the console and the API.
-
-A renderer is imported when it is used: most commands need none of their libraries.
-"""
+"""The formats of a report: one table for the command line, the console and the API."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+import pkgutil
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,66 +18,37 @@ class ReportFormat:
     name: str
     """As people call it."""
     media_type: str
-    render: Callable[[ResearchResult], bytes]
+    renderer: str
+    """The function in this package that renders a result."""
+
+    def render(self, result: ResearchResult) -> bytes:
+        # Imported here: most commands need none of the libraries.
+        rendered = pkgutil.resolve_name(f"console.report.{self.renderer}")(result)
+        return rendered.encode() if isinstance(rendered, str) else rendered
 
 
-def _markdown(result: ResearchResult) -> bytes:
-    return f"{result.report_markdown.rstrip()}\n".encode()
+def render_markdown(result: ResearchResult) -> str:
+    return f"{result.report_markdown.rstrip()}\n"
 
 
-def _html(result: ResearchResult) -> bytes:
-    from console.report.page import render_page
-
-    return render_page(result).encode()
-
-
-def _json(result: ResearchResult) -> bytes:
-    return f"{result.model_dump_json(indent=2)}\n".encode()
-
-
-def _pdf(result: ResearchResult) -> bytes:
-    from console.report.pdf_file import render_pdf
-
-    return render_pdf(result)
-
-
-def _docx(result: ResearchResult) -> bytes:
-    from console.report.word_file import render_docx
-
-    return render_docx(result)
-
-
-def _bibliography(style: str) -> Callable[[ResearchResult], bytes]:
-    def render(result: ResearchResult) -> bytes:
-        from console.report import bibliography
-
-        return bibliography.RENDERERS[style](result).encode()
-
-    return render
+def render_json(result: ResearchResult) -> str:
+    return f"{result.model_dump_json(indent=2)}\n"
 
 
 _WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+_RIS = "application/x-research-info-systems; charset=utf-8"
+_CSL = "application/vnd.citationstyles.csl+json"
 FORMATS = {
-    one.suffix: one
-    for one in (
-        ReportFormat("md", "Markdown", "text/markdown; charset=utf-8", _markdown),
-        ReportFormat("html", "HTML", "text/html; charset=utf-8", _html),
-        ReportFormat("json", "JSON", "application/json", _json),
-        ReportFormat("pdf", "PDF", "application/pdf", _pdf),
-        ReportFormat("docx", "Word", _WORD, _docx),
-        ReportFormat("bib", "BibTeX", "application/x-bibtex; charset=utf-8", _bibliography("bib")),
-        ReportFormat(
-            "ris",
-            "RIS",
-            "application/x-research-info-systems; charset=utf-8",
-            _bibliography("ris"),
-        ),
-        ReportFormat(
-            "csl.json",
-            "CSL",
-            "application/vnd.citationstyles.csl+json",
-            _bibliography("csl.json"),
-        ),
+    suffix: ReportFormat(suffix, name, media_type, renderer)
+    for suffix, name, media_type, renderer in (
+        ("md", "Markdown", "text/markdown; charset=utf-8", "formats:render_markdown"),
+        ("html", "HTML", "text/html; charset=utf-8", "page:render_page"),
+        ("json", "JSON", "application/json", "formats:render_json"),
+        ("pdf", "PDF", "application/pdf", "pdf_file:render_pdf"),
+        ("docx", "Word", _WORD, "word_file:render_docx"),
+        ("bib", "BibTeX", "application/x-bibtex; charset=utf-8", "bibliography:render_bibtex"),
+        ("ris", "RIS", _RIS, "bibliography:render_ris"),
+        ("csl.json", "CSL", _CSL, "bibliography:render_csl"),
     )
 }
 USUAL = ("md", "html", "json")
