@@ -209,19 +209,21 @@ def test_changes_are_plain_json_for_other_clients() -> None:
     ("answers", "code"), [(["y"], 0), (["what", "edit"], 0), (["n", ""], 1)], ids=str
 )
 def test_a_plan_is_approved_in_place_at_a_terminal(
-    place: Place, answers: list[str], code: int
+    served: Served, answers: list[str], code: int
 ) -> None:
     """The editor changes a title; without a note a rejected plan ends the job."""
+    place, server = served
     edits = "edit" in answers
     terminal, its_end = pty.openpty()
     editor = place.folder / "editor"
     editor.write_text("#!/bin/sh\nsed -i 's/The one facet/The edited facet/' \"$1\"\n")
     editor.chmod(0o755)
-    arguments = ("run", "anything", *GOOD, "--id", "seen", "--approve")
+    arguments = ("run", "anything", *GOOD, "--id", f"seen-{len(answers)}-{code}", "--approve")
     process = subprocess.Popen(
         [sys.executable, "-c", STARTER, str(place.worker), *arguments],
         stdin=its_end, stdout=its_end, stderr=its_end, cwd=place.folder,
-        env=place.env() | {"TERM": "xterm", "COLUMNS": "100", "EDITOR": shlex.quote(str(editor))},
+        env=place.env() | {"TERM": "xterm", "COLUMNS": "100", "EDITOR": shlex.quote(str(editor)),
+                           "TEMPORAL_ADDRESS": server.address},
     )  # fmt: skip
     os.close(its_end)
     said, asked = "", 0
