@@ -15,9 +15,8 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 from activities.evidence.quotes import sketch
 from activities.sources.documents import Document, Unreadable, text_hash
-from activities.sources.formats.document_dates import find_date, head_date
+from activities.sources.formats.descriptions import find_date, guess_kind, head_date
 from activities.sources.formats.encoding import fold
-from activities.sources.formats.kinds import guess_kind
 from activities.sources.formats.parsing import parse
 from activities.sources.web import Fetch, Hit
 from activities.storage.store import Store

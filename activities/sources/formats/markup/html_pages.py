@@ -6,10 +6,9 @@ import re
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from activities.sources.formats.blocks import written
-from activities.sources.formats.document_dates import find_date
+from activities.sources.formats.descriptions import find_date
 from activities.sources.formats.encoding import fold
-from activities.sources.formats.extracted_text import Extract
+from activities.sources.formats.extracted_text import Extract, written
 from activities.sources.formats.markup.html_blocks import html_blocks, plain_text
 
 _DROPPED = (
