@@ -61,7 +61,7 @@ from console.runtime.connection import (
 from console.runtime.data_converter import load_keyring
 from console.runtime.health import count_jobs, serve_health
 from console.runtime.logs import set_up_logging
-from workflows.asking import AskWorkflow, CompareWorkflow
+from workflows.asking import AskWorkflow, ClarifyWorkflow, CompareWorkflow
 from workflows.config.policies import SUBAGENT_QUEUE
 from workflows.config.settings import Settings
 from workflows.contracts.state import Timing
@@ -151,6 +151,7 @@ def _for_jobs(client: Client, settings: Settings, context: ActivityContext) -> W
             CorpusWorkflow,
             AskWorkflow,
             CompareWorkflow,
+            ClarifyWorkflow,
             WebhookWorkflow,
             RetentionWorkflow,
         ],
@@ -223,6 +224,7 @@ def _subagents(context: ActivityContext) -> list[Callable[..., Any]]:
         Asking(context).ask,
         planning.plan,
         planning.review_plan,
+        planning.clarify,
         Researching(context).research,
         verifying.judge_claims,
         verifying.judge_relations,

@@ -19,6 +19,7 @@ from typing import Any, Literal
 from activities.agent.schemas import (
     Answer,
     AskAnswer,
+    ClarifyAnswer,
     DraftAnswer,
     DraftJudgement,
     EntailmentAnswer,
@@ -44,6 +45,7 @@ ANSWERS: dict[str, type[Answer]] = {
     for answer in (
         PlanDraft,
         PlanReview,
+        ClarifyAnswer,
         ResearchAnswer,
         EntailmentAnswer,
         RelationsAnswer,

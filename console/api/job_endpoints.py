@@ -17,7 +17,7 @@ from console.api.problems import (
     Researcher,
     describe_problems,
 )
-from console.client import corpora, jobs, runs
+from console.client import asking, corpora, jobs, runs
 from console.client.job_list import JobRecord, list_page
 from console.client.job_options import JobOptions, new_job_id
 from console.client.jobs import StartState
@@ -28,6 +28,7 @@ from console.report.formats import FORMATS
 from console.web.job_snapshot import JobSnapshot, fetch_outcome, load_snapshot
 from console.web.people import Person
 from console.web.state import AppState
+from workflows.contracts.asking import Clarification
 from workflows.contracts.facets import Effort, Plan
 from workflows.contracts.request import Approval, Label, ResearchRequest, RubricPoint, WebhookUrl
 from workflows.contracts.result import ResearchResult, Status
@@ -101,6 +102,11 @@ class JobStarted(BaseModel):
     id: str
     found: StartState
     """`new`, or the state of the job that an earlier request with the same key started."""
+
+
+class Clarified(Clarification):
+    id: str
+    """The id to start the job with: what its questions left behind is deleted with it."""
 
 
 class JobFilter(BaseModel):
@@ -192,6 +198,16 @@ async def create_job(
         response.status_code = 200
     response.headers["Location"] = f"{request.scope['root_path']}/jobs/{job_id}"
     return JobStarted(id=job_id, found=job.found)
+
+
+@router.post("/questions/clarify", responses=describe_problems())
+async def clarify_question(new: NewJob, _: Researcher, console: Console) -> Clarified:
+    """Up to three questions with suggested answers where the question of a new job is vague."""
+    research = await asyncio.to_thread(new.build, console)
+    research = await corpora.publish_for(research, console.settings)
+    job_id = new.id or new_job_id()
+    found = await asking.clarify(console.session, job_id, research)
+    return Clarified(id=job_id, **found.model_dump())
 
 
 async def _settle_id(console: AppState, person: Person, key: str, new: NewJob, job_id: str) -> str:

@@ -17,6 +17,7 @@ from workflows.contracts.activity_io import (
     Evaluated,
     FilesParsed,
     GapsJudged,
+    Job,
     JudgeClaimsBrief,
     Judged,
     JudgeGapsBrief,
@@ -40,7 +41,13 @@ from workflows.contracts.activity_io import (
     WriteBrief,
     Written,
 )
-from workflows.contracts.asking import Answer, AskRequest, CompareReports, Comparison
+from workflows.contracts.asking import (
+    Answer,
+    AskRequest,
+    Clarification,
+    CompareReports,
+    Comparison,
+)
 from workflows.contracts.messages import Delivery
 from workflows.contracts.result import ReportRef, ResearchResult
 
@@ -51,6 +58,9 @@ class PlanningActivities(Protocol):
 
     @activity.defn
     async def review_plan(self, brief: ReviewBrief) -> Planned: ...
+
+    @activity.defn
+    async def clarify(self, job: Job) -> Clarification: ...
 
 
 class ResearchActivities(Protocol):
