@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from console.api.problems import (
     Console,
     JobId,
+    Operator,
     Reader,
     Researcher,
     describe_problems,
@@ -28,6 +29,7 @@ from console.report.formats import FORMATS
 from console.web.job_snapshot import JobSnapshot, fetch_outcome, load_snapshot
 from console.web.people import Person
 from console.web.state import AppState
+from workflows.contracts.activity_io import ObjectTotal
 from workflows.contracts.asking import Clarification
 from workflows.contracts.facets import Effort, Plan
 from workflows.contracts.request import Approval, Label, ResearchRequest, RubricPoint, WebhookUrl
@@ -107,6 +109,22 @@ class JobStarted(BaseModel):
 class Clarified(Clarification):
     id: str
     """The id to start the job with: what its questions left behind is deleted with it."""
+
+
+class Deleted(BaseModel):
+    """The receipt of a deletion; it holds nothing of the job's content."""
+
+    at: str
+    by: str
+    jobs: list[str]
+    histories: int
+    objects: dict[str, ObjectTotal]
+    """Of the store, by class."""
+    bytes: int
+    left: list[str]
+    """Objects that another open job may need; a retention pass deletes them later."""
+    turns_left_in_journals_of: list[str]
+    """Jobs that this one was a fork of: its model calls are deleted with theirs."""
 
 
 class JobFilter(BaseModel):
@@ -236,6 +254,12 @@ async def list_jobs(wanted: Annotated[JobFilter, Query()], _: Reader, console: C
 @router.get("/jobs/{job_id}", responses=describe_problems(404))
 async def get_job(job_id: JobId, _: Reader, console: Console) -> JobDetails:
     return JobDetails.of(await load_snapshot(console, job_id))
+
+
+@router.delete("/jobs/{job_id}", responses=describe_problems(404, 409))
+async def delete_job(job_id: JobId, _: Operator, console: Console) -> Deleted:
+    """Delete a job that has ended, with all that it stored. Answers when it is gone."""
+    return Deleted.model_validate(await console.delete(job_id))
 
 
 @router.get("/jobs/{job_id}/plan", responses=describe_problems(404, 409))

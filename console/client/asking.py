@@ -10,7 +10,7 @@ import asyncio
 import hashlib
 import re
 from collections.abc import Iterable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
 from pydantic import BaseModel
@@ -26,7 +26,7 @@ from console.client.checkpoints import CheckpointStore
 from console.client.jobs import StartState
 from console.client.research_request import DEFAULT_BUDGET_USD, build_facet, default_budget_usd
 from console.client.session import Session, find_task_queue
-from console.errors import BadInputError, ConsoleError
+from console.errors import BadInputError, ConsoleError, TooManyError
 from console.formatting import cut
 from console.runtime.data_converter import store_of
 from workflows.config.settings import Settings
@@ -53,6 +53,8 @@ JOBS = "jobs"
 ASKS = "/asks"
 """Names the worker that answers questions on the embedded server; no job can have this id."""
 MAX_REASON = 1000
+MAX_FEEDBACK = 60
+"""Citations that a person may call wrong within an hour."""
 MAX_ANSWER = 300
 """Characters of an answer to a clarifying question."""
 _CLARIFY_TIME = timedelta(seconds=20)
@@ -215,13 +217,19 @@ def report_citation(
     reason = reason.strip()
     if not 0 < len(reason) <= MAX_REASON:
         raise BadInputError(f"Say in at most {MAX_REASON:,} characters what is wrong with it.")
+    log, name = FeedbackLog(settings), current_actor().name
+    since = (datetime.now(UTC) - timedelta(hours=1)).isoformat(timespec="seconds")
+    if sum(line["who"] == name and line["time"] > since for line in log.read()) >= MAX_FEEDBACK:
+        raise TooManyError(
+            f"{MAX_FEEDBACK} citations an hour can be called wrong: try again later."
+        )
     sources = {source.id: source for source in result.sources if source.n == n}
     for claim in result.claims:
         quotes = [quote for quote in claim.quotes if quote.source_id in sources]
         if claim.id == claim_id and quotes:
             with recorded("feedback", result.id):
-                FeedbackLog(settings).write(
-                    who=current_actor().name, job=result.id, version=str(result.version),
+                log.write(
+                    who=name, job=result.id, version=str(result.version),
                     model=result.model, claim=claim.id, text=claim.text, source=str(n),
                     uri=sources[quotes[0].source_id].uri, quote=quotes[0].text, reason=reason,
                 )  # fmt: skip
