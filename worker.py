@@ -63,6 +63,7 @@ from console.runtime.health import count_jobs, serve_health
 from console.runtime.logs import set_up_logging
 from workflows.auxiliary import (
     AskWorkflow,
+    ClarifyWorkflow,
     CompareWorkflow,
     CorpusWorkflow,
     RetentionWorkflow,
@@ -154,6 +155,7 @@ def _for_jobs(client: Client, settings: Settings, context: ActivityContext) -> W
             CorpusWorkflow,
             AskWorkflow,
             CompareWorkflow,
+            ClarifyWorkflow,
             WebhookWorkflow,
             RetentionWorkflow,
         ],
@@ -224,6 +226,7 @@ def _subagents(context: ActivityContext) -> list[Callable[..., Any]]:
         Asking(context).ask,
         planning.plan,
         planning.review_plan,
+        planning.clarify,
         Researching(context).research,
         verifying.judge_claims,
         verifying.judge_relations,
