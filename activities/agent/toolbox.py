@@ -187,16 +187,11 @@ class Toolbox(Tools):
             return _object(f"all {self._cycles} search cycles are used up; answer now")
         if self._is_guided and (objection := self.log.objection(turn, tool_input)):
             return _object(objection)
-        query = str(tool_input["query"])
         exclude = self.log.excluded(tool_input)
         # The first cycle is broad; later ones also follow the names that good hits lead to.
-        follows = cycle > 1
-
-        def look() -> tuple[list[Hit], JsonObject]:
-            outside = _outside(corpus, tool_input)
-            return _look(corpus, query, self._role.hits, [*exclude, *outside], follows)
-
-        found, counted = await asyncio.to_thread(look)
+        found, counted = await asyncio.to_thread(
+            _look, corpus, tool_input, self._role.hits, exclude, follows=cycle > 1
+        )
         report = {"cycle": cycle, "cycles_left": self._cycles - cycle, **counted}
         # What a subagent was shown in an earlier turn is not sent, and paid for, again. Searches of
         # one turn run side by side: what each returns must not hang on which is faster.
@@ -264,24 +259,12 @@ def _text_of(result: JsonObject) -> str:
     return " ".join(str(block.get("text")) for block in result["content"])
 
 
-def _outside(corpus: Corpus, tool_input: JsonObject) -> list[str]:
-    """The documents whose paths the search does not want, by patterns such as `minutes/*.md`."""
-    include = [str(pattern) for pattern in tool_input.get("include_paths") or ()]
-    exclude = [str(pattern) for pattern in tool_input.get("exclude_paths") or ()]
-    if not (include or exclude):
-        return []
-    return [
-        meta.id
-        for meta in corpus.documents()
-        if (include and not any(fnmatch(meta.uri, pattern) for pattern in include))
-        or any(fnmatch(meta.uri, pattern) for pattern in exclude)
-    ]
-
-
 def _look(
-    corpus: Corpus, query: str, limit: int, exclude: Sequence[str], follows: bool
+    corpus: Corpus, tool_input: JsonObject, limit: int, exclude: Sequence[str], follows: bool
 ) -> tuple[list[Hit], JsonObject]:
     """What was found, and how many documents there are and hold each of the query's words."""
+    query = str(tool_input["query"])
+    exclude = [*exclude, *_outside(corpus, tool_input)]
     per_document = max(PER_DOCUMENT, limit // max(1, len(corpus)))
     hits = corpus.search(query, limit=limit, exclude=exclude, per_document=per_document)
     if follows:
@@ -289,6 +272,23 @@ def _look(
     counted = list(dict.fromkeys(words(query)))[:_COUNTED]
     language = detect_language(query)
     return hits, {"documents": len(corpus), "terms": corpus.frequency(counted, language)}
+
+
+def _outside(corpus: Corpus, tool_input: JsonObject) -> list[str]:
+    """The documents whose paths the search does not want, by patterns such as `minutes/*.md`."""
+    include = [str(pattern) for pattern in tool_input.get("include_paths") or ("*",)]
+    exclude = [str(pattern) for pattern in tool_input.get("exclude_paths") or ()]
+    if include == ["*"] and not exclude:
+        return []
+
+    def is_like(path: str, patterns: Sequence[str]) -> bool:
+        return any(fnmatch(path, pattern) for pattern in patterns)
+
+    return [
+        meta.id
+        for meta in corpus.documents()
+        if not is_like(meta.uri, include) or is_like(meta.uri, exclude)
+    ]
 
 
 def _passage(source: Source, hit: Hit) -> Passage:

@@ -12,8 +12,8 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -143,35 +143,26 @@ class Models:
         Raises ApplicationError for what Temporal should act on.
         """
         ensure_not_replaced()
-        try:
+        with self._convert_errors():
             async with asyncio.timeout(TURN_SECONDS):
                 if body["model"] == OFFLINE:
                     return await self._stream(body)
                 return await self._send_adapted(body)
-        except client_errors() as error:
-            failure = to_activity_error(error)
-            if self._fleet and failure.type == RATE_LIMITED:
-                self._fleet.slow_down(float(failure.details[0]))
-            # Without the cause: its text would go into the history, and may hold a key.
-            raise failure from None
 
     async def create_batch(self, body: JsonObject) -> str:
         """Create a batch with this one request, at half the price; returns its id."""
         if body["model"] == OFFLINE:
             raise bad_input("the offline model has no batches: ask for its turns at once")
-        try:
-            known = self._capabilities.missing(body["model"])
-            batches = self._batches()
-            params = adapt(body, known)
-            created = await batches.create(requests=[{"custom_id": _CUSTOM_ID, "params": params}])
-        except client_errors() as error:
-            raise to_activity_error(error) from None
+        with self._convert_errors():
+            params = adapt(body, self._capabilities.missing(body["model"]))
+            request = {"custom_id": _CUSTOM_ID, "params": params}
+            created = await self._batches().create(requests=[request])
         batch_id: str = created.id
         return batch_id
 
     async def fetch_batch(self, batch_id: str) -> JsonObject | None:
         """The message of a batch; None while it is processed."""
-        try:
+        with self._convert_errors():
             batches = self._batches()
             batch = await batches.retrieve(batch_id)
             if batch.processing_status != "ended":
@@ -180,8 +171,17 @@ class Models:
                 if entry.custom_id == _CUSTOM_ID:
                     return _batch_result(entry.to_dict(mode="json", warnings=False)["result"])
             raise BatchLost("the batch ended and its result is not there; place it again")
+
+    @contextmanager
+    def _convert_errors(self) -> Iterator[None]:
+        try:
+            yield
         except client_errors() as error:
-            raise to_activity_error(error) from None
+            failure = to_activity_error(error)
+            if self._fleet and failure.type == RATE_LIMITED:
+                self._fleet.slow_down(float(failure.details[0]))
+            # Without the cause: its text would go into the history, and may hold a key.
+            raise failure from None
 
     async def close(self) -> None:
         for client in self._clients.values():
