@@ -10,7 +10,7 @@ from typing import Literal
 from pydantic import Field
 
 from .changes import Changes
-from .evidence import Message, Record
+from .evidence import Message, Quote, Record
 from .spend import Spend
 
 MAX_ASKED = 600
@@ -28,19 +28,11 @@ class AskRequest(Message):
     """The job's, as the key of fairness."""
 
 
-class CitedQuote(Record):
+class CitedQuote(Quote):
     """A passage of a source, as its stored copy has it."""
 
-    source_id: str
     title: str
     uri: str
-    date: str | None = None
-    text: str
-    section: str = ""
-    """The headings above it, outermost first."""
-    start: int | None = None
-    """Where it stands in the stored copy, in characters."""
-    end: int | None = None
 
 
 class Citation(Record):
