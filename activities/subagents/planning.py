@@ -127,12 +127,7 @@ async def _plan_faults(draft: PlanDraft) -> list[str]:
 
 def _no_plan(reply: Unanswered) -> ApplicationError:
     """Told to a person at once: another try by itself would end in the same way."""
+    kind, what = "no_plan", f"the planner gave no plan ({reply.why})"
     if reply.why == "refused":
-        return ApplicationError(
-            f"the model declines this question: {reply.detail}", type="refused", non_retryable=True
-        )
-    return ApplicationError(
-        f"the planner gave no plan ({reply.why}): {reply.detail}",
-        type="no_plan",
-        non_retryable=True,
-    )
+        kind, what = "refused", "the model declines this question"
+    return ApplicationError(f"{what}: {reply.detail}", type=kind, non_retryable=True)

@@ -231,12 +231,10 @@ class Execution:
 
     def _priority(self) -> Priority:
         request = self.state.request
-        if not request.tenant:
-            return Priority(priority_key=request.priority)
         return Priority(
             priority_key=request.priority,
-            fairness_key=request.tenant,
-            fairness_weight=request.weight,
+            fairness_key=request.tenant or None,
+            fairness_weight=request.weight if request.tenant else None,
         )
 
     async def _handle_failure(self, step: str, error: FailureError, failing: timedelta) -> bool:
