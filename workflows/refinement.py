@@ -24,7 +24,6 @@ with workflow.unsafe.imports_passed_through():
     from workflows.rules.budget import is_exhausted
     from workflows.rules.plan import job_limits
     from workflows.stages import evaluation, writing
-    from workflows.stages.checkpoints import save_checkpoint
     from workflows.stages.execution import Execution, group_events
     from workflows.stages.fan_out import FanOut
 
@@ -148,7 +147,7 @@ class RefinementPasses:
         )
         for change in self._changes:
             steering.apply(self._execution.state, change)
-        await save_checkpoint(self._execution, f"pass-{n}")
+        await self._execution.save_checkpoint(f"pass-{n}")
 
     def record_changes(self, changes: Sequence[Change]) -> None:
         """Changes to apply to the state that the running pass returns."""

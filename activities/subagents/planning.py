@@ -139,12 +139,7 @@ async def _plan_faults(draft: PlanDraft) -> list[str]:
 
 def _no_answer(reply: Unanswered, wanted: str) -> ApplicationError:
     """Told to a person at once: another try by itself would end in the same way."""
+    kind, what = f"no_{wanted}", f"the planner gave no {wanted} ({reply.why})"
     if reply.why == "refused":
-        return ApplicationError(
-            f"the model declines this question: {reply.detail}", type="refused", non_retryable=True
-        )
-    return ApplicationError(
-        f"the planner gave no {wanted} ({reply.why}): {reply.detail}",
-        type=f"no_{wanted}",
-        non_retryable=True,
-    )
+        kind, what = "refused", "the model declines this question"
+    return ApplicationError(f"{what}: {reply.detail}", type=kind, non_retryable=True)

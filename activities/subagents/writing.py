@@ -76,7 +76,7 @@ class Writing(WritingActivities):
 
             reply = await subagent.converse(
                 DraftAnswer,
-                build_brief(brief, ledger, previous, runs),
+                build_brief(brief, evidence, previous, runs),
                 await self._context.create_toolbox(WRITER, brief.job, pages=ledger.sources),
                 gate,
             )
@@ -212,20 +212,13 @@ def describe_language(question: str) -> str:
     return LANGUAGES[code] if told else "that of the question"
 
 
-def describe_form(brief: WriteBrief, evidence: Evidence) -> str:
-    """How a report on this kind of question is built."""
-    forms = _forms()
-    return " ".join(
-        [forms[brief.plan.kind], *([forms[CONCLUSION]] if evidence.wants_conclusion else [])]
-    )
-
-
 def build_brief(
-    brief: WriteBrief, ledger: Ledger, previous: Draft | None, runs: Sequence[Calculation] = ()
+    brief: WriteBrief, evidence: Evidence, previous: Draft | None, runs: Sequence[Calculation]
 ) -> JsonObject:
     """The brief of the writer: verified claims with the numbers they are cited by."""
+    job, ledger, forms = brief.job, evidence.ledger, _forms()
     origin = origins(ledger)
-    job = brief.job
+    conclusion = [forms[CONCLUSION]] if evidence.wants_conclusion else []
     return {
         "question": job.question,
         "today": job.today,
@@ -237,7 +230,7 @@ def build_brief(
             if wish
         },
         "kind": brief.plan.kind,
-        "form": describe_form(brief, build_evidence(brief, ledger)),
+        "form": " ".join([forms[brief.plan.kind], *conclusion]),
         "facets": describe_facets(brief.plan, brief.reports),
         "claims": [
             claim.model_dump(exclude={"quotes"})

@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import BaseModel, Field
 
 from .evidence import Record
-from .facets import Plan
+from .facets import Facet, Plan
 from .messages import Notify, TaskNote
 from .outcomes import SubagentOutcome
 from .request import ResearchRequest
@@ -316,6 +316,11 @@ class ResearchState(BaseModel):
     """How long earlier runs of the job took."""
     timeline: tuple[StepTiming, ...] = ()
     """When each step ran, in this run and in those it continues."""
+
+    @property
+    def facets(self) -> dict[str, Facet]:
+        """The facets of the plan, by id; none before there is a plan."""
+        return {facet.id: facet for facet in self.plan.facets} if self.plan else {}
 
     def record_act(self, act: str, by: str, at: str) -> None:
         self.acts = (*self.acts, Act(at=at, by=by, act=act))[-MAX_ACTS:]

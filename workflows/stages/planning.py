@@ -18,7 +18,6 @@ from workflows.rules import steering
 from workflows.rules.budget import writing_allowance
 from workflows.rules.plan import fit, job_limits, repair
 from workflows.stages.activity_interfaces import PlanningActivities, RecordActivities
-from workflows.stages.checkpoints import save_checkpoint
 from workflows.stages.execution import Execution
 
 INDEXING = ActivityPolicy(
@@ -48,7 +47,7 @@ async def open_corpus(execution: Execution) -> None:
         with execution.measure("open"):
             state.corpus = await index_corpus(execution.call, brief, report)
     if not state.checkpoints:
-        await save_checkpoint(execution, "opened")
+        await execution.save_checkpoint("opened")
 
 
 async def index_corpus(
@@ -118,7 +117,7 @@ async def review(execution: Execution) -> None:
     state.plan = fit(repair(reviewed.plan), state.request.effort, state.request.max_facets)
     state.reviewed = True
     state.book("reviewer", reviewed.spend)
-    await save_checkpoint(execution, "planned")
+    await execution.save_checkpoint("planned")
 
 
 class PlanApproval:
@@ -171,7 +170,7 @@ class PlanApproval:
         if answer.decision == "approve":
             state.plan = steering.apply_approval(self._execution.plan, answer)
             state.approved = True
-            await save_checkpoint(self._execution, "approved")
+            await self._execution.save_checkpoint("approved")
         else:
             state.plan_notes += (answer.note,)
             state.plan, state.reviewed = None, False

@@ -14,8 +14,8 @@ from workflows.contracts.result import ResearchResult, ResearchSummary
 from workflows.contracts.state import Phase
 from workflows.rules.report_pages import summarize_result
 from workflows.stages.activity_interfaces import RecordActivities
-from workflows.stages.checkpoints import notify_callers
 from workflows.stages.execution import Execution
+from workflows.stages.notifications import notify_callers
 
 PUBLISHING = ActivityPolicy(
     start_to_close=timedelta(minutes=10),
@@ -49,5 +49,5 @@ async def publish(execution: Execution, seconds: float) -> tuple[ResearchResult,
         PUBLISHING,
         "put the report together and store it",
     )
-    await notify_callers(execution, FINISHED)
+    await notify_callers(state, FINISHED)
     return published.result, summarize_result(published.result, published.report)

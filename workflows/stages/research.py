@@ -66,10 +66,8 @@ class Attempts:
 
     tried: tuple[Alternative, ...] = ()
     """What each retry tried."""
-    previous: str = ""
-    """Why the last attempt was not enough."""
-    retried_after: str = ""
-    """The status of the last attempt."""
+    previous: SubagentOutcome | None = None
+    """How the last attempt ended, where there is another one."""
     follow_ups: tuple[FollowUp, ...] = ()
     problems: tuple[str, ...] = ()
     found: dict[int, FindingsRef] = field(default_factory=dict)
@@ -100,8 +98,7 @@ class Attempts:
         self.checked = answer.checked
 
     def retry(self, alternative: Alternative, outcome: SubagentOutcome) -> None:
-        self.previous = outcome.reason
-        self.retried_after = outcome.status
+        self.previous = outcome
         self.tried += (alternative,)
         self.follow_ups = ()
 
@@ -240,7 +237,7 @@ class Research:
     def _brief(
         self, assignment: Assignment, attempts: Attempts, allowance: Allowance, seconds: float
     ) -> ResearchBrief:
-        limits = job_limits(self._state)
+        limits, last = job_limits(self._state), attempts.previous
         return ResearchBrief(
             job=Job.of(self._state),
             facet=assignment.facet,
@@ -250,8 +247,8 @@ class Research:
             known_findings=self._known_findings(assignment),
             attempt=attempts.number,
             alternative=attempts.tried[-1] if attempts.tried else None,
-            previous=attempts.previous,
-            retried_after=attempts.retried_after,
+            previous=last.reason if last else "",
+            retried_after=last.status if last else "",
             follow_ups=tuple(follow_up.question for follow_up in attempts.follow_ups),
             cycles=limits.cycles,
             max_claims=limits.claims,

@@ -11,7 +11,6 @@ from workflows.contracts.state import Phase
 from workflows.rules.budget import writing_allowance
 from workflows.rules.status import facet_reports
 from workflows.stages.activity_interfaces import WritingActivities
-from workflows.stages.checkpoints import save_checkpoint
 from workflows.stages.execution import Execution
 
 WRITING = ActivityPolicy(
@@ -44,4 +43,4 @@ async def write(execution: Execution, revise: Sequence[str] = (), n: int = 0) ->
     state.book("writer", written.spend)
     state.book("draft_judge", written.judge_spend)
     if n == 0:
-        await save_checkpoint(execution, "drafted")
+        await execution.save_checkpoint("drafted")
