@@ -19,6 +19,7 @@ from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 from markupsafe import Markup
 
+from console.report.contents import is_web_url
 from console.report.quote_links import QuoteLinks, collapse_spaces
 from workflows.config.model_catalog import card
 from workflows.contracts.result import (
@@ -31,7 +32,6 @@ from workflows.contracts.result import (
 )
 
 _SIGN = re.compile(r"(?P<cites>(?:\[\d{1,5}\])+)|(?P<end>[.!?][\"”’)]*(?=\s|$))")
-_WEB = re.compile(r"https?://", re.IGNORECASE)
 _NUMBER = re.compile(r"\[(\d{1,5})\]")
 _NARROW = "\N{NARROW NO-BREAK SPACE}"
 _TOGETHER = 5
@@ -61,10 +61,6 @@ class MarkdownRenderer:
         tokens = self.parse(markdown, chapter, mark_contested)
         # The parser escapes the text; the links are made of numbers and escaped titles.
         return Markup(_parser().renderer.render(tokens, _parser().options, {}))  # noqa: S704
-
-
-def is_web_url(uri: str) -> bool:
-    return bool(_WEB.match(uri.strip()))
 
 
 def citation(n: int, quotes: Sequence[str] = ()) -> str:

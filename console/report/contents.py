@@ -1,4 +1,4 @@
-"""What the templates show, computed from the result: key figures, cost tables, timeline, searches.
+"""What the renderers show, computed from the result: key figures, cost tables, timeline, searches.
 
 The timeline has a bar per step on one axis, with its numbers. It is a table, so that screen readers
 can read it. Time in which nothing ran (a plan waited for its approval, a job for an operator) is
@@ -145,6 +145,14 @@ def list_queries(result: ResearchResult) -> dict[str, list[str]]:
         ][:_MAX_QUERIES]
         for item in result.coverage
     }
+
+
+def list_cited(result: ResearchResult) -> list[SourceOut]:
+    return sorted((s for s in result.sources if s.n is not None), key=lambda s: s.n or 0)
+
+
+def is_web_url(uri: str) -> bool:
+    return uri.strip().lower().startswith(("http://", "https://"))
 
 
 def find_copies(cited: Sequence[SourceOut]) -> dict[str, tuple[int, ...]]:

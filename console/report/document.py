@@ -14,10 +14,9 @@ from markdown_it.token import Token
 from markdown_it.tree import SyntaxTreeNode
 
 from console.formatting import capitalize
-from console.report.bibliography import list_cited
-from console.report.chapters import MarkdownRenderer, is_web_url, split_report
+from console.report.chapters import MarkdownRenderer, split_report
 from console.report.charts import Drawing, Figures
-from console.report.contents import key_figures, side_facts
+from console.report.contents import is_web_url, key_figures, list_cited, side_facts
 from console.report.quote_links import QuoteLinks, collapse_spaces
 from workflows.config.model_catalog import card
 from workflows.contracts.evidence import Contradiction

@@ -19,14 +19,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from console.formatting import capitalize, count, duration, tone, usd
-from console.report.bibliography import list_cited
-from console.report.chapters import (
-    MarkdownRenderer,
-    SplitReport,
-    citation,
-    is_web_url,
-    split_report,
-)
+from console.report.chapters import MarkdownRenderer, SplitReport, citation, split_report
 from console.report.charts import HEIGHT, WIDTH, Drawing, Figures
 from console.report.contents import (
     Axis,
@@ -34,7 +27,9 @@ from console.report.contents import (
     find_copies,
     group_by_chapter,
     group_rows,
+    is_web_url,
     key_figures,
+    list_cited,
     list_legend,
     list_queries,
     quote_context,
