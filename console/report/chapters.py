@@ -50,8 +50,8 @@ class MarkdownRenderer:
 
     def __init__(self, quote_links: QuoteLinks) -> None:
         self.quote_links = quote_links
-        self.contested: dict[int, list[tuple[str, str]]] = {}
-        """By a contradiction's number: the ids and chapters of its sentences."""
+        self.contested: dict[int, dict[str, list[str]]] = {}
+        """By a contradiction's number: the ids of its sentences, by chapter."""
 
     def parse(self, markdown: str, chapter: str = "", mark_contested: bool = True) -> list[Token]:
         """The tokens of markdown-it, with `citation` and `dispute` among the inline ones."""
@@ -131,9 +131,9 @@ class _Block:
     def _marks(self) -> Iterator[Token]:
         unmarked = [n for n in dict.fromkeys(self._unmarked) if n not in self._marked]
         for i, place in enumerate(unmarked):
-            met = self._renderer.contested.setdefault(place, [])
-            name = f"met-{place}-{len(met) + 1}"
-            met.append((name, self._chapter))
+            met = self._renderer.contested.setdefault(place, {})
+            name = f"met-{place}-{sum(map(len, met.values())) + 1}"
+            met.setdefault(self._chapter, []).append(name)
             about = self._quote_links.contradictions[place - 1].about
             words = "on another point" if i else "contested"
             yield _token("text", "\N{NO-BREAK SPACE}")
