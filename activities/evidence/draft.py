@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 from pydantic import Field
@@ -187,7 +188,9 @@ def _blocks(markdown: str) -> Iterator[tuple[Kind, int, int]]:
     for start, stop, line in _lines(markdown):
         is_row = line.lstrip().startswith("|") or bool(table and "|" in line)
         starts = bool(_LIST_ITEM.match(line) or _HEADING.match(line)) or is_row != table
-        if begin is not None and (not line.strip() or starts or _is_heading(markdown[begin:end])):
+        if begin is not None and (
+            not line.strip() or starts or _HEADING.match(markdown[begin:end])
+        ):
             yield _kind(markdown[begin:end], table), begin, end
             begin = None
         if not line.strip() or _RULE.fullmatch(line):
@@ -212,13 +215,9 @@ def _lines(markdown: str) -> Iterator[tuple[int, int, str]]:
 def _kind(block: str, table: bool) -> Kind:
     if table:
         return "row"
-    if _is_heading(block) or _BOLD_LINE.fullmatch(block):
+    if _HEADING.match(block) or _BOLD_LINE.fullmatch(block):
         return "heading"
     return "remark" if _is_remark(block) else "prose"
-
-
-def _is_heading(block: str) -> bool:
-    return bool(_HEADING.match(block))
 
 
 def _is_remark(block: str) -> bool:
@@ -252,15 +251,12 @@ def _prose(where: str, block: str, offset: int) -> Iterator[Sentence]:
     starts = [
         start for start, _ in split_sentences(plain) if not any(a < start < b for a, b in bold)
     ] or [0]
-    starts = [start for n, start in enumerate(starts) if not n or not _is_lead(plain, starts, n)]
+    # A bold lead goes with the sentence behind it.
+    led = {b for a, b in pairwise(starts) if _LEAD.fullmatch(plain[a:b].strip())}
+    starts = [start for start in starts if start not in led]
     for first, last in zip(starts, [*starts[1:], len(plain)], strict=True):
         begin = head + (0 if first == starts[0] else first)
         text = block[begin : head + last]
         start = offset + begin
         end = start + len(text.rstrip())
         yield Sentence(where, "prose", text.rstrip(), start, end, cites, offset + len(block))
-
-
-def _is_lead(text: str, starts: list[int], n: int) -> bool:
-    """Whether what stands before the n-th sentence is only a bold lead to it."""
-    return bool(_LEAD.fullmatch(text[starts[n - 1] : starts[n]].strip()))

@@ -88,7 +88,9 @@ def publish(
         question=state.request.question,
         status=_status(state, ledger),
         model=state.request.model,
-        plan=_plan(state),
+        plan=PlanOut.model_validate(state.plan, from_attributes=True)
+        if state.plan
+        else PlanOut(kind=""),
         coverage=coverage,
         sources=tuple(sources),
         claims=tuple(
@@ -96,7 +98,9 @@ def publish(
                 **claim.model_dump(exclude={"quotes"}),
                 quotes=tuple(_quote(quote, *around.get(quote, ("", ""))) for quote in claim.quotes),
                 origins=origin_count(claim, origin),
-                labels=_labels(ledger, claim),
+                labels=tuple(
+                    sorted({one for sid in claim.source_ids for one in ledger.sources[sid].labels})
+                ),
             )
             for claim in ledger.claims
         ),
@@ -119,18 +123,12 @@ def publish(
         parent=state.parent,
         started_at=state.started_at,
         telemetry=Telemetry(
-            spawned=counters.spawned,
-            parallel_max=counters.parallel_max,
-            retries=counters.retries,
+            **counters.model_dump(include={"spawned", "parallel_max", "retries", "follow_ups"}),
+            **spend.model_dump(include={"turns", "input_tokens", "output_tokens", "usd"}),
             retry_rate=_share(sum(counters.retries.values()), counters.researchers),
             partial_data_rate=_share(counters.partial, len(state.outcomes)),
-            turns=spend.turns,
             turns_bought_again=spend.bought_again,
-            input_tokens=spend.input_tokens,
-            output_tokens=spend.output_tokens,
-            usd=spend.usd,
             seconds=seconds,
-            follow_ups=counters.follow_ups,
             by_role=state.spend_by_role,
         ),
         corpus=CorpusOut(name=ref.name, version=ref.version) if ref else None,
@@ -311,12 +309,6 @@ def _status(state: ResearchState, ledger: Ledger) -> ResultStatus:
     return "complete_with_gaps" if unclosed else "complete"
 
 
-def _plan(state: ResearchState) -> PlanOut:
-    if state.plan is None:
-        return PlanOut(kind="")
-    return PlanOut.model_validate(state.plan, from_attributes=True)
-
-
 def _quote(quote: Quote, before: str, after: str) -> QuoteOut:
     return QuoteOut(**quote.model_dump(), before=before, after=after)
 
@@ -333,12 +325,6 @@ def _source(
         origin=origin[source_id],
         marks=source.marks,
     )
-
-
-def _labels(ledger: Ledger, claim: Claim) -> tuple[str, ...]:
-    """The labels of all sources of a claim."""
-    sources = (ledger.sources.get(quote.source_id) for quote in claim.quotes)
-    return tuple(sorted({label for source in sources if source for label in source.labels}))
 
 
 def _share(part: int, whole: int) -> float:

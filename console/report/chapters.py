@@ -19,6 +19,7 @@ from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 from markupsafe import Markup
 
+from console.report.contents import is_web_url
 from console.report.quote_links import QuoteLinks, collapse_spaces
 from workflows.config.model_catalog import card
 from workflows.contracts.result import (
@@ -31,7 +32,6 @@ from workflows.contracts.result import (
 )
 
 _SIGN = re.compile(r"(?P<cites>(?:\[\d{1,5}\])+)|(?P<end>[.!?][\"”’)]*(?=\s|$))")
-_WEB = re.compile(r"https?://", re.IGNORECASE)
 _NUMBER = re.compile(r"\[(\d{1,5})\]")
 _NARROW = "\N{NARROW NO-BREAK SPACE}"
 _TOGETHER = 5
@@ -50,8 +50,8 @@ class MarkdownRenderer:
 
     def __init__(self, quote_links: QuoteLinks) -> None:
         self.quote_links = quote_links
-        self.contested: dict[int, list[tuple[str, str]]] = {}
-        """By a contradiction's number: the ids and chapters of its sentences."""
+        self.contested: dict[int, dict[str, list[str]]] = {}
+        """By a contradiction's number: the ids of its sentences, by chapter."""
 
     def parse(self, markdown: str, chapter: str = "", mark_contested: bool = True) -> list[Token]:
         """The tokens of markdown-it, with `citation` and `dispute` among the inline ones."""
@@ -61,10 +61,6 @@ class MarkdownRenderer:
         tokens = self.parse(markdown, chapter, mark_contested)
         # The parser escapes the text; the links are made of numbers and escaped titles.
         return Markup(_parser().renderer.render(tokens, _parser().options, {}))  # noqa: S704
-
-
-def is_web_url(uri: str) -> bool:
-    return bool(_WEB.match(uri.strip()))
 
 
 def citation(n: int, quotes: Sequence[str] = ()) -> str:
@@ -135,9 +131,9 @@ class _Block:
     def _marks(self) -> Iterator[Token]:
         unmarked = [n for n in dict.fromkeys(self._unmarked) if n not in self._marked]
         for i, place in enumerate(unmarked):
-            met = self._renderer.contested.setdefault(place, [])
-            name = f"met-{place}-{len(met) + 1}"
-            met.append((name, self._chapter))
+            met = self._renderer.contested.setdefault(place, {})
+            name = f"met-{place}-{sum(map(len, met.values())) + 1}"
+            met.setdefault(self._chapter, []).append(name)
             about = self._quote_links.contradictions[place - 1].about
             words = "on another point" if i else "contested"
             yield _token("text", "\N{NO-BREAK SPACE}")

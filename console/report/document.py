@@ -7,16 +7,16 @@ how it was made and the sources.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from markdown_it.token import Token
+from markdown_it.tree import SyntaxTreeNode
 
 from console.formatting import capitalize
-from console.report.bibliography import list_cited
-from console.report.chapters import MarkdownRenderer, is_web_url, split_report
+from console.report.chapters import MarkdownRenderer, split_report
 from console.report.charts import Drawing, Figures
-from console.report.contents import key_figures, side_facts
+from console.report.contents import is_web_url, key_figures, list_cited, side_facts
 from console.report.quote_links import QuoteLinks, collapse_spaces
 from workflows.config.model_catalog import card
 from workflows.contracts.evidence import Contradiction
@@ -41,6 +41,7 @@ class Run:
 
 
 Runs = Sequence[Run]
+_Flowing = Literal["paragraph", "item", "quote"]
 
 
 @dataclass(frozen=True)
@@ -116,7 +117,7 @@ class _Builder:
         self.figures = Figures(result, self._links)
 
     def markdown(self, text: str, chapter: str = "") -> Iterator[Block]:
-        yield from _read_tokens(self._renderer.parse(text, chapter))
+        yield from _read_blocks(SyntaxTreeNode(self._renderer.parse(text, chapter)).children)
 
     def draw(self, facet_ids: Set[str]) -> Iterator[Block]:
         drawings, comparisons = self.figures.of_facets(facet_ids)
@@ -210,67 +211,43 @@ def _cells(*texts: str) -> list[Runs]:
 # --- Markdown ------------------------------------------------------------------------------------
 
 
-@dataclass
-class _Lists:
-    """The open lists, outermost first: the next number of each, or None for bullets."""
-
-    numbers: list[int | None] = field(default_factory=list)
-    marker: str = ""
-    """Of the item that has just begun."""
-
-    def begin_item(self) -> None:
-        number = self.numbers[-1]
-        self.marker = "•" if number is None else f"{number}."
-        if number is not None:
-            self.numbers[-1] = number + 1
-
-    def take_marker(self) -> str:
-        marker, self.marker = self.marker, ""
-        return marker
-
-
-def _read_tokens(tokens: Sequence[Token]) -> Iterator[Block]:
-    lists, quoted, heading, in_table = _Lists(), 0, 0, False
-    head: list[Runs] = []
-    rows: list[list[Runs]] = []
-    for token in tokens:
-        quoted += {"blockquote_open": 1, "blockquote_close": -1}.get(token.type, 0)
-        match token.type:
-            case "bullet_list_open":
-                lists.numbers.append(None)
-            case "ordered_list_open":
-                lists.numbers.append(int(token.attrGet("start") or 1))
-            case "bullet_list_close" | "ordered_list_close":
-                lists.numbers.pop()
-            case "list_item_open":
-                lists.begin_item()
-            case "heading_open":
-                heading = int(token.tag[1]) - 1
-            case "heading_close":
-                heading = 0
-            case "table_open":
-                in_table, head, rows = True, [], []
-            case "tr_open":
-                rows.append([])
-            case "thead_close":
-                head = rows.pop()
-            case "table_close":
-                in_table = False
-                yield Table(head, rows)
+def _read_blocks(
+    nodes: Iterable[SyntaxTreeNode], style: _Flowing = "paragraph", level: int = 0
+) -> Iterator[Block]:
+    """The blocks of parsed Markdown; `level` says how deep an item's list stands in others."""
+    for node in nodes:
+        match node.type:
+            case "bullet_list" | "ordered_list":
+                deeper = level + 1 if style == "item" else 0
+                for number, item in enumerate(node.children, int(node.attrs.get("start", 1))):
+                    blocks = list(_read_blocks(item.children, "item", deeper))
+                    if blocks and isinstance(blocks[0], Text) and blocks[0].style == "item":
+                        marker = "•" if node.type == "bullet_list" else f"{number}."
+                        blocks[0] = replace(blocks[0], marker=blocks[0].marker or marker)
+                    yield from blocks
+            case "blockquote":
+                yield from _read_blocks(
+                    node.children, "item" if style == "item" else "quote", level
+                )
+            case "heading":
+                yield Text("heading", _read_inline(node), int(node.tag[1]) - 1)
+            case "paragraph":
+                yield Text(style, _read_inline(node), level)
             case "fence" | "code_block":
-                yield Text("code", [Run(token.content.rstrip("\n"), code=True)])
-            case "inline" if in_table:
-                rows[-1].append(_read_runs(token.children or ()))
-            case "inline":
-                yield _text(_read_runs(token.children or ()), lists, heading, bool(quoted))
+                yield Text("code", [Run(node.content.rstrip("\n"), code=True)])
+            case "table":
+                head, *rows = (
+                    [_read_inline(cell) for cell in row.children]
+                    for part in node.children
+                    for row in part.children
+                )
+                yield Table(head, rows)
 
 
-def _text(runs: Runs, lists: _Lists, heading: int, quoted: bool) -> Text:
-    if heading:
-        return Text("heading", runs, heading)
-    if lists.numbers:
-        return Text("item", runs, len(lists.numbers) - 1, lists.take_marker())
-    return Text("quote" if quoted else "paragraph", runs)
+def _read_inline(node: SyntaxTreeNode) -> list[Run]:
+    """The text of a heading, a paragraph or a cell, which is its only child."""
+    (inline,) = node.children
+    return _read_runs(inline.token.children or ()) if inline.token else []
 
 
 def _read_runs(tokens: Iterable[Token]) -> list[Run]:

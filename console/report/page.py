@@ -19,25 +19,20 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from console.formatting import capitalize, count, duration, tone, usd
-from console.report.bibliography import list_cited
-from console.report.chapters import (
-    MarkdownRenderer,
-    SplitReport,
-    citation,
-    is_web_url,
-    split_report,
-)
+from console.report.chapters import MarkdownRenderer, SplitReport, citation, split_report
 from console.report.charts import HEIGHT, WIDTH, Drawing, Figures
 from console.report.contents import (
     Axis,
+    context_length,
     cost_tables,
+    cut_start,
     find_copies,
-    group_by_chapter,
     group_rows,
+    is_web_url,
     key_figures,
+    list_cited,
     list_legend,
     list_queries,
-    quote_context,
     shorten,
     side_facts,
 )
@@ -82,13 +77,13 @@ _TEMPLATES.filters |= {
     "capitalize_first": capitalize,
     "collapse": collapse_spaces,
     "count": count,
+    "cut_start": cut_start,
     "duration": lambda seconds: duration(max(0.0, seconds)),
     "shorten": shorten,
     "usd": usd,
 }
 _TEMPLATES.globals |= {
     "citation": lambda n, quotes: Markup(citation(n, quotes)),  # noqa: S704
-    "group_by_chapter": group_by_chapter,
     "is_web_url": is_web_url,
     "tone": tone,
 }
@@ -142,13 +137,17 @@ class _Builder:
     def build(self) -> list[Section]:
         chapters = list(self._chapters())
         others = self._figures.of_facets(self._figures.facets - self._places.keys())
+        missing = self._render("gaps.html", queries=list_queries(self._result))
+        statement = card(self._result.model).statement
+        figures = key_figures(self._result)
+        glance = self._render("coverage.html", figures=figures, statement=statement)
         return [
             *chapters,
             Section("figures", "Figures and tables", self._draw(*others)),
             # After the chapters: rendering them collects the contested sentences.
             Section("disputes", DISAGREE, self._with_original(self._disputes(), DISAGREE)),
-            Section("missing", MISSING, self._with_original(self._missing(), MISSING)),
-            Section("coverage", "At a glance", self._glance()),
+            Section("missing", MISSING, self._with_original(missing, MISSING)),
+            Section("coverage", "At a glance", glance),
             self._method(),
             self._sources(),
         ]
@@ -194,9 +193,6 @@ class _Builder:
             side_facts=lambda side: side_facts(side, sources),
         )
 
-    def _missing(self) -> Markup:
-        return self._render("gaps.html", queries=list_queries(self._result))
-
     def _with_original(self, rendered: Markup, name: str) -> Markup:
         """The page's own rendering, and in a disclosure the writer's text."""
         written = self._written.told.get(name, "")
@@ -205,10 +201,6 @@ class _Builder:
             return rendered or original
         details = Markup('<details class="told"><summary>{}</summary>{}</details>')
         return rendered + details.format("The writer's text", original)
-
-    def _glance(self) -> Markup:
-        statement = card(self._result.model).statement
-        return self._render("coverage.html", figures=key_figures(self._result), statement=statement)
 
     def _method(self) -> Section:
         result = self._result
@@ -239,7 +231,7 @@ class _Builder:
             cited=cited,
             copies=find_copies(cited),
             uncited=[source for source in self._result.sources if source.n is None],
-            context=quote_context(self._links),
+            context_length=context_length(self._links),
             report_text=collapse_spaces(self._result.report_markdown),
         )
         return Section("sources", "Sources and quotes", body)

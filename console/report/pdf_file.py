@@ -148,7 +148,19 @@ class _PdfFile:
                 story += self._figure(block)
         story += [self._text(Text("small", [Run(note)])) for note in self._notes()]
         buffer = io.BytesIO()
-        _Template(buffer, self._title).build(story)
+        template = _Template(
+            buffer,
+            pagesize=A4,
+            leftMargin=_MARGIN,
+            rightMargin=_MARGIN,
+            topMargin=_MARGIN,
+            bottomMargin=_MARGIN,
+            title=printable(self._title),
+            lang="en",
+            # The same report gives the same file.
+            invariant=1,
+        )
+        template.build(story, onFirstPage=_number_page, onLaterPages=_number_page)
         return buffer.getvalue()
 
     def _notes(self) -> list[str]:
@@ -317,26 +329,10 @@ def _draw_course(drawn: charts.Drawing) -> Drawing:
 
 
 class _Template(SimpleDocTemplate):  # type: ignore[misc]
-    """Adds the headings to the outline, and numbers the pages."""
+    """Adds the headings to the outline."""
 
-    def __init__(self, buffer: io.BytesIO, title: str) -> None:
-        super().__init__(
-            buffer,
-            pagesize=A4,
-            leftMargin=_MARGIN,
-            rightMargin=_MARGIN,
-            topMargin=_MARGIN,
-            bottomMargin=_MARGIN,
-            title=printable(title),
-            lang="en",
-            # The same report gives the same file.
-            invariant=1,
-        )
-        self._entries = 0
-        self._level = -1
-
-    def build(self, story: list[Flowable]) -> None:
-        super().build(story, onFirstPage=_number_page, onLaterPages=_number_page)
+    _entries = 0
+    _level = -1
 
     def afterFlowable(self, flowable: Flowable) -> None:  # noqa: N802
         if (outline := getattr(flowable, "outline", None)) is None:

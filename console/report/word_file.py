@@ -55,7 +55,9 @@ class _WordFile:
         style = self._document.styles["Normal"]
         style.font.name, style.font.size = "Calibri", Pt(10.5)
         self._document.styles["Title"].font.size = Pt(20 if len(title) < LONG_TITLE else 14)
-        _add_page_number(section.footer.paragraphs[0])
+        page_number = OxmlElement("w:fldSimple")
+        page_number.set(qn("w:instr"), "PAGE")
+        section.footer.paragraphs[0]._p.append(page_number)
 
     def render(self, blocks: Iterable[Block]) -> bytes:
         for block in blocks:
@@ -164,17 +166,6 @@ def _link(paragraph: Paragraph, run: WordRun, href: str) -> None:
         link.set(qn("r:id"), relation)
     paragraph._p.append(link)
     link.append(run._r)
-
-
-def _add_page_number(paragraph: Paragraph) -> None:
-    for kind, text in (("begin", ""), ("", "PAGE"), ("end", "")):
-        run = paragraph.add_run()
-        element = OxmlElement("w:fldChar" if kind else "w:instrText")
-        if kind:
-            element.set(qn("w:fldCharType"), kind)
-        else:
-            element.text = text
-        run._r.append(element)
 
 
 def _clean(text: str) -> str:
