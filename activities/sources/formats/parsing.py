@@ -104,8 +104,10 @@ def _document(extract: Extract, relative: str) -> Document | None:
     date = extract.date or (None if extract.usual == "dataset" else head_date(text))
     date = date or name_date(PurePosixPath(relative).stem) or extract.saved
     sha256 = text_hash(text)
-    return Document(document_id(uri, sha256), uri, title, date, kind, sha256, text,
-                    recognised=extract.recognised)  # fmt: skip
+    return Document(
+        document_id(uri, sha256), uri, title, date, kind, sha256,
+        recognised=extract.recognised, text=text,
+    )  # fmt: skip
 
 
 # Parsers are imported when their format is met: a folder of text needs none of the libraries.
