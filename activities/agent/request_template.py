@@ -185,7 +185,7 @@ def build_tool_set(
     """What the requests of this role in this job carry, always in the same order."""
     tools: list[JsonObject] = []
     if job.corpus is not None and "search" in role.tools:
-        tools.append({**(SURVEY if role is PLANNER else SEARCH)})
+        tools.append({**(SURVEY if role.name == PLANNER.name else SEARCH)})
     if (job.corpus is not None or job.web is not None) and "read" in role.tools:
         tools.append({**READ})
     if job.web is not None:

@@ -11,7 +11,7 @@ from typing import Literal
 from pydantic import Field
 
 from activities.evidence.draft import Entry, Section
-from workflows.contracts.asking import MAX_ASKED, AnswerStatus
+from workflows.contracts.asking import MAX_ASKED, MAX_QUESTIONS, AnswerStatus, ClarifyingQuestion
 from workflows.contracts.evidence import Entailment, Record, Relation, Share, Verdict
 from workflows.contracts.facets import Facet, QuestionKind
 from workflows.contracts.state import FindingsJudgement, GapKind
@@ -41,6 +41,12 @@ class PlanReview(Answer):
     """The reviewer's list of what is missing, overlapping or off topic."""
 
     changes: list[PlanChange] = Field(default_factory=list)
+
+
+class ClarifyAnswer(Answer):
+    """What a vague question leaves open; nothing for a clear one."""
+
+    questions: list[ClarifyingQuestion] = Field(default_factory=list, max_length=MAX_QUESTIONS)
 
 
 class SourceScore(Answer):

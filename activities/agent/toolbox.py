@@ -28,8 +28,7 @@ from activities.sources.chunks import SECTION_MARK
 from activities.sources.corpus_search import Corpus
 from activities.sources.documents import DocumentMeta, Hit, UnknownDocument
 from activities.sources.formats.lines import units
-from activities.sources.snapshots import Snapshots, Unquotable
-from activities.sources.web import Breakdown, Fetch, Ran, Search, ServerTools
+from activities.sources.web import Breakdown, Fetch, Ran, Search, ServerTools, Snapshots, Unquotable
 from activities.sources.web import Hit as WebHit
 from activities.storage.store import Store
 from workflows.config.roles import Role
@@ -206,7 +205,7 @@ class Toolbox(Tools):
         document = await asyncio.to_thread(corpus.document, document_id)
         ended = passage.end >= len(document.text)
         report = {"start": passage.start, "next": None if ended else passage.end}
-        return await self._result(corpus, report, [Hit(document.meta, passage, 0.0)])
+        return await self._result(corpus, report, [Hit(document, passage, 0.0)])
 
     async def _result(self, corpus: Corpus, report: JsonObject, found: list[Hit]) -> JsonObject:
         metas = {hit.document.id: hit.document for hit in found}

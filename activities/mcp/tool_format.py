@@ -19,8 +19,8 @@ from urllib.parse import quote
 
 from activities.agent.messages import JsonObject, Passage, show_passages, tool_error
 from activities.evidence.quotes import sketch
+from activities.sources.chunks import sentences
 from activities.sources.documents import text_hash
-from activities.sources.sentence_spans import sentences
 from activities.storage.store import Store
 from workflows.contracts.evidence import Source
 

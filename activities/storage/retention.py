@@ -29,12 +29,14 @@ from temporalio.client import Client
 from temporalio.exceptions import ApplicationError
 
 from activities.storage.backends import StoredObject
-from activities.storage.histories import Mentioned, find_mentioned, find_open
 from activities.storage.references import (
     HEADS,
+    Mentioned,
     OnRead,
     find_dependents,
     find_lasting_corpora,
+    find_mentioned,
+    find_open,
     find_references,
 )
 from activities.storage.store import PAYLOADS_FOLDER, Store

@@ -256,11 +256,15 @@ class Store:
     async def save(self, folder: str, record: BaseModel) -> str:
         data = record.model_dump_json().encode()
         key = f"{folder}/{hashlib.sha256(data).hexdigest()[:40]}.json"
+        await self._save((key, type(record)), key, data, record)
+        return key
+
+    async def _save(self, name: Hashable, key: str, data: bytes, value: object) -> None:
+        """Write an object that never changes, unless it was written lately."""
         if key not in self._written:
             await self.settle(key, data)
             self._written[key] = None
-            self._remember((key, type(record)), record, len(data))
-        return key
+            self._remember(name, value, len(data))
 
     async def load(self, key: str, kind: type[T]) -> T:
         """A record that was saved, by its content's key."""
@@ -288,11 +292,7 @@ class Store:
     # --- snapshots: the text of a source, under its hash ----------------------------------------
 
     async def keep_text(self, sha256: str, text: str) -> None:
-        if (key := f"texts/{sha256}") not in self._written:
-            data = text.encode()
-            await self.settle(key, data)
-            self._written[key] = None
-            self._remember(sha256, text, len(data))
+        await self._save(sha256, f"texts/{sha256}", text.encode(), text)
 
     async def text(self, sha256: str) -> str | None:
         return await self._load_cached(sha256, f"texts/{sha256}", bytes.decode)
