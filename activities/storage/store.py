@@ -18,12 +18,13 @@ one of type `damaged`, which parks the job.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import logging
 import os
 import secrets
 from collections.abc import AsyncIterator, Callable, Hashable, Iterator
-from contextlib import contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any, TypeVar
 
 from cachetools import LRUCache, TTLCache
@@ -157,6 +158,23 @@ class Store:
         """Make an object as new as if it had been written now; `ages` shows it."""
         with self._report_errors():
             await self._backend.touch(self.paths(key)[0])
+
+    @asynccontextmanager
+    async def keep_fresh(self, key: str, seconds: float) -> AsyncIterator[None]:
+        """Touch an object so often while the body runs: others see that its owner is alive."""
+
+        async def refresh() -> None:
+            while True:
+                await asyncio.sleep(seconds)
+                with suppress(ApplicationError):
+                    await self.touch(key)
+
+        task = asyncio.create_task(refresh())
+        try:
+            yield
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
 
     async def probe(self, size: int) -> None:
         """Raise the error that a write of this size would raise, where that can be known."""
