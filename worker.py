@@ -59,7 +59,7 @@ from console.runtime.connection import (
     schedule_retention,
 )
 from console.runtime.data_converter import load_keyring
-from console.runtime.health import count_jobs, serve_health
+from console.runtime.health import count_jobs, run_beside, serve_health
 from console.runtime.logs import set_up_logging
 from workflows.asking import AskWorkflow, CompareWorkflow
 from workflows.config.policies import SUBAGENT_QUEUE
@@ -127,7 +127,7 @@ async def build_worker(
         if settings.worker_role != "subagents":
             await stack.enter_async_context(_for_jobs(client, settings, context))
             if settings.health or settings.telemetry:
-                await stack.enter_async_context(count_jobs(client, record_jobs))
+                await stack.enter_async_context(run_beside(count_jobs(client, record_jobs)))
         if subagents:
             # Last, because it takes longest; the workers poll already.
             await context.models.wait_until_loaded()
@@ -255,24 +255,12 @@ def _deployment(settings: Settings) -> WorkerDeploymentConfig | None:
     )
 
 
-@asynccontextmanager
-async def _delete_stale_indexes(
-    settings: Settings, context: ActivityContext
-) -> AsyncIterator[None]:
+async def _delete_stale_indexes(settings: Settings, context: ActivityContext) -> None:
     """What is deleted in the store does not stay in this worker's copies of indexes."""
-
-    async def delete() -> None:
-        while True:
-            with suppress(ApplicationError):  # the store cannot be used now
-                await delete_stale_indexes(context.store, _index_folder(settings))
-            await asyncio.sleep(STALE_INDEX_SECONDS)
-
-    task = asyncio.create_task(delete())
-    try:
-        yield
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+    while True:
+        with suppress(ApplicationError):  # the store cannot be used now
+            await delete_stale_indexes(context.store, _index_folder(settings))
+        await asyncio.sleep(STALE_INDEX_SECONDS)
 
 
 async def main() -> None:
@@ -292,7 +280,7 @@ async def main() -> None:
         context = build_context(settings)
         async with (
             build_worker(client, settings, context),
-            _delete_stale_indexes(settings, context),
+            run_beside(_delete_stale_indexes(settings, context)),
         ):
             gc.freeze()
             gc.enable()

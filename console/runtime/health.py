@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 from http import HTTPStatus
+from typing import Any
 
 from temporalio.client import Client
 from temporalio.service import RPCError
@@ -142,22 +143,20 @@ def _response(head: bytes, reply: Reply) -> bytes:
 
 
 @asynccontextmanager
-async def count_jobs(
-    client: Client, record: Callable[[str, int], None], interval: float = INTERVAL_SECONDS
-) -> AsyncIterator[None]:
-    """Call `record` with each status and its number of jobs, while the body runs."""
-    task = asyncio.create_task(_count_repeatedly(client, record, interval))
+async def run_beside(call: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+    """Run a call that never returns, while the body runs."""
+    task = asyncio.create_task(call)
     try:
         yield
     finally:
         task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
+        await asyncio.gather(task, return_exceptions=True)
 
 
-async def _count_repeatedly(
-    client: Client, record: Callable[[str, int], None], interval: float
+async def count_jobs(
+    client: Client, record: Callable[[str, int], None], interval: float = INTERVAL_SECONDS
 ) -> None:
+    """Call `record` with each status and its number of jobs, again and again."""
     while True:
         try:
             for status in STATUSES:
