@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TextIO
 import typer
 
 from console import client
-from console.cli.control import ask_approval
+from console.cli.control import ask_approval, ask_back
 from console.cli.options import (
     ASK,
     CONTROL,
@@ -287,6 +287,8 @@ async def _begin(session: Session, job_id: str, request: ResearchRequest, stream
     request = await client.corpora.publish_for(
         request, session.settings, partial(say, stream=stream)
     )
+    if stream is sys.stdout and stream.isatty() and sys.stdin.isatty():
+        request = await ask_back(session, job_id, request)
     job, origin = await client.runs.begin(session.client, checkpoints, job_id, request)
     for fault in origin.faults:
         say(fault, stream)

@@ -13,11 +13,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 from http import HTTPStatus
-from typing import Any
 
 from temporalio.client import Client
 from temporalio.service import RPCError
@@ -140,17 +139,6 @@ def _response(head: bytes, reply: Reply) -> bytes:
         "Connection: close",
     )
     return "\r\n".join((*lines, "", "")).encode() + (b"" if head.startswith(b"HEAD") else body)
-
-
-@asynccontextmanager
-async def run_beside(call: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
-    """Run a call that never returns, while the body runs."""
-    task = asyncio.create_task(call)
-    try:
-        yield
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
 
 
 async def count_jobs(
