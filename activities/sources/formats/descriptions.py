@@ -30,6 +30,11 @@ _NO_TITLE = re.compile(
     r"table of contents|background|motivation|preface|foreword|untitled|readme|home|index)\W*",
     re.IGNORECASE,
 )
+_JUNK_TITLE = re.compile(
+    r"untitled|^microsoft \w+ - |\.\w{2,4}$|^\W*$"
+    r"|^(?:slide|document|word document|powerpoint presentation) ?\d*$",
+    re.IGNORECASE,
+)
 _MARKUP = re.compile(r"[*_`]{1,3}(?=\S)|(?<=\S)[*_`]{1,3}")
 
 
@@ -45,6 +50,12 @@ def choose_title(declared: str | None, text: str, relative: str) -> str:
     if not title or _EXPORT.search(title) or _NO_TITLE.fullmatch(title):
         title = readable_name(relative)
     return title if len(title) <= _LONGEST_TITLE else title[: _LONGEST_TITLE - 1].rstrip() + "…"
+
+
+def declared_title(field: str) -> str | None:
+    """The title that a program wrote into a file; None if it is the program's own."""
+    title = fold(field)
+    return None if _JUNK_TITLE.search(title) else title
 
 
 def readable_name(relative: str) -> str:

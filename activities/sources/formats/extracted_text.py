@@ -75,11 +75,13 @@ def fenced(code: str, language: str = "") -> str:
     return f"{fence}{language or 'text'}\n{code}\n{fence}"
 
 
-def written(blocks: Iterable[Block]) -> Iterator[str]:
-    """Paragraphs of text: items of one list and rows of one table stay close together.
+def write_blocks(blocks: Iterable[Block]) -> str:
+    """The text of blocks, up to the limit, with a blank line wherever a sentence must end."""
+    return "\n\n".join(within_limit(_paragraphs(blocks)))
 
-    The caller puts a blank line between them, so a heading never runs into the next sentence.
-    """
+
+def _paragraphs(blocks: Iterable[Block]) -> Iterator[str]:
+    """Paragraphs of text: items of one list and rows of one table stay close together."""
     for kind, run in groupby(blocks, key=lambda block: block.kind):
         if kind in ("row", "item"):
             yield "\n".join(block.mark + block.text for block in run)

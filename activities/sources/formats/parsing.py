@@ -25,7 +25,7 @@ from activities.sources.formats.recognition import ADVICE, Recognise
 from activities.storage.document_sources import IMAGES, MAX_FILE_BYTES, SUFFIXES
 
 # Raised whenever the same file may give another text, so that indexes are built anew.
-VERSION = 6
+VERSION = 7
 
 _OFFICE = frozenset({".docx", ".docm", ".pptx", ".pptm", ".xlsx", ".xlsm"})
 

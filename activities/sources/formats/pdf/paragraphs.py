@@ -18,8 +18,8 @@ from statistics import median
 import pypdfium2 as pdfium
 from PIL import Image, ImageOps, ImageSequence
 
-from activities.sources.formats.descriptions import find_date
-from activities.sources.formats.encoding import UnreadableError, fold
+from activities.sources.formats.descriptions import declared_title, find_date
+from activities.sources.formats.encoding import UnreadableError
 from activities.sources.formats.extracted_text import MOST_CHARACTERS, Extract, within_limit
 from activities.sources.formats.lines import ITEM, ends_sentence
 from activities.sources.formats.pdf.page_lines import (
@@ -38,7 +38,6 @@ _PAGE_NUMBER = re.compile(
 )
 _PAGE = re.compile(r"page \d+(?: of \d+)?$", re.IGNORECASE)
 _LEADERS = re.compile(r"(?:\. ?){4,}\s*(?:\d+|[ivxlc]+)$")
-_JUNK_TITLE = re.compile(r"untitled|microsoft|\.\w{2,4}$|^\W*$|^(?:slide|document) ?\d*$", re.I)
 _MARGIN = 0.1
 _EDGE_LINES = 2
 _MOST_HEADING_WORDS = 25
@@ -72,7 +71,7 @@ def extract_pdf(path: Path, recognise: Recognise | None = None) -> Extract:
     return _compose(
         pages,
         pictures,
-        title=fold(str(fields.get("Title") or "")),
+        title=declared_title(str(fields.get("Title") or "")),
         saved=find_date(str(fields.get("CreationDate") or "").removeprefix("D:")[:8]),
     )
 
@@ -124,7 +123,7 @@ def _recognise_page(page: pdfium.PdfPage, number: int, recognise: Recognise) -> 
 
 
 def _compose(
-    pages: list[list[Line]], pictures: int, title: str = "", saved: str | None = None
+    pages: list[list[Line]], pictures: int, title: str | None = None, saved: str | None = None
 ) -> Extract:
     """The document of these pages, of which so many are pictures."""
     _drop_furniture(pages)
@@ -132,7 +131,7 @@ def _compose(
     if not lines:
         raise UnreadableError("holds no text, and none is recognised in its pictures")
     paragraphs = _paragraphs(lines)
-    written = list(_written(paragraphs))
+    written = [f"{'#' * p.level} {p.text}" if p.level else p.text for p in paragraphs]
     if pictures > _MOST_PICTURES:
         written.append(f"[Text was recognised in the first {_MOST_PICTURES} of {pictures} images.]")
     return Extract(
@@ -280,15 +279,8 @@ def _joined(group: list[Line]) -> str:
     return text
 
 
-def _written(paragraphs: list[_Paragraph]) -> Iterator[str]:
-    for paragraph in paragraphs:
-        yield f"{'#' * paragraph.level} {paragraph.text}" if paragraph.level else paragraph.text
-
-
-def _title(paragraphs: list[_Paragraph], declared: str) -> str | None:
+def _title(paragraphs: list[_Paragraph], declared: str | None) -> str | None:
     top = next((p.text for p in paragraphs if p.level == 1 and p.first.page == 0), None)
     if top is not None and len(top.split()) > 1:
         return top
-    if declared and not _JUNK_TITLE.search(declared):
-        return declared
-    return top or next((p.text for p in paragraphs if p.level), None)
+    return declared or top or next((p.text for p in paragraphs if p.level), None)
