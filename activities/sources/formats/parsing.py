@@ -27,7 +27,7 @@ from activities.storage.document_sources import IMAGES, MAX_FILE_BYTES, SUFFIXES
 # Raised whenever the same file may give another text, so that indexes are built anew.
 VERSION = 7
 
-_OFFICE = frozenset({".docx", ".docm", ".pptx", ".pptm", ".xlsx", ".xlsm"})
+OFFICE = frozenset({".docx", ".docm", ".pptx", ".pptm", ".xlsx", ".xlsm"})
 
 _MOST_UNPACKED_BYTES = 500 * 1024 * 1024
 _MOST_MEMBERS = 20_000
@@ -137,7 +137,7 @@ def _read(path: Path, relative: str, suffix: str, recognise: Recognise | None) -
             from activities.sources.formats.messages import extract_mailbox
 
             return extract_mailbox(path), []
-        case _ if suffix in _OFFICE:
+        case _ if suffix in OFFICE:
             _check_archive(path)
             return [_read_office(path, relative, suffix)], []
         case ".jsonl" | ".ndjson":

@@ -11,7 +11,8 @@ from __future__ import annotations
 import ctypes
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import median, median_low
@@ -25,7 +26,7 @@ from activities.sources.formats.recognition import TextBox
 
 HYPHEN = "\ufffe"  # what pdfium writes for a hyphen at the end of a line
 
-_BREAK = re.compile(r"\r\n|[\r\n]")
+_LINE = re.compile(r"\S(?:[^\r\n]*\S)?")
 _SAMPLES = 6
 _BOLD = 600
 _LONGEST_NAME = 128  # bytes of a font's name
@@ -89,19 +90,16 @@ class Line:
 def page_lines(page: pdfium.PdfPage, number: int) -> list[Line]:
     """The lines of a page in reading order."""
     height = float(page.get_height())
-    textpage = page.get_textpage()
-    try:
+    with closing(page.get_textpage()) as textpage:
         count = textpage.count_chars()
         text = textpage.get_text_range() if count > 0 else ""
         if len(text) != count:
             # Characters beyond the basic plane shift the index; read one by one instead.
             text = "".join(_character(textpage, index) for index in range(count))
-        found = (
-            _line(textpage, text, start, end, number, height) for start, end in _line_spans(text)
-        )
-        return [line for line in found if line is not None]
-    finally:
-        textpage.close()
+        return [
+            _line(textpage, text, found.start(), found.end(), number, height)
+            for found in _LINE.finditer(text)
+        ]
 
 
 def _character(textpage: pdfium.PdfTextPage, index: int) -> str:
@@ -109,25 +107,11 @@ def _character(textpage: pdfium.PdfTextPage, index: int) -> str:
     return chr(code) if code and not 0xD800 <= code <= 0xDFFF else " "
 
 
-def _line_spans(text: str) -> Iterator[tuple[int, int]]:
-    position = 0
-    for found in _BREAK.finditer(text):
-        yield position, found.start()
-        position = found.end()
-    yield position, len(text)
-
-
 def _line(
     textpage: pdfium.PdfTextPage, text: str, start: int, end: int, page: int, height: float
-) -> Line | None:
-    while start < end and text[start].isspace():
-        start += 1
-    while end > start and text[end - 1].isspace():
-        end -= 1
-    if start == end:
-        return None
+) -> Line:
     step = max(1, (end - start) // _SAMPLES)
-    samples = [index for index in range(start, end, step) if not text[index].isspace()] or [start]
+    samples = [index for index in range(start, end, step) if not text[index].isspace()]
     boxes = {index: textpage.get_charbox(index, loose=True) for index in {*samples, start, end - 1}}
     size = max(box[3] - box[1] for box in boxes.values())
     base = _base(textpage, start)

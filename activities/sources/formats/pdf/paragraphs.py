@@ -10,6 +10,7 @@ import re
 import threading
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -59,13 +60,9 @@ class _Paragraph:
 
 def extract_pdf(path: Path, recognise: Recognise | None = None) -> Extract:
     """The text of a PDF. `recognise` reads the pages that have none."""
-    with _PDFIUM:
-        document = pdfium.PdfDocument(path)
-        try:
-            pages, pictures = _pages(document, recognise)
-            fields = document.get_metadata_dict(skip_empty=True)
-        finally:
-            document.close()
+    with _PDFIUM, closing(pdfium.PdfDocument(path)) as document:
+        pages, pictures = _pages(document, recognise)
+        fields = document.get_metadata_dict(skip_empty=True)
     if recognise is None and not any(pages):
         raise UnreadableError(f"holds no text; {ADVICE}")
     return _compose(
@@ -100,15 +97,12 @@ def _pages(
     pages: list[list[Line]] = []
     length = pictures = 0
     for number in range(len(document)):
-        page = document[number]
-        try:
+        with closing(document[number]) as page:
             lines = page_lines(page, number)
             if recognise is not None and not lines and next(page.get_objects(max_depth=1), None):
                 pictures += 1
                 if pictures <= _MOST_PICTURES:
                     lines = _recognise_page(page, number, recognise)
-        finally:
-            page.close()
         pages.append(lines)
         length += sum(len(line.text) for line in lines)
         if length > MOST_CHARACTERS:
@@ -171,9 +165,8 @@ def _edge(lines: list[Line]) -> list[Line]:
 def _extremes(lines: list[Line]) -> list[Line]:
     """The topmost and the lowest line of a page, where its number stands."""
     outer = [x for x in lines if not 0.2 < x.base / x.page_height < 0.8 and len(x.text) < 16]
-    ends = (max, min) if lines else ()
-    heights = [end(line.base for line in lines) for end in ends]
-    return [line for line in outer if line.base in heights]
+    heights = sorted(line.base for line in lines)
+    return [line for line in outer if line.base in (heights[0], heights[-1])]
 
 
 def _edge_key(line: Line) -> str:
