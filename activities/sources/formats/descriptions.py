@@ -19,7 +19,7 @@ from pathlib import PurePosixPath
 from activities.evidence.quantities.dates import moments
 from activities.evidence.text.terms import words
 from activities.sources.documents import Kind
-from activities.sources.formats.encoding import fold
+from activities.sources.formats.extracted_text import fold
 from activities.sources.formats.lines import HEADING
 
 _WORDS = re.compile(r"(?<!\d\d)[\W_]+|[\W_]+(?!\d\d)|_")

@@ -7,8 +7,7 @@ import re
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from activities.sources.formats.descriptions import find_date
-from activities.sources.formats.encoding import fold
-from activities.sources.formats.extracted_text import Extract, write_blocks
+from activities.sources.formats.extracted_text import Extract, fold, write_blocks
 from activities.sources.formats.markup.html_blocks import html_blocks, plain_text
 
 _DROPPED = (

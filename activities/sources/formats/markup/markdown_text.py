@@ -21,8 +21,7 @@ from mdit_py_plugins.myst_role import myst_role_plugin
 from selectolax.lexbor import LexborHTMLParser
 
 from activities.sources.formats.descriptions import find_date, first_heading
-from activities.sources.formats.encoding import fold
-from activities.sources.formats.extracted_text import Extract, write_blocks
+from activities.sources.formats.extracted_text import Extract, fold, write_blocks
 from activities.sources.formats.markup.html_blocks import html_blocks
 
 _FRONT_MATTER = re.compile(r"\s*(---|\+\+\+) *\n(.*?\n)\1 *(?:\n|$)", re.DOTALL)

@@ -10,8 +10,14 @@ import pptx
 from pptx.enum.shapes import PP_PLACEHOLDER
 
 from activities.sources.formats.descriptions import declared_title, saved_date
-from activities.sources.formats.encoding import fold
-from activities.sources.formats.extracted_text import BULLET, Block, Extract, heading, write_blocks
+from activities.sources.formats.extracted_text import (
+    BULLET,
+    Block,
+    Extract,
+    fold,
+    heading,
+    write_blocks,
+)
 from activities.sources.formats.tables import row_line, table_lines
 
 _FURNITURE = {PP_PLACEHOLDER.SLIDE_NUMBER, PP_PLACEHOLDER.FOOTER, PP_PLACEHOLDER.DATE}

@@ -14,8 +14,14 @@ import docx
 from docx.oxml.ns import qn
 
 from activities.sources.formats.descriptions import declared_title, saved_date
-from activities.sources.formats.encoding import fold
-from activities.sources.formats.extracted_text import BULLET, Block, Extract, heading, write_blocks
+from activities.sources.formats.extracted_text import (
+    BULLET,
+    Block,
+    Extract,
+    fold,
+    heading,
+    write_blocks,
+)
 from activities.sources.formats.lines import ends_sentence
 from activities.sources.formats.tables import table_lines
 

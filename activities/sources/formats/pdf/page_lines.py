@@ -21,7 +21,7 @@ import pypdfium2 as pdfium
 import pypdfium2.raw as raw
 
 from activities.evidence.text.terms import detect_language, is_word
-from activities.sources.formats.encoding import normalise
+from activities.sources.formats.extracted_text import normalise
 from activities.sources.formats.recognition import TextBox
 
 HYPHEN = "\ufffe"  # what pdfium writes for a hyphen at the end of a line

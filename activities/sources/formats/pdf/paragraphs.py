@@ -20,8 +20,12 @@ import pypdfium2 as pdfium
 from PIL import Image, ImageOps, ImageSequence
 
 from activities.sources.formats.descriptions import declared_title, find_date
-from activities.sources.formats.encoding import UnreadableError
-from activities.sources.formats.extracted_text import MOST_CHARACTERS, Extract, within_limit
+from activities.sources.formats.extracted_text import (
+    MOST_CHARACTERS,
+    Extract,
+    UnreadableError,
+    within_limit,
+)
 from activities.sources.formats.lines import ITEM, ends_sentence
 from activities.sources.formats.pdf.page_lines import (
     HYPHEN,
