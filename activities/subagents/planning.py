@@ -32,7 +32,13 @@ class Planning(PlanningActivities):
         async with send_heartbeats():
             tools = await self._context.create_toolbox(PLANNER, job, PLANNING_CYCLES)
             subagent = await self._context.create_subagent(PLANNER, job, "plan")
-            reply = await subagent.converse(PlanDraft, _prompt(brief), tools, gate=_plan_faults)
+            prompt = {
+                **describe_asker(job),
+                "effort": brief.effort,
+                "max_facets": brief.max_facets,
+                **({"notes": brief.notes} if brief.notes else {}),
+            }
+            reply = await subagent.converse(PlanDraft, prompt, tools, gate=_plan_faults)
         if isinstance(reply, Unanswered):
             raise _no_answer(reply, "plan")
         return Planned(plan=_plan(reply.answer), spend=reply.spend)
@@ -73,18 +79,6 @@ class Planning(PlanningActivities):
         if isinstance(reply, Unanswered):
             raise _no_answer(reply, "questions")
         return Clarification(questions=tuple(reply.answer.questions), spend=reply.spend)
-
-
-def _prompt(brief: PlanBrief) -> dict[str, object]:
-    job = brief.job
-    told: dict[str, object] = {
-        **describe_asker(job),
-        "effort": brief.effort,
-        "max_facets": brief.max_facets,
-    }
-    if brief.notes:
-        told["notes"] = brief.notes
-    return told
 
 
 def revise(plan: Plan, changes: list[PlanChange], question: str = "") -> Plan:
@@ -145,12 +139,7 @@ async def _plan_faults(draft: PlanDraft) -> list[str]:
 
 def _no_answer(reply: Unanswered, wanted: str) -> ApplicationError:
     """Told to a person at once: another try by itself would end in the same way."""
+    kind, what = f"no_{wanted}", f"the planner gave no {wanted} ({reply.why})"
     if reply.why == "refused":
-        return ApplicationError(
-            f"the model declines this question: {reply.detail}", type="refused", non_retryable=True
-        )
-    return ApplicationError(
-        f"the planner gave no {wanted} ({reply.why}): {reply.detail}",
-        type=f"no_{wanted}",
-        non_retryable=True,
-    )
+        kind, what = "refused", "the model declines this question"
+    return ApplicationError(f"{what}: {reply.detail}", type=kind, non_retryable=True)

@@ -121,13 +121,12 @@ def steer(
             "There is nothing to change: give --add-facet, --drop-facet, --refine-facet, --note,"
             " --budget-usd or --budget-tokens."
         )
-    client.validation.check_job_id(job_id)
 
-    async def action(session: Session) -> ExitCode:
+    async def action(session: Session) -> None:
         job = await client.jobs.find_running(session.client, job_id)
         update = client.jobs.steer(job, changes, usd, tokens)
         answer, idle = await session.wait_for_worker(update, job_id)
-        return _report(job_id, "steer", answer, f"is steered ({answer})", idle, as_json=as_json)
+        _report(job_id, "steer", answer, f"is steered ({answer})", idle, as_json=as_json)
 
     return client.session.run(action)
 
@@ -152,9 +151,8 @@ def finish(job_id: JobId, as_json: Json = False) -> ExitCode:
 @app.command(rich_help_panel=CONTROL, epilog=examples("cancel x1"))
 def cancel(job_id: JobId, as_json: Json = False) -> ExitCode:
     """End a job without a report."""
-    client.validation.check_job_id(job_id)
 
-    async def action(session: Session) -> ExitCode:
+    async def action(session: Session) -> None:
         job = await client.jobs.find_running(session.client, job_id)
         cancelled, _ = await session.wait_for_worker(client.jobs.cancel(job), job_id)
         if not cancelled:
@@ -162,7 +160,7 @@ def cancel(job_id: JobId, as_json: Json = False) -> ExitCode:
                 f"The job {job_id} finished first: `result {job_id}` writes its report."
             )
         done = f"is cancelled; `{COMMAND} restart {job_id}` restarts it"
-        return _report(job_id, "cancel", "cancelled", done, False, as_json=as_json)
+        _report(job_id, "cancel", "cancelled", done, False, as_json=as_json)
 
     return client.session.run(action)
 
@@ -317,28 +315,26 @@ def _read_plan(path: Path) -> Plan:
 
 
 def _send(job_id: str, update: str, message: Message, done: str, *, as_json: bool) -> ExitCode:
-    client.validation.check_job_id(job_id)
 
-    async def action(session: Session) -> ExitCode:
+    async def action(session: Session) -> None:
         job = await client.jobs.find_running(session.client, job_id)
         answer, idle = await session.wait_for_worker(
             client.jobs.send_update(job, update, message), job_id
         )
-        return _report(job_id, update, answer, done, idle and update != "pause", as_json=as_json)
+        _report(job_id, update, answer, done, idle and update != "pause", as_json=as_json)
 
     return client.session.run(action)
 
 
 def _report(
     job_id: str, command: str, answer: str, done: str, idle: bool, *, as_json: bool
-) -> ExitCode:
+) -> None:
     """Print the outcome; `idle` means that no worker continues the job."""
     if as_json:
         print(
             json.dumps({"id": job_id, "command": command, "answer": answer, "worked_on": not idle})
         )
-        return ExitCode.REPORT
+        return
     print(f"The job {job_id} {done}.")
     if idle:
         print(f"No worker runs it: `{COMMAND} resume {job_id}` continues it.")
-    return ExitCode.REPORT

@@ -16,7 +16,6 @@ from typing import TypeVar
 from pydantic import BaseModel
 from temporalio.client import WorkflowFailureError
 from temporalio.common import WorkflowIDConflictPolicy
-from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError
 
 from activities.storage.reports import list_versions, load_last_state
@@ -28,7 +27,7 @@ from console.client.research_request import DEFAULT_BUDGET_USD, build_facet, def
 from console.client.session import Session, find_task_queue
 from console.errors import BadInputError, ConsoleError, TooManyError
 from console.formatting import cut
-from console.runtime.data_converter import store_of
+from console.runtime.data_converter import explain_store_errors, store_of
 from workflows.config.settings import Settings
 from workflows.contracts.asking import (
     MAX_ASKED,
@@ -180,10 +179,8 @@ def parse_reference(text: str) -> tuple[str, int]:
 async def find_versions(session: Session, job_id: str) -> list[ReportVersion]:
     """The published versions of a job's report, the first one first."""
     await _check_visible(session, job_id)
-    try:
+    with explain_store_errors(f"The reports of {job_id} cannot be read"):
         return await list_versions(store_of(session.client), job_id)
-    except ApplicationError as error:
-        raise ConsoleError(f"The reports of {job_id} cannot be read: {error.message}.") from error
 
 
 async def find_version(session: Session, reference: str) -> ReportVersion:
@@ -204,10 +201,8 @@ async def find_version(session: Session, reference: str) -> ReportVersion:
 
 async def load_report(session: Session, reference: str) -> ResearchResult:
     version = await find_version(session, reference)
-    try:
+    with explain_store_errors(f"The report {reference} cannot be read"):
         return await store_of(session.client).load(version.key, ResearchResult)
-    except ApplicationError as error:
-        raise ConsoleError(f"The report {reference} cannot be read: {error.message}.") from error
 
 
 def report_citation(
@@ -242,10 +237,8 @@ async def _check_visible(session: Session, job_id: str) -> ResearchState | None:
 
     Reports are read from the store, which knows nobody: their job's tenant and labels decide.
     """
-    try:
+    with explain_store_errors(f"The job {job_id} cannot be read"):
         state = await load_last_state(store_of(session.client), job_id)
-    except ApplicationError as error:
-        raise ConsoleError(f"The job {job_id} cannot be read: {error.message}.") from error
     if state is None:
         # Says whether there is such a job.
         await jobs.find(session.client, job_id)

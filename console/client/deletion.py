@@ -21,7 +21,7 @@ from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
 from activities.storage import corpus_versions, forgetting, retention
-from activities.storage.histories import find_mentioned, find_open
+from activities.storage.references import find_mentioned, find_open
 from activities.storage.retention import exclude_others
 from activities.storage.store import Store
 from console.client import jobs

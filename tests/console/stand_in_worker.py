@@ -26,7 +26,7 @@ from activities.storage.store import Store
 from console.runtime.connection import connect
 from workflows.config.settings import Settings
 from workflows.config.store_keys import checkpoint_key, report_key
-from workflows.contracts.activity_io import KeepCheckpoint, KeepReport
+from workflows.contracts.activity_io import KeepCheckpoint
 from workflows.contracts.asking import Clarification, ClarifyingQuestion, ClarifyRequest
 from workflows.contracts.facets import Facet, Plan, QuestionKind
 from workflows.contracts.messages import Approve, Finish, Pause, Resume, Steer
@@ -79,10 +79,10 @@ async def keep(brief: KeepCheckpoint) -> None:
 
 
 @activity.defn
-async def keep_report(brief: KeepReport) -> ReportRef:
+async def keep_report(key: str, result: ResearchResult) -> ReportRef:
     store = Store.open(Settings.read(os.environ).store)
-    await store.put_new(brief.key, brief.result.model_dump_json().encode())
-    return ReportRef(key=brief.key, sha256="", bytes=0, pages=1)
+    await store.put_new(key, result.model_dump_json().encode())
+    return ReportRef(key=key, sha256="", bytes=0, pages=1)
 
 
 @workflow.defn(name="RefinementWorkflow")
@@ -166,11 +166,9 @@ class StandIn:
             parent=now.parent,
             report_markdown="# Report\n\n" + ("Words. " * (50_000 if "big" in asked else 5)),
         )
-        kept = KeepReport(
-            key=report_key(now.id, now.version, workflow.info().run_id), result=result
-        )
+        key = report_key(now.id, now.version, workflow.info().run_id)
         report = await workflow.execute_local_activity(
-            keep_report, kept, start_to_close_timeout=SOON
+            keep_report, args=[key, result], start_to_close_timeout=SOON
         )
         return summarize_result(result, report)
 

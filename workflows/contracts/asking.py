@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints
 
 from .changes import Changes
-from .evidence import Message, Record
+from .evidence import Message, Quote, Record
 from .request import ResearchRequest
 from .spend import Spend
 
@@ -32,19 +32,11 @@ class AskRequest(Message):
     """The job's, as the key of fairness."""
 
 
-class CitedQuote(Record):
+class CitedQuote(Quote):
     """A passage of a source, as its stored copy has it."""
 
-    source_id: str
     title: str
     uri: str
-    date: str | None = None
-    text: str
-    section: str = ""
-    """The headings above it, outermost first."""
-    start: int | None = None
-    """Where it stands in the stored copy, in characters."""
-    end: int | None = None
 
 
 class Citation(Record):

@@ -10,12 +10,10 @@ from typing import Protocol
 from temporalio import activity
 
 from workflows.contracts.activity_io import (
-    CompareBrief,
     ControlMessagesPosted,
     CorpusOpened,
     EvaluateBrief,
     Evaluated,
-    FilesParsed,
     GapsJudged,
     Job,
     JudgeClaimsBrief,
@@ -23,14 +21,13 @@ from workflows.contracts.activity_io import (
     JudgeGapsBrief,
     JudgeRelationsBrief,
     KeepCheckpoint,
-    KeepReport,
-    Kept,
     OpenCorpus,
     ParseFiles,
     PlanBrief,
     Planned,
     PostControlMessages,
     PublishBrief,
+    Published,
     ReconcileBrief,
     Reconciled,
     ResearchBrief,
@@ -49,7 +46,6 @@ from workflows.contracts.asking import (
     Comparison,
 )
 from workflows.contracts.messages import Delivery
-from workflows.contracts.result import ReportRef, ResearchResult
 
 
 class PlanningActivities(Protocol):
@@ -102,22 +98,16 @@ class RecordActivities(Protocol):
     async def open_corpus(self, brief: OpenCorpus) -> CorpusOpened: ...
 
     @activity.defn
-    async def parse_files(self, brief: ParseFiles) -> FilesParsed: ...
+    async def parse_files(self, brief: ParseFiles) -> int: ...
 
     @activity.defn
-    async def keep_checkpoint(self, brief: KeepCheckpoint) -> Kept: ...
+    async def keep_checkpoint(self, brief: KeepCheckpoint) -> str: ...
 
     @activity.defn
     async def post_control_messages(self, brief: PostControlMessages) -> ControlMessagesPosted: ...
 
     @activity.defn
-    async def keep_report(self, brief: KeepReport) -> ReportRef: ...
-
-    @activity.defn
-    async def publish(self, brief: PublishBrief) -> ResearchResult: ...
-
-    @activity.defn
-    async def compare(self, brief: CompareBrief) -> ResearchResult: ...
+    async def publish(self, brief: PublishBrief) -> Published: ...
 
     @activity.defn
     async def compare_reports(self, request: CompareReports) -> Comparison: ...

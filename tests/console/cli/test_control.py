@@ -205,8 +205,9 @@ def test_changes_are_plain_json_for_other_clients() -> None:
     assert [change.kind for change in order.changes] == ["set_budget", "add_facet"]
 
 
-def run_at_a_terminal(place: Place, answers: list[str], *arguments: str) -> tuple[int, str]:
+def run_at_a_terminal(served: Served, answers: list[str], *arguments: str) -> tuple[int, str]:
     """The exit code and what was said; an answer is typed at each question."""
+    place, server = served
     terminal, its_end = pty.openpty()
     editor = place.folder / "editor"
     editor.write_text("#!/bin/sh\nsed -i 's/one/edited/' \"$1\"\n")
@@ -214,7 +215,8 @@ def run_at_a_terminal(place: Place, answers: list[str], *arguments: str) -> tupl
     process = subprocess.Popen(
         [sys.executable, "-c", STARTER, str(place.worker), *arguments],
         stdin=its_end, stdout=its_end, stderr=its_end, cwd=place.folder,
-        env=place.env() | {"TERM": "xterm", "COLUMNS": "100", "EDITOR": shlex.quote(str(editor))},
+        env=place.env() | {"TERM": "xterm", "COLUMNS": "100", "EDITOR": shlex.quote(str(editor)),
+                           "TEMPORAL_ADDRESS": server.address},
     )  # fmt: skip
     os.close(its_end)
     said, asked = "", 0
@@ -236,12 +238,14 @@ def run_at_a_terminal(place: Place, answers: list[str], *arguments: str) -> tupl
     ("answers", "code"), [(["y"], 0), (["what", "edit"], 0), (["n", ""], 1)], ids=str
 )
 def test_a_plan_is_approved_in_place_at_a_terminal(
-    place: Place, answers: list[str], code: int
+    served: Served, answers: list[str], code: int
 ) -> None:
     """The editor changes a title; without a note a rejected plan ends the job."""
     edits = "edit" in answers
     found, said = run_at_a_terminal(
-        place, answers, "run", "anything", *GOOD, "--id", "seen", "--approve"
+        served,
+        answers,
+        *("run", "anything", *GOOD, "--id", f"seen-{len(answers)}-{code}", "--approve"),
     )
     assert found == code, said
     assert ("The edited facet" in said) is edits
@@ -257,15 +261,15 @@ def test_a_plan_is_approved_in_place_at_a_terminal(
     ids=str,
 )
 def test_a_vague_question_is_asked_back_at_a_terminal(
-    place: Place, answers: list[str], question: str
+    served: Served, answers: list[str], question: str
 ) -> None:
     """By number or in words, edited or left as it was; Enter skips."""
     is_answered = any(answers)
-    code, said = run_at_a_terminal(place, answers, "run", "How vague?", *GOOD)
+    code, said = run_at_a_terminal(served, answers, "run", "How vague?", *GOOD)
     assert code == 0, said
     assert "\x1b[31mred" not in said
     assert ("[y/n/edit]" in said) is is_answered
-    report = json.loads((place.out / "report.json").read_text("utf-8"))
+    report = json.loads((served[0].out / "report.json").read_text("utf-8"))
     assert report["question"] == question
 
 
