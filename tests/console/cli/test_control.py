@@ -22,6 +22,7 @@ from workflows.contracts.facets import Plan
 from workflows.contracts.messages import Steer
 
 Served = tuple[Place, DevServer]
+CTRL_C = "\x03"
 
 
 @pytest.fixture
@@ -228,7 +229,10 @@ def run_at_a_terminal(served: Served, answers: list[str], *arguments: str) -> tu
         prompts = ("[y/n/edit]", "What should change?", "your own words:")
         if sum(map(said.count, prompts)) > asked and answers:
             asked += 1
-            os.write(terminal, f"{answers.pop(0)}\n".encode())
+            if (answer := answers.pop(0)) == CTRL_C:
+                process.send_signal(signal.SIGINT)
+            else:
+                os.write(terminal, f"{answer}\n".encode())
     os.close(terminal)
     assert answers == [], said
     return process.wait(60), said
@@ -255,7 +259,7 @@ def test_a_plan_is_approved_in_place_at_a_terminal(
     ("answers", "question"),
     [
         (["1", "no one", "what", "edit", "y"], "How vague (the [31mred edited; no one)?"),
-        pytest.param(["", ""], "How vague?", marks=pytest.mark.slow),
+        (["", ""], "How vague?"),
         pytest.param(["7", "", "n"], "How vague?", marks=pytest.mark.slow),
     ],
     ids=str,
@@ -271,6 +275,13 @@ def test_a_vague_question_is_asked_back_at_a_terminal(
     assert ("[y/n/edit]" in said) is is_answered
     report = json.loads((served[0].out / "report.json").read_text("utf-8"))
     assert report["question"] == question
+
+
+def test_ctrl_c_at_a_clarifying_question_leaves_no_job_to_continue(served: Served) -> None:
+    code, said = run_at_a_terminal(served, ["", CTRL_C], "run", "How vague?", *GOOD)
+    assert code == 130, said
+    assert "Stopped before the job was started." in said
+    assert "continue" not in said
 
 
 def test_nobody_is_asked_back_without_a_terminal(configured: Place) -> None:
