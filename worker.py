@@ -30,10 +30,10 @@ from temporalio.worker import (
 )
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
 
+from activities.background import run_beside
 from activities.context import ActivityContext
 from activities.fleet.heartbeat import detect_freezes
-from activities.fleet.limits import Fleet, FleetLimits
-from activities.fleet.slot_supplier import FleetSlotSupplier
+from activities.fleet.limits import Fleet, FleetLimits, FleetSlotSupplier
 from activities.llm.client import Models
 from activities.llm.errors import redact
 from activities.mcp.server_settings import McpSettings
@@ -63,6 +63,7 @@ from console.runtime.health import count_jobs, serve_health
 from console.runtime.logs import set_up_logging
 from workflows.auxiliary import (
     AskWorkflow,
+    ClarifyWorkflow,
     CompareWorkflow,
     CorpusWorkflow,
     RetentionWorkflow,
@@ -154,6 +155,7 @@ def _for_jobs(client: Client, settings: Settings, context: ActivityContext) -> W
             CorpusWorkflow,
             AskWorkflow,
             CompareWorkflow,
+            ClarifyWorkflow,
             WebhookWorkflow,
             RetentionWorkflow,
         ],
@@ -224,6 +226,7 @@ def _subagents(context: ActivityContext) -> list[Callable[..., Any]]:
         Asking(context).ask,
         planning.plan,
         planning.review_plan,
+        planning.clarify,
         Researching(context).research,
         verifying.judge_claims,
         verifying.judge_relations,
@@ -264,16 +267,12 @@ async def _delete_stale_indexes(
 
     async def delete() -> None:
         while True:
-            with suppress(ApplicationError):  # the store cannot be used now
+            with suppress(ApplicationError, OSError):  # the store or the disk cannot be used now
                 await delete_stale_indexes(context.store, _index_folder(settings))
             await asyncio.sleep(STALE_INDEX_SECONDS)
 
-    task = asyncio.create_task(delete())
-    try:
+    async with run_beside(delete()):
         yield
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
 
 
 async def main() -> None:

@@ -1,4 +1,4 @@
-"""Workflows beside the jobs: indexing, questions to reports, webhooks, retention.
+"""Workflows beside the jobs: indexing, clarifying a question, asking reports, webhooks, retention.
 
 None of them is a part of a job's history: a report may be asked after its job has ended, and a
 message to a webhook is delivered when its receiver is there again.
@@ -14,13 +14,22 @@ from temporalio.common import Priority, RetryPolicy
 
 with workflow.unsafe.imports_passed_through():
     from workflows.config.policies import SUBAGENT_QUEUE, ActivityPolicy
-    from workflows.contracts.activity_io import OpenCorpus, RetentionBrief, RetentionResult
-    from workflows.contracts.asking import Answer, AskRequest, CompareReports, Comparison
+    from workflows.contracts.activity_io import Job, OpenCorpus, RetentionBrief, RetentionResult
+    from workflows.contracts.asking import (
+        Answer,
+        AskRequest,
+        Clarification,
+        ClarifyRequest,
+        CompareReports,
+        Comparison,
+    )
     from workflows.contracts.messages import WEBHOOK_WORKFLOW, Delivery
     from workflows.contracts.request import TASK_QUEUE
-    from workflows.contracts.state import CorpusReady, Timing
+    from workflows.contracts.spend import Allowance
+    from workflows.contracts.state import CorpusReady, ResearchState, Timing
     from workflows.stages.activity_interfaces import (
         AskingActivities,
+        PlanningActivities,
         RecordActivities,
         WebhookActivities,
     )
@@ -29,6 +38,10 @@ with workflow.unsafe.imports_passed_through():
 ASKING = ActivityPolicy(
     start_to_close=timedelta(minutes=5), schedule_to_close=timedelta(minutes=10), attempts=4
 )
+CLARIFYING = ActivityPolicy(
+    start_to_close=timedelta(seconds=30), schedule_to_close=timedelta(minutes=1), attempts=3
+)
+MAX_CLARIFYING = Allowance(usd=0.05, tokens=40_000)
 # An attempt that was cut off left less to do for the next one.
 RETENTION = ActivityPolicy(
     start_to_close=timedelta(hours=12),
@@ -39,6 +52,9 @@ RETENTION = ActivityPolicy(
 REFUSED = "webhook_refused"
 """The error type of a delivery that no attempt can make."""
 _HEARTBEAT = timedelta(seconds=Timing().heartbeat_seconds)
+_SOONER, _SHORT_HEARTBEAT = 2, timedelta(seconds=10)
+"""A person waits for the answer: it goes before the work of jobs, which has priority 3, and a
+worker that died is noticed sooner."""
 
 
 @workflow.defn(name="CorpusWorkflow")
@@ -65,12 +81,14 @@ class CorpusWorkflow:
 class AskWorkflow:
     @workflow.run
     async def run(self, request: AskRequest) -> Answer:
-        # A person waits: this goes before the work of jobs, which has priority 3, and a worker that
-        # died is noticed sooner.
-        priority = Priority(priority_key=2, fairness_key=request.tenant or None)
-        heartbeat = timedelta(seconds=10)
+        priority = Priority(priority_key=_SOONER, fairness_key=request.tenant or None)
         answer: Answer = await _call(
-            AskingActivities.ask, request, ASKING, "answer from the ledger", priority, heartbeat
+            AskingActivities.ask,
+            request,
+            ASKING,
+            "answer from the ledger",
+            priority,
+            _SHORT_HEARTBEAT,
         )
         return answer
 
@@ -83,6 +101,36 @@ class CompareWorkflow:
             RecordActivities.compare_reports, request, ASKING, "compare two reports"
         )
         return found
+
+
+@workflow.defn(name="ClarifyWorkflow")
+class ClarifyWorkflow:
+    @workflow.run
+    async def run(self, asked: ClarifyRequest) -> Clarification:
+        request = asked.request
+        # The job finds the documents indexed.
+        ready = await index_corpus(
+            _call,
+            OpenCorpus(corpus=request.corpus, labels=request.labels),
+            lambda _files, _parsed: None,
+        )
+        state = ResearchState(
+            id=workflow.info().workflow_id,
+            journal=asked.job_id,
+            request=request,
+            started_at=workflow.now().isoformat(),
+            corpus=ready,
+        )
+        priority = Priority(priority_key=_SOONER, fairness_key=request.tenant or None)
+        clarification: Clarification = await _call(
+            PlanningActivities.clarify,
+            Job.of(state, MAX_CLARIFYING),
+            CLARIFYING,
+            "find what the question leaves open",
+            priority,
+            _SHORT_HEARTBEAT,
+        )
+        return clarification
 
 
 @workflow.defn(name="RetentionWorkflow")

@@ -89,6 +89,7 @@ class Journal:
             if claimed is None:
                 return lambda: self._find_stored(request)
             marker, is_first = claimed
+            # Other processes see by its mark that the call is alive.
             async with self._store.keep_fresh(marker, _refresh_seconds()):
                 message = await self._charge(marker, ask)
             return lambda: self.store(request, message, is_first)

@@ -32,6 +32,7 @@ from obstore.exceptions import BaseError, PermissionDeniedError, Unauthenticated
 from pydantic import BaseModel
 from temporalio.exceptions import ApplicationError
 
+from activities.background import run_beside
 from activities.storage.backends import (
     ABSENT,
     RENEW_SECONDS,
@@ -160,21 +161,17 @@ class Store:
             await self._backend.touch(self.paths(key)[0])
 
     @asynccontextmanager
-    async def keep_fresh(self, key: str, seconds: float) -> AsyncIterator[None]:
-        """Touch an object so often while the body runs: others see that its owner is alive."""
+    async def keep_fresh(self, key: str, every: float) -> AsyncIterator[None]:
+        """Touch an object again and again while the body runs: others see that it is in use."""
 
-        async def refresh() -> None:
+        async def touch() -> None:
             while True:
-                await asyncio.sleep(seconds)
+                await asyncio.sleep(every)
                 with suppress(ApplicationError):
                     await self.touch(key)
 
-        task = asyncio.create_task(refresh())
-        try:
+        async with run_beside(touch()):
             yield
-        finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
 
     async def probe(self, size: int) -> None:
         """Raise the error that a write of this size would raise, where that can be known."""

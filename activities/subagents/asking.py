@@ -22,7 +22,6 @@ from activities.agent.schemas import AskAnswer
 from activities.agent.toolbox import split_blocks
 from activities.context import ActivityContext
 from activities.evidence.draft import (
-    CODE_BLOCK,
     SUMMARY,
     Draft,
     cited,
@@ -136,7 +135,7 @@ class Asking(AskingActivities):
             if draft.summary != list_claims(SUMMARY, numbered):
                 text = _add_sides(draft.summary, held, numbered)
         is_held = bool(cited(text))
-        numbers = number_as_read(CODE_BLOCK.sub("", text), numbered.numbers)
+        numbers = number_as_read(text, numbered.numbers)
         return Answer(
             job_id=request.job_id,
             version=asked.version,

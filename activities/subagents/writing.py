@@ -26,7 +26,6 @@ from activities.evidence.draft import (
     Section,
     demote_headings,
     normalize_citations,
-    sections_by_facet,
 )
 from activities.evidence.ledger import Ledger, origin_count, origins
 from activities.evidence.report_gate import Evidence, Judged, faults
@@ -142,7 +141,7 @@ def build_draft(
 ) -> Draft:
     """The answer as a draft: a section for every facet of the plan, unchanged ones from before."""
     new = {section.facet_id: section.markdown for section in answer.sections}
-    old = sections_by_facet(previous) if previous else {}
+    old = previous.parts() if previous else {}
     rewritten = set(brief.revise) if previous else {facet.id for facet in brief.plan.facets}
     sections = tuple(
         Section(

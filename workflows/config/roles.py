@@ -51,6 +51,17 @@ PLANNER = Role(
     max_turns=5,
     hits=30,
 )
+CLARIFIER = replace(
+    PLANNER,
+    model=SMALL,
+    effort="low",
+    thinking="disabled",
+    output="ClarifyAnswer",
+    tools=("search",),
+    max_turns=3,
+    prompt="clarifier",
+)
+"""The planner before a job: somebody waits to hear whether the question is vague."""
 REVIEWER = Role(
     "reviewer",
     model=MEDIUM,

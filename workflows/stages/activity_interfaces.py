@@ -15,6 +15,7 @@ from workflows.contracts.activity_io import (
     EvaluateBrief,
     Evaluated,
     GapsJudged,
+    Job,
     JudgeClaimsBrief,
     Judged,
     JudgeGapsBrief,
@@ -37,7 +38,13 @@ from workflows.contracts.activity_io import (
     WriteBrief,
     Written,
 )
-from workflows.contracts.asking import Answer, AskRequest, CompareReports, Comparison
+from workflows.contracts.asking import (
+    Answer,
+    AskRequest,
+    Clarification,
+    CompareReports,
+    Comparison,
+)
 from workflows.contracts.messages import Delivery
 
 
@@ -47,6 +54,9 @@ class PlanningActivities(Protocol):
 
     @activity.defn
     async def review_plan(self, brief: ReviewBrief) -> Planned: ...
+
+    @activity.defn
+    async def clarify(self, job: Job) -> Clarification: ...
 
 
 class ResearchActivities(Protocol):
