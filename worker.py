@@ -32,14 +32,14 @@ from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
 
 from activities.context import ActivityContext
 from activities.fleet.heartbeat import detect_freezes
-from activities.fleet.limits import Fleet, FleetLimits
-from activities.fleet.slot_supplier import FleetSlotSupplier
+from activities.fleet.limits import Fleet, FleetLimits, FleetSlotSupplier
 from activities.llm.client import Models
 from activities.llm.errors import redact
 from activities.mcp.server_settings import McpSettings
 from activities.mcp.servers import McpServers
 from activities.nexus import ResearchHandler
 from activities.records import Records
+from activities.storage.background import run_beside
 from activities.storage.corpus_publishing import Limits
 from activities.storage.retention import delete_stale_indexes
 from activities.storage.store import Store
@@ -61,15 +61,19 @@ from console.runtime.connection import (
 from console.runtime.data_converter import load_keyring
 from console.runtime.health import count_jobs, serve_health
 from console.runtime.logs import set_up_logging
-from workflows.asking import AskWorkflow, CompareWorkflow
+from workflows.auxiliary import (
+    AskWorkflow,
+    ClarifyWorkflow,
+    CompareWorkflow,
+    CorpusWorkflow,
+    RetentionWorkflow,
+    WebhookWorkflow,
+)
 from workflows.config.policies import SUBAGENT_QUEUE
 from workflows.config.settings import Settings
 from workflows.contracts.state import Timing
 from workflows.coordinator import ResearchWorkflow
-from workflows.corpus_indexing import CorpusWorkflow
 from workflows.refinement import RefinementWorkflow
-from workflows.retention import RetentionWorkflow
-from workflows.webhook import WebhookWorkflow
 
 DRAIN = timedelta(seconds=30)
 """How long turns in flight may take to finish after SIGTERM."""
@@ -127,7 +131,7 @@ async def build_worker(
         if settings.worker_role != "subagents":
             await stack.enter_async_context(_for_jobs(client, settings, context))
             if settings.health or settings.telemetry:
-                await stack.enter_async_context(count_jobs(client, record_jobs))
+                await stack.enter_async_context(run_beside(count_jobs(client, record_jobs)))
         if subagents:
             # Last, because it takes longest; the workers poll already.
             await context.models.wait_until_loaded()
@@ -151,6 +155,7 @@ def _for_jobs(client: Client, settings: Settings, context: ActivityContext) -> W
             CorpusWorkflow,
             AskWorkflow,
             CompareWorkflow,
+            ClarifyWorkflow,
             WebhookWorkflow,
             RetentionWorkflow,
         ],
@@ -159,8 +164,6 @@ def _for_jobs(client: Client, settings: Settings, context: ActivityContext) -> W
             records.publish,
             records.keep_checkpoint,
             records.post_control_messages,
-            records.keep_report,
-            records.compare,
             records.delete_old_objects,
             Webhooks(os.environ.get(SECRET_VARIABLE, ""), settings.webhook_networks).deliver,
             *(_subagents(context) if settings.worker_role != "coordinator" else ()),
@@ -223,6 +226,7 @@ def _subagents(context: ActivityContext) -> list[Callable[..., Any]]:
         Asking(context).ask,
         planning.plan,
         planning.review_plan,
+        planning.clarify,
         Researching(context).research,
         verifying.judge_claims,
         verifying.judge_relations,
@@ -255,24 +259,12 @@ def _deployment(settings: Settings) -> WorkerDeploymentConfig | None:
     )
 
 
-@asynccontextmanager
-async def _delete_stale_indexes(
-    settings: Settings, context: ActivityContext
-) -> AsyncIterator[None]:
+async def _delete_stale_indexes(settings: Settings, context: ActivityContext) -> None:
     """What is deleted in the store does not stay in this worker's copies of indexes."""
-
-    async def delete() -> None:
-        while True:
-            with suppress(ApplicationError):  # the store cannot be used now
-                await delete_stale_indexes(context.store, _index_folder(settings))
-            await asyncio.sleep(STALE_INDEX_SECONDS)
-
-    task = asyncio.create_task(delete())
-    try:
-        yield
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+    while True:
+        with suppress(ApplicationError, OSError):  # the store or the disk cannot be used now
+            await delete_stale_indexes(context.store, _index_folder(settings))
+        await asyncio.sleep(STALE_INDEX_SECONDS)
 
 
 async def main() -> None:
@@ -292,7 +284,7 @@ async def main() -> None:
         context = build_context(settings)
         async with (
             build_worker(client, settings, context),
-            _delete_stale_indexes(settings, context),
+            run_beside(_delete_stale_indexes(settings, context)),
         ):
             gc.freeze()
             gc.enable()

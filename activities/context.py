@@ -13,11 +13,10 @@ from cachetools import LRUCache
 
 from activities.agent.interrupts import Interrupts
 from activities.agent.loop import Subagent
-from activities.agent.request_template import RequestTemplate, build_template
-from activities.agent.tool_definitions import build_tool_set
+from activities.agent.request_template import RequestTemplate, build_template, build_tool_set
 from activities.agent.toolbox import Toolbox
+from activities.agent.turns import TurnSource
 from activities.fleet.limits import Fleet
-from activities.llm.batches import Batches
 from activities.llm.client import Models
 from activities.mcp.servers import McpServers
 from activities.sources.corpus_indexes import Corpora
@@ -104,20 +103,16 @@ class ActivityContext:
         await self.models.wait_until_loaded()
         template = await self._template(role, job)
         interrupts = Interrupts(
-            self.store,
-            job.id,
-            task,
-            allowance or job.allowance,
-            seconds,
-            finishes=finishes,
+            self.store, job.id, task, allowance or job.allowance, seconds, finishes=finishes
         )
         # Only the verifier can wait for a batch: the job waits for all others.
         batched = job.economy and role.name == VERIFIER.name and template.model != OFFLINE
-        batches = Batches(self.models) if batched else None
         telemetry = TurnTelemetry(role.name, template.model, job.id, self._provider, facet)
         telemetry.start()
         journal = Journal(self.store, job.journal, task)
-        return Subagent(self.models, journal, template, interrupts, batches, telemetry)
+        return Subagent(
+            TurnSource(self.models, journal, template, interrupts, telemetry, in_batches=batched)
+        )
 
     async def _template(self, role: Role, job: Job) -> RequestTemplate:
         """The template this job began with: a release that rewords a prompt repeats no call."""
@@ -178,16 +173,13 @@ class ActivityContext:
             if is_shared(head.source) and self._is_within_reach(head.source):
                 head = await publish(self.store, name, head.source, limits=self._limits)
             return name, head.version
-        self._check_allowed(corpus)
-        head = await publish(self.store, name_of(corpus), corpus, limits=self._limits)
-        return head.name, head.version
-
-    def _check_allowed(self, source: str) -> None:
-        if not self._is_allowed(source):
+        if not self._is_allowed(corpus):
             raise CorpusError(
-                f"this worker may not read {source}: add it to RESEARCH_CORPORA, or name a folder"
+                f"this worker may not read {corpus}: add it to RESEARCH_CORPORA, or name a folder"
                 " inside one of those, or a corpus of the store"
             )
+        head = await publish(self.store, name_of(corpus), corpus, limits=self._limits)
+        return head.name, head.version
 
     def _is_allowed(self, source: str) -> bool:
         folder = _find_folder(source).resolve()

@@ -4,6 +4,7 @@
       BadInputError     the command or a setting must change; nothing was started or spent
         NotFoundError   there is no job, corpus or schedule of this name
         ConflictError   the job or name is not in a state that allows it
+      TooManyError      the person has done this too often
 
 Each message is one sentence that names the remedy.
 """
@@ -44,6 +45,10 @@ class NotFoundError(BadInputError):
 
 
 class ConflictError(BadInputError):
+    pass
+
+
+class TooManyError(ConsoleError):
     pass
 
 

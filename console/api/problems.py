@@ -17,7 +17,7 @@ from starlette.routing import Match
 from temporalio.service import RPCError
 
 from console.client.validation import JOB_ID
-from console.errors import BadInputError, ConflictError, ConsoleError, NotFoundError
+from console.errors import BadInputError, ConflictError, ConsoleError, NotFoundError, TooManyError
 from console.web.auth import check_csrf
 from console.web.people import Person, Role, require
 from console.web.state import AppState
@@ -145,4 +145,6 @@ def _find_status(error: ConsoleError) -> int:
         return 404
     if isinstance(error, ConflictError):
         return 409
+    if isinstance(error, TooManyError):
+        return 429
     return 422 if isinstance(error, BadInputError) else 503

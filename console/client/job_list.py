@@ -12,7 +12,10 @@ from datetime import datetime
 from statistics import median
 from typing import TYPE_CHECKING
 
-from temporalio.client import WorkflowExecutionStatus, WorkflowFailureError
+from temporalio.api.common.v1 import WorkflowExecution as WorkflowExecutionId
+from temporalio.api.enums.v1 import WorkflowTaskFailedCause
+from temporalio.api.workflowservice.v1 import GetWorkflowExecutionHistoryReverseRequest
+from temporalio.client import WorkflowFailureError
 from temporalio.common import SearchAttributeKey
 from temporalio.service import RPCError, RPCStatusCode
 
@@ -24,6 +27,8 @@ from console.client.jobs import (
     fetch_start_input,
     find_pollers,
     get_handle,
+    has_worker,
+    root_cause,
 )
 from console.errors import BadInputError, ConsoleError
 from console.formatting import count, cut, duration, usd
@@ -33,7 +38,7 @@ from workflows.contracts.request import ResearchRequest
 from workflows.contracts.state import Blocked
 
 if TYPE_CHECKING:
-    from temporalio.client import Client, WorkflowExecution
+    from temporalio.client import Client, WorkflowExecution, WorkflowExecutionDescription
 
 _STATES = {
     "running": "Running",
@@ -80,13 +85,8 @@ async def list_last_runs(
     client: Client, state: str | None = None, limit: int | None = None
 ) -> list[WorkflowExecution]:
     """The last run of every job, newest first; with `state`, at least those in that state."""
-    last: dict[str, WorkflowExecution] = {}
-    async for run in client.list_workflows(_build_query(state), limit=limit):
-        if not await is_visible(run):
-            continue
-        if run.id not in last or run.start_time > last[run.id].start_time:
-            last[run.id] = run
-    return sorted(last.values(), key=lambda run: run.start_time, reverse=True)
+    found = client.list_workflows(_build_query(state), limit=limit)
+    return await _keep_newest([run async for run in found])
 
 
 async def list_page(
@@ -106,16 +106,20 @@ async def list_page(
         if page and error.status is RPCStatusCode.INVALID_ARGUMENT:
             raise BadInputError("--page: the token is of another query or server.") from error
         raise
-    last: dict[str, WorkflowExecution] = {}
-    for run in runs.current_page or ():
-        if not await is_visible(run):
-            continue
-        if run.id not in last or run.start_time > last[run.id].start_time:
-            last[run.id] = run
-    found = [run for run in last.values() if await _is_last_run(client, run)]
-    return sorted(found, key=lambda run: run.start_time, reverse=True), _write_token(
-        runs.next_page_token or b""
-    )
+    found = await _keep_newest(runs.current_page or ())
+    # The last run of a job may be on another page.
+    is_last = await asyncio.gather(*(_is_last_run(client, run) for run in found))
+    last = [run for run, is_newest in zip(found, is_last, strict=True) if is_newest]
+    return last, _write_token(runs.next_page_token or b"")
+
+
+async def _keep_newest(runs: Iterable[WorkflowExecution]) -> list[WorkflowExecution]:
+    """Of each job that the actor may see, the newest of these runs; the newest job first."""
+    newest: dict[str, WorkflowExecution] = {}
+    for run in sorted(runs, key=lambda run: run.start_time, reverse=True):
+        if await is_visible(run):
+            newest.setdefault(run.id, run)
+    return list(newest.values())
 
 
 def _write_token(token: bytes) -> str:
@@ -135,11 +139,7 @@ def _read_token(page: str) -> bytes:
 
 
 async def _is_last_run(client: Client, run: WorkflowExecution) -> bool:
-    """Whether a run has no successor; one that is open or completed never has."""
-    if run.status in (WorkflowExecutionStatus.RUNNING, WorkflowExecutionStatus.COMPLETED):
-        return True
-    if run.status is WorkflowExecutionStatus.CONTINUED_AS_NEW:
-        return False
+    """Whether a run has no successor; a completed one has where a facet was researched again."""
     try:
         return (await client.get_workflow_handle(run.id).describe()).run_id == run.run_id
     except RPCError:
@@ -271,6 +271,43 @@ async def wait_for_deliveries(client: Client, job_id: str, seconds: float) -> bo
             return False
         await asyncio.sleep(0.2)
     return True
+
+
+async def explain_silence(
+    client: Client, job_id: str, description: WorkflowExecutionDescription, start_worker: str
+) -> str:
+    """Why no worker answers for a job, and what to do; `start_worker` is how to start one."""
+    if description.raw_description.pending_workflow_task.attempt > 1:
+        failure = await _last_task_failure(client, job_id)
+        if failure is not None:
+            cause, message = failure
+            if cause == WorkflowTaskFailedCause.WORKFLOW_TASK_FAILED_CAUSE_NON_DETERMINISTIC_ERROR:
+                return (
+                    "The worker runs other code than the job began with (nondeterminism): start a"
+                    f" worker of that version, or `restart {job_id}` continues from the last"
+                    " checkpoint with this one."
+                )
+            return f"Its workflow task fails again and again ({message}): see the worker's log."
+    if await has_worker(client):
+        return "Its worker does not answer now: it is busy, or see the worker's log."
+    return f"No worker runs it: {start_worker}."
+
+
+async def _last_task_failure(client: Client, job_id: str) -> tuple[int, str] | None:
+    """The cause and the message of the workflow task that failed last."""
+    page = await client.workflow_service.get_workflow_execution_history_reverse(
+        GetWorkflowExecutionHistoryReverseRequest(
+            namespace=client.namespace,
+            execution=WorkflowExecutionId(workflow_id=job_id),
+            maximum_page_size=20,
+        )
+    )
+    for event in page.history.events:
+        if event.HasField("workflow_task_failed_event_attributes"):
+            failed = event.workflow_task_failed_event_attributes
+            error = await client.data_converter.decode_failure(failed.failure)
+            return failed.cause, root_cause(error)[:300]
+    return None
 
 
 async def read_blocked(execution: WorkflowExecution) -> Blocked | None:

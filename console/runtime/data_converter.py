@@ -18,12 +18,14 @@ import dataclasses
 import hashlib
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import ClassVar
 
 from google.protobuf import json_format
 from google.protobuf.message import DecodeError
+from obstore.exceptions import BaseError
 from temporalio.api.common.v1 import Payload
 from temporalio.api.sdk.v1.external_storage_pb2 import ExternalStorageReference
 from temporalio.client import Client
@@ -39,6 +41,7 @@ from temporalio.converter import (
     StorageDriverRetrieveContext,
     StorageDriverStoreContext,
 )
+from temporalio.exceptions import ApplicationError
 
 from activities.storage.backends import create_or_renew, open_backend
 from activities.storage.encryption import (
@@ -115,17 +118,22 @@ def load_keyring(settings: Settings) -> Keyring | None:
     return keyring
 
 
-def external_storage(location: str, keyring: Keyring | None = None) -> ExternalStorage:
-    """Payloads of 64 KB and more go to a folder, or a URL (s3://, gs://, az://, file://)."""
-    driver = StoreDriver(location, keyring)
-    return ExternalStorage(drivers=[driver], payload_size_threshold=THRESHOLD)
-
-
 def store_of(client: Client) -> Store:
     """The store that a client of `connect` reads large payloads from; reports are there too."""
     storage = client.data_converter.external_storage
     drivers = storage.drivers if storage else ()
     return next(driver.objects for driver in drivers if isinstance(driver, StoreDriver))
+
+
+@contextmanager
+def explain_store_errors(what: str) -> Iterator[None]:
+    """Raise errors of the store as `ConsoleError`; `what` says what was not done."""
+    try:
+        yield
+    except ApplicationError as error:
+        raise ConsoleError(f"{what}: {error.message}.") from error
+    except (BaseError, OSError) as error:
+        raise ConsoleError(f"{what} ({str(error).splitlines()[0][:200]}).") from error
 
 
 def read_claim(payload: Payload) -> StorageDriverClaim | None:
@@ -216,5 +224,7 @@ def data_converter(settings: Settings) -> DataConverter:
         failure_converter_class=(
             DefaultFailureConverterWithEncodedAttributes if keys else DefaultFailureConverter
         ),
-        external_storage=external_storage(settings.store, keys),
+        external_storage=ExternalStorage(
+            drivers=[StoreDriver(settings.store, keys)], payload_size_threshold=THRESHOLD
+        ),
     )

@@ -18,6 +18,7 @@ from console.client.job_options import new_job_id
 from console.client.jobs import Job, UpdateRejectedError
 from console.client.research_request import build_facet
 from console.errors import BadInputError, ConsoleError
+from console.formatting import count, format_size
 from console.web import forms
 from console.web.forms import FormValues, name_fields
 from console.web.home import MODEL_NAMES
@@ -135,6 +136,18 @@ class Actions:
             first = error.errors()[0]
             form.errors[f"{form['change']}-{first['loc'][-1]}"] = f"{first['msg']}."
         return []
+
+    async def delete(self, request: Request) -> Response:
+        require(request, ACTIONS["delete"])
+        job_id = validation.check_job_id(request.path_params["job_id"])
+        await forms.read_form(request)
+        receipt = await self._state.delete(job_id)
+        objects = count(sum(total["count"] for total in receipt["objects"].values()), "object")
+        histories = count(receipt["histories"], "history", "histories")
+        size = format_size(receipt["bytes"])
+        text = f"The job {job_id} is deleted: {histories}, and {objects} of the store ({size})."
+        name = self._state.put_notice(Notice(text))
+        return RedirectResponse(f"/?notice={name}", status_code=303)
 
     async def confirm_restart(self, request: Request) -> Response:
         """A page that asks for confirmation, because a restart closes an open run."""

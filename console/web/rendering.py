@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
@@ -34,6 +35,7 @@ MAX_STREAMS = 24
 """Open pages that follow a job; each one polls the server."""
 RETRY_MILLISECONDS = 2000
 _POLLS_PER_COMMENT = 10
+_CODE = re.compile(r"`([^`]+)`")
 _CLOCK = re.compile(r'(<span class="clock"[^>]*>)[^<]*')
 
 
@@ -60,6 +62,7 @@ class Templates:
             "sentence": sentence,
             "capitalize": capitalize,
             "duration": duration,
+            "code": mark_code,
         }
         self._jinja.globals |= {"state": state, "formats": FORMATS.values()}
 
@@ -91,6 +94,11 @@ class Templates:
 
 def format_label(status: str) -> str:
     return _LABELS.get(status, status.replace("_", " "))
+
+
+def mark_code(text: str) -> Markup:
+    """Messages name commands and settings in backticks."""
+    return Markup(_CODE.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704
 
 
 def parse_time(stamp: str | datetime | None) -> datetime | None:

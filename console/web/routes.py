@@ -14,7 +14,7 @@ from starlette.types import ASGIApp
 from temporalio.service import RPCError
 
 from console.client.audit import AuditLog
-from console.errors import BadInputError, ConsoleError, NotFoundError
+from console.errors import BadInputError, ConsoleError, NotFoundError, TooManyError
 from console.report.formats import FORMATS
 from console.web.actions import UPDATES, Actions
 from console.web.ask_page import AskPages
@@ -154,6 +154,7 @@ def build_app(
             Route(f"{path}/steer", actions.steer, methods=["POST"]),
             Route(f"{path}/resume", actions.resume, methods=["POST"]),
             Route(f"{path}/cancel", actions.cancel, methods=["POST"]),
+            Route(f"{path}/delete", actions.delete, methods=["POST"]),
             *(Route(f"{path}/{name}", actions.send_update, methods=["POST"]) for name in UPDATES),
             *more,
             *(Route(f"/static/{name}", static(name)) for name in STATIC_FILES),
@@ -173,7 +174,7 @@ def _describe_error(error: Exception) -> tuple[int, str]:
     if isinstance(error, BadInputError):
         return 404 if isinstance(error, NotFoundError) else 400, name_fields(str(error))
     if isinstance(error, ConsoleError):
-        return 503, name_fields(str(error))
+        return 429 if isinstance(error, TooManyError) else 503, name_fields(str(error))
     if isinstance(error, RPCError):
         return 503, f"The Temporal server does not answer ({error.message}): try again."
     _log.exception("a page could not be rendered", exc_info=error)

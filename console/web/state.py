@@ -9,11 +9,14 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
 from cachetools import LRUCache
+from temporalio.exceptions import ApplicationError
 
-from console.client import jobs
+from console.client import deletion, jobs
 from console.client.checkpoints import CheckpointStore
 from console.client.jobs import Job, UpdateRejectedError
 from console.client.session import Session
+from console.errors import ConsoleError
+from console.runtime.data_converter import store_of
 from workflows.contracts.messages import Resume
 
 Value = TypeVar("Value")
@@ -85,6 +88,20 @@ class AppState:
             if not started:
                 raise
             return "continued"
+
+    async def delete(self, job_id: str) -> deletion.Receipt:
+        """Delete a job that the current actor sees, also from memory."""
+        await jobs.find(self.client, job_id)
+        try:
+            return await deletion.delete_jobs(
+                self.client, self.settings, store_of(self.client), [job_id]
+            )
+        except ApplicationError as error:
+            raise ConsoleError(f"Nothing was deleted: {error.message}.") from error
+        finally:
+            for cache in (self.small_cache, self.result_cache, self.text_cache):
+                cache.clear()
+            self.checkpoint_cache.clear()
 
     async def sleep(self, seconds: float) -> None:
         """Sleep, but not beyond the end of the server."""

@@ -1,25 +1,32 @@
-"""The lines of a page with what tells them apart: place, height, weight, cells.
+"""The lines of a page with what tells them apart (place, height, weight, cells), and their words.
 
-They are those of a PDF's text, or those recognised in the picture of a page.
+Lines are those of a PDF's text, or those recognised in the picture of a page. Of words broken at
+line ends, `impor-/tant` is joined and `zero-/emission` keeps its hyphen: the rest of the document
+shows how the word is written; where it does not, the dictionary knows the whole word or both of its
+parts.
 """
 
 from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import median, median_low
 
 import pypdfium2 as pdfium
 import pypdfium2.raw as raw
 
-from activities.sources.formats.encoding import normalise
-from activities.sources.formats.pdf.hyphenation import HYPHEN
+from activities.evidence.text.terms import detect_language, is_word
+from activities.sources.formats.extracted_text import normalise
 from activities.sources.formats.recognition import TextBox
 
-_BREAK = re.compile(r"\r\n|[\r\n]")
+HYPHEN = "\ufffe"  # what pdfium writes for a hyphen at the end of a line
+
+_LINE = re.compile(r"\S(?:[^\r\n]*\S)?")
 _SAMPLES = 6
 _BOLD = 600
 _LONGEST_NAME = 128  # bytes of a font's name
@@ -41,6 +48,7 @@ class Piece:
     text: str
     left: float
     right: float
+    base: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,33 +69,37 @@ class Line:
 
     def cells(self) -> list[Piece]:
         """The pieces, joined where the space between them is no wider than text may have."""
-        cells = [self.pieces[0]]
-        for piece in self.pieces[1:]:
-            last = cells[-1]
-            numbering = len(cells) == 1 and _NUMBERING.match(last.text)
-            if numbering or piece.left - last.right <= _CELL_GAP * self.size:
-                cells[-1] = Piece(f"{last.text} {piece.text}", last.left, piece.right)
-            else:
-                cells.append(piece)
-        return cells
+
+        def goes_on(before: Sequence[Piece], piece: Piece) -> bool:
+            numbering = len(before) == 1 and _NUMBERING.match(before[0].text)
+            return bool(numbering) or piece.left - before[-1].right <= _CELL_GAP * self.size
+
+        return self.join_pieces(goes_on)
+
+    def join_pieces(self, goes_on: Callable[[Sequence[Piece], Piece], bool]) -> list[Piece]:
+        """The pieces, joined where one goes on with the last of those before it."""
+        joined: list[Piece] = []
+        for piece in self.pieces:
+            if joined and goes_on(joined, piece):
+                last = joined.pop()
+                piece = replace(last, text=f"{last.text} {piece.text}", right=piece.right)
+            joined.append(piece)
+        return joined
 
 
 def page_lines(page: pdfium.PdfPage, number: int) -> list[Line]:
     """The lines of a page in reading order."""
     height = float(page.get_height())
-    textpage = page.get_textpage()
-    try:
+    with closing(page.get_textpage()) as textpage:
         count = textpage.count_chars()
         text = textpage.get_text_range() if count > 0 else ""
         if len(text) != count:
             # Characters beyond the basic plane shift the index; read one by one instead.
             text = "".join(_character(textpage, index) for index in range(count))
-        found = (
-            _line(textpage, text, start, end, number, height) for start, end in _line_spans(text)
-        )
-        return [line for line in found if line is not None]
-    finally:
-        textpage.close()
+        return [
+            _line(textpage, text, found.start(), found.end(), number, height)
+            for found in _LINE.finditer(text)
+        ]
 
 
 def _character(textpage: pdfium.PdfTextPage, index: int) -> str:
@@ -95,28 +107,15 @@ def _character(textpage: pdfium.PdfTextPage, index: int) -> str:
     return chr(code) if code and not 0xD800 <= code <= 0xDFFF else " "
 
 
-def _line_spans(text: str) -> Iterator[tuple[int, int]]:
-    position = 0
-    for found in _BREAK.finditer(text):
-        yield position, found.start()
-        position = found.end()
-    yield position, len(text)
-
-
 def _line(
     textpage: pdfium.PdfTextPage, text: str, start: int, end: int, page: int, height: float
-) -> Line | None:
-    while start < end and text[start].isspace():
-        start += 1
-    while end > start and text[end - 1].isspace():
-        end -= 1
-    if start == end:
-        return None
+) -> Line:
     step = max(1, (end - start) // _SAMPLES)
-    samples = [index for index in range(start, end, step) if not text[index].isspace()] or [start]
+    samples = [index for index in range(start, end, step) if not text[index].isspace()]
     boxes = {index: textpage.get_charbox(index, loose=True) for index in {*samples, start, end - 1}}
     size = max(box[3] - box[1] for box in boxes.values())
-    pieces = _pieces(textpage, text, start, end, size)
+    base = _base(textpage, start)
+    pieces = _pieces(textpage, text, start, end, size, base)
     return Line(
         text=" ".join(piece.text for piece in pieces),
         pieces=pieces,
@@ -124,7 +123,7 @@ def _line(
         page_height=height,
         left=boxes[start][0],
         right=boxes[end - 1][2],
-        base=_base(textpage, start),
+        base=base,
         last_base=_base(textpage, end - 1),
         size=round(size, 1),
         bold=all(_is_bold(textpage, index) for index in samples),
@@ -147,7 +146,7 @@ def _base(textpage: pdfium.PdfTextPage, index: int) -> float:
 
 
 def _pieces(
-    textpage: pdfium.PdfTextPage, text: str, start: int, end: int, size: float
+    textpage: pdfium.PdfTextPage, text: str, start: int, end: int, size: float, base: float
 ) -> tuple[Piece, ...]:
     """The line, cut where the space between two words is wider than a space."""
     pieces: list[Piece] = []
@@ -156,10 +155,10 @@ def _pieces(
         before, after = start + space.start() - 1, start + space.end()
         right, next_left = textpage.get_charbox(before)[2], textpage.get_charbox(after)[0]
         if next_left - right > _PIECE_GAP * size:
-            pieces.append(Piece(_printable(text[first : before + 1]), left, right))
+            pieces.append(Piece(_printable(text[first : before + 1]), left, right, base))
             first, left = after, next_left
-    pieces.append(Piece(_printable(text[first:end]), left, textpage.get_charbox(end - 1)[2]))
-    return tuple(pieces)
+    right = textpage.get_charbox(end - 1)[2]
+    return (*pieces, Piece(_printable(text[first:end]), left, right, base))
 
 
 def _printable(text: str) -> str:
@@ -185,7 +184,9 @@ def _recognised_line(
     if abs(size - usual) < _SAME_SIZE * usual:
         size = usual
     base = page_height - scale * max(box.bottom for box in row)
-    pieces = tuple(Piece(_printable(box.text), box.left * scale, box.right * scale) for box in row)
+    pieces = tuple(
+        Piece(_printable(box.text), box.left * scale, box.right * scale, base) for box in row
+    )
     return Line(
         text=" ".join(piece.text for piece in pieces),
         pieces=pieces,
@@ -238,3 +239,47 @@ def _rows(boxes: Sequence[TextBox]) -> list[list[TextBox]]:
         else:
             rows.append([box])
     return [sorted(row, key=lambda box: box.left) for row in rows]
+
+
+# --- words broken at line ends -------------------------------------------------------------------
+
+_WORD = re.compile(r"[^\W\d_]+(?:[-’'][^\W\d_]+)*")
+_BROKEN = re.compile(rf"([\w-]*){HYPHEN}(\w*)")
+
+
+class Hyphenation:
+    """How one document breaks its words."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self._language = detect_language(" ".join(lines[:100]))
+        self._words: Counter[str] = Counter()
+        for line in lines:
+            for word in _WORD.findall(_BROKEN.sub(" ", line.lower())):
+                self._words.update({word, *word.split("-")})
+
+    def resolve(self, text: str) -> str:
+        """The text with every break at a line end mended."""
+        return _BROKEN.sub(self._mended, text) if HYPHEN in text else text
+
+    def joined(self, fragments: Sequence[str]) -> str:
+        """Lines of a narrow cell as one; a word cut without a hyphen is whole elsewhere."""
+        text = ""
+        for fragment in fragments:
+            left, right = text.rsplit(" ", 1)[-1].lower(), fragment.split(" ", 1)[0].lower()
+            cut = left and self._words[left + right] >= max(1, self._words[left])
+            text = f"{text}{fragment}" if cut or not text else f"{text} {fragment}"
+        return text
+
+    def _mended(self, broken: re.Match[str]) -> str:
+        left, right = broken[1], broken[2]
+        return left + right if self._is_one_word(left, right) else f"{left}-{right}"
+
+    def _is_one_word(self, left: str, right: str) -> bool:
+        if not left[-1:].isalpha() or not right[:1].islower() or "-" in left:
+            return False
+        first, second = left.lower(), right.lower()
+        if self._words[first + second] or self._words[f"{first}-{second}"]:
+            return bool(self._words[first + second])
+        if is_word(first + second, self._language):
+            return True
+        return not (is_word(first, self._language) and is_word(second, self._language))
