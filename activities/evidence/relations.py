@@ -176,8 +176,7 @@ def complain(answer: RelationsAnswer, groups: Mapping[str, Group]) -> list[str]:
                     found.append(f"{name}: put these on a side: {', '.join(unplaced)}")
                 elif len(entry.sides) < 2:
                     found.append(f"{name}: a difference has at least two sides")
-    known = set(groups)
-    found += [f"there is no group {e.group!r}" for e in answer.groups if e.group not in known]
+    found += [f"there is no group {e.group!r}" for e in answer.groups if e.group not in groups]
     return found
 
 
