@@ -30,7 +30,6 @@ from temporalio.worker import (
 )
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
 
-from activities.background import run_beside
 from activities.context import ActivityContext
 from activities.fleet.heartbeat import detect_freezes
 from activities.fleet.limits import Fleet, FleetLimits, FleetSlotSupplier
@@ -40,6 +39,7 @@ from activities.mcp.server_settings import McpSettings
 from activities.mcp.servers import McpServers
 from activities.nexus import ResearchHandler
 from activities.records import Records
+from activities.storage.background import run_beside
 from activities.storage.corpus_publishing import Limits
 from activities.storage.retention import delete_stale_indexes
 from activities.storage.store import Store

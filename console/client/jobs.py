@@ -161,8 +161,8 @@ async def fetch_checkpoint_keys(client: Client, job_id: str) -> set[str]:
         details = event.marker_recorded_event_attributes.details
         for payload in details["result"].payloads if "result" in details else ():
             [value] = await client.data_converter.decode([payload])
-            if isinstance(value, dict):
-                keys.add(str(value.get("key")))
+            if isinstance(value, str):
+                keys.add(value)
     return keys
 
 

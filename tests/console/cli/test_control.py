@@ -255,7 +255,7 @@ def test_a_plan_is_approved_in_place_at_a_terminal(
     ("answers", "question"),
     [
         (["1", "no one", "what", "edit", "y"], "How vague (the [31mred edited; no one)?"),
-        (["", ""], "How vague?"),
+        pytest.param(["", ""], "How vague?", marks=pytest.mark.slow),
         pytest.param(["7", "", "n"], "How vague?", marks=pytest.mark.slow),
     ],
     ids=str,
