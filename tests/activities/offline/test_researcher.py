@@ -134,7 +134,7 @@ async def test_another_verb_for_what_somebody_wants_to_do_is_not_missing(tmp_pat
     files = {"a.md": "# Escaping\n\nSet `autoescape` to enable automatic escaping of text."}
     with library(tmp_path, files) as documents:
         dialogue = await documents.research("How do I activate automatic escaping?")
-    assert dialogue.answer["missing"] == []
+    assert "activate" not in dialogue.answer["missing"]
 
 
 async def test_related_passages_without_an_answer_say_so(tmp_path: Path) -> None:
