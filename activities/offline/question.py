@@ -103,6 +103,7 @@ _LIGHT = """use make get find work happen know tell need want way thing kind typ
     summarise everything compare comparison versus hoch lange lang alt weit groß teuer oft"""
 _LIGHT_WEIGHT = 0.35
 _LONGEST_ENDING = 2
+_DOES = re.compile(r"\b(?:I|we|you|one|they|to) (\w+)", re.I)
 _PARTICLES = frozenset(["back", "down", "in", "off", "on", "out", "over", "up"])
 _IDENTIFIER = re.compile(r"\b[^\W_]+(?:(?:_|\.(?=[a-z]))[^\W_]+)+\b", re.I)
 _CONTEXT, _MOST_CONTEXT = 0.25, 0.5
@@ -207,6 +208,12 @@ class Question:
         }
         pairs = self._compounds.items()
         return found | {term(joined, self._language): " ".join(pair) for joined, pair in pairs}
+
+    @cached_property
+    def verbs(self) -> frozenset[str]:
+        """What somebody wants to do, as in "how do I turn on …": documents may word it otherwise,
+        so that its absence says nothing."""
+        return self.terms_of(" ".join(_DOES.findall(self.text)))
 
     @cached_property
     def names(self) -> frozenset[str]:

@@ -130,6 +130,13 @@ async def test_words_of_the_questions_form_are_never_called_absent(
     assert (await researched(tmp_path, question)).answer["missing"] == []
 
 
+async def test_another_verb_for_what_somebody_wants_to_do_is_not_missing(tmp_path: Path) -> None:
+    files = {"a.md": "# Escaping\n\nSet `autoescape` to enable automatic escaping of text."}
+    with library(tmp_path, files) as documents:
+        dialogue = await documents.research("How do I activate automatic escaping?")
+    assert "activate" not in dialogue.answer["missing"]
+
+
 async def test_related_passages_without_an_answer_say_so(tmp_path: Path) -> None:
     dialogue = await researched(tmp_path, "Who drives the trams?")
     assert claims(dialogue) == ["Trams run every ten minutes from the harbour."]
