@@ -3,38 +3,35 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Annotated, TypeVar
+from collections.abc import AsyncIterator, Callable
+from typing import Annotated
 
 from fastapi import APIRouter, Header, Request, Response
 from pydantic import BaseModel, Field
 from starlette.responses import StreamingResponse
 
-from console.api.job_endpoints import JobDetails
-from console.api.problems import (
+from console.api.dependencies import (
     Console,
     JobId,
     Operator,
     Reader,
     Researcher,
     describe_problems,
-    render_problem,
 )
-from console.client import asking, jobs, runs
-from console.client.jobs import Job
-from console.errors import ConflictError, ConsoleError
+from console.api.job_endpoints import JobDetails
+from console.client import asking, jobs
+from console.errors import ConsoleError
 from console.web.job_snapshot import load_snapshot
-from console.web.rendering import MAX_STREAMS, RETRY_MILLISECONDS, EventStream
+from console.web.rendering import RETRY_MILLISECONDS, EventStream
 from console.web.state import AppState
 from workflows.contracts.asking import MAX_ASKED, Answer
 from workflows.contracts.evidence import Message
 from workflows.contracts.messages import Approve, Finish, Pause, Steer
 
-router = APIRouter(tags=["jobs"])
+router = APIRouter(tags=["jobs"], responses=describe_problems(409))
 
 _POLL_SECONDS = 1.0
 _POLLS_PER_COMMENT = 15
-Result = TypeVar("Result")
 
 
 class Controlled(BaseModel):
@@ -65,59 +62,57 @@ class Restart(Message):
     """Research this facet once more, also where the job is complete."""
 
 
-@router.post("/jobs/{job_id}/approve", responses=describe_problems(404, 409))
+@router.post("/jobs/{job_id}/approve")
 async def approve_plan(
     job_id: JobId, answer: Approve, _: Researcher, console: Console
 ) -> Controlled:
     """Approve the plan, replace it by an edited one, or reject it."""
-    return await _update(console, job_id, "approve", answer)
+    answered = await console.send_update(job_id, "approve", answer)
+    return Controlled(id=job_id, answer=answered)
 
 
-@router.post("/jobs/{job_id}/steer", responses=describe_problems(404, 409))
+@router.post("/jobs/{job_id}/steer")
 async def steer_job(job_id: JobId, changes: Steer, _: Researcher, console: Console) -> Controlled:
     """Add, drop or refine facets, add a note, set the budget."""
-    return await _update(console, job_id, "steer", changes)
+    answered = await console.send_update(job_id, "steer", changes)
+    return Controlled(id=job_id, answer=answered)
 
 
-@router.post("/jobs/{job_id}/pause", responses=describe_problems(404, 409))
+@router.post("/jobs/{job_id}/pause")
 async def pause_job(job_id: JobId, _: Researcher, console: Console) -> Controlled:
     """Make no model calls until the job is resumed."""
-    return await _update(console, job_id, "pause", Pause())
+    answered = await console.send_update(job_id, "pause", Pause())
+    return Controlled(id=job_id, answer=answered)
 
 
-@router.post("/jobs/{job_id}/resume", responses=describe_problems(404, 409))
+@router.post("/jobs/{job_id}/resume")
 async def resume_job(job_id: JobId, _: Researcher, console: Console) -> Controlled:
     """Continue a job that is blocked, paused or stopped."""
-    job = await jobs.find_running(console.client, job_id)
-    return Controlled(id=job_id, answer=await console.resume(job))
+    return Controlled(id=job_id, answer=await console.resume(job_id))
 
 
-@router.post("/jobs/{job_id}/finish", responses=describe_problems(404, 409))
+@router.post("/jobs/{job_id}/finish")
 async def finish_job(job_id: JobId, _: Researcher, console: Console) -> Controlled:
     """Start no more research; write the report from what was found."""
-    return await _update(console, job_id, "finish", Finish())
+    answered = await console.send_update(job_id, "finish", Finish())
+    return Controlled(id=job_id, answer=answered)
 
 
-@router.post("/jobs/{job_id}/cancel", responses=describe_problems(404, 409))
+@router.post("/jobs/{job_id}/cancel")
 async def cancel_job(job_id: JobId, _: Researcher, console: Console) -> Controlled:
     """End a job without a report."""
-    job = await jobs.find_running(console.client, job_id)
-    if not await _wait(console, job, jobs.cancel(job)):
-        raise ConflictError(f"The job {job_id} finished first: read its report.")
+    await console.cancel(job_id)
     return Controlled(id=job_id, answer="cancelled")
 
 
-@router.post("/jobs/{job_id}/restart", responses=describe_problems(404, 409))
+@router.post("/jobs/{job_id}/restart")
 async def restart_job(job_id: JobId, origin: Restart, _: Operator, console: Console) -> Controlled:
     """Start a new run from a checkpoint; earlier work is not paid again."""
-    _job, start = await runs.restart(
-        console.client, console.checkpoints, job_id, origin.checkpoint, origin.facet
-    )
-    console.start_worker(job_id)
-    return Controlled(id=job_id, answer=f"restarted from {start.checkpoint}")
+    checkpoint = await console.restart(job_id, origin.checkpoint, origin.facet)
+    return Controlled(id=job_id, answer=f"restarted from {checkpoint}")
 
 
-@router.post("/jobs/{job_id}/ask", responses=describe_problems(404, 409))
+@router.post("/jobs/{job_id}/ask")
 async def ask_report(job_id: JobId, asked: Question, _: Researcher, console: Console) -> Answer:
     """Answer a question from what the job has found, with citations, through the same checks."""
     # Says whether there is such a job that the person may see.
@@ -125,7 +120,7 @@ async def ask_report(job_id: JobId, asked: Question, _: Researcher, console: Con
     return await asking.ask(console.session, job_id, asked.question, asked.version)
 
 
-@router.post("/jobs/{job_id}/feedback", responses=describe_problems(404))
+@router.post("/jobs/{job_id}/feedback")
 async def call_citation_wrong(
     job_id: JobId, wrong: WrongCitation, _: Reader, console: Console
 ) -> Controlled:
@@ -137,21 +132,10 @@ async def call_citation_wrong(
     return Controlled(id=job_id, answer="kept")
 
 
-async def _update(console: AppState, job_id: str, name: str, message: Message) -> Controlled:
-    job = await jobs.find_running(console.client, job_id)
-    answer = await _wait(console, job, jobs.send_update(job, name, message))
-    return Controlled(id=job_id, answer=answer)
-
-
-async def _wait(console: AppState, job: Job, call: Awaitable[Result]) -> Result:
-    answer, _ = await console.session.wait_for_worker(call, job.id)
-    return answer
-
-
 @router.get(
     "/jobs/{job_id}/events",
     response_class=StreamingResponse,
-    responses=describe_problems(404) | {200: {"content": {"text/event-stream": {}}}},
+    responses={200: {"content": {"text/event-stream": {}}}},
 )
 async def follow_job(
     job_id: JobId,
@@ -165,15 +149,8 @@ async def follow_job(
     The stream goes on after `Last-Event-ID`: checkpoints are neither lost nor repeated.
     """
     await jobs.find(console.client, job_id)
-    if console.open_streams >= MAX_STREAMS:
-        return render_problem(429, "Too many streams are open: close some.")
-    console.open_streams += 1
-    return EventStream(
-        console,
-        _stream(console, job_id, last_event_id or "", request.state.is_signed_in),
-        headers={"X-Accel-Buffering": "no"},
-        media_type="text/event-stream",
-    )
+    messages = _stream(console, job_id, last_event_id or "", request.state.is_signed_in)
+    return EventStream(console, messages)
 
 
 async def _stream(

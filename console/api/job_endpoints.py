@@ -5,19 +5,14 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+from dataclasses import fields
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from console.api.problems import (
-    Console,
-    JobId,
-    Reader,
-    Researcher,
-    describe_problems,
-)
-from console.client import corpora, jobs, runs
+from console.api.dependencies import Console, JobId, Reader, Researcher, describe_problems
+from console.client import jobs
 from console.client.job_list import JobRecord, list_page
 from console.client.job_options import JobOptions, new_job_id
 from console.client.jobs import StartState
@@ -25,19 +20,16 @@ from console.client.research_request import MAX_FACETS, MAX_PASSES, build_reques
 from console.client.validation import JOB_ID
 from console.errors import BadInputError, ConflictError, NotFoundError
 from console.report.formats import FORMATS
-from console.web.job_snapshot import JobSnapshot, fetch_outcome, load_snapshot
+from console.web.job_snapshot import JobSnapshot, load_snapshot
 from console.web.people import Person
 from console.web.state import AppState
 from workflows.contracts.facets import Effort, Plan
 from workflows.contracts.request import Approval, Label, ResearchRequest, RubricPoint, WebhookUrl
 from workflows.contracts.result import ResearchResult, Status
 from workflows.contracts.spend import Budget
-from workflows.contracts.state import Phase
-from workflows.rules.status import describe_status
 
 router = APIRouter(tags=["jobs"])
 
-_CLOSING_SECONDS = 10.0
 # The first is what generators of clients go by: bytes, whatever the format.
 _FILES = {
     "application/octet-stream": {"schema": {"type": "string", "format": "binary"}},
@@ -82,12 +74,9 @@ class NewJob(BaseModel):
     webhook: WebhookUrl | None = None
 
     def build(self, console: AppState) -> ResearchRequest:
-        given = self.model_dump(include={
-            "question", "corpus", "labels", "model", "web", "allow_domains", "block_domains",
-            "code", "economy", "max_passes", "max_facets", "audience", "length", "tone", "webhook",
-        })  # fmt: skip
+        same = {field.name for field in fields(JobOptions)} - {"effort", "rubric"}
         options = JobOptions(
-            **given,
+            **self.model_dump(include=same),
             effort=self.effort.value,
             budget_usd=self.budget.usd,
             budget_tokens=self.budget.tokens,
@@ -146,15 +135,14 @@ class JobDetails(BaseModel):
 
     @classmethod
     def of(cls, snapshot: JobSnapshot) -> JobDetails:
-        record, progress = JobRecord.of(snapshot.description), snapshot.progress
-        known = describe_status(snapshot.state) if snapshot.state else None
+        record, progress = snapshot.record, snapshot.progress
         return cls(
             id=record.id,
             state=record.state,
             question=snapshot.request.question,
             started=record.started,
             closed=record.closed,
-            status=progress.status if progress and progress.answered else known,
+            status=snapshot.status,
             steps=[step.step for step in progress.pending] if progress else [],
             failure=snapshot.failure,
             checkpoints=[CheckpointOut.model_validate(row) for row in snapshot.checkpoints],
@@ -182,9 +170,7 @@ async def create_job(
         job_id = await _settle_id(console, person, idempotency_key, new, job_id)
     known = await jobs.describe(console.client, job_id)
     if known is None:
-        research = await corpora.publish_for(research, console.settings)
-        job, _ = await runs.begin(console.client, console.checkpoints, job_id, research)
-        console.start_worker(job_id)
+        job = await console.start(job_id, research)
     elif idempotency_key is None:
         raise ConflictError(f"There is already a job {job_id}: choose another id.")
     else:
@@ -205,7 +191,7 @@ async def _settle_id(console: AppState, person: Person, key: str, new: NewJob, j
     return str(kept["job"])
 
 
-@router.get("/jobs", responses=describe_problems())
+@router.get("/jobs")
 async def list_jobs(wanted: Annotated[JobFilter, Query()], _: Reader, console: Console) -> JobList:
     """The last runs of jobs, newest first. A page may have fewer jobs than its limit."""
     state = wanted.state
@@ -217,12 +203,12 @@ async def list_jobs(wanted: Annotated[JobFilter, Query()], _: Reader, console: C
     )
 
 
-@router.get("/jobs/{job_id}", responses=describe_problems(404))
+@router.get("/jobs/{job_id}")
 async def get_job(job_id: JobId, _: Reader, console: Console) -> JobDetails:
     return JobDetails.of(await load_snapshot(console, job_id))
 
 
-@router.get("/jobs/{job_id}/plan", responses=describe_problems(404, 409))
+@router.get("/jobs/{job_id}/plan", responses=describe_problems(409))
 async def get_plan(job_id: JobId, _: Reader, console: Console) -> Plan:
     """The plan, which `approve` may send back edited."""
     state = (await load_snapshot(console, job_id)).state
@@ -231,16 +217,16 @@ async def get_plan(job_id: JobId, _: Reader, console: Console) -> Plan:
     return state.plan
 
 
-@router.get("/jobs/{job_id}/report", responses=describe_problems(404, 409))
+@router.get("/jobs/{job_id}/report", responses=describe_problems(409))
 async def get_report(job_id: JobId, _: Reader, console: Console) -> ResearchResult:
     """The report with its claims, quotes and sources."""
-    return await _fetch_result(console, job_id)
+    return await console.fetch_report(job_id)
 
 
 @router.get(
     "/jobs/{job_id}/report/{report_format}",
     response_class=Response,
-    responses=describe_problems(404, 409) | {200: {"content": _FILES}},
+    responses=describe_problems(409) | {200: {"content": _FILES}},
 )
 async def download_report(
     job_id: JobId, report_format: Format, _: Reader, console: Console
@@ -248,7 +234,7 @@ async def download_report(
     """The report as a file."""
     if report_format not in FORMATS:
         raise NotFoundError(f"There is no format {report_format}: use {', '.join(FORMATS)}.")
-    result = await _fetch_result(console, job_id)
+    result = await console.fetch_report(job_id)
     name = f"{job_id}.{report_format}"
     return Response(
         await asyncio.to_thread(FORMATS[report_format].render, result),
@@ -256,17 +242,3 @@ async def download_report(
         # The page has its own content policy; opened under the API's address it would be bare.
         headers={"Content-Disposition": f'attachment; filename="{name}"'},
     )
-
-
-async def _fetch_result(console: AppState, job_id: str) -> ResearchResult:
-    job, description = await jobs.find(console.client, job_id)
-    if job.found is StartState.RUNNING:
-        status = await jobs.query_status(job)
-        if status is None or status.phase is not Phase.FINISHED:
-            raise ConflictError(f"The job {job_id} has no report yet: follow its events.")
-        # A webhook may be told that the report is there before the workflow is closed.
-        return await asyncio.wait_for(jobs.wait_for_result(job), _CLOSING_SECONDS)
-    outcome = await fetch_outcome(console, job, description.run_id)
-    if isinstance(outcome, str):
-        raise ConflictError(f"The job {job_id} ended without a report: {outcome}.")
-    return outcome

@@ -23,7 +23,6 @@ import secrets
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from http import HTTPStatus
 from ipaddress import IPv6Network
 from typing import TypeVar
 from urllib.parse import urlsplit
@@ -33,11 +32,12 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.formparsers import MultiPartException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from console.client.audit import Actor, AuditLog, act_as
 from console.web.people import People, Person, SignIn
+from console.web.problems import render_problem
 
 MAX_BODY_BYTES = 1_000_000
 BODY_SECONDS = 20.0
@@ -290,9 +290,7 @@ def refuse(
     headers = {"WWW-Authenticate": "Bearer"} if status == 401 else headers
     if not is_api(request):
         return PlainTextResponse(detail, status, headers)
-    problem = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status,
-               "detail": detail}  # fmt: skip
-    return JSONResponse(problem, status, headers, media_type="application/problem+json")
+    return render_problem(status, detail, headers=headers)
 
 
 def check_csrf(request: Request, sent: str) -> None:

@@ -26,9 +26,9 @@ import jwt
 from cachetools import TTLCache
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from console.errors import BadInputError
+from console.errors import BadInputError, first_fault
 from console.runtime.loopback import is_loopback
-from console.web.people import NAME, Person, Role
+from console.web.people import NAME, Person, Role, RoleName
 from workflows.contracts.request import LABEL, Label
 
 START_PATH = "/sign-in/oidc"
@@ -41,8 +41,6 @@ _ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "E
 _MAX_PENDING = 10_000
 _HTTP_SECONDS = 10.0
 _LEEWAY_SECONDS = 60
-
-RoleName = Annotated[str, StringConstraints(pattern="^(reader|researcher|operator|admin)$")]
 
 
 class SignInError(BadInputError):
@@ -79,11 +77,8 @@ class OidcSettings(BaseModel):
                 f"RESEARCH_OIDC: {file} cannot be read ({error.strerror})."
             ) from None
         except ValidationError as error:
-            first = error.errors()[0]
-            place = ".".join(str(part) for part in first["loc"]) or "the file"
-            raise BadInputError(
-                f"RESEARCH_OIDC: correct {place} in {file} ({first['msg']})."
-            ) from None
+            place, why = first_fault(error)
+            raise BadInputError(f"RESEARCH_OIDC: correct {place} in {file} ({why}).") from None
         for url in (settings.issuer, settings.console_url):
             _check_url(url)
         settings.read_secret()

@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from console.errors import ConsoleError
@@ -29,7 +30,6 @@ HERE = Path(__file__).parent
 
 _LABELS = {"awaiting_approval": "waits for approval", "completed": "finished"}
 
-MEDIA_TYPE = "text/event-stream"
 MAX_STREAMS = 24
 """Open pages that follow a job; each one polls the server."""
 RETRY_MILLISECONDS = 2000
@@ -121,21 +121,23 @@ def part_version(html: str) -> str:
 def stream_parts(
     request: Request, state: AppState, parts: AsyncIterator[dict[str, str]]
 ) -> Response:
-    if state.open_streams >= MAX_STREAMS:
-        return PlainTextResponse("Too many pages are open: close some.", status_code=429)
-    state.open_streams += 1
-    # A proxy must not buffer the stream.
-    headers = {"X-Accel-Buffering": "no"}
-    return EventStream(
-        state, _messages(request, state, parts), headers=headers, media_type=MEDIA_TYPE
-    )
+    return EventStream(state, _messages(request, state, parts))
 
 
 class EventStream(StreamingResponse):
-    """Counts itself as closed however it ends, also when its client has gone."""
+    """Counts itself as closed however it ends, also when its client has gone.
 
-    def __init__(self, state: AppState, content: AsyncIterator[str], **options: Any) -> None:
-        super().__init__(content, **options)
+    Raises 429 where too many are open.
+    """
+
+    media_type = "text/event-stream"
+
+    def __init__(self, state: AppState, messages: AsyncIterator[str]) -> None:
+        if state.open_streams >= MAX_STREAMS:
+            raise HTTPException(429, "Too many pages and streams are open: close some.")
+        state.open_streams += 1
+        # A proxy must not buffer the stream.
+        super().__init__(messages, headers={"X-Accel-Buffering": "no"})
         self._state = state
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
