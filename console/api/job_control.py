@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Request, Response
+from fastapi.sse import format_sse_event
 from pydantic import BaseModel, Field
 from starlette.responses import StreamingResponse
 
@@ -20,18 +21,16 @@ from console.api.dependencies import (
 )
 from console.api.job_endpoints import JobDetails
 from console.client import asking, jobs
-from console.errors import ConsoleError
 from console.web.job_snapshot import load_snapshot
-from console.web.rendering import RETRY_MILLISECONDS, EventStream
+from console.web.rendering import EventStream
 from console.web.state import AppState
 from workflows.contracts.asking import MAX_ASKED, Answer
 from workflows.contracts.evidence import Message
-from workflows.contracts.messages import Approve, Finish, Pause, Steer
+from workflows.contracts.messages import Approve, Steer
 
 router = APIRouter(tags=["jobs"], responses=describe_problems(409))
 
 _POLL_SECONDS = 1.0
-_POLLS_PER_COMMENT = 15
 
 
 class Controlled(BaseModel):
@@ -81,28 +80,25 @@ async def steer_job(job_id: JobId, changes: Steer, _: Researcher, console: Conso
 @router.post("/jobs/{job_id}/pause")
 async def pause_job(job_id: JobId, _: Researcher, console: Console) -> Controlled:
     """Make no model calls until the job is resumed."""
-    answered = await console.send_update(job_id, "pause", Pause())
-    return Controlled(id=job_id, answer=answered)
+    return Controlled(id=job_id, answer=await console.control(job_id, "pause"))
 
 
 @router.post("/jobs/{job_id}/resume")
 async def resume_job(job_id: JobId, _: Researcher, console: Console) -> Controlled:
     """Continue a job that is blocked, paused or stopped."""
-    return Controlled(id=job_id, answer=await console.resume(job_id))
+    return Controlled(id=job_id, answer=await console.control(job_id, "resume"))
 
 
 @router.post("/jobs/{job_id}/finish")
 async def finish_job(job_id: JobId, _: Researcher, console: Console) -> Controlled:
     """Start no more research; write the report from what was found."""
-    answered = await console.send_update(job_id, "finish", Finish())
-    return Controlled(id=job_id, answer=answered)
+    return Controlled(id=job_id, answer=await console.control(job_id, "finish"))
 
 
 @router.post("/jobs/{job_id}/cancel")
 async def cancel_job(job_id: JobId, _: Researcher, console: Console) -> Controlled:
     """End a job without a report."""
-    await console.cancel(job_id)
-    return Controlled(id=job_id, answer="cancelled")
+    return Controlled(id=job_id, answer=await console.control(job_id, "cancel"))
 
 
 @router.post("/jobs/{job_id}/restart")
@@ -149,41 +145,30 @@ async def follow_job(
     The stream goes on after `Last-Event-ID`: checkpoints are neither lost nor repeated.
     """
     await jobs.find(console.client, job_id)
-    messages = _stream(console, job_id, last_event_id or "", request.state.is_signed_in)
-    return EventStream(console, messages)
+    return EventStream(request, console, _poll(console, job_id, last_event_id or ""))
 
 
-async def _stream(
-    console: AppState, job_id: str, last: str, is_signed_in: Callable[[], bool]
-) -> AsyncIterator[str]:
+async def _poll(console: AppState, job_id: str, last: str) -> AsyncIterator[list[bytes]]:
     """The id of an event: how many checkpoints were sent, and a hash of the job as last sent."""
     number, _, sent = last.partition("-")
     seen = int(number) if number.isascii() and number.isdigit() else 0
-    yield f"retry: {RETRY_MILLISECONDS}\n\n"
-    unchanged = 0
-    while is_signed_in() and not console.is_closing():
-        try:
-            details = JobDetails.of(await load_snapshot(console, job_id))
-        except ConsoleError:
-            # The client connects again, and goes on where it was.
-            return
+    while True:
+        details = JobDetails.of(await load_snapshot(console, job_id))
+        events = []
         for checkpoint in details.checkpoints[seen:]:
             seen += 1
-            yield _format_event("checkpoint", f"{seen}-{sent}", checkpoint)
+            events.append(_format_event("checkpoint", f"{seen}-{sent}", checkpoint))
         version = hashlib.sha256(details.model_dump_json().encode()).hexdigest()[:16]
         if version != sent:
-            sent, unchanged = version, 0
-            yield _format_event("job", f"{seen}-{sent}", details)
+            sent = version
+            events.append(_format_event("job", f"{seen}-{sent}", details))
         if details.closed:
-            yield _format_event(
-                "end", f"{seen}-{sent}", Controlled(id=job_id, answer=details.state)
-            )
+            end = Controlled(id=job_id, answer=details.state)
+            yield [*events, _format_event("end", f"{seen}-{sent}", end)]
             return
-        unchanged += 1
-        if unchanged % _POLLS_PER_COMMENT == 0:
-            yield ": keep-alive\n\n"
+        yield events
         await console.sleep(_POLL_SECONDS)
 
 
-def _format_event(kind: str, event_id: str, data: BaseModel) -> str:
-    return f"event: {kind}\nid: {event_id}\ndata: {data.model_dump_json()}\n\n"
+def _format_event(kind: str, event_id: str, data: BaseModel) -> bytes:
+    return format_sse_event(event=kind, id=event_id, data_str=data.model_dump_json())

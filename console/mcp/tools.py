@@ -29,17 +29,14 @@ from console.client.research_request import build_facet, build_request
 from console.errors import BadInputError, first_fault
 from console.mcp.outputs import Corpora, Corpus, JobState, Report, describe_end, describe_progress
 from console.web.people import Role, require
-from console.web.state import AppState
+from console.web.state import AppState, Control
 from workflows.contracts.asking import Answer
-from workflows.contracts.evidence import Message
 from workflows.contracts.messages import (
     AddFacet,
     AddNote,
     Approve,
     Change,
     DropFacet,
-    Finish,
-    Pause,
     RefineFacet,
 )
 
@@ -55,12 +52,6 @@ Seconds = Annotated[
     ),
 ]
 JobId = Annotated[str, Field(description="The id that start_research returned.")]
-Control = Literal["approve", "pause", "resume", "finish", "cancel"]
-_UPDATES: dict[str, Message] = {
-    "approve": Approve(decision="approve"),
-    "pause": Pause(),
-    "finish": Finish(),
-}
 
 
 class ResearchTools:
@@ -173,7 +164,7 @@ class ResearchTools:
         drop_facets: Annotated[list[str] | None, Field(description="Ids of facets.")] = None,
         budget_usd: Annotated[float | None, Field(description="The new limit.")] = None,
         control: Annotated[
-            Control | None,
+            Literal["approve", Control] | None,
             Field(
                 description="approve the plan that waits for it; pause; resume what is paused or"
                 " blocked; finish with what was found; cancel without a report."
@@ -198,12 +189,10 @@ class ResearchTools:
         if changes or usd is not None:
             job = await jobs.find_running(self._console.client, job_id)
             await self._console.wait_for_worker(job_id, jobs.steer(job, changes, usd))
-        if control == "cancel":
-            await self._console.cancel(job_id)
-        elif control == "resume":
-            await self._console.resume(job_id)
+        if control == "approve":
+            await self._console.send_update(job_id, control, Approve(decision="approve"))
         elif control is not None:
-            await self._console.send_update(job_id, control, _UPDATES[control])
+            await self._console.control(job_id, control)
         return await self._read_state(job_id)
 
     async def get_report(
@@ -261,10 +250,7 @@ class ResearchTools:
         return Corpora(
             corpora=[
                 Corpus(
-                    name=head.name,
-                    version=head.version,
-                    files=head.files,
-                    updated=head.updated,
+                    **head.model_dump(include={"name", "version", "files", "updated"}),
                     labels=sorted({label for own in head.rules.values() for label in own}),
                 )
                 for head in heads

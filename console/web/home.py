@@ -136,11 +136,13 @@ class HomePage:
             received = [(file.filename or "", file.file) for file in form.files]
             if received:
                 await corpora.upload(settings, uploaded, received)
+        if form.errors:
+            return None
         with form.collect_error("corpus"):
             research = await asyncio.to_thread(build_request, options, settings)
             research = await corpora.publish_for(research, settings)
             rubric = validation.check_points(form["rubric"], "The list")
-            return None if form.errors else research.model_copy(update={"rubric": rubric})
+            return research.model_copy(update={"rubric": rubric})
         return None
 
     async def stream(self, request: Request) -> Response:
@@ -150,8 +152,7 @@ class HomePage:
             while True:
                 rows, more = await self._load_rows(only)
                 values = {"rows": rows, "more": more, "only": only, "query": ""}
-                html = self._templates.render_part(request, "jobs", **values)
-                yield {"jobs": html}
+                yield {"jobs": self._templates.render_part(request, "jobs", **values)}
                 await self._state.sleep(_POLL_SECONDS)
 
         return stream_parts(request, self._state, parts())

@@ -26,7 +26,7 @@ from console.web.home import MODEL_NAMES
 from console.web.job_snapshot import JobSnapshot, load_snapshot
 from console.web.job_view import build_view
 from console.web.rendering import MAX_STREAMS, Templates, part_version, stream_parts
-from console.web.state import AppState, Notice
+from console.web.state import AppState, Control, Notice
 from workflows.contracts.facets import Effort
 from workflows.contracts.messages import (
     AddFacet,
@@ -34,8 +34,6 @@ from workflows.contracts.messages import (
     Approve,
     Change,
     DropFacet,
-    Finish,
-    Pause,
     RefineFacet,
 )
 
@@ -59,12 +57,16 @@ class JobPage:
     async def show(self, request: Request) -> Response:
         return await self._render(request)
 
-    async def perform(self, request: Request) -> Response:
-        """Do what a form asks for and redirect to the job; or show the job with the error."""
-        job_id = request.path_params["job_id"]
+    async def control(self, request: Request) -> Response:
+        """Do what a form or a button asks for; then the job, with the error if there is one."""
+        job_id, action = request.path_params["job_id"], request.url.path.rpartition("/")[2]
         form = await forms.read_form(request)
         try:
-            done = await FORMS[request.url.path.rpartition("/")[2]](self._state, job_id, form)
+            if action in CONTROLS:
+                await self._state.control(job_id, action)
+                done = CONTROLS[action]
+            else:
+                done = await FORMS[action](self._state, job_id, form)
         except UpdateRejectedError as error:
             text = f"The job rejects that: {error.reason.rstrip('.')}."
             return await self._render(request, form, Notice(text, "bad"), error.http_status)
@@ -236,26 +238,6 @@ async def _parse_changes(job: Job, form: FormValues) -> list[Change]:
     return []
 
 
-async def _pause(state: AppState, job_id: str, _form: FormValues) -> str:
-    await state.send_update(job_id, "pause", Pause())
-    return "Paused: nothing is spent until it is resumed."
-
-
-async def _resume(state: AppState, job_id: str, _form: FormValues) -> str:
-    await state.resume(job_id)
-    return "It continues."
-
-
-async def _finish(state: AppState, job_id: str, _form: FormValues) -> str:
-    await state.send_update(job_id, "finish", Finish())
-    return "It finishes with what was found; the report comes next."
-
-
-async def _cancel(state: AppState, job_id: str, _form: FormValues) -> str:
-    await state.cancel(job_id)
-    return "Cancelled. A restart continues it."
-
-
 async def _restart(state: AppState, job_id: str, form: FormValues) -> str:
     checkpoint = await state.restart(job_id, form["from"] or None)
     return f"Restarted from {checkpoint}; earlier work is not paid again."
@@ -264,10 +246,14 @@ async def _restart(state: AppState, job_id: str, form: FormValues) -> str:
 FORMS: dict[str, Callable[[AppState, str, FormValues], Awaitable[str]]] = {
     "approve": _approve,
     "steer": _steer,
-    "pause": _pause,
-    "resume": _resume,
-    "finish": _finish,
-    "cancel": _cancel,
     "restart": _restart,
 }
-"""What a form of the page does, by the action; each returns what is said when it is done."""
+"""What a form of the page does, by its action; each returns what is said when it is done."""
+
+CONTROLS: dict[Control, str] = {
+    "pause": "Paused: nothing is spent until it is resumed.",
+    "resume": "It continues.",
+    "finish": "It finishes with what was found; the report comes next.",
+    "cancel": "Cancelled. A restart continues it.",
+}
+"""What is said of a job that a button controls."""

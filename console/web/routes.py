@@ -19,7 +19,7 @@ from console.report.formats import FORMATS
 from console.web.auth import SHARED_PATH, Authenticator, AuthMiddleware, scope_path
 from console.web.forms import name_fields, read_form
 from console.web.home import HomePage
-from console.web.job_page import FORMS, JobPage
+from console.web.job_page import CONTROLS, FORMS, JobPage
 from console.web.oidc import (
     CALLBACK_PATH,
     SIGN_IN_SECONDS,
@@ -130,7 +130,7 @@ def build_app(
         ("GET", "/events", "read", home.stream),
         ("GET", job, "read", jobs.show),
         ("GET", f"{job}/events", "read", jobs.stream),
-        *(("POST", f"{job}/{action}", action, jobs.perform) for action in FORMS),
+        *(("POST", f"{job}/{name}", name, jobs.control) for name in (*FORMS, *CONTROLS)),
         ("GET", f"{job}/restart", "restart", jobs.confirm_restart),
         ("GET", f"{job}/fork", "fork", jobs.show_fork_form),
         ("POST", f"{job}/fork", "fork", jobs.fork),

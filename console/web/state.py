@@ -17,7 +17,7 @@ from console.client.jobs import Job, StartState, UpdateRejectedError
 from console.client.session import Session
 from console.errors import BadInputError, ConflictError
 from workflows.contracts.evidence import Message
-from workflows.contracts.messages import Resume
+from workflows.contracts.messages import Finish, Pause, Resume
 from workflows.contracts.request import ResearchRequest
 from workflows.contracts.result import ResearchResult
 from workflows.contracts.state import Phase
@@ -29,6 +29,7 @@ _TICK_SECONDS = 0.2
 _CLOSING_SECONDS = 10.0
 
 Tone = Literal["good", "warn", "bad", "busy"]
+Control = Literal["pause", "resume", "finish", "cancel"]
 
 
 @dataclass(frozen=True)
@@ -105,8 +106,17 @@ class AppState:
         job = await jobs.find_running(self.client, job_id)
         return await self.wait_for_worker(job_id, jobs.send_update(job, name, message))
 
-    async def resume(self, job_id: str) -> str:
-        """Continue a job that is blocked, paused or stopped."""
+    async def control(self, job_id: str, control: Control) -> str:
+        """Pause, resume, finish or cancel a job; returns its answer."""
+        if control == "pause":
+            return await self.send_update(job_id, "pause", Pause())
+        if control == "finish":
+            return await self.send_update(job_id, "finish", Finish())
+        if control == "cancel":
+            job = await jobs.find_running(self.client, job_id)
+            if await self.wait_for_worker(job_id, jobs.cancel(job)):
+                return "cancelled"
+            raise ConflictError(f"The job {job_id} finished first: read its report.")
         job = await jobs.find_running(self.client, job_id)
         started = self.start_worker(job_id)
         try:
@@ -116,11 +126,6 @@ class AppState:
             if not started:
                 raise
             return "continued"
-
-    async def cancel(self, job_id: str) -> None:
-        job = await jobs.find_running(self.client, job_id)
-        if not await self.wait_for_worker(job_id, jobs.cancel(job)):
-            raise ConflictError(f"The job {job_id} finished first: read its report.")
 
     async def restart(self, job_id: str, name: str | None, facet: str | None = None) -> str:
         """Start a new run from a checkpoint, by default the last one; returns its name."""
