@@ -30,10 +30,10 @@ from temporalio.worker import (
 )
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
 
+from activities.background import run_beside
 from activities.context import ActivityContext
 from activities.fleet.heartbeat import detect_freezes
-from activities.fleet.limits import Fleet, FleetLimits
-from activities.fleet.slot_supplier import FleetSlotSupplier
+from activities.fleet.limits import Fleet, FleetLimits, FleetSlotSupplier
 from activities.llm.client import Models
 from activities.llm.errors import redact
 from activities.mcp.server_settings import McpSettings
@@ -61,15 +61,19 @@ from console.runtime.connection import (
 from console.runtime.data_converter import load_keyring
 from console.runtime.health import count_jobs, serve_health
 from console.runtime.logs import set_up_logging
-from workflows.asking import AskWorkflow, CompareWorkflow
+from workflows.auxiliary import (
+    AskWorkflow,
+    ClarifyWorkflow,
+    CompareWorkflow,
+    CorpusWorkflow,
+    RetentionWorkflow,
+    WebhookWorkflow,
+)
 from workflows.config.policies import SUBAGENT_QUEUE
 from workflows.config.settings import Settings
 from workflows.contracts.state import Timing
 from workflows.coordinator import ResearchWorkflow
-from workflows.corpus_indexing import CorpusWorkflow
 from workflows.refinement import RefinementWorkflow
-from workflows.retention import RetentionWorkflow
-from workflows.webhook import WebhookWorkflow
 
 DRAIN = timedelta(seconds=30)
 """How long turns in flight may take to finish after SIGTERM."""
@@ -151,6 +155,7 @@ def _for_jobs(client: Client, settings: Settings, context: ActivityContext) -> W
             CorpusWorkflow,
             AskWorkflow,
             CompareWorkflow,
+            ClarifyWorkflow,
             WebhookWorkflow,
             RetentionWorkflow,
         ],
@@ -159,8 +164,6 @@ def _for_jobs(client: Client, settings: Settings, context: ActivityContext) -> W
             records.publish,
             records.keep_checkpoint,
             records.post_control_messages,
-            records.keep_report,
-            records.compare,
             records.delete_old_objects,
             Webhooks(os.environ.get(SECRET_VARIABLE, ""), settings.webhook_networks).deliver,
             *(_subagents(context) if settings.worker_role != "coordinator" else ()),
@@ -223,6 +226,7 @@ def _subagents(context: ActivityContext) -> list[Callable[..., Any]]:
         Asking(context).ask,
         planning.plan,
         planning.review_plan,
+        planning.clarify,
         Researching(context).research,
         verifying.judge_claims,
         verifying.judge_relations,
@@ -263,16 +267,12 @@ async def _delete_stale_indexes(
 
     async def delete() -> None:
         while True:
-            with suppress(ApplicationError):  # the store cannot be used now
+            with suppress(ApplicationError, OSError):  # the store or the disk cannot be used now
                 await delete_stale_indexes(context.store, _index_folder(settings))
             await asyncio.sleep(STALE_INDEX_SECONDS)
 
-    task = asyncio.create_task(delete())
-    try:
+    async with run_beside(delete()):
         yield
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
 
 
 async def main() -> None:

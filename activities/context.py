@@ -13,11 +13,10 @@ from cachetools import LRUCache
 
 from activities.agent.interrupts import Interrupts
 from activities.agent.loop import Subagent
-from activities.agent.request_template import RequestTemplate, build_template
-from activities.agent.tool_definitions import build_tool_set
+from activities.agent.request_template import RequestTemplate, build_template, build_tool_set
 from activities.agent.toolbox import Toolbox
+from activities.agent.turns import TurnSource
 from activities.fleet.limits import Fleet
-from activities.llm.batches import Batches
 from activities.llm.client import Models
 from activities.mcp.servers import McpServers
 from activities.sources.corpus_indexes import Corpora
@@ -113,11 +112,12 @@ class ActivityContext:
         )
         # Only the verifier can wait for a batch: the job waits for all others.
         batched = job.economy and role.name == VERIFIER.name and template.model != OFFLINE
-        batches = Batches(self.models) if batched else None
         telemetry = TurnTelemetry(role.name, template.model, job.id, self._provider, facet)
         telemetry.start()
         journal = Journal(self.store, job.journal, task)
-        return Subagent(self.models, journal, template, interrupts, batches, telemetry)
+        return Subagent(
+            TurnSource(self.models, journal, template, interrupts, telemetry, in_batches=batched)
+        )
 
     async def _template(self, role: Role, job: Job) -> RequestTemplate:
         """The template this job began with: a release that rewords a prompt repeats no call."""

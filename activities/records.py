@@ -31,17 +31,14 @@ from activities.storage.store import ObjectNotFound, Store
 from workflows.config.settings import KEEP_DAYS
 from workflows.config.store_keys import control_key
 from workflows.contracts.activity_io import (
-    CompareBrief,
     ControlMessagesPosted,
     CorpusOpened,
-    FilesParsed,
     KeepCheckpoint,
-    KeepReport,
-    Kept,
     OpenCorpus,
     ParseFiles,
     PostControlMessages,
     PublishBrief,
+    Published,
     RetentionBrief,
     RetentionResult,
 )
@@ -120,19 +117,21 @@ class Records(RecordActivities):
             return CorpusOpened(corpus=ready)
 
     @activity.defn
-    async def parse_files(self, brief: ParseFiles) -> FilesParsed:
-        """Parse some of the packs; each result is stored at once, so a retry goes on."""
+    async def parse_files(self, brief: ParseFiles) -> int:
+        """Parse some of the packs; returns how many files they have.
+
+        Each result is stored at once, so a retry goes on.
+        """
         corpora = self._context.corpora
         async with send_heartbeats():
             packs = await corpora.find_new_packs(brief.version, brief.base)
-            parsed = await corpora.parse(packs[brief.start : brief.end], _show_files)
-            return FilesParsed(files=parsed)
+            return await corpora.parse(packs[brief.start : brief.end], _show_files)
 
     @activity.defn
-    async def keep_checkpoint(self, brief: KeepCheckpoint) -> Kept:
-        """Store the state under its key. A repeated call stores the same and changes nothing."""
+    async def keep_checkpoint(self, brief: KeepCheckpoint) -> str:
+        """Store the state under its key, which is returned. A repeated call changes nothing."""
         await self._store.put_new(brief.key, brief.state.model_dump_json().encode())
-        return Kept(key=brief.key)
+        return brief.key
 
     @activity.defn
     async def post_control_messages(self, brief: PostControlMessages) -> ControlMessagesPosted:
@@ -142,8 +141,11 @@ class Records(RecordActivities):
         return ControlMessagesPosted(subagent_queue=self._subagent_queue, timing=self._timing)
 
     @activity.defn
-    async def publish(self, brief: PublishBrief) -> ResearchResult:
-        """Put the result together from what the store holds of the job."""
+    async def publish(self, brief: PublishBrief) -> Published:
+        """Put the result together from what the store holds of the job, and store it.
+
+        A repeated call finds the report of the first one.
+        """
         store, state = self._store, brief.state
         async with send_heartbeats():
             ledger = await store.load(state.ledger.key, Ledger) if state.ledger else Ledger()
@@ -154,25 +156,37 @@ class Records(RecordActivities):
             for found in findings:
                 cycles.setdefault(found.facet_id, []).extend(found.cycles)
             contexts = await _quote_contexts(store, ledger)
-            return publish(state, ledger, draft, cycles, brief.seconds, contexts)
+            result = publish(state, ledger, draft, cycles, brief.seconds, contexts)
+            if state.previous:
+                result = await self._add_changes(result, state.previous)
+            data = result.model_dump_json().encode()
+            data = await store.settle(brief.key, data)
+            result = ResearchResult.model_validate_json(data)
+        return Published(
+            result=result,
+            report=ReportRef(
+                key=brief.key,
+                sha256=hashlib.sha256(data).hexdigest(),
+                bytes=len(data),
+                pages=len(split_pages(result)),
+            ),
+        )
 
-    @activity.defn
-    async def compare(self, brief: CompareBrief) -> ResearchResult:
-        """Add to the result what changed since the schedule's last run."""
-        async with send_heartbeats():
-            kept = await self._store.get(brief.previous.key)
-            try:
-                before = ResearchResult.model_validate_json(kept or b"")
-            except ValidationError:
-                activity.logger.warning(
-                    "the last run's report %s is gone or of another version: nothing is compared",
-                    brief.previous.key,
-                )
-                return told(brief.result, None)
-            # Thousands of claims take a while, and heartbeats must go on meanwhile.
-            changes = await asyncio.to_thread(compare, before, brief.result)
-            documents = await self._compare_documents(before, brief.result)
-            return told(brief.result, changes.model_copy(update=documents))
+    async def _add_changes(self, result: ResearchResult, previous: str) -> ResearchResult:
+        """The result with what changed since the schedule's last run."""
+        kept = await self._store.get(previous)
+        try:
+            before = ResearchResult.model_validate_json(kept or b"")
+        except ValidationError:
+            activity.logger.warning(
+                "the last run's report %s is gone or of another version: nothing is compared",
+                previous,
+            )
+            return told(result, None)
+        # Thousands of claims take a while, and heartbeats must go on meanwhile.
+        changes = await asyncio.to_thread(compare, before, result)
+        documents = await self._compare_documents(before, result)
+        return told(result, changes.model_copy(update=documents))
 
     @activity.defn
     async def compare_reports(self, request: CompareReports) -> Comparison:
@@ -212,18 +226,6 @@ class Records(RecordActivities):
             "changed_documents": found.changed,
             "gone_documents": found.gone,
         }
-
-    @activity.defn
-    async def keep_report(self, brief: KeepReport) -> ReportRef:
-        """Store the full report, which the small result of the workflow refers to."""
-        data = brief.result.model_dump_json().encode()
-        await self._store.put_new(brief.key, data)
-        return ReportRef(
-            key=brief.key,
-            sha256=hashlib.sha256(data).hexdigest(),
-            bytes=len(data),
-            pages=len(split_pages(brief.result)),
-        )
 
     @activity.defn
     async def delete_old_objects(self, brief: RetentionBrief) -> RetentionResult:

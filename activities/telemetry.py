@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from opentelemetry import metrics, trace
-from opentelemetry.trace import Span, SpanKind, StatusCode
+from opentelemetry.trace import SpanKind, StatusCode
+from opentelemetry.util.types import AttributeValue
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput, Interceptor
@@ -127,7 +128,7 @@ class TurnTelemetry:
             "gen_ai.request.model": self.model,
             "gen_ai.request.max_tokens": body.get("max_tokens", 0),
         }
-        began = time.monotonic()
+        began, labels = time.monotonic(), {"role": self.role, "model": self.model}
         with _tracer.start_as_current_span(
             f"chat {self.model}",
             kind=SpanKind.CLIENT,
@@ -138,19 +139,20 @@ class TurnTelemetry:
         ) as span:
 
             def record(turn: Turn, spend: Spend) -> None:
-                _seconds.record(time.monotonic() - began, self._labels())
-                _describe(span, turn, spend)
-                self._count(turn, spend)
+                _seconds.record(time.monotonic() - began, labels)
+                _count(turn, spend, labels)
+                span.set_attributes(_describe(turn, spend))
 
             try:
                 yield record
             except BaseException as error:
-                kind = _kind(error)
+                named = error.type if isinstance(error, ApplicationError) else None
+                kind = named or type(error).__name__
                 span.set_status(StatusCode.ERROR, kind)
                 span.set_attribute("error.type", kind)
                 log.warning("a model call of the %s failed: %s", self.role, kind)
                 if kind == RATE_LIMITED:
-                    _rate_limited.add(1, self._labels())
+                    _rate_limited.add(1, labels)
                 raise
 
     def _shared(self) -> dict[str, str]:
@@ -164,16 +166,13 @@ class TurnTelemetry:
         }
         return known | ({"research.facet": digest(self.facet)} if self.facet else {})
 
-    def _labels(self) -> dict[str, str]:
-        return {"role": self.role, "model": self.model}
 
-    def _count(self, turn: Turn, spend: Spend) -> None:
-        labels = self._labels()
-        _turns.add(1, labels)
-        _repeated_calls.add(turn.repeated_calls, labels)
-        _tokens.add(spend.input_tokens, labels | {"direction": "input"})
-        _tokens.add(spend.output_tokens, labels | {"direction": "output"})
-        _cost.add(spend.usd, labels)
+def _count(turn: Turn, spend: Spend, labels: dict[str, str]) -> None:
+    _turns.add(1, labels)
+    _repeated_calls.add(turn.repeated_calls, labels)
+    _tokens.add(spend.input_tokens, labels | {"direction": "input"})
+    _tokens.add(spend.output_tokens, labels | {"direction": "output"})
+    _cost.add(spend.usd, labels)
 
 
 class CountingInterceptor(Interceptor):
@@ -236,30 +235,22 @@ def _count_gaps(brief: PublishBrief) -> None:
             _gaps.add(1, {"event": gap.status})
 
 
-def _describe(span: Span, turn: Turn, spend: Spend) -> None:
+def _describe(turn: Turn, spend: Spend) -> dict[str, AttributeValue]:
     message = turn.message
-    usage = message.get("usage") or {}
-    span.set_attributes(
-        {
-            "gen_ai.response.id": str(message.get("id") or ""),
-            "gen_ai.response.model": str(message.get("model") or ""),
-            "gen_ai.response.finish_reasons": [str(message.get("stop_reason"))],
-            "gen_ai.usage.input_tokens": spend.input_tokens,
-            "gen_ai.usage.output_tokens": spend.output_tokens,
-            "gen_ai.usage.cache_read.input_tokens": spend.cache_read_tokens,
-            "gen_ai.usage.cache_creation.input_tokens": (
-                usage.get("cache_creation_input_tokens") or 0
-            ),
-            "research.cost.usd": spend.usd,
-            "research.turn.bought_again": turn.repeated_calls,
-        }
-    )
+    written = (message.get("usage") or {}).get("cache_creation_input_tokens") or 0
+    return {
+        "gen_ai.response.id": str(message.get("id") or ""),
+        "gen_ai.response.model": str(message.get("model") or ""),
+        "gen_ai.response.finish_reasons": [str(message.get("stop_reason"))],
+        "gen_ai.usage.input_tokens": spend.input_tokens,
+        "gen_ai.usage.output_tokens": spend.output_tokens,
+        "gen_ai.usage.cache_read.input_tokens": spend.cache_read_tokens,
+        "gen_ai.usage.cache_creation.input_tokens": written,
+        "research.cost.usd": spend.usd,
+        "research.turn.bought_again": turn.repeated_calls,
+    }
 
 
 def digest(name: str) -> str:
     """Eight characters in place of a name that says too much."""
     return hashlib.sha256(name.encode()).hexdigest()[:8]
-
-
-def _kind(error: BaseException) -> str:
-    return (error.type if isinstance(error, ApplicationError) else None) or type(error).__name__

@@ -25,9 +25,9 @@ import httpx2
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
+from workflows.auxiliary import REFUSED
 from workflows.contracts.messages import CANCELLED, FAILED, FINISHED, Delivery
 from workflows.stages.activity_interfaces import WebhookActivities
-from workflows.webhook import REFUSED
 
 SECRET_VARIABLE = "RESEARCH_WEBHOOK_SECRET"  # noqa: S105
 _TIMEOUT = httpx2.Timeout(10.0)

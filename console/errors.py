@@ -4,6 +4,7 @@
       BadInputError     the command or a setting must change; nothing was started or spent
         NotFoundError   there is no job, corpus or schedule of this name
         ConflictError   the job or name is not in a state that allows it
+      TooManyError      the person has done this too often
 
 Each message is one sentence that names the remedy, in the words of the command line.
 """
@@ -50,6 +51,10 @@ class NotFoundError(BadInputError):
 
 class ConflictError(BadInputError):
     http_status = 409
+
+
+class TooManyError(ConsoleError):
+    http_status = 429
 
 
 def first_fault(error: ValidationError) -> tuple[str, str]:

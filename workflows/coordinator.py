@@ -34,17 +34,15 @@ with workflow.unsafe.imports_passed_through():
     from workflows.contracts.request import ResearchRequest
     from workflows.contracts.result import ReportPage, ResearchResult, ResearchSummary, Status
     from workflows.contracts.state import Blocked, Gap, Pass, Phase, ResearchState, StopReason
-    from workflows.refinement import stop_reason
+    from workflows.refinement import RefinementPasses, stop_reason
     from workflows.rules import steering
     from workflows.rules.gaps import explain_open
     from workflows.rules.report_pages import report_page
     from workflows.rules.status import describe_status
     from workflows.stages import evaluation, planning, publishing, writing
-    from workflows.stages.checkpoints import save_checkpoint, send_webhook
     from workflows.stages.execution import Execution
     from workflows.stages.fan_out import FanOut
-    from workflows.stages.passes import RefinementPasses
-    from workflows.stages.visibility import Visibility
+    from workflows.stages.notifications import Visibility, send_webhook
 
 
 @workflow.defn(name="ResearchWorkflow")
@@ -74,7 +72,7 @@ class ResearchWorkflow:
                 return await self._research(self._execution)
         except (asyncio.CancelledError, FailureError) as error:
             is_cancelled = is_cancelled_exception(error)
-            await send_webhook(self._execution, CANCELLED if is_cancelled else FAILED)
+            await send_webhook(self._execution.state, CANCELLED if is_cancelled else FAILED)
             raise
 
     async def _research(self, job: Execution) -> ResearchSummary:
@@ -112,7 +110,7 @@ class ResearchWorkflow:
         if not state.passes:
             state.passes += (Pass(n=0, spend=state.spend, seconds=self._elapsed()),)
             state.seconds = self._elapsed()
-            await save_checkpoint(self._execution, "evaluated")
+            await self._execution.save_checkpoint("evaluated")
 
     def _record_stop(self, reason: StopReason) -> None:
         state = self._execution.state

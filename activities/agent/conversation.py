@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Generic, Literal, TypeVar
 
 from activities.agent import messages as say
@@ -57,35 +57,25 @@ class Stop:
         return self.closes_attempt and self.why in _ACCIDENTS
 
     @classmethod
-    def before_call(cls, reason: FinalAnswerReason) -> Stop:
-        return cls(ENDINGS[reason], say.FINAL_ANSWER_REASONS[reason], closes_attempt=False)
-
-    @classmethod
-    def late(cls, reason: FinalAnswerReason) -> Stop:
-        """The final answer was requested and did not come."""
-        return cls(ENDINGS[reason], say.FINAL_ANSWER_REASONS[reason])
+    def because(cls, reason: FinalAnswerReason, closes_attempt: bool = True) -> Stop:
+        return cls(ENDINGS[reason], say.FINAL_ANSWER_REASONS[reason], closes_attempt)
 
 
+@dataclass
 class Conversation:
-    """The messages so far. They are only ever appended to, so that prompt caching works."""
-
-    def __init__(self, opening: JsonObject) -> None:
-        self.messages: list[JsonObject] = [opening]
-        self.notes: set[str] = set()
-        """Notes that were inserted."""
-        self.final_answer: FinalAnswerReason | None = None
-        """Why the final answer was requested, once it was."""
-        self.size = 0
-        """In tokens."""
-        self.container: str | None = None
-        """Where the provider runs code for this conversation."""
+    messages: list[JsonObject]
+    """They are only ever appended to, so that prompt caching works."""
+    notes: set[str] = field(default_factory=set)
+    """Notes that were inserted."""
+    final_answer: FinalAnswerReason | None = None
+    """Why the final answer was requested, once it was."""
+    size: int = 0
+    """In tokens."""
+    container: str | None = None
+    """Where the provider runs code for this conversation."""
 
     def copy(self) -> Conversation:
-        other = Conversation(self.messages[0])
-        other.messages, other.notes = list(self.messages), set(self.notes)
-        other.final_answer, other.size = self.final_answer, self.size
-        other.container = self.container
-        return other
+        return replace(self, messages=list(self.messages), notes=set(self.notes))
 
     @property
     def has_started(self) -> bool:

@@ -56,23 +56,16 @@ class Interrupts:
         self._clock = asyncio.get_running_loop().time
         self._started = self._clock()
         self._turn_seconds: list[float] = []
-        self._controls: ControlMessages | None = None
-
-    def start_turn(self) -> None:
-        """The control messages are read anew for each turn, and once for all of it."""
-        self._controls = None
 
     async def read_controls(self) -> ControlMessages:
         """The control messages of the job; raises ApplicationError where it is paused."""
-        if self._controls is None:
-            stored = await self._store.get(self._key)
-            controls = ControlMessages.model_validate_json(stored) if stored else ControlMessages()
-            if controls.paused:
-                raise ApplicationError(
-                    "the job is paused; resume it to go on", type=PAUSED, non_retryable=True
-                )
-            self._controls = controls
-        return self._controls
+        stored = await self._store.get(self._key)
+        controls = ControlMessages.model_validate_json(stored) if stored else ControlMessages()
+        if controls.paused:
+            raise ApplicationError(
+                "the job is paused; resume it to go on", type=PAUSED, non_retryable=True
+            )
+        return controls
 
     def compose(
         self, controls: ControlMessages, known: set[str], final_answer: FinalAnswerReason | None
@@ -113,9 +106,6 @@ class Interrupts:
     def record_turn(self, seconds: float) -> None:
         """How long a model call took."""
         self._turn_seconds.append(seconds)
-
-    def now(self) -> float:
-        return self._clock()
 
     def _is_late(self) -> bool:
         """True when an average turn and the answer after it would not both fit in the time left."""

@@ -20,25 +20,21 @@ the question and says what went wrong, so that no retry replays what failed.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from pydantic import ValidationError
 
 from activities.agent import messages as say
 from activities.agent.conversation import Answered, Conversation, Stop, Unanswered
-from activities.agent.interrupts import Interrupts
 from activities.agent.messages import FINAL_ANSWER_REASONS, JsonObject
-from activities.agent.request_template import RequestTemplate
 from activities.agent.schemas import Answer
 from activities.agent.turns import TurnSource
 from activities.fleet.heartbeat import show_progress
-from activities.llm.batches import Batches
-from activities.llm.client import Models
-from activities.storage.journal import Journal, Turn
-from activities.telemetry import TurnTelemetry
+from activities.storage.journal import Turn
+from workflows.contracts.evidence import Source
 from workflows.contracts.spend import Spend
 
 A = TypeVar("A", bound=Answer)
@@ -56,15 +52,16 @@ LATE_TURNS = 2
 """Turns after the final-answer request; none where the money is spent."""
 
 
-class Tools(Protocol):
-    """Runs the tools of a role."""
+class Tools:
+    """The tools of a role; this one has none."""
 
-    @property
-    def sources(self) -> Mapping[str, object]:
+    def __init__(self) -> None:
+        self.sources: dict[str, Source] = {}
         """The documents that came into sight."""
 
     async def run(self, name: str, tool_input: JsonObject, turn: int) -> JsonObject:
         """A `tool_result`'s content and `is_error`; raises only what the model cannot repair."""
+        return say.tool_error(f"there is no tool {name!r}")
 
     def record(self, turn: int, name: str, tool_input: JsonObject, result: JsonObject) -> None:
         """Called for every result in order, also for those from the journal."""
@@ -72,30 +69,11 @@ class Tools(Protocol):
     async def observe(self, turn: int, message: JsonObject) -> None:
         """Called for every message of the model, which may hold results of the provider's tools."""
 
-    def forget(self) -> None:
-        """A new conversation starts, in which nothing has been shown yet."""
+    def start_over(self, *, is_new_attempt: bool) -> None:
+        """A new conversation starts, in which nothing has been shown yet.
 
-    def start_over(self) -> None:
-        """A new attempt starts, which may search as much as the one before."""
-
-
-class NoTools:
-    sources: Mapping[str, object] = {}
-
-    async def run(self, name: str, tool_input: JsonObject, turn: int) -> JsonObject:
-        return say.tool_error(f"there is no tool {name!r}")
-
-    def record(self, turn: int, name: str, tool_input: JsonObject, result: JsonObject) -> None:
-        """Nothing to record."""
-
-    async def observe(self, turn: int, message: JsonObject) -> None:
-        """Nothing to observe."""
-
-    def forget(self) -> None:
-        """Nothing to forget."""
-
-    def start_over(self) -> None:
-        """Nothing to forget."""
+        A new attempt may search as much as the one before; a hand-over continues.
+        """
 
 
 _CUT_OFF = ("max_tokens", "model_context_window_exceeded")
@@ -115,36 +93,36 @@ class _Task(Generic[A]):
 
 
 @dataclass
-class _Progress(Generic[A]):
-    """What was needed so far on the way to one answer."""
+class _Attempt(Generic[A]):
+    """One attempt at one answer, and what was needed on the way to it."""
 
+    task: _Task[A]
+    conversation: Conversation
     reviewed: Reviewed[A] | None = None
     """The newest answer that follows the schema; taken where it cannot be repaired."""
     repairs: int = 0
     pauses: int = 0
     late_turns: int = 0
 
+    def stop_if_late(self) -> Stop | None:
+        """Stop where the final answer was requested and did not come."""
+        reason = self.conversation.final_answer
+        if reason is None:
+            return None
+        self.late_turns += 1
+        is_over = reason == "money" or self.late_turns > LATE_TURNS
+        return Stop.because(reason) if is_over else None
+
 
 class Subagent:
     """One subagent in one role, durable turn by turn."""
 
-    def __init__(
-        self,
-        models: Models,
-        journal: Journal,
-        template: RequestTemplate,
-        interrupts: Interrupts,
-        batches: Batches | None = None,
-        telemetry: TurnTelemetry | None = None,
-    ) -> None:
-        """With `batches`, turns are made in the provider's batches: cheaper, and much later."""
-        telemetry = telemetry or TurnTelemetry(template.role, template.model)
-        self._journal = journal
-        self._template = template
-        self._source = TurnSource(models, journal, template, interrupts, batches, telemetry)
+    def __init__(self, source: TurnSource) -> None:
+        self._source = source
+        self._journal = source.journal
         self._turns = 0
-        facet = {"facet": telemetry.facet} if telemetry.facet else {}
-        show_progress(role=telemetry.role, **facet)
+        facet = {"facet": source.telemetry.facet} if source.telemetry.facet else {}
+        show_progress(role=source.telemetry.role, **facet)
         self.answers: list[Any] = []
         """The answers so far, also where the last one never came."""
 
@@ -168,8 +146,8 @@ class Subagent:
         `gate` lists what is wrong with an answer, to be sent back. `hand_over` makes the brief of a
         new conversation from the answers so far and the current follow-up; None ends it there.
         """
-        task = _Task(schema, tools or NoTools(), gate, attempts)
-        conversation = Conversation(say.opening(brief))
+        task = _Task(schema, tools or Tools(), gate, attempts)
+        conversation = Conversation([say.opening(brief)])
         question: str | None = None
         remaining = list(follow_ups)
         hand_overs = 0
@@ -185,8 +163,8 @@ class Subagent:
                 next_brief = hand_over(self.answers, question)
                 if next_brief is not None:
                     hand_overs += 1
-                    conversation = Conversation(say.opening(next_brief))
-                    task.tools.forget()
+                    conversation = Conversation([say.opening(next_brief)])
+                    task.tools.start_over(is_new_attempt=False)
                     continue
             if not remaining:
                 reason = conversation.final_answer
@@ -201,7 +179,8 @@ class Subagent:
 
     async def has_conversation(self, brief: JsonObject) -> bool:
         """Whether the journal holds a conversation that opens with this brief."""
-        return await self._journal.has_conversation(self._template.request([say.opening(brief)]))
+        request = self._source.request(Conversation([say.opening(brief)]))
+        return await self._journal.has_conversation(request)
 
     # --- attempts at an answer ------------------------------------------------------------------
 
@@ -218,7 +197,7 @@ class Subagent:
             conversation, spent = question.copy(), self._source.spend
             if closed:
                 conversation.add_user(say.earlier_attempts([one["reason"] for one in closed]))
-            result = await self._attempt(task, conversation)
+            result = await self._attempt(_Attempt(task, conversation))
             if not (isinstance(result, Stop) and result.closes_attempt):
                 break
             spend = (self._source.spend - spent).model_dump(mode="json")
@@ -226,62 +205,50 @@ class Subagent:
             await self._journal.close_attempt(request, len(closed) - 1, closed[-1])
             if not (left and result.is_worth_another_attempt):
                 break
-            task.tools.start_over()
+            task.tools.start_over(is_new_attempt=True)
         return conversation, result
 
-    async def _attempt(self, task: _Task[A], conversation: Conversation) -> Reviewed[A] | Stop:
+    async def _attempt(self, attempt: _Attempt[A]) -> Reviewed[A] | Stop:
         """One answer. One that cannot be repaired is taken with the complaints about it."""
-        progress: _Progress[A] = _Progress()
-        max_turns = self._template.max_turns
+        max_turns = self._source.template.max_turns
         for number in range(max_turns + MAX_REPAIRS + MAX_PAUSES):
-            turn = await self._source.next_turn(conversation, progress.reviewed is not None)
+            conversation = attempt.conversation
+            turn = await self._source.next_turn(conversation, attempt.reviewed is not None)
             if isinstance(turn, Stop):
-                return progress.reviewed or turn
+                return attempt.reviewed or turn
             is_closed = conversation.final_answer is not None or number >= max_turns
-            result = await self._react(turn, conversation, task, progress, is_closed)
-            result = result or _stop_if_late(conversation, progress)
+            result = await self._react(turn, attempt, is_closed) or attempt.stop_if_late()
             if result is not None:
-                return progress.reviewed or result
-        return progress.reviewed or Stop("no_answer", f"no answer after {max_turns} turns")
+                return attempt.reviewed or result
+        return attempt.reviewed or Stop("no_answer", f"no answer after {max_turns} turns")
 
     # --- from turn to answer --------------------------------------------------------------------
 
     async def _react(
-        self,
-        turn: Turn,
-        conversation: Conversation,
-        task: _Task[A],
-        progress: _Progress[A],
-        is_closed: bool,
+        self, turn: Turn, attempt: _Attempt[A], is_closed: bool
     ) -> Reviewed[A] | Stop | None:
         """Do what the message asks for; None where the conversation goes on."""
-        message = turn.message
-        said_something = conversation.add_assistant(message)
-        await task.tools.observe(self._turns, message)
+        message, tools = turn.message, attempt.task.tools
+        said_something = attempt.conversation.add_assistant(message)
+        await tools.observe(self._turns, message)
         self._turns += 1
-        show_progress(turns=self._turns, sources=len(task.tools.sources))
+        show_progress(turns=self._turns, sources=len(tools.sources))
         stop_reason = message["stop_reason"]
         if stop_reason == "refusal":
             return Stop("refused", say.refusal(message))
         if stop_reason == "pause_turn":
-            progress.pauses += 1
-            if progress.pauses > MAX_PAUSES or not said_something:
+            attempt.pauses += 1
+            if attempt.pauses > MAX_PAUSES or not said_something:
                 return Stop("no_answer", "the model paused again and again without an answer")
             return None
         if say.tool_uses(message) and stop_reason not in _CUT_OFF:
-            conversation.add_user(await self._run_tools(task.tools, turn, is_closed))
+            attempt.conversation.add_user(await self._run_tools(tools, turn, is_closed))
             return None
-        return await self._review(message, conversation, task, progress)
+        return await self._review(message, attempt)
 
-    async def _review(
-        self,
-        message: JsonObject,
-        conversation: Conversation,
-        task: _Task[A],
-        progress: _Progress[A],
-    ) -> Reviewed[A] | Stop | None:
+    async def _review(self, message: JsonObject, attempt: _Attempt[A]) -> Reviewed[A] | Stop | None:
         """Check the answer; None where it was sent back with the complaints about it."""
-        parsed = _parse(task.schema, message)
+        parsed = _parse(attempt.task.schema, message)
         result: Reviewed[A] | Stop
         if isinstance(parsed, Stop):
             result, back = parsed, say.complaint([parsed.detail])
@@ -290,15 +257,16 @@ class Subagent:
             elif parsed.why == "context_full":
                 return result
         else:
-            complaints = tuple(await task.gate(parsed)) if task.gate else ()
-            result = progress.reviewed = parsed, complaints
+            gate = attempt.task.gate
+            complaints = tuple(await gate(parsed)) if gate else ()
+            result = attempt.reviewed = parsed, complaints
             if not complaints:
                 return result
             back = say.complaint(complaints)
-        if progress.repairs >= MAX_REPAIRS:
+        if attempt.repairs >= MAX_REPAIRS:
             return result
-        progress.repairs += 1
-        conversation.add_user(back)
+        attempt.repairs += 1
+        attempt.conversation.add_user(back)
         return None
 
     async def _run_tools(self, tools: Tools, turn: Turn, is_closed: bool) -> JsonObject:
@@ -329,17 +297,6 @@ class Subagent:
 
     def _answered(self, answer: A, complaints: tuple[str, ...], cut_short: str) -> Answered[A]:
         return Answered(answer, self.spend, complaints, tuple(self.answers), cut_short)
-
-
-def _stop_if_late(conversation: Conversation, progress: _Progress[A]) -> Stop | None:
-    """Stop where the final answer was requested and did not come."""
-    reason = conversation.final_answer
-    if reason is None:
-        return None
-    progress.late_turns += 1
-    if reason == "money" or progress.late_turns > LATE_TURNS:
-        return Stop.late(reason)
-    return None
 
 
 def _parse(schema: type[A], message: JsonObject) -> A | Stop:

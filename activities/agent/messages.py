@@ -9,7 +9,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
+
+from workflows.contracts.evidence import Source
 
 JsonObject = dict[str, Any]
 
@@ -92,6 +94,39 @@ def results(uses: Iterable[JsonObject], given: Iterable[JsonObject]) -> JsonObje
          "is_error": bool(result.get("is_error"))}
         for use, result in zip(uses, given, strict=True)
     ))  # fmt: skip
+
+
+class Passage(NamedTuple):
+    """A part of a source that is shown to a model."""
+
+    source: Source
+    start: int
+    title: str
+    blocks: Sequence[str]
+
+
+def show_passages(report: JsonObject, passages: Sequence[Passage]) -> JsonObject:
+    """What a tool found: the report with a line for each source, then the passages."""
+    sources = {passage.source.id: passage.source for passage in passages}
+    hits = [
+        {"source_id": source.id, **source.model_dump(include={"title", "date", "kind", "uri"})}
+        for source in sources.values()
+    ]
+    found = [
+        {
+            "type": "search_result",
+            "source": passage.source.id,
+            "title": passage.title,
+            "content": [text(block) for block in passage.blocks],
+        }
+        for passage in passages
+        if passage.blocks
+    ]
+    return {
+        "content": [text(json.dumps({**report, "hits": hits}, ensure_ascii=False)), *found],
+        "sources": [source.model_dump(mode="json") for source in sources.values()],
+        "passages": [(passage.source.id, passage.start) for passage in passages],
+    }
 
 
 def tool_error(words: str) -> JsonObject:

@@ -1,5 +1,9 @@
 """The request template of a role: prompt, schema, tools, everything but the conversation.
 
+`workflows.config.roles` says which tools a role may have at most, the job says which there are. A
+search carries the model's scores of the previous hits, so that every retrieval cycle is recorded
+with its reasons.
+
 A template is built once for a job and stored, so that a release that rewords a prompt does not
 change the requests of a running job.
 
@@ -11,50 +15,21 @@ request ends with our message or, after a pause, with the model's own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib import resources
 from typing import Any, Literal
 
-from activities.agent.schemas import (
-    Answer,
-    AskAnswer,
-    DraftAnswer,
-    DraftJudgement,
-    EntailmentAnswer,
-    EvaluationAnswer,
-    GapRulingsAnswer,
-    PlanDraft,
-    PlanReview,
-    RelationsAnswer,
-    ResearchAnswer,
-)
+from activities.agent import schemas
+from activities.agent.messages import JsonObject
 from activities.llm.lazy_sdk import anthropic
 from activities.mcp.tool_format import PREFIX as MCP
 from workflows.config.model_catalog import card
-from workflows.config.roles import Role
+from workflows.config.roles import PLANNER, Role
 from workflows.config.settings import MAX_TOKENS
+from workflows.contracts.activity_io import Job
 from workflows.contracts.evidence import Record
-from workflows.contracts.request import RoleEffort
-
-JsonObject = dict[str, Any]
-
-ANSWERS: dict[str, type[Answer]] = {
-    answer.__name__: answer
-    for answer in (
-        PlanDraft,
-        PlanReview,
-        ResearchAnswer,
-        EntailmentAnswer,
-        RelationsAnswer,
-        AskAnswer,
-        GapRulingsAnswer,
-        DraftAnswer,
-        DraftJudgement,
-        EvaluationAnswer,
-    )
-}
-"""The answers by their schema's title, which a role names as its output."""
+from workflows.contracts.request import RoleEffort, Web
 
 ToolKind = Literal["documents", "web", "code", "mcp"]
 _TOOL_PARTS = "{{tools}}"
@@ -66,6 +41,94 @@ _MARKED_ENDS = 2
 The provider looks back from a mark by twenty blocks only, and a turn with many tool results is
 longer than that.
 """
+
+PAGE_TOKENS = 16_000
+"""How much of a web page is shown: a long article whole, the start of a book."""
+# A page that code filtered before the model read it is not what is stored, and quotes of it could
+# not be checked. Beside the sandbox, this also keeps a tool from being called from inside it.
+_CALLERS = ("direct",)
+
+
+_SCORES = {
+    "type": "array",
+    "description": "Your scores of the hits of the cycle before: 0 useless, 1 answers it.",
+    "items": {
+        "type": "object",
+        "properties": {
+            "source_id": {"type": "string"},
+            "score": {"type": "number"},
+            "reason": {"type": "string"},
+        },
+        "required": ["source_id", "score", "reason"],
+        "additionalProperties": False,
+    },
+}
+
+_PATTERNS = {"type": "array", "items": {"type": "string"}}
+
+SEARCH: JsonObject = {
+    "name": "search",
+    "description": (
+        "Search the documents by words. Returns passages, each with the id of its source and the "
+        "headings it stands under, and how many documents hold each of your words. All searches "
+        "of one turn are one cycle; the cycles are limited, so start broad, then aim at what is "
+        "missing, in the documents' own terms. From the second cycle on `scores` of the hits "
+        "before are required. A passage you have been shown is not sent again."
+    ),
+    "input_schema": {
+        "type": "object",
+        "properties": {
+            "query": {"type": "string", "description": "Words to look for."},
+            "aim": {"type": "string", "description": "What is missing that this should find."},
+            "critical": {
+                "type": "boolean",
+                "description": "Whether the ask cannot be answered without what `aim` names.",
+            },
+            "exclude": {
+                "type": "array",
+                "items": {"type": "string"},
+                "description": "Ids of sources not to return again; below 0.2 they are left out.",
+            },
+            "include_paths": {**_PATTERNS, "description": "Only paths like these: minutes/*.md"},
+            "exclude_paths": {**_PATTERNS, "description": "No paths like these."},
+            "scores": _SCORES,
+        },
+        "required": ["query", "aim"],
+        "additionalProperties": False,
+    },
+}
+
+READ: JsonObject = {
+    "name": "read",
+    "description": (
+        "Read a document or a stored web page by its source id, from a character offset on."
+    ),
+    "input_schema": {
+        "type": "object",
+        "properties": {
+            "source_id": {"type": "string"},
+            "start": {"type": "integer", "description": "Offset to read from; 0 is the start."},
+        },
+        "required": ["source_id"],
+        "additionalProperties": False,
+    },
+}
+
+SURVEY: JsonObject = {
+    "name": "search",
+    "description": (
+        "Search the documents by words, to see what they are about and which terms they use. "
+        "Returns passages, each with the id of its source, and how many documents hold each of "
+        "your words."
+    ),
+    "input_schema": {
+        "type": "object",
+        "properties": {"query": {"type": "string", "description": "Words to look for."}},
+        "required": ["query"],
+        "additionalProperties": False,
+    },
+}
+"""A search for those who plan: they look around, and score nothing."""
 
 
 class RequestTemplate(Record):
@@ -116,6 +179,48 @@ def build_template(
     )
 
 
+def build_tool_set(
+    role: Role, job: Job, mcp_definitions: Iterable[Mapping[str, Any]] = ()
+) -> list[JsonObject]:
+    """What the requests of this role in this job carry, always in the same order."""
+    tools: list[JsonObject] = []
+    if job.corpus is not None and "search" in role.tools:
+        tools.append({**(SURVEY if role.name == PLANNER.name else SEARCH)})
+    if (job.corpus is not None or job.web is not None) and "read" in role.tools:
+        tools.append({**READ})
+    if job.web is not None:
+        tools += [tool for tool in _web_tools(job.web) if tool["name"] in role.tools]
+    if job.code and "code" in role.tools:
+        tools.append({"type": "code_execution_20260521", "name": "code_execution"})
+    return [*tools, *({**definition} for definition in mcp_definitions)]
+
+
+def _web_tools(web: Web) -> list[JsonObject]:
+    shared: JsonObject = {"allowed_callers": list(_CALLERS)}
+    # One list or none: the API refuses both at once.
+    if web.allowed_domains:
+        shared["allowed_domains"] = list(web.allowed_domains)
+    elif web.blocked_domains:
+        shared["blocked_domains"] = list(web.blocked_domains)
+    return [
+        {
+            "type": "web_search_20260318",
+            "name": "web_search",
+            "max_uses": web.max_searches,
+            **shared,
+        },
+        {
+            "type": "web_fetch_20260318",
+            "name": "web_fetch",
+            "max_uses": web.max_fetches,
+            "max_content_tokens": PAGE_TOKENS,
+            # The API refuses citations beside an answer that follows a schema.
+            "citations": {"enabled": False},
+            **shared,
+        },
+    ]
+
+
 def tool_kinds(tools: Iterable[JsonObject]) -> tuple[ToolKind, ...]:
     """The kinds of tools a role has in a job; its prompt has a part for each."""
     names = {str(tool["name"]) for tool in tools}
@@ -142,7 +247,8 @@ def prompt(role: Role, kinds: tuple[ToolKind, ...] = ()) -> str:
 @cache
 def schema(role: Role) -> JsonObject:
     """The answer's schema; the offline engine recognizes its task by the title."""
-    found: JsonObject = anthropic.transform_schema(ANSWERS[role.output].model_json_schema())
+    answer: type[schemas.Answer] = getattr(schemas, role.output)
+    found: JsonObject = anthropic.transform_schema(answer.model_json_schema())
     return found
 
 

@@ -11,14 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
 
 from pydantic import ValidationError
 
+from activities.agent.messages import JsonObject
 from activities.agent.schemas import SourceScore
 from workflows.contracts.evidence import Cycle
-
-JsonObject = dict[str, Any]
 
 USELESS, GOOD, ENOUGH = 0.2, 0.7, 3
 IN_SIGHT = 10
@@ -108,10 +106,6 @@ class RetrievalLog:
         if self.number(turn) == 1 and not self._first_hits:
             self._first_hits = list(dict.fromkeys(source_ids))[:IN_SIGHT]
 
-    def forget(self) -> None:
-        """A new conversation starts: the hits of the last one are not there to be scored."""
-        self._has_hits = False
-
     def add_opened(self, place: str, failed: bool) -> None:
         known = self._places.setdefault(place, _Place())
         known.unopened += failed
@@ -125,10 +119,13 @@ class RetrievalLog:
         if (problem := problem[:_LONGEST]) not in self.problems:
             self.problems.append(problem)
 
-    def start_over(self) -> None:
-        """A new attempt starts, which has all its cycles again."""
-        self._document_turns.clear()
-        self._first_hits.clear()
+    def start_over(self, is_new_attempt: bool) -> None:
+        """A new conversation starts: the hits of the last one are not there to be scored."""
+        self._has_hits = False
+        if is_new_attempt:
+            # It has all its cycles again.
+            self._document_turns.clear()
+            self._first_hits.clear()
 
     # --- what follows from it -------------------------------------------------------------------
 

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from workflows.contracts.asking import MAX_ASKED, AnswerStatus
-from workflows.contracts.evidence import Entailment, Relation, Share, Verdict
+from activities.evidence.draft import Entry, Section
+from workflows.contracts.asking import MAX_ASKED, MAX_QUESTIONS, AnswerStatus, ClarifyingQuestion
+from workflows.contracts.evidence import Entailment, Record, Relation, Share, Verdict
 from workflows.contracts.facets import Facet, QuestionKind
 from workflows.contracts.state import FindingsJudgement, GapKind
 
 
-class Answer(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
+class Answer(Record):
+    """What a model answers, or a part of it."""
 
 
 class PlanDraft(Answer):
@@ -40,6 +41,12 @@ class PlanReview(Answer):
     """The reviewer's list of what is missing, overlapping or off topic."""
 
     changes: list[PlanChange] = Field(default_factory=list)
+
+
+class ClarifyAnswer(Answer):
+    """What a vague question leaves open; nothing for a clear one."""
+
+    questions: list[ClarifyingQuestion] = Field(default_factory=list, max_length=MAX_QUESTIONS)
 
 
 class SourceScore(Answer):
@@ -154,16 +161,6 @@ class GapRulingsAnswer(Answer):
     gaps: list[GapJudgement]
 
 
-class SectionAnswer(Answer):
-    facet_id: str
-    markdown: str
-
-
-class ContradictionAnswer(Answer):
-    contradiction_id: str
-    markdown: str
-
-
 class DerivedAnswer(Answer):
     """A figure that the writer calculated; code repeats the calculation."""
 
@@ -180,11 +177,11 @@ class DraftAnswer(Answer):
 
     title: str = Field(min_length=1, max_length=200)
     summary: str = Field(min_length=1)
-    sections: list[SectionAnswer]
+    sections: list[Section]
     conclusion: str = ""
     """Markdown: what the facets add up to."""
     derived: list[DerivedAnswer] = Field(default_factory=list)
-    contradictions: list[ContradictionAnswer] = Field(default_factory=list)
+    contradictions: list[Entry] = Field(default_factory=list)
     gaps: str = ""
     """Markdown: what was searched and absent, what failed and why, what stays open."""
 

@@ -14,11 +14,12 @@ import json
 import logging
 from collections.abc import Mapping, MutableMapping, Sequence
 from fnmatch import fnmatch
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from temporalio.exceptions import ApplicationError
 
-from activities.agent.messages import tool_error
+from activities.agent.loop import Tools
+from activities.agent.messages import JsonObject, Passage, show_passages, tool_error
 from activities.agent.retrieval import DOCUMENTS, WEB, RetrievalLog
 from activities.evidence.quotes import sketch
 from activities.evidence.text.terms import detect_language, words
@@ -27,8 +28,7 @@ from activities.sources.chunks import SECTION_MARK
 from activities.sources.corpus_search import Corpus
 from activities.sources.documents import DocumentMeta, Hit, UnknownDocument
 from activities.sources.formats.lines import units
-from activities.sources.snapshots import Snapshots, Unquotable
-from activities.sources.web import Breakdown, Fetch, Ran, Search, ServerTools
+from activities.sources.web import Breakdown, Fetch, Ran, Search, ServerTools, Snapshots, Unquotable
 from activities.sources.web import Hit as WebHit
 from activities.storage.store import Store
 from workflows.config.roles import Role
@@ -37,7 +37,6 @@ from workflows.contracts.evidence import MAX_CODE, MAX_OUTPUT, CodeRun, Source
 if TYPE_CHECKING:
     from activities.mcp.servers import McpServers
 
-JsonObject = dict[str, Any]
 READ_CHARACTERS = 6000
 PER_DOCUMENT = 4
 """Passages of one document in one search, at least: a manual may hold all of the answer."""
@@ -46,7 +45,7 @@ _COUNTED = 40
 log = logging.getLogger(__name__)
 
 
-class Toolbox:
+class Toolbox(Tools):
     """The tools of one subagent."""
 
     def __init__(
@@ -66,6 +65,7 @@ class Toolbox:
         `pages` are stored web pages that `read` serves, beside those the subagent fetches itself.
         With `is_guided`, a search must score what came before it, and ends when there is enough.
         """
+        super().__init__()
         self._role = role
         self._corpus = corpus
         self._store = store
@@ -77,7 +77,6 @@ class Toolbox:
         self._pages = pages or {}
         self._is_guided = is_guided
         self._shown: set[tuple[str, int]] = set()
-        self.sources: dict[str, Source] = {}
         self.log = RetrievalLog()
         self.code_runs: list[CodeRun] = []
         """What was calculated in the provider's sandbox."""
@@ -168,15 +167,9 @@ class Toolbox:
             if event.trouble:
                 log.add_problem(event.trouble)
 
-    def forget(self) -> None:
-        """A new conversation starts, in which nothing has been shown yet."""
+    def start_over(self, *, is_new_attempt: bool) -> None:
         self._shown.clear()
-        self.log.forget()
-
-    def start_over(self) -> None:
-        """A new attempt starts, which may search as much as the one before."""
-        self._shown.clear()
-        self.log.start_over()
+        self.log.start_over(is_new_attempt)
 
     @property
     def candidates(self) -> tuple[WebHit, ...]:
@@ -193,16 +186,11 @@ class Toolbox:
             return _object(f"all {self._cycles} search cycles are used up; answer now")
         if self._is_guided and (objection := self.log.objection(turn, tool_input)):
             return _object(objection)
-        query = str(tool_input["query"])
         exclude = self.log.excluded(tool_input)
         # The first cycle is broad; later ones also follow the names that good hits lead to.
-        follows = cycle > 1
-
-        def look() -> tuple[list[Hit], JsonObject]:
-            outside = _outside(corpus, tool_input)
-            return _look(corpus, query, self._role.hits, [*exclude, *outside], follows)
-
-        found, counted = await asyncio.to_thread(look)
+        found, counted = await asyncio.to_thread(
+            _look, corpus, tool_input, self._role.hits, exclude, follows=cycle > 1
+        )
         report = {"cycle": cycle, "cycles_left": self._cycles - cycle, **counted}
         # What a subagent was shown in an earlier turn is not sent, and paid for, again. Searches of
         # one turn run side by side: what each returns must not hang on which is faster.
@@ -217,25 +205,13 @@ class Toolbox:
         document = await asyncio.to_thread(corpus.document, document_id)
         ended = passage.end >= len(document.text)
         report = {"start": passage.start, "next": None if ended else passage.end}
-        return await self._result(corpus, report, [Hit(document.meta, passage, 0.0)])
+        return await self._result(corpus, report, [Hit(document, passage, 0.0)])
 
     async def _result(self, corpus: Corpus, report: JsonObject, found: list[Hit]) -> JsonObject:
         metas = {hit.document.id: hit.document for hit in found}
         kept = await asyncio.gather(*(self._keep(corpus, meta) for meta in metas.values()))
         sources = {source.id: source for source in kept}
-        report["hits"] = [
-            {"source_id": s.id, "title": s.title, "date": s.date, "kind": s.kind, "uri": s.uri}
-            for s in kept
-        ]
-        blocks = [_passage(sources[hit.document.id], hit) for hit in found]
-        return {
-            "content": [
-                {"type": "text", "text": json.dumps(report, ensure_ascii=False)},
-                *(block for block in blocks if block["content"]),
-            ],
-            "sources": [source.model_dump(mode="json") for source in kept],
-            "passages": [(hit.document.id, hit.passage.start) for hit in found],
-        }
+        return show_passages(report, [_passage(sources[hit.document.id], hit) for hit in found])
 
     async def _keep(self, corpus: Corpus, meta: DocumentMeta) -> Source:
         # The labels of a document can change, and its text be the same.
@@ -269,21 +245,8 @@ class Toolbox:
         start = max(0, int(tool_input.get("start") or 0))
         end = min(len(text), start + READ_CHARACTERS)
         report = {"start": start, "next": None if end >= len(text) else end}
-        blocks = [{"type": "text", "text": part} for part in split_blocks(text[start:end])]
-        shown = {
-            "type": "search_result",
-            "source": page.id,
-            "title": page.title,
-            "content": blocks,
-        }
-        return {
-            "content": [
-                {"type": "text", "text": json.dumps(report)},
-                *([shown] if blocks else []),
-            ],
-            "sources": [page.model_dump(mode="json")],
-            "passages": [(page.id, start)],
-        }
+        shown = Passage(page, start, page.title, split_blocks(text[start:end]))
+        return show_passages(report, [shown])
 
 
 def _object(why: str) -> JsonObject:
@@ -295,24 +258,12 @@ def _text_of(result: JsonObject) -> str:
     return " ".join(str(block.get("text")) for block in result["content"])
 
 
-def _outside(corpus: Corpus, tool_input: JsonObject) -> list[str]:
-    """The documents whose paths the search does not want, by patterns such as `minutes/*.md`."""
-    include = [str(pattern) for pattern in tool_input.get("include_paths") or ()]
-    exclude = [str(pattern) for pattern in tool_input.get("exclude_paths") or ()]
-    if not (include or exclude):
-        return []
-    return [
-        meta.id
-        for meta in corpus.documents()
-        if (include and not any(fnmatch(meta.uri, pattern) for pattern in include))
-        or any(fnmatch(meta.uri, pattern) for pattern in exclude)
-    ]
-
-
 def _look(
-    corpus: Corpus, query: str, limit: int, exclude: Sequence[str], follows: bool
+    corpus: Corpus, tool_input: JsonObject, limit: int, exclude: Sequence[str], follows: bool
 ) -> tuple[list[Hit], JsonObject]:
     """What was found, and how many documents there are and hold each of the query's words."""
+    query = str(tool_input["query"])
+    exclude = [*exclude, *_outside(corpus, tool_input)]
     per_document = max(PER_DOCUMENT, limit // max(1, len(corpus)))
     hits = corpus.search(query, limit=limit, exclude=exclude, per_document=per_document)
     if follows:
@@ -322,14 +273,27 @@ def _look(
     return hits, {"documents": len(corpus), "terms": corpus.frequency(counted, language)}
 
 
-def _passage(source: Source, hit: Hit) -> JsonObject:
+def _outside(corpus: Corpus, tool_input: JsonObject) -> list[str]:
+    """The documents whose paths the search does not want, by patterns such as `minutes/*.md`."""
+    include = [str(pattern) for pattern in tool_input.get("include_paths") or ("*",)]
+    exclude = [str(pattern) for pattern in tool_input.get("exclude_paths") or ()]
+    if include == ["*"] and not exclude:
+        return []
+
+    def is_like(path: str, patterns: Sequence[str]) -> bool:
+        return any(fnmatch(path, pattern) for pattern in patterns)
+
+    return [
+        meta.id
+        for meta in corpus.documents()
+        if not is_like(meta.uri, include) or is_like(meta.uri, exclude)
+    ]
+
+
+def _passage(source: Source, hit: Hit) -> Passage:
     """A hit with its blocks as the document writes them: headings, items and code with marks."""
-    return {
-        "type": "search_result",
-        "source": source.id,
-        "title": SECTION_MARK.join(filter(None, (source.title, hit.section))),
-        "content": [{"type": "text", "text": text} for text in split_blocks(hit.passage.text)],
-    }
+    title = SECTION_MARK.join(filter(None, (source.title, hit.section)))
+    return Passage(source, hit.passage.start, title, split_blocks(hit.passage.text))
 
 
 def _fenced(code: str) -> str:

@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Any
 
+from activities.agent.messages import JsonObject
 from activities.storage.store import Store
 from workflows.config.store_keys import safe
 from workflows.contracts.activity_io import ResearchBrief
 from workflows.contracts.evidence import Findings
-
-JsonObject = dict[str, Any]
 
 
 class Transcript:

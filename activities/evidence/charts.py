@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import TypeVar
 
 from activities.evidence.conflicts.statements import is_negated, locate_terms
@@ -38,6 +38,8 @@ from workflows.contracts.evidence import Claim, Contradiction, Quote, Source, Ve
 from workflows.contracts.result import Chart, ChartPoint, Comparison, ComparisonRow
 
 MAX_CHARTS = MAX_TABLES = 8
+_PER_TABLE = 2
+"""Charts of one table."""
 # "Up to 300" and "at least 300" are not values that can be drawn beside 300.
 _BOUND = re.compile(
     r"(?:\b(?:over|under|up to|(?:more|less|fewer|other) than|at (?:least|most)|above|below|by|"
@@ -69,7 +71,7 @@ def find_charts(
     charts = [
         *_chart_disputes(contradictions, known, sources),
         *(chart for group in statements for chart in _chart_statements(group)),
-        *(chart for table in tables for chart in chart_table(table, sources)),
+        *(chart for table in tables for chart in islice(chart_table(table, sources), _PER_TABLE)),
     ]
     comparisons = [
         *filter(None, (compare_rows(table, sources) for table in tables)),
@@ -265,13 +267,14 @@ def _compare_statements(groups: Iterable[Sequence[_Statement]]) -> Iterator[Comp
             facet_id=heads[0].claim.facet_id,
             subject="",
             attributes=tuple(head.blank(head.names[0]) for head in heads),
-            rows=tuple(_statement_row(name, [column[name] for column in same]) for name in same[0]),
+            rows=tuple(
+                ComparisonRow(
+                    subject=name,
+                    cells=tuple(column[name][0].value for column in same),
+                    claim_ids=tuple(
+                        dict.fromkeys(one.claim.id for column in same for one in column[name])
+                    ),
+                )
+                for name in same[0]
+            ),
         )
-
-
-def _statement_row(name: str, cells: Sequence[Sequence[_Statement]]) -> ComparisonRow:
-    return ComparisonRow(
-        subject=name,
-        cells=tuple(same[0].value for same in cells),
-        claim_ids=tuple(dict.fromkeys(one.claim.id for same in cells for one in same)),
-    )

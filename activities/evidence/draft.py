@@ -7,8 +7,9 @@ heading and the title count as sentences; code blocks hold none.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 from pydantic import Field
@@ -19,11 +20,11 @@ from workflows.contracts.evidence import Record
 from workflows.contracts.result import Calculation
 
 CITATION = re.compile(r"\[(\d{1,5})\]")
-CODE_BLOCK = re.compile(r"^```.*?^```[ \t]*$", re.M | re.S)
+CODE_BLOCK = re.compile(r"(^```.*?^```[ \t]*$)", re.M | re.S)
 SUMMARY, CONCLUSION, GAPS, TITLE = "summary", "conclusion", "gaps", "title"
 """The parts that belong to no facet and no contradiction."""
 
-_CODE = re.compile(r"^```.*?^```[ \t]*$|`[^`\n]+`", re.M | re.S)
+_CODE = re.compile(r"(^```.*?^```[ \t]*$|`[^`\n]+`)", re.M | re.S)
 _NUMBERS = r"\^?\d{1,5}(?:\s*[-\u2013\u2014]\s*\^?\d{1,5})?"
 _CITATIONS = re.compile(rf"\[\s*({_NUMBERS}(?:\s*[,;]\s*{_NUMBERS})*)\s*\](?:\((?:[^()\s]*)\))?")
 _RANGE = re.compile(r"\^?(\d+)(?:\s*[-\u2013\u2014]\s*\^?(\d+))?")
@@ -113,26 +114,25 @@ def normalize_citations(markdown: str) -> str:
     Accepted are `[1, 2]`, `[1; 2]`, `[1-3]`, `[^1]` and `[1](address)`; the list of footnotes that
     belongs to `[^1]` is left out, as the report has a list of sources.
     """
-    parts: list[str] = []
-    position = 0
-    for code in (*_CODE.finditer(markdown), None):
-        prose = markdown[position : code.start() if code else len(markdown)]
-        parts.append(_CITATIONS.sub(_spell_out, _FOOTNOTE.sub("", prose)))
-        if code:
-            parts.append(code[0])
-            position = code.end()
-    return "".join(parts)
+
+    def normalize(prose: str) -> str:
+        return _CITATIONS.sub(_spell_out, _FOOTNOTE.sub("", prose))
+
+    return edit_prose(markdown, normalize, _CODE)
 
 
 def demote_headings(markdown: str) -> str:
     """The text of a part with its headings below the part's own, which is of the second level."""
-    code = [block.span() for block in CODE_BLOCK.finditer(markdown)]
+    return edit_prose(markdown, lambda prose: _TOP_HEADING.sub("###", prose))
 
-    def demote(found: re.Match[str]) -> str:
-        inside = any(start <= found.start() < end for start, end in code)
-        return found[0] if inside else "###"
 
-    return _TOP_HEADING.sub(demote, markdown)
+def edit_prose(
+    markdown: str, edit: Callable[[str], str], code: re.Pattern[str] = CODE_BLOCK
+) -> str:
+    """The text with everything edited that is not code."""
+    pieces = code.split(markdown)
+    pieces[::2] = map(edit, pieces[::2])
+    return "".join(pieces)
 
 
 def _spell_out(found: re.Match[str]) -> str:
@@ -153,10 +153,6 @@ def cited(markdown: str) -> tuple[int, ...]:
 
 def marks(numbers: Iterable[int]) -> str:
     return "".join(f"[{n}]" for n in numbers)
-
-
-def sections_by_facet(draft: Draft) -> Mapping[str, str]:
-    return {section.facet_id: section.markdown for section in draft.sections}
 
 
 def all_sentences(draft: Draft) -> list[Sentence]:
@@ -192,7 +188,9 @@ def _blocks(markdown: str) -> Iterator[tuple[Kind, int, int]]:
     for start, stop, line in _lines(markdown):
         is_row = line.lstrip().startswith("|") or bool(table and "|" in line)
         starts = bool(_LIST_ITEM.match(line) or _HEADING.match(line)) or is_row != table
-        if begin is not None and (not line.strip() or starts or _is_heading(markdown[begin:end])):
+        if begin is not None and (
+            not line.strip() or starts or _HEADING.match(markdown[begin:end])
+        ):
             yield _kind(markdown[begin:end], table), begin, end
             begin = None
         if not line.strip() or _RULE.fullmatch(line):
@@ -217,13 +215,9 @@ def _lines(markdown: str) -> Iterator[tuple[int, int, str]]:
 def _kind(block: str, table: bool) -> Kind:
     if table:
         return "row"
-    if _is_heading(block) or _BOLD_LINE.fullmatch(block):
+    if _HEADING.match(block) or _BOLD_LINE.fullmatch(block):
         return "heading"
     return "remark" if _is_remark(block) else "prose"
-
-
-def _is_heading(block: str) -> bool:
-    return bool(_HEADING.match(block))
 
 
 def _is_remark(block: str) -> bool:
@@ -257,15 +251,12 @@ def _prose(where: str, block: str, offset: int) -> Iterator[Sentence]:
     starts = [
         start for start, _ in split_sentences(plain) if not any(a < start < b for a, b in bold)
     ] or [0]
-    starts = [start for n, start in enumerate(starts) if not n or not _is_lead(plain, starts, n)]
+    # A bold lead goes with the sentence behind it.
+    led = {b for a, b in pairwise(starts) if _LEAD.fullmatch(plain[a:b].strip())}
+    starts = [start for start in starts if start not in led]
     for first, last in zip(starts, [*starts[1:], len(plain)], strict=True):
         begin = head + (0 if first == starts[0] else first)
         text = block[begin : head + last]
         start = offset + begin
         end = start + len(text.rstrip())
         yield Sentence(where, "prose", text.rstrip(), start, end, cites, offset + len(block))
-
-
-def _is_lead(text: str, starts: list[int], n: int) -> bool:
-    """Whether what stands before the n-th sentence is only a bold lead to it."""
-    return bool(_LEAD.fullmatch(text[starts[n - 1] : starts[n]].strip()))

@@ -278,19 +278,14 @@ def _both(one: str, other: str) -> str:
     return other if one in other else f"{one}; {other}"
 
 
-def _renamed(contradiction: Apart, aliases: Mapping[str, str]) -> Apart:
-    sides = tuple(
-        side.model_copy(update={"claim_ids": _ids(side.claim_ids, aliases)})
-        for side in contradiction.sides
-    )
-    return contradiction.model_copy(update={"sides": sides})
-
-
 def _distinct(found: Iterable[Apart], aliases: Mapping[str, str]) -> tuple[Apart, ...]:
     """The widest account of each: one whose claims all stand in another's says nothing more."""
     kept: list[Apart] = []
     told = SettledGroups()
-    renamed = [_renamed(one, aliases) for one in found]
+    renamed = []
+    for one in found:
+        sides = (s.model_copy(update={"claim_ids": _ids(s.claim_ids, aliases)}) for s in one.sides)
+        renamed.append(one.model_copy(update={"sides": tuple(sides)}))
     for one in sorted(renamed, key=lambda c: (-len(set(c.claim_ids)), c.id)):
         if not told.cover(one.claim_ids):
             told.add(one.claim_ids)

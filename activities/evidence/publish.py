@@ -5,10 +5,11 @@ All of it is mechanical. What the gate let through is not touched again, only it
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeVar
 
 from activities.evidence.charts import find_charts
-from activities.evidence.draft import CITATION, CODE_BLOCK, Draft, sections_by_facet
+from activities.evidence.draft import CITATION, CODE_BLOCK, Draft, edit_prose
 from activities.evidence.ledger import Ledger, origin_count, origins
 from activities.evidence.report_appendix import (
     bullet_list,
@@ -19,8 +20,6 @@ from activities.evidence.report_appendix import (
     list_points,
     list_sources,
     one_line,
-    renumber_calculations,
-    renumber_points,
 )
 from workflows.config.model_catalog import card
 from workflows.contracts.evidence import Claim, Cycle, Quote
@@ -31,6 +30,7 @@ from workflows.contracts.result import (
     DISAGREE,
     MISSING,
     SUMMARY,
+    Calculation,
     ClaimOut,
     CorpusOut,
     Coverage,
@@ -44,8 +44,10 @@ from workflows.contracts.result import (
     Telemetry,
 )
 from workflows.contracts.spend import Spend
-from workflows.contracts.state import Acceptance, Gap, ResearchState
+from workflows.contracts.state import Acceptance, Gap, ResearchState, RubricVerdict
 from workflows.rules.gaps import PARTIAL
+
+Citing = TypeVar("Citing", Calculation, RubricVerdict)
 
 
 def publish(
@@ -66,7 +68,7 @@ def publish(
     body = _body(state, draft) if draft else _nothing_found(state)
     body = "\n\n".join(filter(None, [body, describe_points(state, ledger)]))
     notes = "\n\n".join(filter(None, [describe_differences(ledger), describe_calculations(draft)]))
-    numbers = number_as_read(CODE_BLOCK.sub("", f"{body}\n{notes}"), ledger.numbers)
+    numbers = number_as_read(f"{body}\n{notes}", ledger.numbers)
     markdown, notes = (renumber(part, numbers) for part in (body, notes))
     sources = sorted(
         (_source(ledger, sid, numbers, origin) for sid in ledger.sources),
@@ -86,7 +88,9 @@ def publish(
         question=state.request.question,
         status=_status(state, ledger),
         model=state.request.model,
-        plan=_plan(state),
+        plan=PlanOut.model_validate(state.plan, from_attributes=True)
+        if state.plan
+        else PlanOut(kind=""),
         coverage=coverage,
         sources=tuple(sources),
         claims=tuple(
@@ -94,7 +98,9 @@ def publish(
                 **claim.model_dump(exclude={"quotes"}),
                 quotes=tuple(_quote(quote, *around.get(quote, ("", ""))) for quote in claim.quotes),
                 origins=origin_count(claim, origin),
-                labels=_labels(ledger, claim),
+                labels=tuple(
+                    sorted({one for sid in claim.source_ids for one in ledger.sources[sid].labels})
+                ),
             )
             for claim in ledger.claims
         ),
@@ -103,8 +109,8 @@ def publish(
         dropped=ledger.all_dropped(),
         gaps=state.gaps,
         answer=state.answer,
-        rubric=tuple(renumber_points(list_points(state, ledger), numbers)),
-        calculations=tuple(renumber_calculations(draft, numbers)) if draft else (),
+        rubric=_renumber_cites(list_points(state, ledger), numbers),
+        calculations=_renumber_cites(draft.calculations, numbers) if draft else (),
         charts=tuple(charts),
         comparisons=tuple(comparisons),
         passes=tuple(
@@ -117,18 +123,12 @@ def publish(
         parent=state.parent,
         started_at=state.started_at,
         telemetry=Telemetry(
-            spawned=counters.spawned,
-            parallel_max=counters.parallel_max,
-            retries=counters.retries,
+            **counters.model_dump(include={"spawned", "parallel_max", "retries", "follow_ups"}),
+            **spend.model_dump(include={"turns", "input_tokens", "output_tokens", "usd"}),
             retry_rate=_share(sum(counters.retries.values()), counters.researchers),
             partial_data_rate=_share(counters.partial, len(state.outcomes)),
-            turns=spend.turns,
             turns_bought_again=spend.bought_again,
-            input_tokens=spend.input_tokens,
-            output_tokens=spend.output_tokens,
-            usd=spend.usd,
             seconds=seconds,
-            follow_ups=counters.follow_ups,
             by_role=state.spend_by_role,
         ),
         corpus=CorpusOut(name=ref.name, version=ref.version) if ref else None,
@@ -171,15 +171,15 @@ def assemble_body(
     draft: Draft, facets: Iterable[Facet], head: Sequence[str] = (), unpursued: Sequence[Gap] = ()
 ) -> str:
     """The report as its reader meets it: headings, contradictions, what is missing."""
-    sections = sections_by_facet(draft)
-    told = {entry.contradiction_id: entry.markdown for entry in draft.contradictions}
+    written = draft.parts()
+    told = [entry.markdown for entry in draft.contradictions]
     parts = [f"# {draft.title}", *head, f"## {SUMMARY}", draft.summary]
     for facet in facets:
-        parts += [f"## {facet.title}", sections.get(facet.id, "")]
+        parts += [f"## {facet.title}", written.get(facet.id, "")]
     if draft.conclusion:
         parts += [f"## {CONCLUSION}", draft.conclusion]
     if told:
-        parts += [f"## {DISAGREE}", "\n\n".join(told.values())]
+        parts += [f"## {DISAGREE}", "\n\n".join(told)]
     if draft.gaps or unpursued:
         parts += [f"## {MISSING}", draft.gaps]
         parts += [bullet_list(f"{one_line(gap.text)} ({gap.reason})" for gap in unpursued)]
@@ -216,25 +216,24 @@ def _head(state: ResearchState) -> str:
 
 def renumber(markdown: str, numbers: Mapping[int, int]) -> str:
     """The text with its citations renumbered; what stands in code blocks is no citation."""
-    parts: list[str] = []
-    position = 0
-    for block in (*CODE_BLOCK.finditer(markdown), None):
-        end = block.start() if block else len(markdown)
-        prose = markdown[position:end]
-        parts.append(CITATION.sub(lambda m: f"[{numbers[int(m.group(1))]}]", prose))
-        if block:
-            parts.append(block.group())
-            position = block.end()
-    return "".join(parts)
+
+    def replace(prose: str) -> str:
+        return CITATION.sub(lambda found: f"[{numbers[int(found[1])]}]", prose)
+
+    return edit_prose(markdown, replace)
 
 
 def number_as_read(markdown: str, numbers: Mapping[str, int]) -> dict[int, int]:
     """Ledger number → number in the report: 1, 2, 3 … as a reader meets them."""
     known = set(numbers.values())
-    met = dict.fromkeys(int(n) for n in CITATION.findall(markdown) if int(n) in known)
-    return {n: i + 1 for i, n in enumerate(met)} | {
-        int(n): int(n) for n in CITATION.findall(markdown) if int(n) not in known
-    }
+    met = dict.fromkeys(map(int, CITATION.findall(CODE_BLOCK.sub("", markdown))))
+    return {n: n for n in met} | {n: i for i, n in enumerate((n for n in met if n in known), 1)}
+
+
+def _renumber_cites(items: Iterable[Citing], numbers: Mapping[int, int]) -> tuple[Citing, ...]:
+    return tuple(
+        one.model_copy(update={"cite": tuple(numbers[n] for n in one.cite)}) for one in items
+    )
 
 
 def _coverage(
@@ -245,14 +244,30 @@ def _coverage(
 ) -> Iterable[Coverage]:
     if state.plan is None:
         return
-    contested = {cid for c in ledger.contradictions for cid in c.claim_ids}
     for facet in state.plan.facets:
         claims = [claim for claim in ledger.citable() if claim.bears_on(facet.id)]
-        if claims:
-            status = _answered_status(state, facet, claims, contested)
-        else:
-            status = _unanswered_status(state, facet)
-        yield _facet_coverage(state, facet, status, claims, origin, cycles.get(facet.id, ()))
+        sources = {sid for claim in claims for sid in claim.source_ids}
+        outcome = state.outcomes.get(facet.id)
+        spend = state.spend_by_facet.get(facet.id, Spend())
+        acceptance = state.acceptances.get(facet.id, Acceptance(judged=None))
+        yield Coverage(
+            facet_id=facet.id,
+            title=facet.title,
+            status=_facet_status(state, ledger, facet, claims),
+            reason=_remark(outcome, is_answered=bool(claims)),
+            claims=len(claims),
+            sources=len(sources),
+            origins=len({origin.get(sid, sid) for sid in sources}),
+            cycles=tuple(cycles.get(facet.id, ())),
+            turns=spend.turns,
+            usd=spend.usd,
+            next_step=outcome.findings.next_step if outcome and outcome.findings else "",
+            searched=outcome.searched if outcome else (),
+            problems=outcome.problems if outcome else (),
+            alternatives=getattr(outcome, "alternatives", ()),
+            follow_ups=acceptance.follow_ups,
+            transcript=acceptance.transcript,
+        )
     for facet in state.plan.left_out:
         yield Coverage(
             facet_id=facet.id,
@@ -262,9 +277,13 @@ def _coverage(
         )
 
 
-def _answered_status(
-    state: ResearchState, facet: Facet, claims: Iterable[Claim], contested: Collection[str]
+def _facet_status(
+    state: ResearchState, ledger: Ledger, facet: Facet, claims: Sequence[Claim]
 ) -> CoverageStatus:
+    if not claims:
+        outcome = state.outcomes.get(facet.id)
+        return "absent" if outcome and outcome.status == "no_results" else "failed"
+    contested = {cid for item in ledger.contradictions for cid in item.claim_ids}
     if any(claim.id in contested for claim in claims):
         return "contested"
     is_partial = any(
@@ -274,50 +293,12 @@ def _answered_status(
     return "partial" if is_partial else "answered"
 
 
-def _unanswered_status(state: ResearchState, facet: Facet) -> CoverageStatus:
-    outcome = state.outcomes.get(facet.id)
-    return "absent" if outcome and outcome.status == "no_results" else "failed"
-
-
-def _facet_coverage(
-    state: ResearchState,
-    facet: Facet,
-    status: CoverageStatus,
-    claims: Sequence[Claim],
-    origin: Mapping[str, str],
-    cycles: Sequence[Cycle],
-) -> Coverage:
-    sources = {sid for claim in claims for sid in claim.source_ids}
-    outcome = state.outcomes.get(facet.id)
-    spend = state.spend_by_facet.get(facet.id, Spend())
-    acceptance = state.acceptances.get(facet.id, Acceptance(judged=None))
-    return Coverage(
-        facet_id=facet.id,
-        title=facet.title,
-        status=status,
-        reason=_answered_remark(outcome) if claims else _unanswered_remark(outcome),
-        claims=len(claims),
-        sources=len(sources),
-        origins=len({origin.get(sid, sid) for sid in sources}),
-        cycles=tuple(cycles),
-        turns=spend.turns,
-        usd=spend.usd,
-        next_step=outcome.findings.next_step if outcome and outcome.findings else "",
-        searched=outcome.searched if outcome else (),
-        problems=outcome.problems if outcome else (),
-        alternatives=getattr(outcome, "alternatives", ()),
-        follow_ups=acceptance.follow_ups,
-        transcript=acceptance.transcript,
-    )
-
-
-def _answered_remark(outcome: SubagentOutcome | None) -> str:
+def _remark(outcome: SubagentOutcome | None, *, is_answered: bool) -> str:
+    reason: str = getattr(outcome, "reason", "")
+    if not is_answered:
+        return reason or "it was not researched"
     missing = "; ".join(getattr(outcome, "missing", ()))
-    return f"not found: {missing}" if missing else getattr(outcome, "reason", "")
-
-
-def _unanswered_remark(outcome: SubagentOutcome | None) -> str:
-    return getattr(outcome, "reason", "") or "it was not researched"
+    return f"not found: {missing}" if missing else reason
 
 
 def _status(state: ResearchState, ledger: Ledger) -> ResultStatus:
@@ -326,12 +307,6 @@ def _status(state: ResearchState, ledger: Ledger) -> ResultStatus:
     unclosed = any(gap.status != "closed" for gap in state.gaps)
     unclosed |= state.answer is not None and state.answer.status != "answered"
     return "complete_with_gaps" if unclosed else "complete"
-
-
-def _plan(state: ResearchState) -> PlanOut:
-    if state.plan is None:
-        return PlanOut(kind="")
-    return PlanOut.model_validate(state.plan, from_attributes=True)
 
 
 def _quote(quote: Quote, before: str, after: str) -> QuoteOut:
@@ -350,12 +325,6 @@ def _source(
         origin=origin[source_id],
         marks=source.marks,
     )
-
-
-def _labels(ledger: Ledger, claim: Claim) -> tuple[str, ...]:
-    """The labels of all sources of a claim."""
-    sources = (ledger.sources.get(quote.source_id) for quote in claim.quotes)
-    return tuple(sorted({label for source in sources if source for label in source.labels}))
 
 
 def _share(part: int, whole: int) -> float:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import islice
 
 from activities.evidence.quantities.amounts import Quantity, read
 from activities.evidence.quantities.units import is_hard, unit_after
@@ -20,8 +19,6 @@ MAX_POINTS = 24
 MAX_COLUMNS = 6
 LEAST_TIMES = 3
 """Two values are a difference, three begin to be a course."""
-_PER_TABLE = 2
-"""Charts of one table."""
 _LONGEST_CELL, _LONGEST_NAME = 160, 48
 _WHOLE = re.compile(r"(?:sub)?totals?\b|sum\b|all\b|average\b|mean\b|overall\b|whole\b", re.I)
 # Numbers that name or order something, and measure nothing.
@@ -110,11 +107,7 @@ def _read_row(text: str) -> dict[str, str] | None:
     return cells if len(cells) == len(starts) and all(cells.values()) else None
 
 
-def chart_table(table: QuotedTable, sources: Mapping[str, Source]) -> list[Chart]:
-    return list(islice(_chart_columns(table, sources), _PER_TABLE))
-
-
-def _chart_columns(table: QuotedTable, sources: Mapping[str, Source]) -> Iterator[Chart]:
+def chart_table(table: QuotedTable, sources: Mapping[str, Source]) -> Iterator[Chart]:
     """A chart for each column of numbers in one unit; totals stand in the comparison table."""
     parts = {name: row for name, row in table.rows.items() if not _WHOLE.match(name)}
     is_course = len(table.days) == len(parts)

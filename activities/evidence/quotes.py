@@ -18,6 +18,8 @@ from activities.sources.chunks import section_paths
 from workflows.contracts.evidence import Quote
 
 _SPACE = re.compile(r"\s+")
+_WHITE_SPACE = re.compile(r"(?P<space>\s{2,}|[^\S ])")
+"""Where it is not one blank."""
 _WORD = re.compile(r"\w+")
 _SHINGLE = 4
 _SKETCH = 96
@@ -54,44 +56,39 @@ def fold(text: str) -> str:
 class _Folded:
     """A text with its marks folded, and the way back to the original."""
 
-    def __init__(self, text: str) -> None:
-        pieces: list[str] = []
-        self._folded_at: list[int] = []
-        self._original_at: list[int] = []
-        self._original_end: list[int] = []
-        self._linear: list[bool] = []
-        self._length = 0
-        position = 0
-        for mark in _MARK.finditer(text):
-            self._add(pieces, text[position : mark.start()], (position, mark.start()), linear=True)
-            kind = mark.lastgroup or ""
-            folded = _FOLDED[kind] if kind in _FOLDED else normalize("NFKC", mark[0])
-            self._add(pieces, folded, mark.span(), linear=False)
-            position = mark.end()
-        self._add(pieces, text[position:], (position, len(text)), linear=True)
-        self.text = "".join(pieces)
-
-    def _add(
-        self, pieces: list[str], folded: str, original: tuple[int, int], *, linear: bool
-    ) -> None:
-        if folded:
-            pieces.append(folded)
-            self._folded_at.append(self._length)
-            self._original_at.append(original[0])
-            self._original_end.append(original[1])
-            self._linear.append(linear)
-            self._length += len(folded)
+    def __init__(self, text: str, marks: re.Pattern[str]) -> None:
+        self._starts: list[int] = []
+        self._pieces: list[tuple[str, int, int]] = []
+        """Folded, with start and end in the original."""
+        length = position = 0
+        for mark in (*marks.finditer(text), None):
+            start, end = mark.span() if mark else (len(text), len(text))
+            folded = _fold_mark(mark) if mark else ""
+            for piece in ((text[position:start], position, start), (folded, start, end)):
+                if piece[0]:
+                    self._starts.append(length)
+                    self._pieces.append(piece)
+                    length += len(piece[0])
+            position = end
+        self.text = "".join(piece for piece, _, _ in self._pieces)
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """Where a stretch of the folded text stands in the original."""
-        first, last = self._segment(start), self._segment(end - 1)
-        begin = self._original_at[first] + (start - self._folded_at[first]) * self._linear[first]
-        if not self._linear[last]:
-            return begin, self._original_end[last]
-        return begin, self._original_at[last] + end - self._folded_at[last]
+        return self._original(start)[0], self._original(end - 1)[1]
 
-    def _segment(self, place: int) -> int:
-        return bisect_right(self._folded_at, place) - 1
+    def _original(self, place: int) -> tuple[int, int]:
+        """Start and end of what one character of the folded text stands for."""
+        index = bisect_right(self._starts, place) - 1
+        piece, start, end = self._pieces[index]
+        if len(piece) != end - start:
+            return start, end
+        start += place - self._starts[index]
+        return start, start + 1
+
+
+def _fold_mark(mark: re.Match[str]) -> str:
+    kind = mark.lastgroup or ""
+    return _FOLDED[kind] if kind in _FOLDED else normalize("NFKC", mark[0])
 
 
 class StoredText:
@@ -99,31 +96,19 @@ class StoredText:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        pieces: list[str] = []
-        self._folded_at: list[int] = []
-        self._original_at: list[int] = []
-        position = 0
-        for match in re.finditer(r"\S+", text):
-            if pieces:
-                position += 1
-            self._folded_at.append(position)
-            self._original_at.append(match.start())
-            pieces.append(match.group())
-            position += len(match.group())
-        self._folded = " ".join(pieces)
+        self._folded = _Folded(text, _WHITE_SPACE)
 
     def find(self, quote: Quote) -> Quote | None:
         """The quote with its place in the original text, or None where it does not stand there."""
         wanted = fold(quote.text)
-        at = self._folded.find(wanted) if wanted else -1
+        at = self._folded.text.find(wanted) if wanted else -1
         if at < 0:
             return self._find_folded(quote)
-        start, end = self._original(at), self._original(at + len(wanted) - 1) + 1
-        return quote.model_copy(update=self._place(start, end))
+        return quote.model_copy(update=self._place(*self._folded.span(at, at + len(wanted))))
 
     def _find_folded(self, quote: Quote) -> Quote | None:
         """The quote as its source writes it, where the two differ in typography or markup only."""
-        wanted = _Folded(quote.text).text.strip(" ")
+        wanted = _Folded(quote.text, _MARK).text.strip(" ")
         at = self._without_marks.text.find(wanted) if any(map(str.isalnum, wanted)) else -1
         if at < 0:
             return None
@@ -141,25 +126,10 @@ class StoredText:
 
     @cached_property
     def _without_marks(self) -> _Folded:
-        return _Folded(self.text)
+        return _Folded(self.text, _MARK)
 
     def _place(self, start: int, end: int) -> dict[str, object]:
         return {"start": start, "end": end, "section": section_paths(self.text, [start])[0]}
-
-    def around(self, start: int, end: int, reach: int = 400) -> str:
-        """The text about a quote, cut at blanks so that no word is torn."""
-        left = max(0, start - reach)
-        right = min(len(self.text), end + reach)
-        if left:
-            left = self.text.find(" ", left, start) + 1 or left
-        if right < len(self.text):
-            cut = self.text.rfind(" ", end, right)
-            right = cut if cut > 0 else right
-        return self.text[left:right].strip()
-
-    def _original(self, folded: int) -> int:
-        i = bisect_right(self._folded_at, folded) - 1
-        return self._original_at[i] + folded - self._folded_at[i]
 
 
 def sketch(text: str) -> tuple[int, ...]:

@@ -24,7 +24,6 @@ from workflows.contracts.evidence import (
     Claim,
     Contradiction,
     Difference,
-    Position,
     Ruling,
     Rulings,
     Side,
@@ -193,13 +192,20 @@ def rule(
     found: list[Difference] = []
     settled: list[tuple[str, ...]] = []
     for name, group in groups.items():
-        entries = _entries(answer, name, group) if answer else []
+        judged = [entry for entry in answer.groups if entry.group == name] if answer else []
+        entries = [kept for entry in judged if (kept := _known(entry, group))]
         if entries:
-            rulings += _rulings(entries)
-            found += _differences(entries, group, ledger)
+            # Whether a claim stands at all is for those who judge it alone.
+            given = [one for entry in entries for one in entry.rulings]
+            rulings += [Ruling(**r.model_dump()) for r in given if r.verdict is not Verdict.FAILED]
+            found += filter(None, (_difference(entry, group, ledger) for entry in entries))
         elif group.sides:
             reason = why or "the verifier gave no usable answer"
-            rulings += [_unverified(ledger.claim(cid), reason) for cid in group.claim_ids]
+            notes = f"could not be checked: {reason}"
+            rulings += [
+                Ruling(claim_id=ledger.claim(cid).id, verdict=Verdict.UNVERIFIED, notes=notes)
+                for cid in group.claim_ids
+            ]
             found.append(_unjudged(group, reason, ledger))
         elif answer is None:
             continue  # nothing is known of it, so that it is judged another time
@@ -215,30 +221,6 @@ def rule(
         differences=tuple(d for d in found if d.relation != "contradicts"),
         settled=tuple(settled),
     )
-
-
-def _entries(answer: RelationsAnswer, name: str, group: Group) -> list[GroupAnswer]:
-    """What the judge says of a group, as far as it is about the group's claims."""
-    judged = [entry for entry in answer.groups if entry.group == name]
-    return [kept for entry in judged if (kept := _known(entry, group))]
-
-
-def _rulings(entries: Iterable[GroupAnswer]) -> list[Ruling]:
-    return [
-        # Whether a claim stands at all is for those who judge it alone.
-        Ruling(**r.model_dump())
-        for entry in entries
-        for r in entry.rulings
-        if r.verdict is not Verdict.FAILED
-    ]
-
-
-def _differences(
-    entries: Iterable[GroupAnswer], group: Group, ledger: Ledger
-) -> Iterator[Difference]:
-    for entry in entries:
-        if difference := _difference(entry, group, ledger):
-            yield difference
 
 
 def _known(entry: GroupAnswer, group: Group) -> GroupAnswer | None:
@@ -269,12 +251,12 @@ def _difference(entry: GroupAnswer, group: Group, ledger: Ledger) -> Difference 
     for cid in sorted(_unplaced(entry)):
         value = values[cid].value if cid in values else ""
         placed.append(SideAnswer(text="", claim_ids=[cid], value=value))
-    sides = tuple(_side(side, [ledger.claim(cid) for cid in side.claim_ids]) for side in placed)
+    sides = tuple(_side(side, ledger) for side in placed)
     # One source on both sides is no contradiction.
     if len(sides) < 2 or len({side.source_ids for side in sides}) < 2:
         return None
     return Difference(
-        id=_difference_id(ledger.claim(cid).id for cid in entry.claim_ids),
+        id=_difference_id(entry.claim_ids, ledger),
         about=entry.about or group.about or sides[0].text,
         sides=sides,
         cause=entry.cause,
@@ -283,41 +265,28 @@ def _difference(entry: GroupAnswer, group: Group, ledger: Ledger) -> Difference 
     )
 
 
-def _unverified(claim: Claim, why: str) -> Ruling:
-    return Ruling(
-        claim_id=claim.id, verdict=Verdict.UNVERIFIED, notes=f"could not be checked: {why}"
-    )
-
-
-def _side(answer: SideAnswer, claims: Sequence[Claim]) -> Side:
+def _side(answer: SideAnswer, ledger: Ledger) -> Side:
+    claims = [ledger.claim(cid) for cid in answer.claim_ids]
     return Side(
         text=answer.text or claims[0].text,
         claim_ids=tuple(claim.id for claim in claims),
         source_ids=tuple(dict.fromkeys(sid for claim in claims for sid in claim.source_ids)),
-        context=SideContext(
-            value=answer.value,
-            date=answer.date,
-            definition=answer.definition,
-            population=answer.population,
-        ),
+        context=SideContext.model_validate(answer, from_attributes=True),
     )
 
 
 def _unjudged(group: Group, why: str, ledger: Ledger) -> Difference:
     """The difference as code found it: a side per value."""
+    sides = [SideAnswer(text="", **side.model_dump(mode="json")) for side in group.sides]
     return Difference(
-        id=_difference_id(ledger.claim(cid).id for cid in group.claim_ids),
+        id=_difference_id(group.claim_ids, ledger),
         about=group.about,
-        sides=tuple(_side(_as_answer(side), [ledger.claim(cid) for cid in side.claim_ids])
-                    for side in group.sides),
+        sides=tuple(_side(side, ledger) for side in sides),
         explanation=f"these seem to differ, and it could not be checked why: {why}",
         relation=group.relation,
-    )  # fmt: skip
+    )
 
 
-def _as_answer(side: Position) -> SideAnswer:
-    return SideAnswer(text="", claim_ids=list(side.claim_ids), value=side.value, date=side.date)
-
-
-def _difference_id(claim_ids: Iterable[str]) -> str:
-    return "x" + hashlib.sha256("|".join(sorted(set(claim_ids))).encode()).hexdigest()[:8]
+def _difference_id(claim_ids: Iterable[str], ledger: Ledger) -> str:
+    ids = sorted({ledger.claim(cid).id for cid in claim_ids})
+    return "x" + hashlib.sha256("|".join(ids).encode()).hexdigest()[:8]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from activities.evidence.draft import Draft, marks
 from activities.evidence.ledger import Ledger
@@ -13,7 +13,6 @@ from workflows.contracts.result import (
     METHOD,
     POINTS,
     SOURCES,
-    Calculation,
     Coverage,
     CoverageStatus,
     SourceOut,
@@ -72,13 +71,6 @@ def describe_points(state: ResearchState, ledger: Ledger) -> str:
     return "\n".join([*head, *rows]) if rows else ""
 
 
-def renumber_points(
-    points: Iterable[RubricVerdict], numbers: Mapping[int, int]
-) -> Iterable[RubricVerdict]:
-    for one in points:
-        yield one.model_copy(update={"cite": tuple(numbers[n] for n in one.cite)})
-
-
 def describe_calculations(draft: Draft | None) -> str:
     """The figures that the writer calculated, each with the sources of its numbers."""
     given = draft.calculations if draft else ()
@@ -100,11 +92,6 @@ def describe_calculations(draft: Draft | None) -> str:
 
 def _fenced(code: str) -> str:
     return "\n".join(["```", code.replace("```", "~~~"), "```"])
-
-
-def renumber_calculations(draft: Draft, numbers: Mapping[int, int]) -> Iterable[Calculation]:
-    for one in draft.calculations:
-        yield one.model_copy(update={"cite": tuple(numbers[n] for n in one.cite)})
 
 
 def describe_method(

@@ -12,6 +12,7 @@ import operator
 import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
+from math import isclose, isfinite
 
 from activities.evidence.quantities.amounts import Quantity, figures, numbers_missing, read
 from activities.evidence.quantities.units import is_hard
@@ -83,10 +84,11 @@ def check_calculation(declared: Calculation, known: Sequence[str], language: str
         value, operands = evaluate(declared.expression)
     except (ValueError, ArithmeticError) as error:
         return f"the expression “{declared.expression[:80]}” cannot be calculated: {error}"
-    variants = [variant for source in known for variant in _variants(source)]
-    stated = _stated_numbers(variants)
+    stated = _stated_numbers(variant for source in known for variant in _variants(source))
     for number in operands:
-        if not _is_constant(number) and not any(_equal(number, other) for other in stated):
+        if not _is_constant(number) and not any(
+            isclose(abs(number), abs(other), rel_tol=1e-6, abs_tol=1e-6) for other in stated
+        ):
             return f"{number:g} in “{declared.expression[:80]}” stands in no claim it cites"
     if not _matches(value, declared.result, language):
         return f"“{declared.expression[:80]}” comes to {value:.6g}, not to {declared.result}"
@@ -107,7 +109,7 @@ def evaluate(expression: str) -> tuple[float, list[float]]:
         raise ValueError("it is no arithmetic expression") from None
     operands: list[float] = []
     value = _value(tree.body, operands)
-    if isinstance(value, complex) or value != value or abs(value) == float("inf"):
+    if isinstance(value, complex) or not isfinite(value):
         raise ValueError("it has no finite value")
     return value, operands
 
@@ -139,8 +141,7 @@ def _matches(value: float, result: str, language: str) -> bool:
         for amount in read(_read_as(language, reading))[1]:
             raw = figures(amount.text)
             factor = amount.value / raw[0].value if raw and raw[0].value else 1.0
-            values = [value, value / 100] if amount.unit == "%" else [value]
-            values = [*values, value * 100] if amount.unit == "%" else values
+            values = [value, value / 100, value * 100] if amount.unit == "%" else [value]
             for one in (scaled for each in values for scaled in (each, each * factor)):
                 if abs(abs(one) - abs(amount.value)) <= max(amount.tolerance, 1e-9 * abs(one)):
                     return True
@@ -160,8 +161,9 @@ def _missing(text: str, known: Sequence[str]) -> list[str]:
 
 def _is_stated_in_words(amount: Quantity, known: Iterable[str]) -> bool:
     """Whether a share stands in the texts as a fraction in words."""
-    shares = [share for text in known for _, share in _take_fractions(text)[1]]
-    return amount.unit == "%" and any(abs(amount.value - share) <= 1 for share in shares)
+    return amount.unit == "%" and any(
+        abs(amount.value - share) <= 1 for text in known for _, share in _take_fractions(text)[1]
+    )
 
 
 def _is_small(amount: Quantity) -> bool:
@@ -197,14 +199,12 @@ def _join(found: re.Match[str]) -> str:
 
 def _take_fractions(text: str) -> tuple[str, list[tuple[str, float]]]:
     """The text without its fractions in words, and these with the share each is, in percent."""
-    found = [(hit[0], _share(hit)) for hit in _FRACTION.finditer(text)]
+    found = []
+    for hit in _FRACTION.finditer(text):
+        is_half = not hit["part"]
+        share = 0.5 if is_half else _TOPS[hit["top"].lower()] / _PARTS[hit["part"].lower()]
+        found.append((hit[0], 100.0 * share))
     return _FRACTION.sub(" ", text), found
-
-
-def _share(hit: re.Match[str]) -> float:
-    if not hit["part"]:
-        return 50.0
-    return 100.0 * _TOPS[hit["top"].lower()] / _PARTS[hit["part"].lower()]
 
 
 def _share_stands(share: float, known: Iterable[str]) -> bool:
@@ -230,7 +230,3 @@ def _stated_numbers(known: Iterable[str]) -> list[float]:
 def _is_constant(number: float) -> bool:
     power_of_ten = number in (0.01, 0.001) or (number >= 1 and str(int(number)).strip("0") == "1")
     return number in _CONSTANTS or power_of_ten or (number == int(number) and number <= SMALL)
-
-
-def _equal(one: float, other: float) -> bool:
-    return abs(abs(one) - abs(other)) <= 1e-6 * max(abs(one), abs(other), 1.0)

@@ -27,7 +27,6 @@ from activities.evidence.draft import (
     Sentence,
     all_sentences,
     cited,
-    sentences_of,
 )
 from activities.evidence.ledger import Ledger
 from activities.evidence.quotes import fold
@@ -57,10 +56,6 @@ class Evidence:
     wants_conclusion: bool = False
     wants_table: bool = False
 
-    @property
-    def unclosed(self) -> list[Gap]:
-        return [gap for gap in self.gaps if gap.status != "closed"]
-
 
 @dataclass(frozen=True)
 class SentenceRuling:
@@ -88,33 +83,24 @@ class Fault:
     kind: str
     where: str
     text: str
-    sentence: Sentence | None = None
 
     def __str__(self) -> str:
         return f"{self.where}: {self.text}"
 
 
-def faults(draft: Draft, evidence: Evidence, judged: Judged | None = None) -> list[Fault]:
+NOT_JUDGED = Judged()
+
+
+def faults(draft: Draft, evidence: Evidence, judged: Judged = NOT_JUDGED) -> list[Fault]:
     """Everything that keeps the draft from passing; empty where it may be read."""
-    reading = Reading(draft, evidence, judged or Judged())
-    return [
-        *reading.calculation_faults(),
-        *(
-            fault
-            for sentence in all_sentences(draft)
-            for fault in reading.sentence_faults(sentence)
-        ),
-        *reading.part_faults(),
-        *reading.contradiction_faults(),
-        *reading.gap_faults(),
-    ]
+    return Reading(draft, evidence, judged).faults()
 
 
 def to_judge(draft: Draft, evidence: Evidence) -> tuple[list[Sentence], list[Gap]]:
     """The sentences that are no claim's own words, and the gaps that seem not to be named."""
-    reading = Reading(draft, evidence, Judged())
-    found = [s for s in all_sentences(draft) if s.bare and not reading.support.is_verbatim(s)]
-    return found, reading.unnamed_gaps()
+    reading = Reading(draft, evidence, NOT_JUDGED)
+    found = [s for s in reading.sentences if s.bare and not reading.support.is_verbatim(s)]
+    return found, reading.unnamed_gaps(draft.gaps)
 
 
 class Reading:
@@ -122,6 +108,7 @@ class Reading:
 
     def __init__(self, draft: Draft, evidence: Evidence, judged: Judged) -> None:
         self.draft, self.evidence, self.judged = draft, evidence, judged
+        self.sentences = all_sentences(draft)
         self.support = Support(evidence)
         parts = draft.parts()
         self.language = detect_language(" ".join(parts.values()))
@@ -129,13 +116,21 @@ class Reading:
         whole = tuple(dict.fromkeys(n for cites in self._cites.values() for n in cites))
         # The summary and the conclusion speak of all facets.
         self._cites |= dict.fromkeys((SUMMARY, CONCLUSION, TITLE), whole)
-        self._results = [
-            calculation.result
-            for calculation in draft.calculations
-            if self._wrong_calculation(calculation) is None
+        checked = [(one, self._find_mistake(one)) for one in draft.calculations]
+        self.calculations = tuple(one for one, mistake in checked if not mistake)
+        """Those that code comes to as well."""
+        self._mistakes = [mistake for _, mistake in checked if mistake]
+
+    def faults(self) -> list[Fault]:
+        return [
+            *(Fault("calculation", "derived", mistake) for mistake in self._mistakes),
+            *(fault for sentence in self.sentences for fault in self.sentence_faults(sentence)),
+            *self._part_faults(),
+            *self._contradiction_faults(),
+            *self._gap_faults(),
         ]
 
-    def _wrong_calculation(self, calculation: Calculation) -> str | None:
+    def _find_mistake(self, calculation: Calculation) -> str | None:
         if calculation.by == "program":
             return None
         unknown = [n for n in calculation.cite if n not in self.support.numbers]
@@ -144,30 +139,20 @@ class Reading:
         known = [*self.support.texts(calculation.cite), *self.support.context]
         return check_calculation(calculation, known, self.language)
 
-    def calculation_faults(self) -> Iterator[Fault]:
-        for calculation in self.draft.calculations:
-            if wrong := self._wrong_calculation(calculation):
-                yield Fault("calculation", "derived", wrong)
-
-    def valid_calculations(self) -> tuple[Calculation, ...]:
-        return tuple(c for c in self.draft.calculations if self._wrong_calculation(c) is None)
-
     def sentence_faults(self, sentence: Sentence) -> Iterator[Fault]:
         where, start = sentence.where, fold(sentence.text)[:90]
         for n in sentence.cites:
             if n not in self.support.numbers:
-                text = f"[{n}] names no source, in “{start}…”"
-                yield Fault("unresolved", where, text, sentence)
+                yield Fault("unresolved", where, f"[{n}] names no source, in “{start}…”")
         ruling = self.judged.rulings.get(sentence.key)
         if sentence.kind in ("prose", "row") and not sentence.block_cites and ruling is None:
-            text = f"a paragraph of fact has no citation: “{start}…”"
-            yield Fault("uncited", where, text, sentence)
+            yield Fault("uncited", where, f"a paragraph of fact has no citation: “{start}…”")
         for number in self._unsupported(sentence):
             text = f"{number} stands in no claim cited there and in no calculation, in “{start}…”"
-            yield Fault("number", where, text, sentence)
+            yield Fault("number", where, text)
         if ruling is not None and not ruling.holds:
             why = ruling.reason.rstrip(". ") or "it says more than what it cites"
-            yield Fault("meaning", where, f"{why}: “{start}…”", sentence)
+            yield Fault("meaning", where, f"{why}: “{start}…”")
 
     def _unsupported(self, sentence: Sentence) -> list[str]:
         if sentence.kind == "remark":
@@ -177,54 +162,59 @@ class Reading:
             cites = self._cites.get(sentence.where, ()) or sentence.block_cites
         known = [
             *self.support.texts(cites),
-            *self.support.told(sentence.where),
+            self.support.told.get(sentence.where, ""),
             *self.support.context,
-            *self._results,
+            *(calculation.result for calculation in self.calculations),
         ]
         return unsupported_figures(CITATION.sub(" ", sentence.text), known, self.language)
 
-    def part_faults(self) -> Iterator[Fault]:
+    def _part_faults(self) -> Iterator[Fault]:
+        with_facts = {s.where for s in self.sentences if s.kind in ("prose", "row")}
         for where, markdown in self.draft.parts().items():
-            facts = [s for s in sentences_of(where, markdown) if s.kind in ("prose", "row")]
+            has_facts = where in with_facts
             if where == CONCLUSION:
-                if self.evidence.wants_conclusion and not facts:
+                if self.evidence.wants_conclusion and not has_facts:
                     yield Fault("missing", where, "say what the facets add up to, in `conclusion`")
                 continue
-            claims = self.support.claims_for(where)
-            if where == SUMMARY and not facts:
+            claims = claims_for(where, self.evidence.ledger)
+            if where == SUMMARY and not has_facts:
                 claims = [claim for claim in claims if claim.relevance >= MATTERS]
-            if claims and not facts:
+            if claims and not has_facts:
                 yield Fault("empty", where, f"there are {len(claims)} claims, and nothing is said")
             elif claims and not cited(markdown):
                 yield Fault("uncited", where, "nothing in this part is cited")
-        if self.evidence.wants_table and not any(
-            sentence.kind == "row" for sentence in all_sentences(self.draft)
-        ):
+        if self.evidence.wants_table and not any(s.kind == "row" for s in self.sentences):
             yield Fault("missing", SUMMARY, "a comparison needs a table of what is compared")
 
-    def contradiction_faults(self) -> Iterator[Fault]:
+    def _contradiction_faults(self) -> Iterator[Fault]:
         entries = {entry.contradiction_id: entry.markdown for entry in self.draft.contradictions}
         ledger = self.evidence.ledger
         for contradiction in ledger.contradictions:
-            shown = {self.support.source(n) for n in cited(entries.get(contradiction.id, ""))}
+            shown = cited(entries.get(contradiction.id, ""))
             for side in contradiction.sides:
-                if not shown & set(side.source_ids):
+                if set(shown).isdisjoint(ledger.cites(side.source_ids)):
                     text = f"this side is not shown and cited: {side.text}"
                     yield Fault("side", contradiction.id, text)
-        known = {contradiction.id for contradiction in ledger.contradictions}
-        for unknown in entries.keys() - known:
+        for unknown in entries.keys() - {item.id for item in ledger.contradictions}:
             yield Fault("unknown", unknown, "no such contradiction in the ledger")
 
-    def gap_faults(self) -> Iterator[Fault]:
+    def _gap_faults(self) -> Iterator[Fault]:
         for n in cited(self.draft.gaps):
             if n not in self.support.numbers:
                 yield Fault("unresolved", GAPS, f"[{n}] names no source")
-        for gap in self.unnamed_gaps():
-            if gap.id not in self.judged.named_gaps:
-                yield Fault("gap", GAPS, f"this gap is not named: {gap.text}")
+        for gap in self.unnamed_gaps(self.draft.gaps):
+            yield Fault("gap", GAPS, f"this gap is not named: {gap.text}")
 
-    def unnamed_gaps(self) -> list[Gap]:
-        return [gap for gap in self.evidence.unclosed if not _names(self.draft.gaps, gap.text)]
+    def unnamed_gaps(self, markdown: str) -> list[Gap]:
+        """The gaps whose words do not stand together in one paragraph or item of the text."""
+        pieces = [set(words(piece)) for piece in split_pieces(markdown)]
+        return [
+            gap
+            for gap in self.evidence.gaps
+            if gap.status != "closed"
+            and gap.id not in self.judged.named_gaps
+            and not any(_holds_most(piece, set(words(gap.text))) for piece in pieces)
+        ]
 
 
 class Support:
@@ -232,21 +222,19 @@ class Support:
 
     def __init__(self, evidence: Evidence) -> None:
         ledger = evidence.ledger
-        self.numbers: set[int] = set()
         self.context = [evidence.question, *evidence.context]
         self.context += [f"{gap.text} {gap.question}" for gap in evidence.gaps]
         self._claims: dict[int, list[Claim]] = {}
         self._about: dict[int, str] = {}
-        self._source: dict[int, str] = {n: sid for sid, n in ledger.numbers.items()}
         self._ledger = ledger
         for claim in ledger.citable():
             for n in ledger.cites(claim.source_ids):
-                self.numbers.add(n)
                 self._claims.setdefault(n, []).append(claim)
+        self.numbers = self._claims.keys()
         for source_id, n in ledger.numbers.items():
             source = ledger.sources[source_id]
             self._about[n] = f"{source.title} {source.date or ''} {source.uri}"
-        self._told: dict[str, str] = {
+        self.told: dict[str, str] = {
             c.id: " ".join([c.about, c.explanation,
                             *(f"{s.text} {' '.join(s.context.model_dump().values())}"
                               for s in c.sides)])
@@ -265,22 +253,9 @@ class Support:
                 said += [text for quote in claim.quotes for text in (quote.section, quote.text)]
         return [f"“{fold(text)}”" for text in said]
 
-    def source(self, n: int) -> str | None:
-        return self._source.get(n)
-
-    def told(self, contradiction_id: str) -> list[str]:
-        return [self._told[contradiction_id]] if contradiction_id in self._told else []
-
     def claims_cited(self, cites: Iterable[int]) -> list[Claim]:
         found = {claim.id: claim for n in cites for claim in self._claims.get(n, ())}
         return list(found.values())
-
-    def claims_for(self, where: str) -> list[Claim]:
-        """The claims that a part is about, the most relevant first."""
-        citable = sorted(self._ledger.citable(), key=lambda claim: -claim.relevance)
-        if where in (SUMMARY, CONCLUSION, TITLE):
-            return citable
-        return [claim for claim in citable if claim.bears_on(where)]
 
     def is_verbatim(self, sentence: Sentence) -> bool:
         """Whether the sentence is a cited claim's own: nothing is left to judge."""
@@ -307,7 +282,7 @@ class Support:
 
     def stood_for(self, sentence: Sentence, ruling: SentenceRuling | None) -> list[Claim]:
         """The claims that a failing sentence should have said."""
-        own = self.claims_for(sentence.where)
+        own = claims_for(sentence.where, self._ledger)
         if ruling and ruling.claim_ids:
             named = [claim for claim in self._ledger.citable() if claim.id in ruling.claim_ids]
             if named:
@@ -328,12 +303,16 @@ def _nearest(wanted: set[str], claims: Sequence[Claim], own: Sequence[Claim]) ->
     return max(claims, key=lambda c: (len(wanted & set(terms(c.text))), c.id in mine, c.relevance))
 
 
-def _names(markdown: str, gap_text: str) -> bool:
-    """True where the words of the gap stand together in one paragraph or item."""
-    wanted = set(words(gap_text))
-    return any(
-        len(wanted & set(words(piece))) >= _NAMED * len(wanted) for piece in split_pieces(markdown)
-    )
+def claims_for(where: str, ledger: Ledger) -> list[Claim]:
+    """The claims that a part is about, the most relevant first."""
+    citable = sorted(ledger.citable(), key=lambda claim: -claim.relevance)
+    if where in (SUMMARY, CONCLUSION, TITLE):
+        return citable
+    return [claim for claim in citable if claim.bears_on(where)]
+
+
+def _holds_most(piece: set[str], wanted: set[str]) -> bool:
+    return len(wanted & piece) >= _NAMED * len(wanted)
 
 
 def split_pieces(markdown: str) -> list[str]:

@@ -7,7 +7,7 @@ left empty. What `repair` returns has no faults that code can repair.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from activities.evidence.draft import (
     CONCLUSION,
@@ -16,22 +16,21 @@ from activities.evidence.draft import (
     Draft,
     Entry,
     Sentence,
-    all_sentences,
     cited,
     marks,
-    sentences_of,
 )
 from activities.evidence.ledger import Ledger
 from activities.evidence.quotes import fold
 from activities.evidence.report_gate import (
+    NOT_JUDGED,
     Evidence,
     Judged,
     Reading,
-    Support,
+    claims_for,
     faults,
     split_pieces,
 )
-from workflows.contracts.evidence import Claim, Contradiction, Side
+from workflows.contracts.evidence import Claim, Contradiction
 
 NOTHING_FOUND = "_Nothing that could be cited was found for this facet._"
 _CITATION_LIKE = re.compile(r"\[(?=\d{1,5}\])")
@@ -39,9 +38,8 @@ _ROUNDS = 3
 _MOST_LEADS = 8
 
 
-def repair(draft: Draft, evidence: Evidence, judged: Judged | None = None) -> Draft:
+def repair(draft: Draft, evidence: Evidence, judged: Judged = NOT_JUDGED) -> Draft:
     """The draft without its faults, and a note of each repair."""
-    judged = judged or Judged()
     before = faults(draft, evidence, judged)
     if not before:
         return draft
@@ -52,21 +50,24 @@ def repair(draft: Draft, evidence: Evidence, judged: Judged | None = None) -> Dr
             break
     # Taking a sentence out takes its citations along: what still fails is replaced as a whole.
     reading = Reading(mended, evidence, judged)
-    failing = {f.where for s in all_sentences(mended) for f in reading.sentence_faults(s)}
-    failing |= {fault.where for fault in reading.part_faults() if fault.kind != "missing"}
+    failing = {fault.where for fault in reading.faults() if fault.kind != "missing"}
+    contradictions = evidence.ledger.contradictions
     parts = {
         where: list_claims(where, evidence.ledger) if where in failing else markdown
         for where, markdown in mended.parts().items()
     }
-    mended = _with_parts(mended, parts)
-    return mended.model_copy(
+    entries = {entry.contradiction_id: entry.markdown for entry in draft.contradictions}
+    entries |= {c.id: tell(c, evidence.ledger) for c in contradictions if c.id in failing}
+    return _with_parts(mended, parts).model_copy(
         update={
             "title": (fold(evidence.question)[:200] or "Report")
             if TITLE in failing
-            else mended.title,
-            "contradictions": tuple(_repair_entries(mended, evidence, judged)),
-            "gaps": _repair_gaps(mended, evidence, judged),
-            "calculations": reading.valid_calculations(),
+            else draft.title,
+            "contradictions": tuple(
+                Entry(contradiction_id=c.id, markdown=entries[c.id]) for c in contradictions
+            ),
+            "gaps": _repair_gaps(reading),
+            "calculations": reading.calculations,
             "mended": (*draft.mended, *dict.fromkeys(str(fault) for fault in before)),
         }
     )
@@ -74,8 +75,7 @@ def repair(draft: Draft, evidence: Evidence, judged: Judged | None = None) -> Dr
 
 def list_claims(where: str, ledger: Ledger) -> str:
     """A part without a writer: the claims of the facet, or the best of each facet in a summary."""
-    support = Support(Evidence(ledger, ()))
-    claims = support.claims_for(where)
+    claims = claims_for(where, ledger)
     if where == CONCLUSION:
         return ""
     if where == SUMMARY:
@@ -91,33 +91,30 @@ def state_claim(claim: Claim, ledger: Ledger) -> str:
 
 def tell(contradiction: Contradiction, ledger: Ledger) -> str:
     """A contradiction in plain words, all sides cited; what stands where the writer's does not."""
-    lines = [f"- {_one_side(side, ledger)}" for side in contradiction.sides]
+    lines = [
+        f"- {fold(side.text).rstrip('. ')}. {marks(ledger.cites(side.source_ids))}"
+        for side in contradiction.sides
+    ]
     # The reason is the verifier's reading of both sides, so it carries all their citations.
     cites = marks(ledger.cites(sid for side in contradiction.sides for sid in side.source_ids))
     reason = contradiction.explanation.rstrip(". ")
     return "\n".join([*lines, f"- Why they may differ: {reason}. {cites}"])
 
 
-def _one_side(side: Side, ledger: Ledger) -> str:
-    return f"{fold(side.text).rstrip('. ')}. {marks(ledger.cites(side.source_ids))}"
-
-
 def _repair_sentences(draft: Draft, evidence: Evidence, judged: Judged) -> Draft:
     """Every failing sentence of a part gives way to the claims it stood for."""
     reading = Reading(draft, evidence, judged)
     parts = draft.parts()
-    for where, markdown in parts.items():
-        found = sentences_of(where, markdown)
-        failing = [sentence for sentence in found if any(reading.sentence_faults(sentence))]
-        for sentence in reversed(failing):
-            ruling = judged.rulings.get(sentence.key)
-            claims = [
-                state_claim(claim, evidence.ledger)
-                for claim in reading.support.stood_for(sentence, ruling)
-            ]
-            claims = [] if sentence.kind == "heading" else [c for c in claims if c not in markdown]
-            markdown = _replaced(markdown, sentence, claims)
-        parts[where] = markdown
+    # From the end, so that the places of the sentences before stay what they are.
+    for sentence in reversed(reading.sentences):
+        if sentence.where not in parts or not any(reading.sentence_faults(sentence)):
+            continue
+        markdown = parts[sentence.where]
+        ruling = judged.rulings.get(sentence.key)
+        stood_for = reading.support.stood_for(sentence, ruling)
+        claims = [state_claim(claim, evidence.ledger) for claim in stood_for]
+        claims = [] if sentence.kind == "heading" else [c for c in claims if c not in markdown]
+        parts[sentence.where] = _replaced(markdown, sentence, claims)
     return _with_parts(draft, parts)
 
 
@@ -147,27 +144,9 @@ def _with_parts(draft: Draft, parts: Mapping[str, str]) -> Draft:
     )
 
 
-def _repair_entries(draft: Draft, evidence: Evidence, judged: Judged) -> Iterator[Entry]:
-    reading = Reading(draft, evidence, judged)
-    entries = {entry.contradiction_id: entry.markdown for entry in draft.contradictions}
-    broken = {fault.where for fault in reading.contradiction_faults()}
-    for contradiction in evidence.ledger.contradictions:
-        markdown = entries.get(contradiction.id, "")
-        fails = any(
-            any(reading.sentence_faults(sentence))
-            for sentence in sentences_of(contradiction.id, markdown)
-        )
-        if fails or contradiction.id in broken:
-            markdown = tell(contradiction, evidence.ledger)
-        yield Entry(contradiction_id=contradiction.id, markdown=markdown)
-
-
-def _repair_gaps(draft: Draft, evidence: Evidence, judged: Judged) -> str:
-    numbers = Support(evidence).numbers
-    pieces = [piece for piece in split_pieces(draft.gaps) if set(cited(piece)) <= numbers]
-    text = draft.gaps if set(cited(draft.gaps)) <= numbers else "\n".join(pieces)
-    unnamed = Reading(draft.model_copy(update={"gaps": text}), evidence, judged).gap_faults()
-    missing = {str(fault) for fault in unnamed}
-    lines = [f"- {gap.text}" for gap in evidence.unclosed
-             if any(gap.text in fault for fault in missing)]  # fmt: skip
+def _repair_gaps(reading: Reading) -> str:
+    text, numbers = reading.draft.gaps, reading.support.numbers
+    if not set(cited(text)) <= numbers:
+        text = "\n".join(piece for piece in split_pieces(text) if set(cited(piece)) <= numbers)
+    lines = [f"- {gap.text}" for gap in reading.unnamed_gaps(text)]
     return "\n".join([text.rstrip(), *lines]).strip()

@@ -19,6 +19,7 @@ from typing import Literal, TypeVar
 from activities.evidence.conflicts.statements import is_negated
 from activities.evidence.draft import marks, sentences_of
 from activities.evidence.quantities.amounts import numbers_missing
+from activities.evidence.quotes import fold
 from activities.evidence.text.names import names
 from activities.evidence.text.terms import terms
 from workflows.contracts.changes import (
@@ -76,7 +77,7 @@ def tell(changes: Changes, heading: str = "") -> str:
     if changes.none and not changes.answer:
         return f"{heading}\n\n_Nothing: the same claims from the same sources._"
     parts = [heading]
-    for title, lines in _lists(changes).items():
+    for title, lines in _list_changes(changes).items():
         if lines:
             shown = [f"- {line}" for line in lines[:LISTED]]
             if len(lines) > LISTED:
@@ -85,31 +86,27 @@ def tell(changes: Changes, heading: str = "") -> str:
     return "\n\n".join(parts)
 
 
-def _lists(changes: Changes) -> dict[str, list[str]]:
+def _list_changes(changes: Changes) -> dict[str, list[str]]:
     """The lines of the section, by their title."""
     said, unsaid = _reworded(changes.answer) if changes.answer else ([], [])
-    lists = (
-        ("New in the answer", said),
-        ("No longer in the answer", [CITED.sub("", line) for line in unsaid]),
-        ("New claims", [f"{_line(c.text)} {marks(c.cites)}".rstrip() for c in changes.new_claims]),
-        (
-            "Changed claims",
-            [
-                f"{_line(c.after.text)} {marks(c.after.cites)} {_formerly(c)}".replace("  ", " ")
-                for c in changes.changed_claims
-            ],
-        ),
-        ("Claims that are gone", [f"{_line(c.text)}{_from(c)}" for c in changes.gone_claims]),
-        ("New contradictions", [_sides(c) for c in changes.new_contradictions]),
-        ("Contradictions that are gone", [_sides(c) for c in changes.gone_contradictions]),
-        ("New sources", [f"{s.title}, `{s.uri}`" for s in changes.new_sources]),
-        ("Sources whose text changed", [f"{s.title}, `{s.uri}`" for s in changes.changed_sources]),
-        ("Sources no longer used", [f"{s.title}, `{s.uri}`" for s in changes.gone_sources]),
-        ("New documents", [f"`{path}`" for path in changes.new_documents]),
-        ("Changed documents", [f"`{path}`" for path in changes.changed_documents]),
-        ("Documents that are gone", [f"`{path}`" for path in changes.gone_documents]),
-    )
-    return dict(lists)
+    return {
+        "New in the answer": said,
+        "No longer in the answer": [CITED.sub("", line) for line in unsaid],
+        "New claims": [f"{fold(c.text)} {marks(c.cites)}".rstrip() for c in changes.new_claims],
+        "Changed claims": [
+            f"{fold(c.after.text)} {marks(c.after.cites)} {_formerly(c)}".replace("  ", " ")
+            for c in changes.changed_claims
+        ],
+        "Claims that are gone": [f"{fold(c.text)}{_from(c)}" for c in changes.gone_claims],
+        "New contradictions": [_sides(c) for c in changes.new_contradictions],
+        "Contradictions that are gone": [_sides(c) for c in changes.gone_contradictions],
+        "New sources": [f"{s.title}, `{s.uri}`" for s in changes.new_sources],
+        "Sources whose text changed": [f"{s.title}, `{s.uri}`" for s in changes.changed_sources],
+        "Sources no longer used": [f"{s.title}, `{s.uri}`" for s in changes.gone_sources],
+        "New documents": [f"`{path}`" for path in changes.new_documents],
+        "Changed documents": [f"`{path}`" for path in changes.changed_documents],
+        "Documents that are gone": [f"`{path}`" for path in changes.gone_documents],
+    }
 
 
 def compare(before: ResearchResult, after: ResearchResult) -> Changes:
@@ -260,7 +257,7 @@ def _figures_differ(one: str, other: str) -> bool:
 
 
 def _folded(text: str) -> str:
-    return " ".join(text.split()).rstrip(" .")
+    return fold(text).rstrip(" .")
 
 
 def _claims(result: ResearchResult) -> list[ClaimOut]:
@@ -301,13 +298,13 @@ def _dispute(contradiction: Contradiction) -> ContradictionSeen:
 
 
 def _source(source: SourceOut) -> SourceSeen:
-    return SourceSeen(uri=source.uri, title=source.title, sha256=source.sha256)
+    return SourceSeen.model_validate(source, from_attributes=True)
 
 
 def _formerly(change: ClaimChanged) -> str:
     if change.what == "verdict":
         return f"(judged {change.verdict_after}, before: {change.verdict_before})"
-    return f"(before: {_line(change.before.text)})"
+    return f"(before: {fold(change.before.text)})"
 
 
 def _from(claim: ClaimSeen) -> str:
@@ -315,8 +312,4 @@ def _from(claim: ClaimSeen) -> str:
 
 
 def _sides(contradiction: ContradictionSeen) -> str:
-    return " against ".join(f"“{_line(side)}”" for side in contradiction.sides)
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())
+    return " against ".join(f"“{fold(side)}”" for side in contradiction.sides)

@@ -14,12 +14,15 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
+
+from activities.background import run_beside
 
 BEAT_SECONDS = 1.0
 FROZEN_SECONDS = 2.5
@@ -28,17 +31,33 @@ OBJECTION_SECONDS = 2.5
 """How long after waking an objection of Temporal's is waited for."""
 
 _woke_at = -math.inf
-_shown: ContextVar[dict[str, str | int] | None] = ContextVar("shown", default=None)
-_check_replaced: ContextVar[Callable[[], None]] = ContextVar(
-    "_check_replaced", default=lambda: None
-)
+
+
+@dataclass
+class _Heartbeats:
+    """The heartbeats of one activity."""
+
+    limit: float
+    """Seconds without one after which another attempt starts; 0 where none does."""
+    last: float
+    progress: dict[str, str | int] = field(default_factory=dict)
+
+    def ensure_not_replaced(self) -> None:
+        # A monotonic clock, which runs on while a process is frozen.
+        if self.limit and asyncio.get_running_loop().time() - self.last > self.limit:
+            raise ApplicationError(
+                f"this worker was frozen for more than {self.limit:g} s and has been replaced",
+                type="frozen",
+            )
+
+
+_current: ContextVar[_Heartbeats | None] = ContextVar("heartbeats", default=None)
 
 
 def show_progress(**known: str | int) -> None:
     """What the next heartbeats say of the subagent: numbers and ids, never what it reads."""
-    shown = _shown.get()
-    if shown is not None:
-        shown.update(known)
+    if heartbeats := _current.get():
+        heartbeats.progress.update(known)
 
 
 def ensure_not_replaced() -> None:
@@ -47,7 +66,8 @@ def ensure_not_replaced() -> None:
     Called before each model call: the body may wake and get there before the heartbeat that would
     end it.
     """
-    _check_replaced.get()()
+    if heartbeats := _current.get():
+        heartbeats.ensure_not_replaced()
 
 
 @asynccontextmanager
@@ -63,13 +83,8 @@ async def detect_freezes(still: float = FROZEN_SECONDS, every: float = 0.5) -> A
             if clock() - last > still:
                 _woke_at = clock()
 
-    task = asyncio.create_task(watch())
-    try:
+    async with run_beside(watch()):
         yield
-    finally:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
 
 
 @asynccontextmanager
@@ -83,54 +98,38 @@ async def send_heartbeats(every: float = BEAT_SECONDS) -> AsyncIterator[None]:
         yield
         return
     timeout = activity.info().heartbeat_timeout
-    limit = timeout.total_seconds() if timeout else 0.0
-    # A monotonic clock, which runs on while a process is frozen.
     clock = asyncio.get_running_loop().time
-    gave_up, last = False, clock()
-    shown: dict[str, str | int] = {}
-    _shown.set(shown)
+    heartbeats = _Heartbeats(timeout.total_seconds() if timeout else 0.0, clock())
+    frozen: ApplicationError | None = None
     objection_wait = _woke_at + OBJECTION_SECONDS - clock()
 
-    async def beat() -> None:
-        nonlocal gave_up, last
+    async def send() -> None:
+        nonlocal frozen
         # Temporal knows that the activity started: one that ends before the first heartbeat is
         # due needs none.
         if objection_wait > 0:
             activity.heartbeat()
         while True:
-            last = clock()
+            heartbeats.last = clock()
             await asyncio.sleep(every)
-            if was_frozen():
-                gave_up = True
+            try:
+                heartbeats.ensure_not_replaced()
+            except ApplicationError as error:
+                frozen = error
                 body.cancel()
                 return
-            activity.heartbeat(*([dict(shown)] if shown else ()))
+            progress = heartbeats.progress
+            activity.heartbeat(*([dict(progress)] if progress else ()))
 
-    def was_frozen() -> bool:
-        return bool(limit) and clock() - last > limit
-
-    def replaced_error() -> ApplicationError:
-        return ApplicationError(
-            f"this worker was frozen for more than {limit:g} s and has been replaced",
-            type="frozen",
-        )
-
-    def check_replaced() -> None:
-        if was_frozen():
-            raise replaced_error()
-
-    token = _check_replaced.set(check_replaced)
-    task = asyncio.create_task(beat())
+    token = _current.set(heartbeats)
     try:
-        if objection_wait > 0:
-            await asyncio.sleep(objection_wait)
-        yield
+        async with run_beside(send()):
+            if objection_wait > 0:
+                await asyncio.sleep(objection_wait)
+            yield
     except asyncio.CancelledError:
-        if not gave_up or body.uncancel() > 0:
+        if frozen is None or body.uncancel() > 0:
             raise
-        raise replaced_error() from None
+        raise frozen from None
     finally:
-        _check_replaced.reset(token)
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
+        _current.reset(token)

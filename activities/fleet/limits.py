@@ -22,11 +22,19 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from time import monotonic
 
 from pydantic import BaseModel
+from temporalio.worker import (
+    CustomSlotSupplier,
+    SlotMarkUsedContext,
+    SlotPermit,
+    SlotReleaseContext,
+    SlotReserveContext,
+)
 
+from activities.background import run_beside
 from activities.storage.store import Store
 from workflows.config.store_keys import safe
 
@@ -131,24 +139,6 @@ def _fill(wanted: Mapping[str, int], amount: int) -> dict[str, int]:
     return given
 
 
-@dataclass
-class _Leader:
-    """The leader's view of the others."""
-
-    term: int
-    watches: dict[str, _Watch] = field(default_factory=dict)
-
-    def select_alive(
-        self, records: Mapping[str, Presence], now: float, limit: float
-    ) -> dict[str, Presence]:
-        self.watches = {name: self.watches.get(name, _Watch()) for name in records}
-        return {
-            name: record
-            for name, record in records.items()
-            if self.watches[name].age(record.sequence, now) < limit
-        }
-
-
 class Fleet:
     """One worker's part in the fleet."""
 
@@ -164,11 +154,14 @@ class Fleet:
         """`capacity` is how many subagents this worker runs at most, whatever its share."""
         self._store = store
         self._name = safe(name)
+        self._key = f"{MEMBERS}/{self._name}.json"
         self._limits = limits
         self._capacity = capacity
         self._shortest_interval = self._interval = interval
         self._clock = clock
-        self._leader: _Leader | None = None
+        self._term = 0
+        """The term in which this worker leads; 0 where another one does."""
+        self._watches: dict[str, _Watch] = {}
         self._published = Shares()
         self._published_watch = _Watch()
         self._sequence = 0
@@ -251,13 +244,10 @@ class Fleet:
     async def join(self) -> AsyncIterator[None]:
         """Take part while the body runs."""
         await self.exchange()
-        exchanging = asyncio.create_task(self._exchange_regularly())
         try:
-            yield
+            async with run_beside(self._exchange_regularly()):
+                yield
         finally:
-            exchanging.cancel()
-            with suppress(asyncio.CancelledError):
-                await exchanging
             await self._leave()
 
     async def _exchange_regularly(self) -> None:
@@ -276,8 +266,8 @@ class Fleet:
             await self._write_presence()
             kept = await self._store.get(PUBLISHED)
             published = Shares.model_validate_json(kept) if kept else Shares()
-            if leader := await self._lead(published):
-                published = await self._publish(leader, published)
+            if await self._leads(published):
+                published = await self._publish(published)
             self._obey(published)
         except Exception:
             log.warning("the shares of the fleet cannot be read or written", exc_info=True)
@@ -294,33 +284,31 @@ class Fleet:
             # Only what the provider told this worker: a hold that is passed on would never end.
             hold=max(0.0, self._own_hold_until - self._clock()),
         )
-        await self._store.replace(self._member_key(self._name), presence.model_dump_json().encode())
+        await self._store.replace(self._key, presence.model_dump_json().encode())
 
-    async def _lead(self, published: Shares) -> _Leader | None:
-        """This worker as the leader, or None where another one leads."""
-        if published.leader == self._name and self._leader:
-            return self._leader
-        self._leader = None
+    async def _leads(self, published: Shares) -> bool:
+        """Whether this worker is the leader; it becomes one where there is none."""
+        if published.leader == self._name and self._term:
+            return True
+        self._term = 0
         interval = max(published.interval, self._interval)
         age = self._published_watch.age(published.sequence, self._clock())
         known = max(published.term, self._published.term)
         is_led = published.leader and published.term == known
         if is_led and age < STALE_INTERVALS * interval:
-            return None
-        term = known + 1
-        if not await self._store.put_new(f"{TERMS}/{term}", self._name.encode()):
-            return None
+            return False
+        if not await self._store.put_new(f"{TERMS}/{known + 1}", self._name.encode()):
+            return False
         await self._store.delete(f"{TERMS}/{known}")
-        self._leader = _Leader(term)
-        return self._leader
+        self._term, self._watches = known + 1, {}
+        return True
 
-    async def _publish(self, leader: _Leader, before: Shares) -> Shares:
+    async def _publish(self, before: Shares) -> Shares:
         interval = max(self._shortest_interval, len(before.turns) / WORKERS_PER_SECOND)
-        records = await self._read_presences()
-        members = leader.select_alive(records, self._clock(), STALE_INTERVALS * interval)
+        members = self._select_alive(await self._read_presences(), STALE_INTERVALS * interval)
         total = sum(1 + member.running for member in members.values())
         shares = Shares(
-            term=leader.term,
+            term=self._term,
             leader=self._name,
             sequence=before.sequence + 1,
             interval=interval,
@@ -332,6 +320,15 @@ class Fleet:
         )
         await self._store.replace(PUBLISHED, shares.model_dump_json().encode())
         return shares
+
+    def _select_alive(self, records: Mapping[str, Presence], limit: float) -> dict[str, Presence]:
+        now = self._clock()
+        self._watches = {name: self._watches.get(name, _Watch()) for name in records}
+        return {
+            name: record
+            for name, record in records.items()
+            if self._watches[name].age(record.sequence, now) < limit
+        }
 
     async def _read_presences(self) -> dict[str, Presence]:
         keys = await self._store.list(MEMBERS)
@@ -353,12 +350,29 @@ class Fleet:
 
     async def _leave(self) -> None:
         try:
-            await self._store.delete(self._member_key(self._name))
-            if self._leader:
+            await self._store.delete(self._key)
+            if self._term:
                 left = self._published.model_copy(update={"leader": ""})
                 await self._store.replace(PUBLISHED, left.model_dump_json().encode())
         except Exception:
             log.warning("the presence record of this worker stays until it is old", exc_info=True)
 
-    def _member_key(self, name: str) -> str:
-        return f"{MEMBERS}/{name}.json"
+
+class FleetSlotSupplier(CustomSlotSupplier):
+    """Polls for a subagent only where the fleet has a slot for it."""
+
+    def __init__(self, fleet: Fleet) -> None:
+        self._fleet = fleet
+
+    async def reserve_slot(self, ctx: SlotReserveContext) -> SlotPermit:
+        await self._fleet.reserve()
+        return SlotPermit()
+
+    def try_reserve_slot(self, ctx: SlotReserveContext) -> SlotPermit | None:
+        return SlotPermit() if self._fleet.try_reserve() else None
+
+    def mark_slot_used(self, ctx: SlotMarkUsedContext) -> None:
+        self._fleet.mark_running()
+
+    def release_slot(self, ctx: SlotReleaseContext) -> None:
+        self._fleet.release(was_running=ctx.slot_info is not None)

@@ -1,4 +1,4 @@
-"""Which features an endpoint lacks, learnt from its refusals, and how requests do without them.
+"""Which features and limits an endpoint has, learnt from its refusals, and how requests keep to it.
 
     schema           a tool `answer`, whose input is the answer, takes its place
     answer_tool      the schema goes into the system prompt as text
@@ -15,8 +15,8 @@ A request is first sent as it is. When the endpoint refuses a feature by name (4
 request is sent without it; once that is answered, this worker remembers it for the model. A server
 of one's own may also ignore a feature in silence: an answer that does not follow the schema shows
 that it ignores the schema, and search results, which such servers drop, are sent to models other
-than Claude as text. The fingerprint of a turn is that of the original request, not of the adapted
-one.
+than Claude as text. Limits of models that are not in the catalog are learnt from the errors that
+name them. The fingerprint of a turn is that of the original request, not of the adapted one.
 """
 
 from __future__ import annotations
@@ -76,12 +76,39 @@ _NOT_SUPPORTED = re.compile(
 )
 
 _IN_PROMPT = (
-    "\n\nAnswer with one JSON object and nothing else: no words around it, no code fence. It must "
+    "Answer with one JSON object and nothing else: no words around it, no code fence. It must "
     "follow this JSON schema:\n"
 )
 _ANSWER_TOOL = (
     "Give your answer by calling the tool `answer`, once, with all of it as the input; write no "
     "answer as text."
+)
+
+
+_ROOM = 64
+"""Tokens that are left free: servers count their own marks in."""
+_LEAST_OUTPUT = 256
+
+# "max_tokens: 64000 > 8192, which is the maximum"; "max_tokens must be at most 4096"
+_OUTPUT = re.compile(
+    r"max_(?:completion_|output_)?tokens\W+\d+ > (\d+)"
+    r"|max_(?:completion_|output_)?tokens\b[^.]{0,60}?"
+    r"(?:at most|less than or equal to|no more than|up to|<=|maximum(?: value)?(?: of| is)?)"
+    r"\s*:?\s*(\d+)",
+    re.I,
+)
+# "the available context size (4096 tokens)"; "maximum context length is 8192 tokens";
+# "prompt is too long: 210000 tokens > 200000 maximum"; "exceed context limit: 100 + 20 > 110"
+_CONTEXT = re.compile(
+    r"context size \((\d+)|context (?:length|window)(?: of| is)? (\d+)"
+    r"|tokens > (\d+) maximum|context limit: \d+ \+ \d+ > (\d+)",
+    re.I,
+)
+_INPUT = re.compile(
+    r"(\d+) (?:tokens )?(?:input|prompt)|(\d+) (?:tokens )?in the (?:messages|prompt)"
+    r"|(?:input|prompt)[^.\d]{0,40}?(\d+) tokens|request \((\d+) tokens\)"
+    r"|context limit: (\d+) \+",
+    re.I,
 )
 
 
@@ -123,8 +150,45 @@ class Capabilities:
             self._own_endpoint
             and "schema" in _used_features(sent)
             and message.get("stop_reason") == "end_turn"
-            and not _follows(_text_of(message), sent["output_config"]["format"]["schema"])
+            and not _follows(text_of(message), sent["output_config"]["format"]["schema"])
         )
+
+
+class ModelLimits:
+    """What is known of the models behind one endpoint, in tokens."""
+
+    def __init__(self) -> None:
+        self._output: dict[str, int] = {}
+        self._context: dict[str, int] = {}
+
+    def context(self, model: str) -> int:
+        """0 where it is not known."""
+        return self._context.get(model, 0)
+
+    def output(self, model: str, wanted: int) -> int:
+        """The output limit to ask for: a quarter of a small window is left for the answer."""
+        context = self._context.get(model, 0)
+        room = max(_LEAST_OUTPUT, context // 4) if context else wanted
+        return min(wanted, self._output.get(model, wanted), room)
+
+    def learn(self, model: str, error: anthropic.APIStatusError, asked: int) -> int | None:
+        """Remember the limit that an error names; the output limit to try instead, if any."""
+        if error.status_code not in (400, 413, 422):
+            return None
+        said = error.api_message or str(error.body or "") or error.message
+        output, context = _find_number(_OUTPUT, said), _find_number(_CONTEXT, said)
+        if context:
+            self._context[model] = context
+            used = _find_number(_INPUT, said)
+            output = output or (context - used - _ROOM if used else None)
+        elif output:
+            self._output[model] = output
+        return output if output and _LEAST_OUTPUT <= output < asked else None
+
+
+def _find_number(pattern: re.Pattern[str], said: str) -> int | None:
+    found = pattern.search(said)
+    return next((int(group) for group in found.groups() if group), None) if found else None
 
 
 def find_refused(error: anthropic.APIStatusError, body: JsonObject) -> frozenset[Capability]:
@@ -180,77 +244,80 @@ def _schema_in_tool(body: JsonObject) -> JsonObject:
     """Every turn must call a tool: one of its own, or `answer`."""
     schema = body["output_config"]["format"]["schema"]
     tool = {"name": ANSWER, "description": _ANSWER_TOOL, "input_schema": schema}
-    adapted = {**_without_output(body, "format"), "tool_choice": {"type": "any"}}
-    return _append_to_system(
-        {**adapted, "tools": [*(body.get("tools") or ()), tool]}, f"\n\n{_ANSWER_TOOL}"
+    changed = _change(
+        _without_output(body, "format"),
+        tools=[*(body.get("tools") or ()), tool],
+        tool_choice={"type": "any"},
     )
+    return _append_to_system(changed, _ANSWER_TOOL)
 
 
 def _schema_in_prompt(body: JsonObject) -> JsonObject:
     schema = next(tool["input_schema"] for tool in body["tools"] if tool["name"] == ANSWER)
-    text = _IN_PROMPT + json.dumps(schema, ensure_ascii=False)
     rest = [tool for tool in body["tools"] if tool["name"] != ANSWER]
-    slim = {key: value for key, value in body.items() if key not in ("tools", "tool_choice")}
-    return _append_to_system({**slim, "tools": rest} if rest else slim, text)
-
-
-def _without(key: str) -> Callable[[JsonObject], JsonObject]:
-    return lambda body: {name: value for name, value in body.items() if name != key}
+    return _append_to_system(
+        _change(body, tools=rest, tool_choice=None),
+        _IN_PROMPT + json.dumps(schema, ensure_ascii=False),
+    )
 
 
 def _without_server_tools(body: JsonObject) -> JsonObject:
     gone = [tool["name"] for tool in body["tools"] if _is_server_tool(tool)]
     rest = [tool for tool in body["tools"] if not _is_server_tool(tool)]
-    slim = {key: value for key, value in body.items() if key != "tools"}
-    if rest:
-        slim["tools"] = rest
-    note = f"\n\nNot available here, whatever is said above: {', '.join(gone)}."
-    return _append_to_system(slim, note)
+    note = f"Not available here, whatever is said above: {', '.join(gone)}."
+    return _append_to_system(_change(body, tools=rest), note)
 
 
 def _without_output(body: JsonObject, key: str) -> JsonObject:
     rest = {name: value for name, value in body["output_config"].items() if name != key}
-    slim = {name: value for name, value in body.items() if name != "output_config"}
-    return {**slim, "output_config": rest} if rest else slim
+    return _change(body, output_config=rest)
+
+
+def _change(body: JsonObject, **changes: object) -> JsonObject:
+    """The request with these fields; those that are empty are left out."""
+    kept = {name: value for name, value in body.items() if name not in changes}
+    return kept | {name: value for name, value in changes.items() if value}
 
 
 def _append_to_system(body: JsonObject, text: str) -> JsonObject:
     """The request with more text in its system prompt, inside the part that is cached."""
-    system = body.get("system") or []
-    blocks = [{"type": "text", "text": system}] if isinstance(system, str) else list(system)
-    if not blocks:
-        blocks = [{"type": "text", "text": ""}]
-    blocks[-1] = {**blocks[-1], "text": (blocks[-1]["text"] + text).lstrip()}
-    return {**body, "system": blocks}
+    *before, last = body.get("system") or [{"type": "text", "text": ""}]
+    longer = {**last, "text": f"{last['text']}\n\n{text}".lstrip()}
+    return {**body, "system": [*before, longer]}
 
 
-def _unmarked(value: Any) -> Any:
+def _rewrite(value: Any, change: Callable[[JsonObject], JsonObject]) -> Any:
+    """The value with every object in it changed."""
     if isinstance(value, dict):
-        return {key: _unmarked(item) for key, item in value.items() if key != "cache_control"}
-    return [_unmarked(item) for item in value] if isinstance(value, list) else value
+        return change({key: _rewrite(item, change) for key, item in value.items()})
+    return [_rewrite(item, change) for item in value] if isinstance(value, list) else value
 
 
-def _plain_results(value: Any) -> Any:
-    if isinstance(value, dict):
-        if value.get("type") == "search_result":
-            words = "\n".join(_words(part) for part in value.get("content") or ())
-            title = f"[{value.get('source')}] {value.get('title')}"
-            marked = {key: value[key] for key in ("cache_control",) if key in value}
-            return {"type": "text", "text": f"{title}\n{words}", **marked}
-        return {key: _plain_results(item) for key, item in value.items()}
-    return [_plain_results(item) for item in value] if isinstance(value, list) else value
+def _unmark(block: JsonObject) -> JsonObject:
+    return {key: value for key, value in block.items() if key != "cache_control"}
+
+
+def _plain_result(block: JsonObject) -> JsonObject:
+    if block.get("type") != "search_result":
+        return block
+    words = "\n".join(_words(part) for part in block.get("content") or ())
+    text = f"[{block.get('source')}] {block.get('title')}\n{words}"
+    mark = {key: block[key] for key in ("cache_control",) if key in block}
+    return {"type": "text", "text": text, **mark}
 
 
 _ADAPTERS: dict[Capability, Callable[[JsonObject], JsonObject]] = {
     "schema": _schema_in_tool,
     "answer_tool": _schema_in_prompt,
-    "tool_choice": _without("tool_choice"),
-    "container": _without("container"),
+    "tool_choice": lambda body: _change(body, tool_choice=None),
+    "container": lambda body: _change(body, container=None),
     "server_tools": _without_server_tools,
     "effort": lambda body: _without_output(body, "effort"),
-    "thinking": _without("thinking"),
-    "cache_control": lambda body: dict(_unmarked(body)),
-    "search_results": lambda body: {**body, "messages": _plain_results(body["messages"])},
+    "thinking": lambda body: _change(body, thinking=None),
+    "cache_control": lambda body: dict(_rewrite(body, _unmark)),
+    "search_results": lambda body: _change(
+        body, messages=_rewrite(body["messages"], _plain_result)
+    ),
     "stream": lambda body: body,
 }
 
@@ -261,7 +328,7 @@ def _words(value: object) -> str:
     return str(value or "")
 
 
-def _text_of(message: JsonObject) -> str:
+def text_of(message: JsonObject) -> str:
     return "".join(block["text"] for block in message["content"] if block["type"] == "text")
 
 

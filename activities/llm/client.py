@@ -12,9 +12,10 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import httpx2
@@ -23,7 +24,8 @@ from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 
 from activities.fleet.heartbeat import ensure_not_replaced
 from activities.fleet.limits import Fleet
-from activities.llm.capabilities import Capabilities, Capability, adapt, find_refused
+from activities.llm.answers import normalize, read_message
+from activities.llm.capabilities import Capabilities, ModelLimits, adapt, find_refused
 from activities.llm.errors import (
     RATE_LIMITED,
     TOO_LARGE,
@@ -36,11 +38,8 @@ from activities.llm.errors import (
 )
 from activities.llm.lazy_sdk import anthropic, load
 from activities.llm.local_server import LocalServer
-from activities.llm.model_limits import ModelLimits
-from activities.llm.prompt_cache import PromptCache
+from activities.llm.prompt_cache import PromptCache, prefix_of
 from activities.llm.providers import endpoint_client, offline_client, provider_client
-from activities.llm.stream import read_message
-from activities.llm.structured_output import normalize
 from workflows.config.model_catalog import LOCAL, card
 from workflows.config.settings import Provider
 from workflows.contracts.request import OFFLINE
@@ -97,31 +96,23 @@ class Models:
             return self._local.context_window
         return card(model).context or self._context_window or self._limits.context(model)
 
-    def missing_capabilities(self, model: str) -> frozenset[Capability]:
-        """What the endpoint of this model was found to lack."""
-        return self._capabilities.missing(model)
-
     @asynccontextmanager
-    async def admit(self, body: JsonObject) -> AsyncIterator[Callable[[], None]]:
-        """Enters when the request may be sent; what it yields is for `ask`.
+    async def admit(self, body: JsonObject) -> AsyncIterator[None]:
+        """Enters when the request may be sent.
 
         The journal marks a call inside this context: a request that waits is not sent yet.
         """
-        if body["model"] == OFFLINE:
+        async with AsyncExitStack() as stack:
+            if body["model"] == LOCAL:
+                await stack.enter_async_context(self._local_server().turn)
+            elif body["model"] != OFFLINE:
+                await stack.enter_async_context(self._prompt_cache.admit(body))
+                # Created here, because it takes time: a call that is marked should be sent at once.
+                self._client(body["model"])
             await self._wait_for_fleet()
-            yield lambda: None
-            return
-        if body["model"] == LOCAL:
-            async with self._local_server().turn:
-                await self._wait_for_fleet()
+            if body["model"] == LOCAL:
                 await self._connect_local()
-                yield lambda: None
-            return
-        async with self._prompt_cache.admit(body) as on_start:
-            # Created here, because it takes time: a call that is marked should be sent at once.
-            self._client(body["model"])
-            await self._wait_for_fleet()
-            yield on_start
+            yield
 
     async def _wait_for_fleet(self) -> None:
         """Wait for the fleet's rate limit. A worker that shuts down makes no further call."""
@@ -141,41 +132,37 @@ class Models:
                 category=ApplicationErrorCategory.BENIGN,
             )
 
-    async def ask(self, body: JsonObject, on_start: Callable[[], None] | None = None) -> JsonObject:
-        """One turn, not retried here. Raises ApplicationError for what Temporal should act on."""
-        if on_start is None:
-            async with self.admit(body) as on_start:
-                return await self.ask(body, on_start)
+    async def ask(self, body: JsonObject) -> JsonObject:
+        """One turn, sent when it is admitted."""
+        async with self.admit(body):
+            return await self.send(body)
+
+    async def send(self, body: JsonObject) -> JsonObject:
+        """One turn that was admitted, not retried here.
+
+        Raises ApplicationError for what Temporal should act on.
+        """
         ensure_not_replaced()
-        try:
+        with self._convert_errors():
             async with asyncio.timeout(TURN_SECONDS):
                 if body["model"] == OFFLINE:
                     return await self._stream(body)
-                return await self._ask_adapted(body, on_start)
-        except client_errors() as error:
-            failure = to_activity_error(error)
-            if self._fleet and failure.type == RATE_LIMITED:
-                self._fleet.slow_down(float(failure.details[0]))
-            # Without the cause: its text would go into the history, and may hold a key.
-            raise failure from None
+                return await self._send_adapted(body)
 
     async def create_batch(self, body: JsonObject) -> str:
         """Create a batch with this one request, at half the price; returns its id."""
         if body["model"] == OFFLINE:
             raise bad_input("the offline model has no batches: ask for its turns at once")
-        try:
-            known = self._capabilities.missing(body["model"])
-            batches = self._batches()
-            params = adapt(body, known)
-            created = await batches.create(requests=[{"custom_id": _CUSTOM_ID, "params": params}])
-        except client_errors() as error:
-            raise to_activity_error(error) from None
+        with self._convert_errors():
+            params = adapt(body, self._capabilities.missing(body["model"]))
+            request = {"custom_id": _CUSTOM_ID, "params": params}
+            created = await self._batches().create(requests=[request])
         batch_id: str = created.id
         return batch_id
 
     async def fetch_batch(self, batch_id: str) -> JsonObject | None:
         """The message of a batch; None while it is processed."""
-        try:
+        with self._convert_errors():
             batches = self._batches()
             batch = await batches.retrieve(batch_id)
             if batch.processing_status != "ended":
@@ -184,8 +171,17 @@ class Models:
                 if entry.custom_id == _CUSTOM_ID:
                     return _batch_result(entry.to_dict(mode="json", warnings=False)["result"])
             raise BatchLost("the batch ended and its result is not there; place it again")
+
+    @contextmanager
+    def _convert_errors(self) -> Iterator[None]:
+        try:
+            yield
         except client_errors() as error:
-            raise to_activity_error(error) from None
+            failure = to_activity_error(error)
+            if self._fleet and failure.type == RATE_LIMITED:
+                self._fleet.slow_down(float(failure.details[0]))
+            # Without the cause: its text would go into the history, and may hold a key.
+            raise failure from None
 
     async def close(self) -> None:
         for client in self._clients.values():
@@ -208,18 +204,19 @@ class Models:
             # Without a word while it reads a long prompt.
             self._clients[LOCAL] = endpoint_client(address, TURN_SECONDS)
 
-    async def _ask_adapted(self, body: JsonObject, on_start: Callable[[], None]) -> JsonObject:
+    async def _send_adapted(self, body: JsonObject) -> JsonObject:
         """Ask as the endpoint can take it, without the features that it refuses."""
         model = body["model"]
         missing, why = self._capabilities.missing(model), ""
         limit = self._limits.output(model, body["max_tokens"])
+        on_event = partial(self._prompt_cache.record, prefix_of(body))
         while True:
             sent = {**adapt(body, missing), "max_tokens": limit}
             try:
                 if "stream" in missing:
-                    message = await self._ask_whole(sent)
+                    message = await self._send_whole(sent)
                 else:
-                    message = await self._stream(sent, on_start)
+                    message = await self._stream(sent, on_event)
             except anthropic.APIStatusError as error:
                 # Each round asks for less or leaves out one feature more, so the loop ends.
                 if smaller := self._limits.learn(model, error, limit):
@@ -237,19 +234,19 @@ class Models:
         return normalize(message, sent) if "schema" in missing else message
 
     async def _stream(
-        self, body: JsonObject, on_start: Callable[[], None] = lambda: None
+        self, body: JsonObject, on_event: Callable[[], None] = lambda: None
     ) -> JsonObject:
         async with await self._client(body["model"]).messages.create(**body, stream=True) as stream:
             if "json" in stream.response.headers.get("content-type", ""):
                 # Some proxies do not stream, whatever they are asked for.
                 return _parse_whole(await stream.response.aread())
             try:
-                message = await read_message(stream, on_start)
+                message = await read_message(stream, on_event)
             except _MALFORMED_STREAM as wrong:
                 raise StreamCut(f"the stream is no message: {wrong!r}") from None
         return _check_finished(message)
 
-    async def _ask_whole(self, body: JsonObject) -> JsonObject:
+    async def _send_whole(self, body: JsonObject) -> JsonObject:
         # With a timeout given, the client does not refuse long answers in one piece.
         client = self._client(body["model"])
         message = await client.messages.create(**body, timeout=TURN_SECONDS)

@@ -15,9 +15,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
+from math import isnan
 from urllib.parse import urlsplit
 
 import httpx2
@@ -86,6 +88,8 @@ BY_STATUS: dict[int, Fault] = {
     529: BY_TYPE["overloaded_error"],
 }
 
+_BAD_ADDRESS = (httpx2.UnsupportedProtocol, httpx2.InvalidURL)
+
 # Bad requests whose message says that they are something else.
 _BY_MESSAGE = (
     (re.compile(r"prompt is too long|exceeds? (the )?(maximum )?context"
@@ -112,42 +116,50 @@ def client_errors() -> tuple[type[Exception], ...]:
 
 def to_activity_error(error: Exception) -> ApplicationError:
     """The error with its type, whether to retry it, and how long to wait."""
+    # The SDK's message says only that a connection failed; the cause says how.
+    cause = error.__cause__ or error
     match error:
         case ApplicationError():
             return error
         case anthropic.APIStatusError():
             return _from_status(error)
-        case anthropic.APIConnectionError() | httpx2.InvalidURL() if _has_bad_address(error):
-            return _bad_address(error.__cause__ or error)
+        case anthropic.APIConnectionError() | httpx2.InvalidURL() if isinstance(
+            cause, _BAD_ADDRESS
+        ):
+            return bad_input(
+                f"the endpoint's address cannot be used ({_describe(cause)}):"
+                " correct ANTHROPIC_BASE_URL"
+            )
         case anthropic.APIConnectionError() | httpx2.ConnectError() | httpx2.TimeoutException():
-            # The message of the SDK says only that there was an error; the cause says which.
             return ApplicationError(
-                f"the model could not be reached: {_describe(error.__cause__ or error)}",
-                type="connection",
+                f"the model could not be reached: {_describe(cause)}", type="connection"
             )
         case TimeoutError():
             return ApplicationError("the model took too long to answer", type="turn_timeout")
-        case anthropic.CredentialsError():
-            return _no_credentials(_describe(error))
-        case TypeError() | RuntimeError():
-            return _from_sdk(error)
         case BatchLost():
             return ApplicationError(_describe(error), type="batch_lost")
-        case anthropic.AnthropicError() if not isinstance(error, anthropic.APIError):
-            return bad_input(_describe(error))
+        case anthropic.AnthropicError() | TypeError() | RuntimeError():
+            return _from_sdk(error)
     return _broken_answer(error)
 
 
-def _from_sdk(error: TypeError | RuntimeError) -> ApplicationError:
+def _from_sdk(error: Exception) -> ApplicationError:
     """An error of the SDK itself, before or after the request."""
-    if _is_about_credentials(error):
-        # The SDK raises this when no credentials were found at the time of the call.
-        return _no_credentials()
+    is_credentials = isinstance(error, anthropic.CredentialsError)
+    if is_credentials or (
+        # Raised at the time of the call, where no credentials were found.
+        isinstance(error, TypeError | RuntimeError)
+        and re.search(r"authentication|credential|API token", str(error))
+    ):
+        why = _describe(error) if is_credentials else "set ANTHROPIC_API_KEY for the workers"
+        return _refuse("authentication", f"no credentials for the model: {why}")
     if isinstance(error, TypeError):
-        return _non_retryable("bad_request", f"the request cannot be sent: {_describe(error)}")
-    if re.search(r"project_id|region", str(error)):
-        return bad_input(_describe(error))
-    return _broken_answer(error)
+        return _refuse("bad_request", f"the request cannot be sent: {_describe(error)}")
+    if isinstance(error, anthropic.APIError) or (
+        isinstance(error, RuntimeError) and not re.search(r"project_id|region", str(error))
+    ):
+        return _broken_answer(error)
+    return bad_input(_describe(error))
 
 
 def _broken_answer(error: Exception) -> ApplicationError:
@@ -159,37 +171,32 @@ def _broken_answer(error: Exception) -> ApplicationError:
 
 def from_type(kind: str, message: str) -> ApplicationError:
     """An error that came as data: in the results of a batch, or in an answer with status 200."""
-    return _build_error(
-        _by_message(BY_TYPE.get(kind, BY_TYPE["api_error"]), message), message, None
-    )
-
-
-def _bad_address(error: BaseException) -> ApplicationError:
-    return bad_input(
-        f"the endpoint's address cannot be used ({_describe(error)}): correct ANTHROPIC_BASE_URL"
-    )
+    return _build_error(_by_message(BY_TYPE.get(kind, BY_TYPE["api_error"]), message), message)
 
 
 def bad_input(message: str) -> ApplicationError:
-    return _non_retryable("bad_input", redact(message))
+    return _refuse("bad_input", redact(message))
+
+
+def _refuse(kind: str, message: str) -> ApplicationError:
+    return ApplicationError(message, type=kind, non_retryable=True)
 
 
 def _from_status(error: anthropic.APIStatusError) -> ApplicationError:
     said = error.api_message or error.message
     if error.request_id:
         said = f"{said} (request {error.request_id})"
-    wait = retry_after(error.response.headers)
     if isinstance(error, anthropic.EnforcedSpendLimitReachedError):
-        return _build_error(_SPEND_LIMIT, said, None)
+        return _build_error(_SPEND_LIMIT, said)
     kind = str(error.type or "")
     fault = _by_message(_fault(error.status_code, kind), said)
     told = error.response.headers.get("x-should-retry")
     if told == "false" and fault.retry:
-        fault = Fault(fault.type, says=fault.says)
+        fault = replace(fault, retry=False)
     elif told == "true" and fault in (_BAD_REQUEST, _AUTHENTICATION):
         # Under its own type: the types for operators are never retried.
         fault = Fault(kind or "server_error", retry=True, says=_FAILED)
-    return _build_error(fault, said, wait)
+    return _build_error(fault, said, retry_after(error.response.headers))
 
 
 def _fault(status: int, kind: str) -> Fault:
@@ -208,7 +215,7 @@ def _by_message(fault: Fault, said: str) -> Fault:
     return fault
 
 
-def _build_error(fault: Fault, said: str, wait: float | None) -> ApplicationError:
+def _build_error(fault: Fault, said: str, wait: float | None = None) -> ApplicationError:
     if fault.type == RATE_LIMITED:
         seconds = _DEFAULT_WAIT if wait is None else wait
         return ApplicationError(
@@ -226,53 +233,24 @@ def _build_error(fault: Fault, said: str, wait: float | None) -> ApplicationErro
     )
 
 
-def _non_retryable(kind: str, message: str) -> ApplicationError:
-    return ApplicationError(message, type=kind, non_retryable=True)
-
-
-def _no_credentials(why: str = "set ANTHROPIC_API_KEY for the workers") -> ApplicationError:
-    return _non_retryable("authentication", f"no credentials for the model: {why}")
-
-
-def _is_about_credentials(error: Exception) -> bool:
-    return bool(re.search(r"authentication|credential|API token", str(error)))
-
-
-def _has_bad_address(error: Exception) -> bool:
-    cause = error.__cause__ or error
-    return isinstance(cause, httpx2.UnsupportedProtocol | httpx2.InvalidURL)
-
-
 def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
     """The wait the provider asked for, in seconds: milliseconds, seconds or an HTTP date."""
-    milliseconds = _number(headers.get("retry-after-ms"))
-    if milliseconds is not None:
-        return _bounded(milliseconds / 1000)
-    value = headers.get("retry-after")
-    if value is None:
-        return None
-    seconds = _number(value)
-    if seconds is not None:
-        return _bounded(seconds)
-    try:
-        until = parsedate_to_datetime(value)
-    except ValueError:
-        return None
-    if until.tzinfo is None:
-        until = until.replace(tzinfo=UTC)
-    return _bounded((until - (now or datetime.now(UTC))).total_seconds())
+    now = now or datetime.now(UTC)
+    for name, read in (
+        ("retry-after-ms", lambda value: float(value) / 1000),
+        ("retry-after", float),
+        ("retry-after", lambda value: _seconds_until(value, now)),
+    ):
+        with suppress(ValueError, KeyError):
+            seconds = read(headers[name])
+            if not isnan(seconds):
+                return min(max(0.0, seconds), _LONGEST_WAIT)
+    return None
 
 
-def _bounded(seconds: float) -> float:
-    return min(max(0.0, seconds), _LONGEST_WAIT)
-
-
-def _number(value: str | None) -> float | None:
-    try:
-        number = float(value) if value else None
-    except ValueError:
-        return None
-    return number if number is not None and number == number else None
+def _seconds_until(http_date: str, now: datetime) -> float:
+    until = parsedate_to_datetime(http_date)
+    return ((until if until.tzinfo else until.replace(tzinfo=UTC)) - now).total_seconds()
 
 
 _SECRETS = (

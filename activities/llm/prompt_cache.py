@@ -10,9 +10,11 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import Any
+
+from cachetools import TTLCache
 
 JsonObject = dict[str, Any]
 
@@ -28,43 +30,34 @@ class PromptCache:
     def __init__(self, wait_seconds: float = WAIT_SECONDS) -> None:
         self._wait_seconds = wait_seconds
         self._leaders: dict[str, asyncio.Event] = {}
-        self._cached_until: dict[str, float] = {}
+        self._cached: TTLCache[str, None] = TTLCache(1000, CACHE_SECONDS)
 
     @asynccontextmanager
-    async def admit(self, body: JsonObject) -> AsyncIterator[Callable[[], None]]:
-        """Enters when the request may be sent. Call what it yields at the answer's first event."""
+    async def admit(self, body: JsonObject) -> AsyncIterator[None]:
+        """Enters when the request may be sent."""
         prefix = prefix_of(body)
-        now = asyncio.get_running_loop().time
         leader = self._leaders.get(prefix)
-        if self._cached_until.get(prefix, 0.0) <= now():
-            if leader is not None:
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(self._wait_seconds):
-                        await leader.wait()
-            else:
-                leader = self._leaders[prefix] = asyncio.Event()
-                try:
-                    yield lambda: self._record(prefix)
-                finally:
-                    # Also where no event came: the next request becomes the leader.
-                    self._release(prefix, leader)
-                return
-        yield lambda: self._record(prefix)
+        if prefix in self._cached:
+            yield
+        elif leader is not None:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(leader.wait(), self._wait_seconds)
+            yield
+        else:
+            leader = self._leaders[prefix] = asyncio.Event()
+            try:
+                yield
+            finally:
+                # Also where no event came: the next request becomes the leader.
+                leader.set()
+                if self._leaders.get(prefix) is leader:
+                    del self._leaders[prefix]
 
-    def _record(self, prefix: str) -> None:
-        """The provider has the prefix in its cache."""
-        now = asyncio.get_running_loop().time()
-        if self._cached_until.get(prefix, 0.0) > now + CACHE_SECONDS - 1:
-            return  # called for every event of an answer
-        self._cached_until = {key: end for key, end in self._cached_until.items() if end > now}
-        self._cached_until[prefix] = now + CACHE_SECONDS
-        if leader := self._leaders.get(prefix):
-            self._release(prefix, leader)
-
-    def _release(self, prefix: str, leader: asyncio.Event) -> None:
-        leader.set()
-        if self._leaders.get(prefix) is leader:
-            del self._leaders[prefix]
+    def record(self, prefix: str) -> None:
+        """An answer goes on, so the provider has the prefix in its cache."""
+        self._cached[prefix] = None
+        if leader := self._leaders.pop(prefix, None):
+            leader.set()
 
 
 def prefix_of(body: JsonObject) -> str:

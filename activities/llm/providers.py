@@ -10,22 +10,19 @@ from __future__ import annotations
 import importlib.util
 import os
 from collections.abc import Callable
-from typing import Any, TypeVar, get_args
+from typing import Any
 
 import httpx2
-from temporalio.exceptions import ApplicationError
 
-from activities.llm.errors import bad_input, redact, to_activity_error
+from activities.llm.errors import bad_input, to_activity_error
 from activities.llm.lazy_sdk import anthropic
 from workflows.config.settings import Provider
 
-PROVIDERS: tuple[Provider, ...] = get_args(Provider)
-
 _CONNECT_SECONDS = 20.0
-_C = TypeVar("_C")
 
-# The package of each extra, and the variables it needs.
-_NEEDS = {
+# Of each provider: the package of its extra, and the variables it needs.
+_NEEDS: dict[Provider, tuple[str, str]] = {
+    "anthropic": ("anthropic", "ANTHROPIC_API_KEY or ANTHROPIC_BASE_URL"),
     "bedrock": ("boto3", "AWS_REGION, and AWS credentials or AWS_BEARER_TOKEN_BEDROCK"),
     "vertex": ("google.auth", "CLOUD_ML_REGION, ANTHROPIC_VERTEX_PROJECT_ID and Google"
                " credentials"),
@@ -38,27 +35,30 @@ def provider_client(
     provider: Provider, transport: httpx2.AsyncBaseTransport | None, idle_seconds: float
 ) -> anthropic.AsyncAnthropic:
     """The client of this provider; `transport` replaces the network."""
-    shared = _common_options(transport, idle_seconds)
-    if provider == "anthropic":
-        return _create(lambda: anthropic.AsyncAnthropic(**shared), provider)
-    if provider not in PROVIDERS:
-        raise bad_input(
-            f"the provider {provider!r} is not known: set RESEARCH_PROVIDER to one of"
-            f" {', '.join(PROVIDERS)}"
-        )
-    package, _ = _NEEDS[provider]
+    package, variables = _NEEDS[provider]
     if not _installed(package):
         raise bad_input(
             f"the provider {provider} needs another package:"
             f' pip install "anthropic[{provider}]" where the workers run'
         )
     # The same Messages API with other credentials; the SDK has no common type for them.
-    makers: dict[str, Callable[..., Any]] = {
-        "bedrock": _bedrock,
+    makers: dict[Provider, Callable[..., Any]] = {
+        "anthropic": anthropic.AsyncAnthropic,
+        # This variable says that the account is still on the older runtime.
+        "bedrock": anthropic.AsyncAnthropicBedrock
+        if "ANTHROPIC_BEDROCK_BASE_URL" in os.environ
+        else anthropic.AsyncAnthropicBedrockMantle,
         "vertex": anthropic.AsyncAnthropicVertex,
         "foundry": anthropic.AsyncAnthropicFoundry,
     }
-    client: anthropic.AsyncAnthropic = _create(lambda: makers[provider](**shared), provider)
+    try:
+        client: anthropic.AsyncAnthropic = makers[provider](
+            **_common_options(transport, idle_seconds)
+        )
+    except anthropic.CredentialsError as error:
+        raise to_activity_error(error) from None
+    except (anthropic.AnthropicError, ValueError, httpx2.InvalidURL, ImportError) as error:
+        raise bad_input(f"set {variables} for the provider {provider}: {error}") from None
     return client
 
 
@@ -85,13 +85,6 @@ def endpoint_client(address: str, idle_seconds: float) -> anthropic.AsyncAnthrop
     )
 
 
-def _bedrock(**shared: Any) -> Any:
-    # This variable says that the account is still on the older runtime.
-    older = "ANTHROPIC_BEDROCK_BASE_URL" in os.environ
-    maker = anthropic.AsyncAnthropicBedrock if older else anthropic.AsyncAnthropicBedrockMantle
-    return maker(**shared)
-
-
 def _common_options(
     transport: httpx2.AsyncBaseTransport | None, idle_seconds: float
 ) -> dict[str, Any]:
@@ -104,20 +97,6 @@ def _common_options(
         if transport
         else None,
     }
-
-
-def _create(make: Callable[[], _C], provider: Provider) -> _C:
-    try:
-        return make()
-    except anthropic.CredentialsError as error:
-        raise to_activity_error(error) from None
-    except (anthropic.AnthropicError, ValueError, httpx2.InvalidURL, ImportError) as error:
-        raise _missing_settings(provider, error) from None
-
-
-def _missing_settings(provider: Provider, error: Exception) -> ApplicationError:
-    what = _NEEDS[provider][1] if provider in _NEEDS else "ANTHROPIC_API_KEY or ANTHROPIC_BASE_URL"
-    return bad_input(f"set {what} for the provider {provider}: {redact(str(error))}")
 
 
 def _installed(package: str) -> bool:

@@ -12,9 +12,9 @@ import asyncio
 import logging
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from activities.agent.messages import tool_error
+from activities.agent.messages import JsonObject, tool_error
 from activities.mcp.connection import Connection, Trouble
 from activities.mcp.server_settings import McpSettings, ServerSettings
 from activities.mcp.tool_format import definition, result, tool_name
@@ -23,7 +23,6 @@ from activities.storage.store import Store
 if TYPE_CHECKING:
     from mcp.types import CallToolResult
 
-JsonObject = dict[str, Any]
 PAUSE_SECONDS = 30.0
 """For this long after a failed connection, calls fail without another attempt."""
 
@@ -62,8 +61,6 @@ class McpServers:
         server, tool = self._tools.get(name, (None, ""))
         if server is None or tool not in server.settings.roles.get(role, ()):
             return tool_error(f"the {role} has no tool {name!r}")
-        if not isinstance(tool_input, dict):
-            return tool_error(f"{name} was called wrongly: its input is not an object")
         try:
             answer = await server.call(tool, tool_input)
             limit = server.settings.max_characters

@@ -14,13 +14,13 @@ import hashlib
 import json
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from activities.agent.messages import tool_error
+from activities.agent.messages import JsonObject, Passage, show_passages, tool_error
 from activities.evidence.quotes import sketch
+from activities.sources.chunks import sentences
 from activities.sources.documents import text_hash
-from activities.sources.sentence_spans import sentences
 from activities.storage.store import Store
 from workflows.contracts.evidence import Source
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from mcp import ClientSession, Tool
     from mcp.types import CallToolResult
 
-JsonObject = dict[str, Any]
 PREFIX = "mcp__"
 LONGEST_NAME = 64
 LARGEST_DEFINITION = 20_000
@@ -112,23 +111,10 @@ async def result(
         return tool_error(f"{where} returned nothing that can be quoted; left out: {left_out}")
     if not spans:
         report["note"] = "the tool answered, and its answer holds no words"
-        return {"content": [_block(report)], "sources": [], "passages": []}
+        return show_passages(report, [])
     source = await _kept(store, server, tool, arguments, text)
-    report["hits"] = [source.model_dump(include={"title", "date", "kind", "uri"})]
-    report["hits"][0]["source_id"] = source.id
-    return {
-        "content": [
-            _block(report),
-            {
-                "type": "search_result",
-                "source": source.id,
-                "title": source.title,
-                "content": [{"type": "text", "text": text[s.start : s.end]} for s in spans],
-            },
-        ],
-        "sources": [source.model_dump(mode="json")],
-        "passages": [(source.id, 0)],
-    }
+    blocks = [text[span.start : span.end] for span in spans]
+    return show_passages(report, [Passage(source, 0, source.title, blocks)])
 
 
 async def _kept(store: Store, server: str, tool: str, arguments: JsonObject, text: str) -> Source:
@@ -171,7 +157,3 @@ def _text(answer: CallToolResult) -> tuple[str, str]:
     # A lone surrogate can be neither stored nor sent.
     text = "\n\n".join(texts).encode("utf-8", "replace").decode()
     return text, ", ".join(f"{count} × {kind}" for kind, count in others.items())
-
-
-def _block(report: JsonObject) -> JsonObject:
-    return {"type": "text", "text": json.dumps(report, ensure_ascii=False)}

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 import httpx2
 
 from activities.offline.answerer import answer
+from activities.offline.clarifier import clarify
 from activities.offline.evaluator import evaluate
 from activities.offline.judge import judge_claims, judge_draft, judge_gaps
 from activities.offline.planner import plan, review
@@ -34,6 +35,7 @@ Skill = Callable[[Conversation], UseTools | Reply]
 SKILLS: dict[str, Skill] = {
     "PlanDraft": plan,
     "PlanReview": review,
+    "ClarifyAnswer": clarify,
     "ResearchAnswer": research,
     "EntailmentAnswer": judge_claims,
     "RelationsAnswer": judge_relations,

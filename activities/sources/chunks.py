@@ -1,9 +1,13 @@
-"""Stretches of about 180 words in which a document is indexed and found.
+"""Stretches of about 180 words in which a document is indexed and found, and their sentences.
 
 Chunks cover the text without gaps: joined, they are the text. They end between paragraphs, else
 between lines, else between sentences; a heading begins a chunk and never ends one, and a code block
 stays whole and with the line that leads to it. This runs for every document when it is indexed, so
 it looks for boundaries with `str.find`, not with a model.
+
+Sentences are split when a passage is read. Headings, list items and table rows are units of their
+own; no sentence spans a blank line. Spans are in order, do not overlap, are trimmed, and hold at
+least one letter or digit.
 """
 
 from __future__ import annotations
@@ -11,12 +15,22 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+from activities.evidence.text.sentences import split_sentences
+from activities.sources.documents import Passage, Sentence
+from activities.sources.formats.lines import Unit, units
+
+SECTION_MARK = " › "
 
 _TARGET = 180
 _MOST = 230
 # After a word of four letters in lower case, a full stop is hardly ever an abbreviation's.
 _SENTENCE_END = re.compile(r"(?<=[a-z\d%)]{4})[.!?][\"'”’)]* +(?=[A-Z\"'“‘(\d])")
 _FENCE = re.compile(r"^(`{3,})(.*)$", re.MULTILINE)
+_HEADING = re.compile(r"^(#{1,6}) +(\S.*)$", re.MULTILINE)
+# A table row is quoted whole, as a value without its column says nothing. A longer row holds prose.
+_LONGEST_ROW = 600
 
 
 def chunk_starts(text: str) -> list[int]:
@@ -37,10 +51,6 @@ def chunk_starts(text: str) -> list[int]:
         if lead == starts[-1]:
             lead = None
     return starts
-
-
-SECTION_MARK = " › "
-_HEADING = re.compile(r"^(#{1,6}) +(\S.*)$", re.M)
 
 
 def section_paths(text: str, starts: Sequence[int]) -> list[str]:
@@ -94,13 +104,13 @@ def _pieces(text: str) -> Iterator[tuple[int, int]]:
         while end < length and text[end] == "\n":
             end += 1
         if not whole and end - start > 5 * _TARGET and text.count(" ", start, end) > _TARGET:
-            yield from _sentences(text, start, end)
+            yield from _split_line(text, start, end)
         else:
             yield start, end
         start = end
 
 
-def _sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+def _split_line(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     """Parts of a long line, of at most a chunk each."""
     for boundary in _SENTENCE_END.finditer(text, start, end):
         if text.count(" ", start, boundary.end()) >= _TARGET // 3:
@@ -118,3 +128,32 @@ def _words(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         yield start, cut
         start = cut
     yield start, end
+
+
+# --- sentences -----------------------------------------------------------------------------------
+
+
+def sentences(text: str, offset: int = 0) -> tuple[Sentence, ...]:
+    """The sentences of `text`; `offset` is added to every span."""
+    return tuple(
+        Sentence(start + offset, end + offset, unit.kind)
+        for unit in units(text)
+        for start, end in _split_unit(text, unit)
+    )
+
+
+@lru_cache(maxsize=4096)
+def passage(document_id: str, text: str, start: int) -> Passage:
+    """The passage `text`, which stands at `start` of its document."""
+    return Passage(document_id, start, start + len(text), text, sentences(text, start))
+
+
+def _split_unit(text: str, unit: Unit) -> Iterator[tuple[int, int]]:
+    size = unit.end - unit.start
+    if unit.kind in ("heading", "code") or (unit.kind == "row" and size <= _LONGEST_ROW):
+        piece = text[unit.start : unit.end]
+        lead = len(piece) - len(piece.lstrip())
+        yield unit.start + lead, unit.start + len(piece.rstrip())
+        return
+    for start, end in split_sentences(text[unit.start : unit.end]):
+        yield unit.start + start, unit.start + end

@@ -17,11 +17,10 @@ import itertools
 import shutil
 import sqlite3
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Container, Iterator, Mapping, Sequence
 from contextlib import aclosing, closing
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import TypeVar
 
 from pydantic import TypeAdapter
 
@@ -58,7 +57,7 @@ from workflows.config.store_keys import (
     parsed_key,
 )
 from workflows.contracts.evidence import Record
-from workflows.contracts.state import CorpusReady, CorpusRef, UnreadableFile
+from workflows.contracts.state import CorpusReady, CorpusRef
 
 _PART_BYTES = 8_000_000
 _MOST_PATCHES = 16
@@ -74,7 +73,6 @@ PART_BYTES = 50_000_000
 _LISTED = 100
 """How many unreadable files are named."""
 
-T = TypeVar("T")
 _PARSED_PACK = TypeAdapter(tuple[Parsed, ...])
 
 
@@ -244,7 +242,8 @@ class Corpora:
             )
         with closing(await self._cache.run(partial(open_for_building, file))) as connection:
             run = partial(self._cache.run, connection=connection)
-            change = await run(partial(_in_transaction, connection, index.remove, changes.gone))
+            gone = [index.FileContent(path) for path in changes.gone]
+            change = await run(partial(index.store, connection, gone))
             changed = [each for each in new if each.path in differing]
             change += await self._store_files(connection, changed, on_progress)
             if change.orphans:
@@ -253,7 +252,8 @@ class Corpora:
                 change += await self._store_files(connection, orphans, on_progress)
             if change.added > _OPTIMISE_FROM:
                 await run(partial(index.optimise, connection))
-            totals, unreadable, count = await run(partial(_describe, connection))
+            totals = await run(partial(index.totals, connection))
+            unreadable = await run(partial(index.unreadable, connection))
         parts, patches = await self._upload(file, base)
         record = IndexRecord(
             version=version,
@@ -262,8 +262,8 @@ class Corpora:
             parts=parts,
             patches=patches,
             documents=totals.documents,
-            unreadable=unreadable,
-            unreadable_count=count,
+            unreadable=unreadable[:_LISTED],
+            unreadable_count=len(unreadable),
         )
         # The first one that is published is everybody's: copies are numbered as they are met.
         if await self._store.put_new(key, record.model_dump_json().encode()):
@@ -282,8 +282,7 @@ class Corpora:
         async with aclosing(self._parse_in_order(list(packs), spread)) as parsed:
             async for data in parsed:
                 some = waiting.popleft()
-                store = partial(_store_pack, data=data)
-                write = partial(_in_transaction, connection, store, some)
+                write = partial(_store_pack, connection, some, data)
                 change += await self._cache.run(write, connection)
                 done += len(some)
                 on_progress(done, len(files))
@@ -346,34 +345,13 @@ def split_packs(packs: Sequence[PackRef]) -> Iterator[tuple[int, int]]:
         yield start, len(packs)
 
 
-def _in_transaction(
-    connection: sqlite3.Connection,
-    write: Callable[[sqlite3.Connection, Sequence[T]], index.Change],
-    items: Sequence[T],
-) -> index.Change:
-    connection.execute("BEGIN")
-    change = write(connection, items)
-    connection.execute("COMMIT")
-    return change
-
-
 def _store_pack(
     connection: sqlite3.Connection, files: Sequence[CorpusFile], data: bytes
 ) -> index.Change:
     parsed = _PARSED_PACK.validate_json(data)
-    return index.store(
-        connection,
-        [
-            index.FileContent(file.path, file.labels, given.documents, given.unreadable)
-            for file in files
-            for given in (parsed[file.position],)
-        ],
-    )
-
-
-def _describe(
-    connection: sqlite3.Connection,
-) -> tuple[index.Totals, tuple[UnreadableFile, ...], int]:
-    unreadable = index.unreadable(connection)
-    named = (UnreadableFile(uri=each.uri, reason=each.reason) for each in unreadable[:_LISTED])
-    return index.totals(connection), tuple(named), len(unreadable)
+    given = [(file, parsed[file.position]) for file in files]
+    contents = [
+        index.FileContent(file.path, file.labels, found.documents, found.unreadable)
+        for file, found in given
+    ]
+    return index.store(connection, contents)

@@ -14,15 +14,16 @@ import sqlite3
 import weakref
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from activities.evidence.text.terms import lemma, words
 from activities.sources import index
+from activities.sources.chunks import passage
 from activities.sources.database import Database
 from activities.sources.documents import Document, DocumentMeta, Hit, Passage
 from activities.sources.entity_search import as_hit, follow
 from activities.sources.ranking import CANDIDATES, Chunk, Ranking, phrase
-from activities.sources.sentence_spans import passage
 
 _MOST_ROUNDS = 3
 _FIRST_DOCUMENTS = 10
@@ -97,10 +98,7 @@ class Corpus:
         with self._database.reading() as connection:
             number, meta = index.find(connection, document_id)
             text = index.text_between(connection, number, 0, 1 << 62)
-        return Document(
-            meta.id, meta.uri, meta.title, meta.date, meta.kind, meta.sha256, text, meta.labels,
-            meta.recognised,
-        )  # fmt: skip
+        return Document(**asdict(meta), text=text)
 
     def documents(self) -> Iterator[DocumentMeta]:
         """All documents in the order of their ids."""

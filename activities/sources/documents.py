@@ -11,20 +11,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 Kind = Literal[
-    "report",
-    "study",
-    "minutes",
-    "regulation",
-    "dataset",
-    "slides",
-    "press",
-    "blog",
-    "marketing",
-    "mail",
-    "chat",
-    "page",
-    "note",
-]
+    "report", "study", "minutes", "regulation", "dataset", "slides", "press", "blog", "marketing",
+    "mail", "chat", "page", "note",
+]  # fmt: skip
 SentenceKind = Literal["prose", "heading", "item", "row", "code"]
 
 _ID_DIGITS = 10
@@ -58,29 +47,14 @@ class DocumentMeta:
     also_at: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
     recognised: bool = False
+    """Whether some of the text was recognised in images, and may be misread."""
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class Document(DocumentMeta):
     """One readable source: a file, or one record of a JSON file."""
 
-    id: str
-    uri: str
-    title: str
-    date: str | None
-    kind: Kind
-    sha256: str
-    text: str
-    labels: tuple[str, ...] = ()
-    recognised: bool = False
-    """Whether some of the text was recognised in images, and may be misread."""
-
-    @property
-    def meta(self) -> DocumentMeta:
-        return DocumentMeta(
-            self.id, self.uri, self.title, self.date, self.kind, self.sha256,
-            labels=self.labels, recognised=self.recognised,
-        )  # fmt: skip
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)

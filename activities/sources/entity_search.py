@@ -17,11 +17,10 @@ from itertools import chain, zip_longest
 
 from activities.evidence.text.names import names
 from activities.evidence.text.terms import detect_language, stem, terms, words
-from activities.sources.chunks import SECTION_MARK
+from activities.sources.chunks import SECTION_MARK, passage
 from activities.sources.documents import Hit
 from activities.sources.index import numbers, totals
 from activities.sources.ranking import Chunk, QueryTerm, Ranking, phrase
-from activities.sources.sentence_spans import passage
 
 _KEPT = 10
 _READ = 3

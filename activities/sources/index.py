@@ -23,6 +23,7 @@ from activities.sources.documents import (
     Unreadable,
     document_id,
 )
+from workflows.contracts.state import UnreadableFile
 
 # A chunk's number holds its document's, so finding one from the other needs no join.
 CHUNK_BITS = 20
@@ -42,28 +43,23 @@ META = (
 
 @dataclass(frozen=True, slots=True)
 class FileContent:
-    """What a file gave."""
+    """What a file gave; nothing if it is gone."""
 
     path: str
-    labels: tuple[str, ...]
-    documents: tuple[Document, ...]
-    unreadable: tuple[Unreadable, ...]
+    labels: tuple[str, ...] = ()
+    documents: tuple[Document, ...] = ()
+    unreadable: tuple[Unreadable, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Documents that a write added and removed, and files whose original went with them."""
+    """How many documents a write added, and files of copies whose original it removed."""
 
     added: int = 0
-    removed: int = 0
     orphans: frozenset[str] = frozenset()
 
     def __add__(self, other: Change) -> Change:
-        return Change(
-            self.added + other.added,
-            self.removed + other.removed,
-            self.orphans | other.orphans,
-        )
+        return Change(self.added + other.added, self.orphans | other.orphans)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +76,9 @@ def totals(connection: sqlite3.Connection) -> Totals:
     return Totals(*connection.execute("SELECT * FROM totals").fetchone())
 
 
-def unreadable(connection: sqlite3.Connection) -> tuple[Unreadable, ...]:
+def unreadable(connection: sqlite3.Connection) -> tuple[UnreadableFile, ...]:
     rows = connection.execute("SELECT uri, reason FROM unreadable ORDER BY uri")
-    return tuple(Unreadable(*row) for row in rows)
+    return tuple(UnreadableFile(uri=uri, reason=reason) for uri, reason in rows)
 
 
 def metas(connection: sqlite3.Connection, after: str = "", limit: int = 1000) -> list[DocumentMeta]:
@@ -161,43 +157,34 @@ def text_between(connection: sqlite3.Connection, number: int, start: int, end: i
 
 
 def store(connection: sqlite3.Connection, contents: Sequence[FileContent]) -> Change:
-    """Put what these files gave in the place of what they gave before."""
-    change = Change()
+    """Put what these files gave in the place of what they gave before, in one transaction."""
+    orphans: set[str] = set()
     added: list[tuple[FileContent, Document]] = []
-    for content in contents:
-        path = content.path
-        before = dict(
-            connection.execute(
-                "SELECT id, number FROM documents WHERE path = ? AND labels = ?",
-                (path, " ".join(content.labels)),
+    with connection:
+        connection.execute("BEGIN")
+        for content in contents:
+            path, labels = content.path, " ".join(content.labels)
+            now = {document.id: document for document in content.documents}
+            kept: set[str] = set()
+            for number, identifier, labelled in connection.execute(
+                "SELECT number, id, labels FROM documents WHERE path = ?", (path,)
+            ).fetchall():
+                if identifier in now and labelled == labels:
+                    kept.add(identifier)
+                else:
+                    orphans |= _delete(connection, number)
+            added.extend((content, document) for each, document in now.items() if each not in kept)
+            connection.execute("DELETE FROM copies WHERE path = ?", (path,))
+            connection.execute("DELETE FROM unreadable WHERE path = ?", (path,))
+            connection.executemany(
+                "INSERT INTO unreadable VALUES (?, ?, ?)",
+                [(path, each.uri, each.reason) for each in content.unreadable],
             )
+        count = sum(
+            _insert(connection, added[start : start + _INSERTED])
+            for start in range(0, len(added), _INSERTED)
         )
-        now = {document.id: document for document in content.documents}
-        kept = before.keys() & now.keys()
-        rows = connection.execute("SELECT id, number FROM documents WHERE path = ?", (path,))
-        gone = [number for identifier, number in rows.fetchall() if identifier not in kept]
-        added.extend((content, document) for each, document in now.items() if each not in kept)
-        change += _delete(connection, gone)
-        connection.execute("DELETE FROM copies WHERE path = ?", (path,))
-        connection.execute("DELETE FROM unreadable WHERE path = ?", (path,))
-        connection.executemany(
-            "INSERT INTO unreadable VALUES (?, ?, ?)",
-            [(path, each.uri, each.reason) for each in content.unreadable],
-        )
-    for start in range(0, len(added), _INSERTED):
-        change += Change(added=_insert(connection, added[start : start + _INSERTED]))
-    return change
-
-
-def remove(connection: sqlite3.Connection, paths: Sequence[str]) -> Change:
-    """Forget files and their documents."""
-    change = Change()
-    for path in paths:
-        rows = connection.execute("SELECT number FROM documents WHERE path = ?", (path,))
-        change += _delete(connection, [row[0] for row in rows])
-        for table in ("copies", "unreadable"):
-            connection.execute(f"DELETE FROM {table} WHERE path = ?", (path,))  # noqa: S608
-    return change
+    return Change(count, frozenset(orphans))
 
 
 def optimise(connection: sqlite3.Connection) -> None:
@@ -207,8 +194,6 @@ def optimise(connection: sqlite3.Connection) -> None:
 
 def _insert(connection: sqlite3.Connection, documents: list[tuple[FileContent, Document]]) -> int:
     """Store documents, or note them as copies; the number of documents that are new."""
-    if not documents:
-        return 0
     number = connection.execute("SELECT coalesce(max(number), 0) FROM documents").fetchone()[0]
     rows: list[tuple[object, ...]] = []
     chunks: list[tuple[int, int, int, str, str]] = []
@@ -284,35 +269,27 @@ def _free_id(connection: sqlite3.Connection, document: Document, taken: set[str]
     return document.id
 
 
-def _delete(connection: sqlite3.Connection, gone: Sequence[int]) -> Change:
-    """Remove documents. FTS5 without its own copy must be told the text it is to forget.
+def _delete(connection: sqlite3.Connection, number: int) -> set[str]:
+    """Remove a document. FTS5 without its own copy must be told the text it is to forget.
 
     The files of its copies are returned, so that they are stored again.
     """
-    orphans: set[str] = set()
-    for number in gone:
-        copies = connection.execute(
-            "SELECT path FROM copies WHERE number = ?", (number,)
-        ).fetchall()
-        orphans.update(row[0] for row in copies)
-        connection.execute("DELETE FROM copies WHERE number = ?", (number,))
-        first = number << CHUNK_BITS
-        rows = connection.execute(
-            "SELECT c.number, d.title, c.section, c.body, c.words FROM chunks c, documents d"
-            " WHERE c.number BETWEEN ? AND ? AND d.number = ?",
-            (first, first | _LAST_CHUNK, number),
-        ).fetchall()
-        connection.executemany(
-            "INSERT INTO passages(passages, rowid, title, body, forms)"
-            " VALUES ('delete', ?, ?, ?, ?)",
-            [(chunk, *_indexed(title, section, body)) for chunk, title, section, body, _ in rows],
-        )
-        connection.execute(
-            "DELETE FROM chunks WHERE number BETWEEN ? AND ?", (first, first | _LAST_CHUNK)
-        )
-        connection.execute("DELETE FROM documents WHERE number = ?", (number,))
-        _count(connection, -1, -len(rows), -sum(row[4] for row in rows))
-    return Change(removed=len(gone), orphans=frozenset(orphans))
+    copies = connection.execute("DELETE FROM copies WHERE number = ? RETURNING path", (number,))
+    orphans = {row[0] for row in copies}
+    chunks = (number << CHUNK_BITS, number << CHUNK_BITS | _LAST_CHUNK)
+    rows = connection.execute(
+        "SELECT c.number, d.title, c.section, c.body, c.words FROM chunks c, documents d"
+        " WHERE c.number BETWEEN ? AND ? AND d.number = ?",
+        (*chunks, number),
+    ).fetchall()
+    connection.executemany(
+        "INSERT INTO passages(passages, rowid, title, body, forms) VALUES ('delete', ?, ?, ?, ?)",
+        [(chunk, *_indexed(title, section, body)) for chunk, title, section, body, _ in rows],
+    )
+    connection.execute("DELETE FROM chunks WHERE number BETWEEN ? AND ?", chunks)
+    connection.execute("DELETE FROM documents WHERE number = ?", (number,))
+    _count(connection, -1, -len(rows), -sum(row[4] for row in rows))
+    return orphans
 
 
 def _count(connection: sqlite3.Connection, documents: int, chunks: int, words: int) -> None:

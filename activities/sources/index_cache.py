@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import itertools
 import os
 import shutil
 import sqlite3
@@ -38,7 +37,7 @@ _THREADS = 4
 _PAGE = 4096
 """The pages that SQLite writes; a file is a whole number of them."""
 _NUMBER = 8
-_BLOCK_PAGES = 256
+_BLOCK_BYTES = 256 * _PAGE
 _ABANDONED_SECONDS = 24 * 3600.0
 
 T = TypeVar("T")
@@ -210,18 +209,15 @@ def compare_pages(old: Path, new: Path, most_bytes: int) -> bytes | None:
     """The pages of a file that differ from another's, with their numbers; None if too many do."""
     pages = bytearray()
     with old.open("rb") as before, new.open("rb") as after:
-        for block in itertools.count():
-            now, then = after.read(_BLOCK_PAGES * _PAGE), before.read(_BLOCK_PAGES * _PAGE)
-            if not now:
-                return bytes(pages)
+        while now := after.read(_BLOCK_BYTES):
+            then, block = before.read(_BLOCK_BYTES), after.tell() - len(now)
             for start in range(0, len(now), _PAGE) if now != then else ():
                 page = now[start : start + _PAGE]
                 if page != then[start : start + _PAGE]:
-                    number = block * _BLOCK_PAGES + start // _PAGE
-                    pages += number.to_bytes(_NUMBER) + page
+                    pages += ((block + start) // _PAGE).to_bytes(_NUMBER) + page
             if len(pages) > most_bytes:
                 return None
-    return None
+    return bytes(pages)
 
 
 def _write_pages(file: Path, pages: bytes, size: int) -> None:

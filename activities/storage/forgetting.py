@@ -12,9 +12,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Collection
+from collections.abc import AsyncIterator, Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 from urllib.parse import unquote
 
 from activities.storage.corpus_publishing import drop
@@ -25,8 +24,7 @@ from activities.storage.corpus_versions import (
     load_listing,
     load_pack,
 )
-from activities.storage.histories import Mentioned
-from activities.storage.references import PARSERS, find_names, find_references
+from activities.storage.references import PARSERS, Mentioned, find_names, find_references
 from activities.storage.retention import Inventory, add_up, find_job_folders, is_of_job
 from activities.storage.store import Store
 from workflows.config.store_keys import listing_key, original_key, pack_key, parsed_key
@@ -65,15 +63,15 @@ async def find_document(store: Store, inventory: Inventory, source: str) -> Know
     every = [file for pack in packs.values() for file in pack.files]
     hashes = {file.sha256 for file in every if source in (file.path, file.sha256)}
     if not hashes and _HEX.fullmatch(source):
-        hashes = await _find_by_text(store, inventory, packs, source)
+        parsed = _read_parsed(store, inventory, packs)
+        hashes = {file.sha256 async for _, file, words in parsed if source in words}
     hashes.discard("")
     found = KnownDocument(files={f for f in every if f.sha256 in hashes or f.path == source})
     for name, pack in packs.items():
         (found.packs if found.files.intersection(pack.files) else found.other_packs)[name] = pack
-    for name, pack in found.packs.items():
-        for path, parsed in await _read_parsed(store, inventory, name):
-            found.parsed.add(path)
-            found.words |= _find_words(found.files, pack, parsed)
+    async for path, file, words in _read_parsed(store, inventory, found.packs):
+        found.parsed.add(path)
+        found.words |= words if file in found.files else set()
     found.words |= {word for file in found.files for word in (file.path, file.sha256) if word}
     found.listings = await _find_listings(store, inventory, found.packs)
     return found
@@ -88,15 +86,6 @@ async def _find_listings(store: Store, inventory: Inventory, packs: Collection[s
     return found
 
 
-def _find_words(files: Collection[PackedFile], pack: Pack, parsed: Any) -> set[str]:
-    """The ids of the documents in some files of a pack, and the hashes of their texts."""
-    words: set[str] = set()
-    for file, given in zip(pack.files, parsed, strict=True):
-        if file in files:
-            words |= {document["id"] for document in given["documents"]} | _hash_texts(given)
-    return words
-
-
 async def _load_packs(store: Store, inventory: Inventory) -> dict[str, Pack]:
     packs = {}
     for path in inventory:
@@ -105,28 +94,21 @@ async def _load_packs(store: Store, inventory: Inventory) -> dict[str, Pack]:
     return packs
 
 
-async def _read_parsed(store: Store, inventory: Inventory, pack: str) -> list[tuple[str, Any]]:
-    """What the parsers made of each file of a pack, by the path of the object."""
-    keys = [parsed_key(number, pack) for number in PARSERS]
-    paths = [path for key in keys for path in store.paths(key) if path in inventory]
-    found = [(path, await store.read(path)) for path in paths]
-    return [(path, json.loads(data)) for path, data in found if data is not None]
-
-
-def _hash_texts(parsed: Any) -> set[str]:
-    texts = [document["text"].encode() for document in parsed["documents"]]
-    return {hashlib.sha256(text).hexdigest() for text in texts}
-
-
-async def _find_by_text(
-    store: Store, inventory: Inventory, packs: dict[str, Pack], text_hash: str
-) -> set[str]:
-    found = set()
+async def _read_parsed(
+    store: Store, inventory: Inventory, packs: Mapping[str, Pack]
+) -> AsyncIterator[tuple[str, PackedFile, set[str]]]:
+    """What the parsers made of the files of some packs: the path of the object, the file, the ids
+    of the documents in it and the hashes of their texts."""
     for name, pack in packs.items():
-        for _, parsed in await _read_parsed(store, inventory, name):
-            pairs = zip(pack.files, parsed, strict=True)
-            found |= {file.sha256 for file, given in pairs if text_hash in _hash_texts(given)}
-    return found
+        keys = [parsed_key(number, name) for number in PARSERS]
+        for path in [path for key in keys for path in store.paths(key) if path in inventory]:
+            if (data := await store.read(path)) is None:
+                continue
+            for file, parsed in zip(pack.files, json.loads(data), strict=True):
+                documents = parsed["documents"]
+                texts = [document["text"].encode() for document in documents]
+                words = {document["id"] for document in documents}
+                yield path, file, words | {hashlib.sha256(text).hexdigest() for text in texts}
 
 
 async def find_readers(store: Store, inventory: Inventory, document: KnownDocument) -> list[str]:

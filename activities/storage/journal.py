@@ -27,8 +27,7 @@ import asyncio
 import hashlib
 import json
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -90,7 +89,8 @@ class Journal:
             if claimed is None:
                 return lambda: self._find_stored(request)
             marker, is_first = claimed
-            async with self._keep_fresh(marker):
+            # Other processes see by its mark that the call is alive.
+            async with self._store.keep_fresh(marker, _refresh_seconds()):
                 message = await self._charge(marker, ask)
             return lambda: self.store(request, message, is_first)
 
@@ -226,24 +226,6 @@ class Journal:
             gone = f"the turn {self._path(request)} was stored and is gone: it is asked for again"
             raise ApplicationError(gone, type="broken_answer")
         return turn
-
-    @asynccontextmanager
-    async def _keep_fresh(self, marker: str) -> AsyncIterator[None]:
-        """Show other processes, while the body runs, that the call is alive."""
-
-        async def refresh() -> None:
-            while True:
-                await asyncio.sleep(_refresh_seconds())
-                with suppress(ApplicationError):
-                    await self._store.touch(marker)
-
-        task = asyncio.create_task(refresh())
-        try:
-            yield
-        finally:
-            task.cancel()
-            with suppress(asyncio.CancelledError):
-                await task
 
     async def _charge(self, marker: str, call: Callable[[], Awaitable[_Answer]]) -> _Answer:
         """Make a call; delete its mark where the provider did not charge it.

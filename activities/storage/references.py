@@ -1,4 +1,4 @@
-"""Which objects of the store refer to which, found by reading them.
+"""Which objects of the store are referred to: by other objects, and by the histories of workflows.
 
 Records, texts and versions are named by hashes, and whatever refers to one contains its hash. So
 every hash that stands in an object is taken for a reference: a hash that is none keeps an object
@@ -12,10 +12,15 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from google.protobuf.message import Message
+from temporalio.api.common.v1 import Payload
+from temporalio.client import Client
 
 from activities.storage.corpus_versions import CorpusHead, name_of
+from activities.storage.store import Store
 from workflows.config.store_keys import (
     index_key,
     index_part_key,
@@ -25,10 +30,6 @@ from workflows.config.store_keys import (
     parsed_key,
     scan_key,
 )
-
-if TYPE_CHECKING:
-    from activities.storage.histories import Mentioned
-    from activities.storage.store import Store
 
 OnRead = Callable[[int], None]
 
@@ -43,6 +44,14 @@ _RECORDS = ("findings", "ledgers", "rulings", "drafts")
 _LEAVES = ("texts", "originals", "index-parts", "parsed", "scans")
 """What refers to nothing that would not be found without it."""
 _CONCURRENT_READS = 16
+
+
+@dataclass
+class Mentioned:
+    """Hashes that occur in histories: of payloads and texts, and of records and versions."""
+
+    hashes: set[str] = field(default_factory=set)
+    names: set[str] = field(default_factory=set)
 
 
 def find_hashes(data: bytes) -> set[str]:
@@ -153,3 +162,51 @@ class _Trace:
 
     def _select(self, keys: Iterable[str]) -> set[str]:
         return {path for key in keys for path in self._store.paths(key) if path in self._existing}
+
+
+# --- histories ----------------------------------------------------------------------------------
+
+
+async def find_open(client: Client) -> dict[str, float]:
+    """When each open workflow was started, by its id."""
+    found = client.list_workflows('ExecutionStatus="Running"')
+    return {run.id: run.start_time.timestamp() async for run in found}
+
+
+async def find_mentioned(client: Client, runs: Iterable[tuple[str, str | None]]) -> Mentioned:
+    """What the histories of some runs refer to, by workflow id and run id."""
+    found = Mentioned()
+    for workflow_id, run_id in runs:
+        handle = client.get_workflow_handle(workflow_id, run_id=run_id)
+        async for event in handle.fetch_history_events():
+            # As the server has it: a reference to a payload in the store is not encrypted.
+            found.hashes |= find_hashes(event.SerializeToString())
+            for payload in _find_payloads(event):
+                data = await _decode(client, payload)
+                found.hashes |= find_hashes(data)
+                found.names |= find_names(data)
+    return found
+
+
+async def _decode(client: Client, payload: Payload) -> bytes:
+    try:
+        [value] = await client.data_converter.decode([payload])
+    except Exception:
+        return b""
+    return repr(value).encode("utf-8", "surrogatepass")
+
+
+def _find_payloads(message: Message) -> Iterator[Payload]:
+    if isinstance(message, Payload):
+        yield message
+        return
+    for descriptor, value in message.ListFields():
+        if descriptor.message_type is None:
+            continue
+        if descriptor.message_type.GetOptions().map_entry:
+            values = list(value.values())
+        else:
+            values = list(value) if descriptor.is_repeated else [value]
+        for each in values:
+            if isinstance(each, Message):
+                yield from _find_payloads(each)

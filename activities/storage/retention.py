@@ -21,7 +21,7 @@ import re
 import time
 from collections import defaultdict
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -29,12 +29,14 @@ from temporalio.client import Client
 from temporalio.exceptions import ApplicationError
 
 from activities.storage.backends import StoredObject
-from activities.storage.histories import Mentioned, find_mentioned, find_open
 from activities.storage.references import (
     HEADS,
+    Mentioned,
     OnRead,
     find_dependents,
     find_lasting_corpora,
+    find_mentioned,
+    find_open,
     find_references,
 )
 from activities.storage.store import PAYLOADS_FOLDER, Store
@@ -90,19 +92,10 @@ async def exclude_others(store: Store, purpose: str) -> AsyncIterator[None]:
         await store.delete(LOCK)
     if not await store.put_new(LOCK, purpose.encode()):
         raise StoreInUse((await store.get(LOCK) or b"deletion").decode())
-
-    async def renew() -> None:
-        while True:
-            await asyncio.sleep(_STALE_SECONDS / 10)
-            with suppress(ApplicationError):
-                await store.touch(LOCK)
-
-    task = asyncio.create_task(renew())
     try:
-        yield
+        async with store.keep_fresh(LOCK, _STALE_SECONDS / 10):
+            yield
     finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
         await store.delete(LOCK)
 
 

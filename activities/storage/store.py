@@ -18,12 +18,13 @@ one of type `damaged`, which parks the job.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import logging
 import os
 import secrets
 from collections.abc import AsyncIterator, Callable, Hashable, Iterator
-from contextlib import contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any, TypeVar
 
 from cachetools import LRUCache, TTLCache
@@ -31,6 +32,7 @@ from obstore.exceptions import BaseError, PermissionDeniedError, Unauthenticated
 from pydantic import BaseModel
 from temporalio.exceptions import ApplicationError
 
+from activities.background import run_beside
 from activities.storage.backends import (
     ABSENT,
     RENEW_SECONDS,
@@ -158,6 +160,19 @@ class Store:
         with self._report_errors():
             await self._backend.touch(self.paths(key)[0])
 
+    @asynccontextmanager
+    async def keep_fresh(self, key: str, every: float) -> AsyncIterator[None]:
+        """Touch an object again and again while the body runs: others see that it is in use."""
+
+        async def touch() -> None:
+            while True:
+                await asyncio.sleep(every)
+                with suppress(ApplicationError):
+                    await self.touch(key)
+
+        async with run_beside(touch()):
+            yield
+
     async def probe(self, size: int) -> None:
         """Raise the error that a write of this size would raise, where that can be known."""
         with self._report_errors():
@@ -241,11 +256,15 @@ class Store:
     async def save(self, folder: str, record: BaseModel) -> str:
         data = record.model_dump_json().encode()
         key = f"{folder}/{hashlib.sha256(data).hexdigest()[:40]}.json"
+        await self._save((key, type(record)), key, data, record)
+        return key
+
+    async def _save(self, name: Hashable, key: str, data: bytes, value: object) -> None:
+        """Write an object that never changes, unless it was written lately."""
         if key not in self._written:
             await self.settle(key, data)
             self._written[key] = None
-            self._remember((key, type(record)), record, len(data))
-        return key
+            self._remember(name, value, len(data))
 
     async def load(self, key: str, kind: type[T]) -> T:
         """A record that was saved, by its content's key."""
@@ -273,11 +292,7 @@ class Store:
     # --- snapshots: the text of a source, under its hash ----------------------------------------
 
     async def keep_text(self, sha256: str, text: str) -> None:
-        if (key := f"texts/{sha256}") not in self._written:
-            data = text.encode()
-            await self.settle(key, data)
-            self._written[key] = None
-            self._remember(sha256, text, len(data))
+        await self._save(sha256, f"texts/{sha256}", text.encode(), text)
 
     async def text(self, sha256: str) -> str | None:
         return await self._load_cached(sha256, f"texts/{sha256}", bytes.decode)

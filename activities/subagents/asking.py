@@ -22,7 +22,6 @@ from activities.agent.schemas import AskAnswer
 from activities.agent.toolbox import split_blocks
 from activities.context import ActivityContext
 from activities.evidence.draft import (
-    CODE_BLOCK,
     SUMMARY,
     Draft,
     cited,
@@ -136,7 +135,7 @@ class Asking(AskingActivities):
             if draft.summary != list_claims(SUMMARY, numbered):
                 text = _add_sides(draft.summary, held, numbered)
         is_held = bool(cited(text))
-        numbers = number_as_read(CODE_BLOCK.sub("", text), numbered.numbers)
+        numbers = number_as_read(text, numbered.numbers)
         return Answer(
             job_id=request.job_id,
             version=asked.version,
@@ -244,7 +243,7 @@ def _citations(
     text: str, numbers: dict[int, int], search: LedgerSearch, held: Held
 ) -> tuple[Citation, ...]:
     """What each [n] of the answer stands on, as the stored copies have it."""
-    claims = dict(enumerate(held.claims, 1))
+    claims, sources = dict(enumerate(held.claims, 1)), search.ledger.sources
     said: dict[int, list[str]] = {}
     for sentence in sentences_of(SUMMARY, text):
         for n in sentence.cites:
@@ -261,12 +260,8 @@ def _citations(
                 text=claim.text if is_claim else "",
                 quotes=tuple(
                     CitedQuote(
-                        **search.ledger.sources[quote.source_id].model_dump(
-                            include={"title", "uri", "date"}
-                        ),
-                        **quote.model_dump(
-                            include={"source_id", "text", "section", "start", "end"}
-                        ),
+                        **dict(quote)
+                        | sources[quote.source_id].model_dump(include={"title", "uri", "date"})
                     )
                     for quote in quotes
                 ),

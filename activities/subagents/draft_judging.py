@@ -7,9 +7,9 @@ about. Where the judge cannot answer, the draft says so, and only what code can 
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 from activities.agent.conversation import Unanswered
+from activities.agent.messages import JsonObject
 from activities.agent.schemas import DraftJudgement
 from activities.context import ActivityContext
 from activities.evidence.draft import GAPS, Draft, Sentence, all_sentences
@@ -20,7 +20,6 @@ from workflows.contracts.activity_io import WriteBrief
 from workflows.contracts.spend import Allowance, Spend
 from workflows.contracts.state import Gap
 
-JsonObject = dict[str, Any]
 _QUOTE = 600
 
 

@@ -7,13 +7,13 @@ A question that was searched in vain is not asked again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
 
 from temporalio import activity
 
 from activities.agent.conversation import Unanswered
-from activities.agent.schemas import EvaluationAnswer, GapAnswer
+from activities.agent.messages import JsonObject
+from activities.agent.schemas import EvaluationAnswer, GapAnswer, RubricAnswer
 from activities.context import ActivityContext
 from activities.evidence.draft import Draft
 from activities.evidence.ledger import Ledger, origin_count, origins
@@ -21,16 +21,16 @@ from activities.evidence.publish import assemble_body
 from activities.evidence.text.terms import terms
 from activities.fleet.heartbeat import send_heartbeats
 from activities.subagents.prompt_parts import describe_contradictions, describe_facets
-from activities.subagents.rubric import Rubric
 from workflows.config.roles import EVALUATOR
 from workflows.contracts.activity_io import EvaluateBrief, Evaluated
-from workflows.contracts.state import AnswerJudgement, Gap
-from workflows.rules.gaps import PARTIAL, late_gaps
+from workflows.contracts.state import AnswerJudgement, Gap, RubricVerdict
+from workflows.rules.gaps import PARTIAL, late_gaps, rubric_gap_id
 from workflows.stages.activity_interfaces import EvaluationActivities
 
-JsonObject = dict[str, Any]
 _SAME_QUESTION = 0.8
 """The share of terms that two wordings of one question have in common."""
+_MAX_RUBRIC_GAPS = 8
+"""Points of the asker that one pass takes up; the next takes the others."""
 
 
 class Evaluating(EvaluationActivities):
@@ -44,9 +44,13 @@ class Evaluating(EvaluationActivities):
             subagent = await self._context.create_subagent(EVALUATOR, brief.job, brief.task)
             ledger = await store.load(brief.ledger.key, Ledger)
             draft = await store.load(brief.draft.key, Draft)
-            rubric = Rubric(brief, ledger)
+            numbers = set(ledger.numbers.values())
+
+            async def complain(answer: EvaluationAnswer) -> list[str]:
+                return _rubric_faults(brief, answer.rubric, numbers)
+
             reply = await subagent.converse(
-                EvaluationAnswer, build_brief(brief, ledger, draft), gate=rubric.complaints
+                EvaluationAnswer, build_brief(brief, ledger, draft), gate=complain
             )
         if isinstance(reply, Unanswered):
             # The draft is kept; that it was not judged is a gap that the report names.
@@ -60,11 +64,12 @@ class Evaluating(EvaluationActivities):
                 opened_in=brief.n,
                 reason=reply.detail,
             )
-            return Evaluated(gaps=(gap,), rubric=rubric.verdicts(()), spend=subagent.spend)
+            unjudged = _judge_points(brief, (), numbers)
+            return Evaluated(gaps=(gap,), rubric=unjudged, spend=subagent.spend)
         return Evaluated(
-            gaps=(*find_gaps(brief, reply.answer), *rubric.gaps(reply.answer.rubric)),
+            gaps=(*find_gaps(brief, reply.answer), *_find_unmet_points(brief, reply.answer)),
             answer=judge_answer(reply.answer),
-            rubric=rubric.verdicts(reply.answer.rubric),
+            rubric=_judge_points(brief, reply.answer.rubric, numbers),
             spend=subagent.spend,
         )
 
@@ -136,6 +141,61 @@ def _unnamed(
 def _ask_the_same(one: str, other: str) -> bool:
     a, b = set(terms(one)), set(terms(other))
     return a == b or len(a & b) >= _SAME_QUESTION * len(a | b)
+
+
+def _rubric_faults(
+    brief: EvaluateBrief, answers: Iterable[RubricAnswer], numbers: set[int]
+) -> list[str]:
+    """What is wrong with the evaluator's judgement of the asker's own points."""
+    missing = set(range(1, len(brief.rubric) + 1)) - {answer.point for answer in answers}
+    return [
+        *(f"point {n} of the rubric is not judged" for n in sorted(missing)),
+        *(
+            f"[{n}] at point {answer.point} of the rubric names no source"
+            for answer in answers
+            for n in answer.cite
+            if n not in numbers
+        ),
+    ]
+
+
+def _judge_points(
+    brief: EvaluateBrief, answers: Iterable[RubricAnswer], numbers: set[int]
+) -> tuple[RubricVerdict, ...]:
+    """A verdict on every point of the asker; what the evaluator passed over is unjudged."""
+    given = {answer.point: answer for answer in answers}
+    return tuple(
+        RubricVerdict(
+            point=point,
+            status=answer.status,
+            reason=answer.reason,
+            cite=tuple(n for n in answer.cite if n in numbers),
+        )
+        if (answer := given.get(number))
+        else RubricVerdict(point=point, reason="the evaluator gave no judgement")
+        for number, point in enumerate(brief.rubric, 1)
+    )
+
+
+def _find_unmet_points(brief: EvaluateBrief, answer: EvaluationAnswer) -> list[Gap]:
+    """The points that are not met, and were not found out before."""
+    known = {gap.id for gap in brief.gaps}
+    facets = [facet.id for facet in brief.plan.facets]
+    points = dict(enumerate(brief.rubric, 1))
+    return [
+        Gap(
+            id=rubric_gap_id(judged.point),
+            kind="missing" if judged.status == "not_met" else "thin",
+            facet_id=judged.facet_id if judged.facet_id in facets else facets[0],
+            text=f"“{points[judged.point]}” is not met: {judged.reason}"[:600],
+            question=points[judged.point],
+            opened_in=brief.n,
+        )
+        for judged in answer.rubric
+        if judged.status != "met"
+        and judged.point in points
+        and rubric_gap_id(judged.point) not in known
+    ][:_MAX_RUBRIC_GAPS]
 
 
 def build_brief(brief: EvaluateBrief, ledger: Ledger, draft: Draft) -> JsonObject:

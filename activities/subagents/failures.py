@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from activities.agent.conversation import Answered, Ending, Unanswered
 from activities.agent.retrieval import WEB
@@ -13,10 +14,10 @@ from activities.evidence.text.terms import terms
 from workflows.contracts.activity_io import ResearchBrief
 from workflows.contracts.outcomes import (
     Alternative,
+    AlternativeKind,
     Failed,
     NoResults,
     Refused,
-    SubagentOutcome,
     TimedOut,
 )
 
@@ -34,85 +35,68 @@ _PERIOD = re.compile(
 _LISTED = 4
 _LONGEST = 400
 
+_Failure = TypeVar("_Failure", bound=TimedOut | NoResults | Refused | Failed)
 _Way = Callable[[ResearchBrief, Toolbox], Alternative | None]
 """Makes an alternative from what was tried; None where it does not apply."""
 
 
 def time_out(brief: ResearchBrief, tools: Toolbox) -> TimedOut:
-    return TimedOut(
-        asked=brief.ask,
-        reason=f"no answer within {brief.seconds:g} s; {describe_search(tools)}",
-        alternatives=_alternatives(brief, tools, _narrower, _shorter_period, _other_terms),
-        seconds=brief.seconds,
-        **_seen(tools),
-    )
+    reason = f"no answer within {brief.seconds:g} s"
+    ways = (_narrower, _shorter_period, _other_terms)
+    return _fail(TimedOut, brief, tools, reason, ways, seconds=brief.seconds)
 
 
 def no_answer(brief: ResearchBrief, tools: Toolbox, reply: Unanswered) -> Refused | Failed:
     """The subagent ended without an answer that can be used."""
-    kind = Refused if reply.why == "refused" else Failed
-    remedy = _REMEDIES.get(reply.why)
+    kind: type[Refused | Failed] = Refused if reply.why == "refused" else Failed
     is_final = reply.why in ("refused", "out_of_budget", "finished")
-    ways: tuple[_Way, ...] = (_narrower, _other_terms, _shorter_period, _other_source)
-    return kind(
-        asked=brief.ask,
-        reason=f"{reply.detail}; {describe_search(tools)}",
-        alternatives=_alternatives(brief, tools, *(() if is_final else ways), remedy=remedy),
-        **_seen(tools),
-    )
+    ways = () if is_final else (_narrower, _other_terms, _shorter_period, _other_source)
+    return _fail(kind, brief, tools, reply.detail, ways, _REMEDIES.get(reply.why))
 
 
 def nothing_found(
     brief: ResearchBrief, tools: Toolbox, reply: Answered[ResearchAnswer]
-) -> SubagentOutcome:
+) -> NoResults | Failed:
     """The subagent answered without a claim that can be used."""
-    cut_short = f" ({reply.cut_short})" if reply.cut_short else ""
     log = tools.log
     if any(answer.claims for answer in reply.answers):
-        return Failed(
-            asked=brief.ask,
-            reason=(
-                f"none of the quotes stand in their sources{cut_short}; {describe_search(tools)}"
-            ),
-            alternatives=_alternatives(
-                brief, tools, _narrower, _other_source, remedy="use another model"
-            ),
-            **_seen(tools),
-        )
-    if not log.answered or cut_short:
+        cut_short = f" ({reply.cut_short})" if reply.cut_short else ""
+        reason = f"none of the quotes stand in their sources{cut_short}"
+        return _fail(Failed, brief, tools, reason, (_narrower, _other_source), "use another model")
+    if not log.answered or reply.cut_short:
         # The search did not take place or did not end, so nothing can be called absent.
         why = "its searches failed" if log.queries() else "it answered without searching"
-        return Failed(
-            asked=brief.ask,
-            reason=(
-                f"the subagent found nothing because {reply.cut_short or why}; "
-                f"{describe_search(tools)}"
-            ),
-            alternatives=_alternatives(
-                brief,
-                tools,
-                _narrower,
-                _other_terms,
-                _other_source,
-                remedy="look at the worker's log, then ask again",
-            ),
-            **_seen(tools),
-        )
-    return NoResults(
-        asked=brief.ask,
-        reason=f"the sources hold nothing on it; {describe_search(tools)}",
-        alternatives=_alternatives(
-            brief,
-            tools,
-            _other_terms,
-            _broader,
-            _shorter_period,
-            _other_source,
-            remedy="add documents about it",
-        ),
+        reason = f"the subagent found nothing because {reply.cut_short or why}"
+        remedy = "look at the worker's log, then ask again"
+        ways = (_narrower, _other_terms, _other_source)
+        return _fail(Failed, brief, tools, reason, ways, remedy)
+    return _fail(
+        NoResults,
+        brief,
+        tools,
+        "the sources hold nothing on it",
+        (_other_terms, _broader, _shorter_period, _other_source),
+        "add documents about it",
         queries=log.queries(),
         exhausted=reply.answer.exhausted,
-        **_seen(tools),
+    )
+
+
+def _fail(
+    kind: type[_Failure],
+    brief: ResearchBrief,
+    tools: Toolbox,
+    reason: str,
+    ways: tuple[_Way, ...],
+    remedy: str | None = None,
+    **more: Any,
+) -> _Failure:
+    return kind(
+        asked=brief.ask,
+        reason=f"{reason}; {describe_search(tools)}",
+        alternatives=_alternatives(brief, tools, ways, remedy),
+        **list_searches(tools),
+        **more,
     )
 
 
@@ -125,12 +109,13 @@ def describe_search(tools: Toolbox) -> str:
     return f"{told}; {len(tools.sources)} documents came into sight{trouble}"
 
 
-def _seen(tools: Toolbox) -> dict[str, tuple[str, ...]]:
+def list_searches(tools: Toolbox) -> dict[str, tuple[str, ...]]:
+    """What every outcome says of its searches."""
     return {"searched": tuple(tools.log.searched), "problems": tuple(tools.log.problems)}
 
 
 def _alternatives(
-    brief: ResearchBrief, tools: Toolbox, *ways: _Way, remedy: str | None = None
+    brief: ResearchBrief, tools: Toolbox, ways: tuple[_Way, ...], remedy: str | None
 ) -> tuple[Alternative, ...]:
     """The ways that lead to a search not made yet; then what only a person can do."""
     tried = {_fold(query) for query in tools.log.queries()} | {_fold(brief.ask)}
@@ -160,15 +145,15 @@ def _broader(brief: ResearchBrief, _: Toolbox) -> Alternative | None:
 
 def _other_terms(brief: ResearchBrief, tools: Toolbox) -> Alternative | None:
     """The ask's words that the documents know, with the words of what came into sight."""
-    known = [word for word, count in tools.log.terms.items() if count]
+    known = [word for word, count in tools.log.terms.items() if count][:_LISTED]
     asked = set(terms(brief.ask))
     titles = [source.title for source in tools.sources.values()]
     titles += [hit.title for hit in tools.candidates]
-    theirs = _distinct(word for title in titles for word in title.split() if word.isalpha())
+    theirs = dict.fromkeys(word for title in titles for word in title.split() if word.isalpha())
     fresh = [word for word in theirs if len(word) > 3 and not set(terms(word)) & asked][:_LISTED]
     if not fresh:
         return None
-    words = " ".join([*_distinct(known)[:_LISTED], *fresh])
+    words = " ".join([*known, *fresh])
     return _search("other_terms", f"use the sources' own words: {words}", words)
 
 
@@ -195,14 +180,8 @@ def _other_source(brief: ResearchBrief, tools: Toolbox) -> Alternative | None:
     return None
 
 
-def _search(kind: str, text: str, query: str) -> Alternative:
-    return Alternative.model_validate(
-        {"kind": kind, "text": text[:_LONGEST], "query": query[:_LONGEST]}
-    )
-
-
-def _distinct(words: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(words))
+def _search(kind: AlternativeKind, text: str, query: str) -> Alternative:
+    return Alternative(kind=kind, text=text[:_LONGEST], query=query[:_LONGEST])
 
 
 def _fold(text: str) -> str:

@@ -7,17 +7,16 @@ its source is dropped.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
+from activities.agent.messages import JsonObject
 from activities.agent.schemas import ClaimAnswer, ResearchAnswer
 from activities.agent.toolbox import Toolbox
 from activities.evidence.quotes import StoredText
 from activities.storage.store import Store
 from workflows.contracts.activity_io import ResearchBrief
-from workflows.contracts.evidence import Claim, DroppedClaim, Findings, Quote, Source
+from workflows.contracts.evidence import Claim, DroppedClaim, Findings, Quote
 
-JsonObject = dict[str, Any]
 KNOWN_CLAIMS = 60
 CODE_RUNS = 20
 """The newest programs that are kept."""
@@ -85,6 +84,7 @@ def gather_findings(
     newest = answers[-1] if answers else ResearchAnswer(summary="")
     before = (earlier,) if earlier else ()
     sources = {s.id: s for found in before for s in found.sources} | tools.sources
+    cited = {source_id for claim in claims for source_id in claim.source_ids}
     scores = [s.model_copy(update={"source_id": tools.resolve(s.source_id)}) for s in newest.scores]
     summaries = dict.fromkeys(found.summary for found in (*before, *answers))
     lost = ("the subagent's transcript was lost; a new one was started",) if lost_transcript else ()
@@ -92,7 +92,7 @@ def gather_findings(
         facet_id=brief.facet.id,
         summary=" ".join(filter(None, summaries))[:1200],
         claims=tuple(claims),
-        sources=_cited_sources(claims, sources),
+        sources=tuple(source for source in sources.values() if source.id in cited),
         cycles=(*(earlier.cycles if earlier else ()), *tools.log.cycles(scores)),
         uncertain=(*newest.missing, *tools.log.problems, *lost),
         next_step=newest.next_step,
@@ -101,11 +101,6 @@ def gather_findings(
             -CODE_RUNS:
         ],
     )
-
-
-def _cited_sources(claims: Iterable[Claim], sources: Mapping[str, Source]) -> tuple[Source, ...]:
-    cited = {source_id for claim in claims for source_id in claim.source_ids}
-    return tuple(source for source in sources.values() if source.id in cited)
 
 
 def _gather_claims(
@@ -124,8 +119,7 @@ def _gather_claims(
         for claim in answer.claims:
             found = quotes.valid_quotes(claim)
             if not found or kept == brief.max_claims:
-                drop = _drop_over_limit if found else _drop_unquoted
-                dropped.setdefault(_normalize(claim.text), drop(brief, claim))
+                dropped.setdefault(_normalize(claim.text), _drop(brief, claim, bool(found)))
                 continue
             kept += 1
             if _normalize(claim.text) not in known:
@@ -134,22 +128,15 @@ def _gather_claims(
     return claims, [claim for text, claim in dropped.items() if text not in known]
 
 
-def _drop_over_limit(brief: ResearchBrief, claim: ClaimAnswer) -> DroppedClaim:
-    return DroppedClaim(
-        facet_id=brief.facet.id,
-        text=claim.text,
-        cause="over_limit",
-        reason=f"a finding has at most {brief.max_claims} claims",
-    )
-
-
-def _drop_unquoted(brief: ResearchBrief, claim: ClaimAnswer) -> DroppedClaim:
+def _drop(brief: ResearchBrief, claim: ClaimAnswer, is_quoted: bool) -> DroppedClaim:
     named = ", ".join(dict.fromkeys(quote.source_id for quote in claim.quotes))
     return DroppedClaim(
         facet_id=brief.facet.id,
         text=claim.text,
-        cause="quote_not_found",
-        reason=f"the quote does not stand in {named}",
+        cause="over_limit" if is_quoted else "quote_not_found",
+        reason=f"a finding has at most {brief.max_claims} claims"
+        if is_quoted
+        else f"the quote does not stand in {named}",
     )
 
 

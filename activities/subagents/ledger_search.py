@@ -17,11 +17,11 @@ from typing import Self, cast
 
 from activities.evidence.ledger import Ledger
 from activities.evidence.text.terms import detect_language, terms, words
+from activities.sources.chunks import sentences
 from activities.sources.corpus_search import Corpus
 from activities.sources.database import open_for_building
 from activities.sources.documents import Document, Kind, UnknownDocument
 from activities.sources.index import FileContent, store
-from activities.sources.sentence_spans import sentences
 from activities.storage.store import Store
 from workflows.contracts.evidence import Claim, Contradiction, Quote, Source, Verdict
 
@@ -78,7 +78,7 @@ class LedgerSearch:
             "claims",
             (
                 Document(claim.id, claim.id, titles.get(claim.facet_id, ""), None, "note", "",
-                         claim.text)
+                         text=claim.text)
                 for claim in self._claims.values()
             ),
         )  # fmt: skip
@@ -86,7 +86,7 @@ class LedgerSearch:
             "texts",
             (
                 Document(source.id, source.uri, source.title, source.date,
-                         cast(Kind, source.kind), source.sha256, texts[source.id])
+                         cast(Kind, source.kind), source.sha256, text=texts[source.id])
                 for source in ledger.sources.values()
                 if texts.get(source.id)
             ),
@@ -106,10 +106,7 @@ class LedgerSearch:
     def _index(self, name: str, documents: Iterable[Document]) -> Corpus:
         path = self._folder / name
         connection = open_for_building(path)
-        contents = [FileContent(document.id, (), (document,), ()) for document in documents]
-        with connection:
-            connection.execute("BEGIN")
-            store(connection, contents)
+        store(connection, [FileContent(each.id, documents=(each,)) for each in documents])
         connection.close()
         return Corpus(path)
 

@@ -1,4 +1,5 @@
-"""The planner splits the question into facets; the reviewer corrects the plan."""
+"""The planner asks back where a question is vague, and splits it into facets; the reviewer corrects
+the plan."""
 
 from __future__ import annotations
 
@@ -6,13 +7,14 @@ from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
 from activities.agent.conversation import Answered, Unanswered
-from activities.agent.schemas import PlanChange, PlanDraft, PlanReview
+from activities.agent.schemas import ClarifyAnswer, PlanChange, PlanDraft, PlanReview
 from activities.context import ActivityContext
 from activities.evidence.text.terms import detect_language, terms, words
 from activities.fleet.heartbeat import send_heartbeats
 from activities.subagents.prompt_parts import describe_asker
-from workflows.config.roles import PLANNER, REVIEWER
-from workflows.contracts.activity_io import PlanBrief, Planned, ReviewBrief
+from workflows.config.roles import CLARIFIER, PLANNER, REVIEWER
+from workflows.contracts.activity_io import Job, PlanBrief, Planned, ReviewBrief
+from workflows.contracts.asking import Clarification
 from workflows.contracts.facets import Facet, Plan
 from workflows.rules.plan import faults
 from workflows.stages.activity_interfaces import PlanningActivities
@@ -30,9 +32,15 @@ class Planning(PlanningActivities):
         async with send_heartbeats():
             tools = await self._context.create_toolbox(PLANNER, job, PLANNING_CYCLES)
             subagent = await self._context.create_subagent(PLANNER, job, "plan")
-            reply = await subagent.converse(PlanDraft, _prompt(brief), tools, gate=_plan_faults)
+            prompt = {
+                **describe_asker(job),
+                "effort": brief.effort,
+                "max_facets": brief.max_facets,
+                **({"notes": brief.notes} if brief.notes else {}),
+            }
+            reply = await subagent.converse(PlanDraft, prompt, tools, gate=_plan_faults)
         if isinstance(reply, Unanswered):
-            raise _no_plan(reply)
+            raise _no_answer(reply, "plan")
         return Planned(plan=_plan(reply.answer), spend=reply.spend)
 
     @activity.defn
@@ -62,17 +70,15 @@ class Planning(PlanningActivities):
             plan=plan.model_copy(update={"changes": (*plan.changes, note)}), spend=reply.spend
         )
 
-
-def _prompt(brief: PlanBrief) -> dict[str, object]:
-    job = brief.job
-    told: dict[str, object] = {
-        **describe_asker(job),
-        "effort": brief.effort,
-        "max_facets": brief.max_facets,
-    }
-    if brief.notes:
-        told["notes"] = brief.notes
-    return told
+    @activity.defn
+    async def clarify(self, job: Job) -> Clarification:
+        async with send_heartbeats():
+            tools = await self._context.create_toolbox(CLARIFIER, job, cycles=1)
+            subagent = await self._context.create_subagent(CLARIFIER, job, "clarify")
+            reply = await subagent.converse(ClarifyAnswer, describe_asker(job), tools)
+        if isinstance(reply, Unanswered):
+            raise _no_answer(reply, "questions")
+        return Clarification(questions=tuple(reply.answer.questions), spend=reply.spend)
 
 
 def revise(plan: Plan, changes: list[PlanChange], question: str = "") -> Plan:
@@ -131,14 +137,9 @@ async def _plan_faults(draft: PlanDraft) -> list[str]:
     return faults(_plan(draft))
 
 
-def _no_plan(reply: Unanswered) -> ApplicationError:
+def _no_answer(reply: Unanswered, wanted: str) -> ApplicationError:
     """Told to a person at once: another try by itself would end in the same way."""
+    kind, what = f"no_{wanted}", f"the planner gave no {wanted} ({reply.why})"
     if reply.why == "refused":
-        return ApplicationError(
-            f"the model declines this question: {reply.detail}", type="refused", non_retryable=True
-        )
-    return ApplicationError(
-        f"the planner gave no plan ({reply.why}): {reply.detail}",
-        type="no_plan",
-        non_retryable=True,
-    )
+        kind, what = "refused", "the model declines this question"
+    return ApplicationError(f"{what}: {reply.detail}", type=kind, non_retryable=True)

@@ -1,16 +1,14 @@
-"""Parts of briefs that several roles share: who asks, the limits, facets, contradictions."""
+"""Parts of briefs that several roles share: who asks, facets, contradictions."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
+from activities.agent.messages import JsonObject
 from activities.evidence.ledger import Ledger
 from activities.evidence.text.terms import detect_language
-from workflows.contracts.activity_io import FacetReport, Job, ResearchBrief
+from workflows.contracts.activity_io import FacetReport, Job
 from workflows.contracts.facets import Plan
-
-JsonObject = dict[str, Any]
 
 
 def describe_asker(job: Job) -> JsonObject:
@@ -21,27 +19,6 @@ def describe_asker(job: Job) -> JsonObject:
         "today": job.today,
         "audience": job.audience or "not said",
         "pinned": job.pinned,
-    }
-
-
-def describe_limits(job: Job, cycles: int, max_claims: int) -> JsonObject:
-    """The limits of a researcher, of the tools that it has."""
-    limits: JsonObject = {}
-    if job.corpus is not None:
-        limits["cycles"] = cycles
-    if job.web is not None:
-        limits |= {"web_searches": job.web.max_searches, "web_fetches": job.web.max_fetches}
-    return {"limits": limits, "max_claims": max_claims}
-
-
-def describe_retry(brief: ResearchBrief) -> JsonObject:
-    """Why there is another attempt, and what it is to try; nothing for the first."""
-    if brief.alternative is None:
-        return {}
-    return {
-        "attempt": brief.attempt,
-        "previous": brief.previous,
-        "try_now": brief.alternative.model_dump(include={"kind", "text", "query"}),
     }
 
 

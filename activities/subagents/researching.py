@@ -29,7 +29,7 @@ from activities.subagents.findings import (
     build_hand_over,
     gather_findings,
 )
-from activities.subagents.prompt_parts import describe_asker, describe_limits, describe_retry
+from activities.subagents.prompt_parts import describe_asker
 from workflows.config.roles import RESEARCHER
 from workflows.contracts.activity_io import Reconciled, ResearchBrief, Researched
 from workflows.contracts.evidence import Findings
@@ -38,7 +38,6 @@ from workflows.contracts.outcomes import (
     Found,
     Partial,
     SubagentOutcome,
-    TimedOut,
 )
 from workflows.stages.activity_interfaces import ResearchActivities
 
@@ -90,9 +89,10 @@ class Researching(ResearchActivities):
                     reply = await self._converse(session)
                 outcome = await self._outcome(session, reply)
             except TimeoutError:
-                reason = f"no answer within {brief.seconds:g} s"
-                outcome = await self._part(session, reason) or await self._with_findings(
-                    session, failures.time_out(brief, tools)
+                failure = failures.time_out(brief, tools)
+                part = await self._part(session, f"no answer within {brief.seconds:g} s")
+                outcome = part or failure.model_copy(
+                    update={"findings": await self._found(session, subagent.answers)}
                 )
         return Researched(
             outcome=outcome,
@@ -139,8 +139,9 @@ class Researching(ResearchActivities):
             "known": [k.model_dump(exclude_defaults=True) for k in brief.known],
             "known_claims": [c.text for found in known for c in found.claims
                              if c.facet_id == brief.facet.id][:KNOWN_CLAIMS],
-            **describe_limits(brief.job, brief.cycles, brief.max_claims),
-            **describe_retry(brief),
+            "limits": _describe_limits(brief),
+            "max_claims": brief.max_claims,
+            **_describe_retry(brief),
         }  # fmt: skip
 
     async def _outcome(
@@ -154,15 +155,10 @@ class Researching(ResearchActivities):
         if ref is None:
             return failures.nothing_found(brief, tools, reply)
         missing = (*ref.missing, *((reply.cut_short,) if reply.cut_short else ()))
-        searched, problems = tuple(tools.log.searched), tuple(tools.log.problems)
+        searches = failures.list_searches(tools)
         if missing:
-            return Partial(findings=ref, missing=missing, searched=searched, problems=problems)
-        return Found(findings=ref, searched=searched, problems=problems)
-
-    async def _with_findings(self, session: _Session, failure: TimedOut) -> TimedOut:
-        """The failure with what was found before it."""
-        found = await self._found(session, session.subagent.answers)
-        return failure.model_copy(update={"findings": found})
+            return Partial(findings=ref, missing=missing, **searches)
+        return Found(findings=ref, **searches)
 
     async def _part(self, session: _Session, why: str) -> Partial | None:
         """The findings before a follow-up that failed."""
@@ -171,13 +167,8 @@ class Researching(ResearchActivities):
         ref = await self._found(session, session.subagent.answers)
         if ref is None:
             return None
-        log = session.tools.log
-        return Partial(
-            findings=ref,
-            missing=(*ref.missing, why),
-            searched=tuple(log.searched),
-            problems=tuple(log.problems),
-        )
+        searches = failures.list_searches(session.tools)
+        return Partial(findings=ref, missing=(*ref.missing, why), **searches)
 
     async def _found(
         self, session: _Session, answers: Sequence[ResearchAnswer]
@@ -210,3 +201,25 @@ class Researching(ResearchActivities):
             next_step=found.next_step,
             exhausted=newest.exhausted,
         )
+
+
+def _describe_limits(brief: ResearchBrief) -> JsonObject:
+    """The limits of the tools that the researcher has."""
+    job = brief.job
+    limits: JsonObject = {}
+    if job.corpus is not None:
+        limits["cycles"] = brief.cycles
+    if job.web is not None:
+        limits |= {"web_searches": job.web.max_searches, "web_fetches": job.web.max_fetches}
+    return limits
+
+
+def _describe_retry(brief: ResearchBrief) -> JsonObject:
+    """Why there is another attempt, and what it is to try; nothing for the first."""
+    if brief.alternative is None:
+        return {}
+    return {
+        "attempt": brief.attempt,
+        "previous": brief.previous,
+        "try_now": brief.alternative.model_dump(include={"kind", "text", "query"}),
+    }

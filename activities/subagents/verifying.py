@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from temporalio import activity
 
 from activities.agent.conversation import Answered, Unanswered
+from activities.agent.messages import JsonObject
 from activities.agent.schemas import Answer, EntailmentAnswer, GapRulingsAnswer, RelationsAnswer
 from activities.context import ActivityContext
 from activities.evidence import entailment, relations
@@ -38,7 +39,6 @@ from workflows.contracts.outcomes import FindingsRef
 from workflows.contracts.spend import Spend
 from workflows.stages.activity_interfaces import VerificationActivities
 
-JsonObject = dict[str, Any]
 A = TypeVar("A", bound=Answer)
 VERIFY_CYCLES = 2
 

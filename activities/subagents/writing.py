@@ -11,11 +11,11 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib import resources
-from typing import Any
 
 from temporalio import activity
 
 from activities.agent.conversation import Answered
+from activities.agent.messages import JsonObject
 from activities.agent.schemas import DraftAnswer
 from activities.context import ActivityContext
 from activities.evidence.draft import (
@@ -26,7 +26,6 @@ from activities.evidence.draft import (
     Section,
     demote_headings,
     normalize_citations,
-    sections_by_facet,
 )
 from activities.evidence.ledger import Ledger, origin_count, origins
 from activities.evidence.report_gate import Evidence, Judged, faults
@@ -44,7 +43,6 @@ from workflows.contracts.result import Calculation
 from workflows.contracts.state import DraftRef
 from workflows.stages.activity_interfaces import WritingActivities
 
-JsonObject = dict[str, Any]
 LANGUAGES = {
     "en": "English", "de": "German", "fr": "French", "es": "Spanish", "it": "Italian",
     "nl": "Dutch", "pt": "Portuguese",
@@ -78,7 +76,7 @@ class Writing(WritingActivities):
 
             reply = await subagent.converse(
                 DraftAnswer,
-                build_brief(brief, ledger, previous, runs),
+                build_brief(brief, evidence, previous, runs),
                 await self._context.create_toolbox(WRITER, brief.job, pages=ledger.sources),
                 gate,
             )
@@ -143,7 +141,7 @@ def build_draft(
 ) -> Draft:
     """The answer as a draft: a section for every facet of the plan, unchanged ones from before."""
     new = {section.facet_id: section.markdown for section in answer.sections}
-    old = sections_by_facet(previous) if previous else {}
+    old = previous.parts() if previous else {}
     rewritten = set(brief.revise) if previous else {facet.id for facet in brief.plan.facets}
     sections = tuple(
         Section(
@@ -214,20 +212,13 @@ def describe_language(question: str) -> str:
     return LANGUAGES[code] if told else "that of the question"
 
 
-def describe_form(brief: WriteBrief, evidence: Evidence) -> str:
-    """How a report on this kind of question is built."""
-    forms = _forms()
-    return " ".join(
-        [forms[brief.plan.kind], *([forms[CONCLUSION]] if evidence.wants_conclusion else [])]
-    )
-
-
 def build_brief(
-    brief: WriteBrief, ledger: Ledger, previous: Draft | None, runs: Sequence[Calculation] = ()
+    brief: WriteBrief, evidence: Evidence, previous: Draft | None, runs: Sequence[Calculation]
 ) -> JsonObject:
     """The brief of the writer: verified claims with the numbers they are cited by."""
+    job, ledger, forms = brief.job, evidence.ledger, _forms()
     origin = origins(ledger)
-    job = brief.job
+    conclusion = [forms[CONCLUSION]] if evidence.wants_conclusion else []
     return {
         "question": job.question,
         "today": job.today,
@@ -239,7 +230,7 @@ def build_brief(
             if wish
         },
         "kind": brief.plan.kind,
-        "form": describe_form(brief, build_evidence(brief, ledger)),
+        "form": " ".join([forms[brief.plan.kind], *conclusion]),
         "facets": describe_facets(brief.plan, brief.reports),
         "claims": [
             claim.model_dump(exclude={"quotes"})

@@ -18,9 +18,10 @@ import logging
 import random
 import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
-from activities.evidence.draft import CODE_BLOCK
+from activities.evidence.draft import edit_prose
 from activities.sources.formats.parsing import parse_file
 from benchmarks.quality.job_runner import JobRunner, start_runner
 from benchmarks.quality.jobs import Question, read_questions
@@ -34,9 +35,7 @@ PASSAGES = 5
 PASSAGE_WORDS = 120
 _LEFT_OUT = frozenset({MISSING, METHOD, SOURCES})
 
-_CODE_OR_CITATION = re.compile(
-    rf"{CODE_BLOCK.pattern}|\s*{CITATION.pattern}", re.MULTILINE | re.DOTALL
-)
+_CITATION = re.compile(rf"\s*{CITATION.pattern}")
 
 
 async def write_pairs(questions: list[Question], out: Path, options: Options, seed: int) -> None:
@@ -71,15 +70,13 @@ def render_report(result: ResearchResult) -> str:
     titles = {source.n: source.title for source in result.sources if source.n is not None}
 
     def name(match: re.Match[str]) -> str:
-        if match.group(1) is None:
-            return match.group()  # a code block holds no citation
         return f" [{titles.get(int(match.group(1)), '?')}]"
 
     parts = []
     for title, text in split_sections(result.report_markdown):
         if title not in _LEFT_OUT:
             heading = "" if title == SUMMARY else f"**{title}**\n\n"
-            parts.append(heading + _CODE_OR_CITATION.sub(name, text))
+            parts.append(heading + edit_prose(text, partial(_CITATION.sub, name)))
     return "\n\n".join(parts)
 
 

@@ -11,8 +11,15 @@ from typing import Annotated
 from fastapi import APIRouter, Header, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from console.api.dependencies import Console, JobId, Reader, Researcher, describe_problems
-from console.client import jobs
+from console.api.dependencies import (
+    Console,
+    JobId,
+    Operator,
+    Reader,
+    Researcher,
+    describe_problems,
+)
+from console.client import asking, corpora, jobs
 from console.client.job_list import JobRecord, list_page
 from console.client.job_options import JobOptions, new_job_id
 from console.client.jobs import StartState
@@ -23,6 +30,8 @@ from console.report.formats import FORMATS
 from console.web.job_snapshot import JobSnapshot, load_snapshot
 from console.web.people import Person
 from console.web.state import AppState
+from workflows.contracts.activity_io import ObjectTotal
+from workflows.contracts.asking import Clarification
 from workflows.contracts.facets import Effort, Plan
 from workflows.contracts.request import Approval, Label, ResearchRequest, RubricPoint, WebhookUrl
 from workflows.contracts.result import ResearchResult, Status
@@ -90,6 +99,27 @@ class JobStarted(BaseModel):
     id: str
     found: StartState
     """`new`, or the state of the job that an earlier request with the same key started."""
+
+
+class Clarified(Clarification):
+    id: str
+    """The id to start the job with: what its questions left behind is deleted with it."""
+
+
+class Deleted(BaseModel):
+    """The receipt of a deletion; it holds nothing of the job's content."""
+
+    at: str
+    by: str
+    jobs: list[str]
+    histories: int
+    objects: dict[str, ObjectTotal]
+    """Of the store, by class."""
+    bytes: int
+    left: list[str]
+    """Objects that another open job may need; a retention pass deletes them later."""
+    turns_left_in_journals_of: list[str]
+    """Jobs that this one was a fork of: its model calls are deleted with theirs."""
 
 
 class JobFilter(BaseModel):
@@ -180,6 +210,16 @@ async def create_job(
     return JobStarted(id=job_id, found=job.found)
 
 
+@router.post("/questions/clarify")
+async def clarify_question(new: NewJob, _: Researcher, console: Console) -> Clarified:
+    """Up to three questions with suggested answers where the question of a new job is vague."""
+    research = await asyncio.to_thread(new.build, console)
+    research = await corpora.publish_for(research, console.settings)
+    job_id = new.id or new_job_id()
+    found = await asking.clarify(console.session, job_id, research)
+    return Clarified(id=job_id, **found.model_dump())
+
+
 async def _settle_id(console: AppState, person: Person, key: str, new: NewJob, job_id: str) -> str:
     """The id of the job that was first asked for with this key. The key is this person's own."""
     digest = hashlib.sha256(f"{person.tenant}\0{person.name}\0{key}".encode()).hexdigest()
@@ -206,6 +246,12 @@ async def list_jobs(wanted: Annotated[JobFilter, Query()], _: Reader, console: C
 @router.get("/jobs/{job_id}")
 async def get_job(job_id: JobId, _: Reader, console: Console) -> JobDetails:
     return JobDetails.of(await load_snapshot(console, job_id))
+
+
+@router.delete("/jobs/{job_id}", responses=describe_problems(409))
+async def delete_job(job_id: JobId, _: Operator, console: Console) -> Deleted:
+    """Delete a job that has ended, with all that it stored. Answers when it is gone."""
+    return Deleted.model_validate(await console.delete(job_id))
 
 
 @router.get("/jobs/{job_id}/plan", responses=describe_problems(409))

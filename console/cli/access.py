@@ -11,7 +11,7 @@ import typer
 
 from console import client
 from console.cli.options import HelpGroup, Json, examples
-from console.errors import BadInputError, ExitCode
+from console.errors import BadInputError
 
 if TYPE_CHECKING:
     from console.web.people import People
@@ -40,7 +40,7 @@ def add(
         list[str] | None,
         typer.Option("--label", metavar="L", help="A permission label of their jobs; repeats."),
     ] = None,
-) -> ExitCode:
+) -> None:
     """Add a person and print their token, once."""
     from console.web.people import NAME, Person, Role
     from workflows.contracts.request import LABEL
@@ -52,11 +52,10 @@ def add(
             raise BadInputError(f"{label!r} is not a label: use letters, digits and . _ : -.")
     person = Person(name, Role.parse(role), tenant, tuple(labels or ()))
     print(_change("add person", name, lambda people: people.add(person)))
-    return ExitCode.REPORT
 
 
 @app.command("list", epilog=examples("people list"))
-def list_people(as_json: Json = False) -> ExitCode:
+def list_people(as_json: Json = False) -> None:
     """Print everybody who has a token."""
     from console.web.people import People
 
@@ -73,13 +72,12 @@ def list_people(as_json: Json = False) -> ExitCode:
             for p, n in people
         ]
         print(json.dumps(rows, indent=2))
-        return ExitCode.REPORT
+        return
     for person, tokens in people:
         more = [f"tenant {person.tenant}"] if person.tenant else []
         more += [f"labels {', '.join(person.labels)}"] if person.labels else []
         more += [f"{tokens} tokens"] if tokens > 1 else []
         print("  ".join([f"{person.name:<24} {person.role.label:<10}", *more]))
-    return ExitCode.REPORT
 
 
 @app.command(epilog=examples("people rotate anna", "people rotate anna --overlap 24"))
@@ -89,23 +87,21 @@ def rotate(
         float,
         typer.Option("--overlap", metavar="HOURS", min=0, help="How long the old token works."),
     ] = 0.0,
-) -> ExitCode:
+) -> None:
     """Print a new token, once. The old one ends, and what it has signed in."""
     print(_change("rotate token", name, lambda people: people.rotate(name, overlap * 3600)))
-    return ExitCode.REPORT
 
 
 @app.command(epilog=examples("people remove anna"))
-def remove(name: Name) -> ExitCode:
+def remove(name: Name) -> None:
     """Remove a person; their token and sessions end at once."""
     _change("remove person", name, lambda people: people.remove(name))
-    return ExitCode.REPORT
 
 
 def _change(act: str, name: str, change: Callable[[People], Answer]) -> Answer:
     from console.web.people import People
 
-    settings = client.validation.prepare_folders(client.session.read_settings())
+    settings = client.session.prepare_settings()
     answer = change(People.of(settings))
     client.audit.command_line_actor(settings).record(f"{act} {name}")
     return answer
@@ -116,7 +112,7 @@ def audit(
         str | None, typer.Option("--job", metavar="ID", help="Only what was done to this job.")
     ] = None,
     as_json: Json = False,
-) -> ExitCode:
+) -> None:
     """Print who did what, and when."""
     log = client.audit.AuditLog(client.session.read_settings())
     for line in log.read(job):
@@ -127,4 +123,3 @@ def audit(
         print(
             f"{line['time']}  {who:<24} {line['act']:<14} {line['job'] or '-'}  {line['outcome']}"
         )
-    return ExitCode.REPORT

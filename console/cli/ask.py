@@ -76,9 +76,11 @@ def ask(
         job, _ = await client.jobs.find(session.client, job_id)
         return await follow_or_name(job, session, folder if wait else None, as_json)
 
-    interrupted = interruption_message(settings, job_id, folder)
     return client.session.run(
-        action, settings=settings, job_id=client.asking.ASKS, on_interrupt=interrupted
+        action,
+        settings=settings,
+        job_id=client.asking.ASKS,
+        on_interrupt=interruption_message(settings, job_id, folder),
     )
 
 
@@ -88,13 +90,12 @@ def diff(before: Reference, after: Reference, as_json: Json = False) -> ExitCode
     for reference in (before, after):
         client.asking.parse_reference(reference)
 
-    async def action(session: Session) -> ExitCode:
+    async def action(session: Session) -> None:
         found = await client.asking.compare(session, before, after)
         if as_json:
             print(json.dumps(found.changes.model_dump(mode="json"), indent=2))
         else:
             say(printable(found.markdown))
-        return ExitCode.REPORT
 
     return client.session.run(action, job_id=client.asking.ASKS)
 

@@ -17,6 +17,7 @@ import typer
 from console import client
 from console.cli.options import CONTROL, JobId, Json, examples
 from console.errors import COMMAND, BadInputError, ConsoleError, ExitCode
+from console.formatting import plain, say, usd
 
 if TYPE_CHECKING:
     from console.client.jobs import Job
@@ -24,8 +25,10 @@ if TYPE_CHECKING:
     from workflows.contracts.evidence import Message
     from workflows.contracts.facets import Facet, Plan
     from workflows.contracts.messages import Approve, Change
+    from workflows.contracts.request import ResearchRequest
 
     Model = TypeVar("Model", bound=Message)
+    Edited = TypeVar("Edited")
 
 app = typer.Typer()
 
@@ -118,13 +121,12 @@ def steer(
             "There is nothing to change: give --add-facet, --drop-facet, --refine-facet, --note,"
             " --budget-usd or --budget-tokens."
         )
-    client.validation.check_job_id(job_id)
 
-    async def action(session: Session) -> ExitCode:
+    async def action(session: Session) -> None:
         job = await client.jobs.find_running(session.client, job_id)
         update = client.jobs.steer(job, changes, usd, tokens)
         answer, idle = await session.wait_for_worker(update, job_id)
-        return _report(job_id, "steer", answer, f"is steered ({answer})", idle, as_json=as_json)
+        _report(job_id, "steer", answer, f"is steered ({answer})", idle, as_json=as_json)
 
     return client.session.run(action)
 
@@ -149,9 +151,8 @@ def finish(job_id: JobId, as_json: Json = False) -> ExitCode:
 @app.command(rich_help_panel=CONTROL, epilog=examples("cancel x1"))
 def cancel(job_id: JobId, as_json: Json = False) -> ExitCode:
     """End a job without a report."""
-    client.validation.check_job_id(job_id)
 
-    async def action(session: Session) -> ExitCode:
+    async def action(session: Session) -> None:
         job = await client.jobs.find_running(session.client, job_id)
         cancelled, _ = await session.wait_for_worker(client.jobs.cancel(job), job_id)
         if not cancelled:
@@ -159,7 +160,7 @@ def cancel(job_id: JobId, as_json: Json = False) -> ExitCode:
                 f"The job {job_id} finished first: `result {job_id}` writes its report."
             )
         done = f"is cancelled; `{COMMAND} restart {job_id}` restarts it"
-        return _report(job_id, "cancel", "cancelled", done, False, as_json=as_json)
+        _report(job_id, "cancel", "cancelled", done, False, as_json=as_json)
 
     return client.session.run(action)
 
@@ -182,25 +183,57 @@ async def ask_approval(job: Job) -> None:
                 note = await _read_line("What should change? (without an answer the job ends) ")
                 decision = Approve(decision="reject", note=note[:2000])
             case "e" | "edit":
-                decision = await _edit_plan(state.plan)
+                plan = await _edit(state.plan.model_dump_json(indent=2), "plan.json", _read_plan)
+                decision = Approve(decision="approve", plan=plan) if plan else None
     try:
         await client.jobs.send_update(job, "approve", decision)
     except client.jobs.UpdateRejectedError as error:
         print(f"The job rejects that: {error.reason}.")
 
 
-async def _edit_plan(plan: Plan) -> Approve | None:
-    """The plan as the person's editor leaves it; None if it is not a plan any more."""
-    from workflows.contracts.messages import Approve
+async def ask_back(session: Session, job_id: str, request: ResearchRequest) -> ResearchRequest:
+    """The request with the question as the person at the terminal made it clearer, if it is vague.
 
+    Enter skips a question; without an answer the job starts as it was asked for.
+    """
+    found = await client.asking.clarify(session, job_id, request, worker=job_id)
+    if found.note:
+        say(found.note)
+    if not found.questions:
+        return request
+    cost = f" Asking this cost {usd(found.spend.usd)}." if found.spend.usd else ""
+    say(f"The question can be read in more than one way.{cost} Enter skips a question.")
+    answers = []
+    for asked in found.questions:
+        print(f"\n{plain(asked.text)}")
+        for n, text in enumerate(asked.suggestions, 1):
+            print(f"  {n}  {plain(text)}")
+        line = await _read_line("A number, or your own words: ")
+        chosen = dict(enumerate(asked.suggestions, 1)).get(int(line) if line.isdecimal() else 0)
+        answers.append(chosen or line)
+    better = client.asking.improve(request.question, answers)
+    while better != request.question:
+        print(f"\n{plain(better)}")
+        match (await _read_line("Start with this question? [y/n/edit] ")).lower():
+            case "y" | "yes":
+                return request.model_copy(update={"question": better})
+            case "n" | "no":
+                break
+            case "e" | "edit":
+                better = await _edit(better, "question.txt", _read_question) or better
+    return request
+
+
+async def _edit(text: str, name: str, read: Callable[[Path], Edited]) -> Edited | None:
+    """What `read` finds in a file after the person's editor; None if that cannot be used."""
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "plan.json"
-        file.write_text(plan.model_dump_json(indent=2), "utf-8")
+        file = Path(folder) / name
+        file.write_text(text, "utf-8")
         try:
             process = await asyncio.create_subprocess_exec(*shlex.split(editor), str(file))
             await process.wait()
-            return Approve(decision="approve", plan=_read_plan(file))
+            return read(file)
         except (OSError, ValueError) as error:
             print(f"The editor {editor!r} does not run ({error}): set EDITOR to another one.")
         except BadInputError as error:
@@ -219,7 +252,9 @@ async def _read_line(question: str) -> str:
     finally:
         loop.remove_reader(sys.stdin.fileno())
     if not line:
-        raise ConsoleError(f"The input has ended: `{COMMAND} approve ID` answers for the plan.")
+        raise ConsoleError(
+            f"The input has ended: `{COMMAND} approve ID` answers for a plan that waits."
+        )
     return line.strip()
 
 
@@ -250,6 +285,10 @@ def _build(build: Callable[..., Model], option: str, **fields: str) -> Model:
         ) from None
 
 
+def _read_question(path: Path) -> str:
+    return client.validation.check_question(path.read_text("utf-8"))
+
+
 def _read_plan(path: Path) -> Plan:
     from pydantic import ValidationError
 
@@ -276,28 +315,26 @@ def _read_plan(path: Path) -> Plan:
 
 
 def _send(job_id: str, update: str, message: Message, done: str, *, as_json: bool) -> ExitCode:
-    client.validation.check_job_id(job_id)
 
-    async def action(session: Session) -> ExitCode:
+    async def action(session: Session) -> None:
         job = await client.jobs.find_running(session.client, job_id)
         answer, idle = await session.wait_for_worker(
             client.jobs.send_update(job, update, message), job_id
         )
-        return _report(job_id, update, answer, done, idle and update != "pause", as_json=as_json)
+        _report(job_id, update, answer, done, idle and update != "pause", as_json=as_json)
 
     return client.session.run(action)
 
 
 def _report(
     job_id: str, command: str, answer: str, done: str, idle: bool, *, as_json: bool
-) -> ExitCode:
+) -> None:
     """Print the outcome; `idle` means that no worker continues the job."""
     if as_json:
         print(
             json.dumps({"id": job_id, "command": command, "answer": answer, "worked_on": not idle})
         )
-        return ExitCode.REPORT
+        return
     print(f"The job {job_id} {done}.")
     if idle:
         print(f"No worker runs it: `{COMMAND} resume {job_id}` continues it.")
-    return ExitCode.REPORT

@@ -64,7 +64,7 @@ def add(
 @app.command(epilog=examples("corpus refresh reports"))
 def refresh(name: Name, labels: Labels = None, as_json: Json = False) -> ExitCode:
     """Bring a corpus up to date with its source; only what changed is read."""
-    settings = client.validation.prepare_folders(client.session.read_settings())
+    settings = client.session.prepare_settings()
     head = asyncio.run(client.corpora.find(settings, name))
     return _publish(
         name, head.source, client.corpora.read_rules(labels) if labels else None, as_json=as_json
@@ -72,24 +72,23 @@ def refresh(name: Name, labels: Labels = None, as_json: Json = False) -> ExitCod
 
 
 @app.command("list", epilog=examples("corpus list"))
-def list_corpora(as_json: Json = False) -> ExitCode:
+def list_corpora(as_json: Json = False) -> None:
     """List the corpora of the store."""
-    settings = client.validation.prepare_folders(client.session.read_settings())
+    settings = client.session.prepare_settings()
     heads = asyncio.run(client.corpora.list_heads(settings))
     if as_json:
         print(json.dumps([head.model_dump(mode="json") for head in heads], indent=2))
-        return ExitCode.REPORT
+        return
     for head in heads:
         print(_describe(head))
     if not heads:
         print(f"No corpora: `{COMMAND} corpus add NAME SOURCE` adds one.")
-    return ExitCode.REPORT
 
 
 @app.command(epilog=examples("corpus show reports", "corpus show reports --json"))
-def show(name: Name, as_json: Json = False) -> ExitCode:
+def show(name: Name, as_json: Json = False) -> None:
     """Show a corpus and its files."""
-    settings = client.validation.prepare_folders(client.session.read_settings())
+    settings = client.session.prepare_settings()
     head, files = asyncio.run(client.corpora.list_files(settings, name))
     if as_json:
         print(
@@ -97,31 +96,29 @@ def show(name: Name, as_json: Json = False) -> ExitCode:
                 {**head.model_dump(mode="json"), "listing": list(map(asdict, files))}, indent=2
             )
         )
-        return ExitCode.REPORT
+        return
     print(_describe(head))
     for pattern, labels in head.rules.items():
         print(f"  only with {', '.join(labels)}: {pattern}")
     for file in files:
         print(f"  {file.path}{_remark(file)}")
-    return ExitCode.REPORT
 
 
 @app.command(epilog=examples("corpus remove reports"))
-def remove(name: Name, as_json: Json = False) -> ExitCode:
+def remove(name: Name, as_json: Json = False) -> None:
     """Forget a corpus. Its source stays, and jobs that read one of its versions go on."""
-    settings = client.validation.prepare_folders(client.session.read_settings())
+    settings = client.session.prepare_settings()
     asyncio.run(client.corpora.remove(settings, name))
     done = f"The corpus {name} is removed; jobs that read it go on."
     print(json.dumps({"name": name, "command": "remove"}) if as_json else done)
-    return ExitCode.REPORT
 
 
 def _publish(name: str, source: str, rules: Rules | None, *, as_json: bool) -> ExitCode:
     stream, job_id = message_stream(as_json), f"corpus-{name}"
-    settings = client.validation.prepare_folders(client.session.read_settings())
+    settings = client.session.prepare_settings()
     progress = partial(say, stream=stream)
 
-    async def action(session: Session) -> ExitCode:
+    async def action(session: Session) -> None:
         head = await client.corpora.publish(
             settings, name, source, rules=rules, on_progress=progress
         )
@@ -135,13 +132,12 @@ def _publish(name: str, source: str, rules: Rules | None, *, as_json: bool) -> E
                 mode="json", include={"documents", "unreadable", "unreadable_count"}
             )
             print(json.dumps(head.model_dump(mode="json") | found))
-        return ExitCode.REPORT
 
     return client.session.run(
         action,
         settings=settings,
         job_id=job_id,
-        on_interrupt=lambda: f"\nStopped; `{COMMAND} corpus add {name} {source}` goes on with it.",
+        on_interrupt=f"\nStopped; `{COMMAND} corpus add {name} {source}` goes on with it.",
     )
 
 

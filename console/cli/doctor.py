@@ -64,25 +64,20 @@ def verify(as_json: Json = False) -> ExitCode:
 
     Exit codes: 0 nothing is damaged, 1 something is.
     """
-    from temporalio.exceptions import ApplicationError
-
-    from activities.storage.store import Store
-    from console.runtime.data_converter import load_keyring
+    from console.runtime.data_converter import explain_store_errors
 
     settings = client.session.read_settings()
 
     async def check() -> tuple[int, dict[str, str]]:
-        store, count, faults = Store.open(settings.store, load_keyring(settings)), 0, {}
+        store, count, faults = client.corpora.open_store(settings), 0, {}
         async for path, fault in store.find_damage():
             count += 1
             if fault:
                 faults[path] = fault
         return count, faults
 
-    try:
+    with explain_store_errors("The store cannot be checked"):
         count, faults = asyncio.run(check())
-    except ApplicationError as error:
-        raise ConsoleError(f"The store cannot be checked: {error.message}.") from error
     if as_json:
         print(json.dumps({"store": settings.store, "objects": count, "damaged": faults}, indent=2))
     else:
@@ -169,16 +164,13 @@ async def _check_connection(settings: Settings) -> str:
 def _check_store(settings: Settings) -> str:
     if "://" not in settings.store:
         return _check_folder(Path(settings.store), "RESEARCH_STORE")
-    from obstore.exceptions import BaseError
-    from temporalio.exceptions import ApplicationError
+    from console.runtime.data_converter import explain_store_errors
 
-    try:
+    with explain_store_errors(
+        f"The store {settings.store} cannot be written and read: check RESEARCH_STORE and its"
+        " credentials"
+    ):
         asyncio.run(_write_and_read(settings.store))
-    except (ApplicationError, BaseError, OSError) as error:
-        raise ConsoleError(
-            f"The store {settings.store} cannot be written and read: check RESEARCH_STORE and its"
-            f" credentials ({str(error).splitlines()[0][:200]})."
-        ) from error
     return f"{settings.store}, readable and writable"
 
 
@@ -241,7 +233,7 @@ def _check_corpus(folder: str, images: bool) -> str:
 
 
 @app.command(rich_help_panel=INSPECT, epilog=examples("roles", "roles --json"))
-def roles(as_json: Json = False) -> ExitCode:
+def roles(as_json: Json = False) -> None:
     """Show the model, effort and tools of each role."""
     settings = client.session.read_settings()
     rows = describe_roles(settings)
@@ -249,7 +241,6 @@ def roles(as_json: Json = False) -> ExitCode:
         print(json.dumps(rows, indent=2))
     else:
         _print_table(rows, settings)
-    return ExitCode.REPORT
 
 
 def describe_roles(settings: Settings) -> list[dict[str, Any]]:

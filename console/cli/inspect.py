@@ -41,7 +41,7 @@ def status(job_id: JobId, as_json: Json = False) -> ExitCode:
     """Show the state of a job."""
     from console.live.view import summarize
 
-    async def action(session: Session) -> ExitCode:
+    async def action(session: Session) -> None:
         job, description = await client.jobs.find(session.client, job_id)
         record, blocked = (
             client.job_list.JobRecord.of(description),
@@ -52,7 +52,7 @@ def status(job_id: JobId, as_json: Json = False) -> ExitCode:
             block = blocked.model_dump() if blocked else None
             fields = {**asdict(record), "blocked": block, "as_of": as_of}
             print(json.dumps({**fields, **_progress_as_dict(progress)}, indent=2))
-            return ExitCode.REPORT
+            return
         facts = (f"{name}: {value}" for name, value in asdict(record).items() if value)
         # A fact is not broken over two lines.
         say("  ".join(fact.replace(" ", NO_BREAK) for fact in facts))
@@ -80,16 +80,15 @@ def status(job_id: JobId, as_json: Json = False) -> ExitCode:
         # `needs` names the command itself.
         for line in () if progress and progress.needs else _next_commands(record.state, job_id):
             print(line)
-        return ExitCode.REPORT
 
-    return _run(job_id, action)
+    return client.session.run(action)
 
 
 @app.command(rich_help_panel=INSPECT, epilog=examples("plan x1", "plan x1 --json > plan.json"))
 def plan(job_id: JobId, as_json: Json = False) -> ExitCode:
     """Show a job's plan; with --json as a file that can be edited for `approve --plan`."""
 
-    async def action(session: Session) -> ExitCode:
+    async def action(session: Session) -> None:
         state = await _read_state(job_id, session)
         if state is None or state.plan is None:
             raise ConsoleError(
@@ -99,9 +98,8 @@ def plan(job_id: JobId, as_json: Json = False) -> ExitCode:
             print(state.plan.model_dump_json(indent=2))
         else:
             print_plan(state.plan)
-        return ExitCode.REPORT
 
-    return _run(job_id, action)
+    return client.session.run(action)
 
 
 @app.command(rich_help_panel=INSPECT, epilog=examples("gaps x1 --json"))
@@ -110,21 +108,20 @@ def gaps(job_id: JobId, as_json: Json = False) -> ExitCode:
     from console.formatting import plain
     from console.live.status_text import gap_line
 
-    async def action(session: Session) -> ExitCode:
+    async def action(session: Session) -> None:
         state = await _read_state(job_id, session)
         found = state.gaps if state else ()
         if as_json:
             print(json.dumps([gap.model_dump(mode="json") for gap in found], indent=2))
-            return ExitCode.REPORT
+            return
         for gap in found:
             say(gap_line(gap, 600), then="  ")
             if gap.reason:
                 say(plain(gap.reason), first="    ", then="    ")
         if not found:
             print("No gaps so far.")
-        return ExitCode.REPORT
 
-    return _run(job_id, action)
+    return client.session.run(action)
 
 
 @app.command(
@@ -161,7 +158,7 @@ def result(
             found, folder, stream, formats=formats, fail_on_gaps=fail_on_gaps, as_json=as_json
         )
 
-    return _run(job_id, action)
+    return client.session.run(action)
 
 
 @app.command(
@@ -190,7 +187,7 @@ def list_jobs(
 ) -> ExitCode:
     """List the jobs, a page at a time: open ones, then those that ended last."""
 
-    async def action(session: Session) -> ExitCode:
+    async def action(session: Session) -> None:
         rows: list[dict[str, Any]] = []
         runs, following = await client.job_list.list_page(session.client, state, limit, page)
         for run in runs:
@@ -212,13 +209,7 @@ def list_jobs(
             chosen = f" --status {state}" if state else ""
             more = f"{COMMAND} list{chosen} --limit {limit} --page {following}"
             print(f"There are more: `{more}`", file=sys.stderr)
-        return ExitCode.REPORT
 
-    return client.session.run(action)
-
-
-def _run(job_id: str, action: client.session.Action) -> ExitCode:
-    client.validation.check_job_id(job_id)
     return client.session.run(action)
 
 

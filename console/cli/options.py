@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from console import client
 from console.client.job_options import JobOptions
 from console.errors import COMMAND, ExitCode
 
@@ -19,7 +20,16 @@ CONTROL = "Control"
 RECOVER = "Recover"
 OPERATE = "Operate"
 
-JobId = Annotated[str, typer.Argument(metavar="ID", help="The job's id.", show_default=False)]
+
+def check_id(job_id: str | None) -> str | None:
+    """The callback of options and arguments that name a job."""
+    return client.validation.check_job_id(job_id) if job_id is not None else None
+
+
+JobId = Annotated[
+    str,
+    typer.Argument(metavar="ID", help="The job's id.", show_default=False, callback=check_id),
+]
 Reference = Annotated[
     str,
     typer.Argument(
@@ -30,7 +40,12 @@ Reference = Annotated[
 ]
 NewId = Annotated[
     str | None,
-    typer.Option("--id", metavar="ID", help="The job's id; an unfinished job is continued."),
+    typer.Option(
+        "--id",
+        metavar="ID",
+        callback=check_id,
+        help="The job's id; an unfinished job is continued.",
+    ),
 ]
 Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="The report's folder.")]
 

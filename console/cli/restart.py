@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 import typer
 
 from console import client
-from console.cli.options import RECOVER, From, JobId, Json, OutIfWanted, Wait, examples
+from console.cli.options import RECOVER, From, JobId, Json, OutIfWanted, Wait, check_id, examples
 from console.cli.run import (
     finish_job,
     follow_job,
@@ -36,12 +36,9 @@ app = typer.Typer()
 
 
 @app.command(rich_help_panel=RECOVER, epilog=examples("checkpoints x1"))
-def checkpoints(job_id: JobId, as_json: Json = False) -> ExitCode:
+def checkpoints(job_id: JobId, as_json: Json = False) -> None:
     """List a job's checkpoints, from the store alone."""
-    client.validation.check_job_id(job_id)
-    store = client.checkpoints.CheckpointStore(
-        client.validation.prepare_folders(client.session.read_settings())
-    )
+    store = client.checkpoints.CheckpointStore(client.session.prepare_settings())
     found, faults = asyncio.run(store.load_all(job_id))
     if faults and not found:
         raise ConsoleError(faults[0])
@@ -57,7 +54,7 @@ def checkpoints(job_id: JobId, as_json: Json = False) -> ExitCode:
     ]
     if as_json:
         print(json.dumps(rows, indent=2))
-        return ExitCode.REPORT
+        return
     run_id = ""
     for row in rows:
         if row["run_id"] != run_id:
@@ -67,7 +64,6 @@ def checkpoints(job_id: JobId, as_json: Json = False) -> ExitCode:
         start = f"  {row['name']:<12} {row['at']:<20} {spent}  "
         say(row["holds"], first=start, then=" " * len(start))
     say(f"`{COMMAND} restart {job_id} --from NAME` or `fork {job_id} --from NAME` continues there.")
-    return ExitCode.REPORT
 
 
 @app.command(
@@ -80,7 +76,8 @@ def checkpoints(job_id: JobId, as_json: Json = False) -> ExitCode:
 )
 def restart(
     job_id: Annotated[
-        str | None, typer.Argument(metavar="[ID]", help="The job's id.", show_default=False)
+        str | None,
+        typer.Argument(metavar="[ID]", help="The job's id.", show_default=False, callback=check_id),
     ] = None,
     query: Annotated[
         str | None,
@@ -105,8 +102,6 @@ def restart(
         raise BadInputError("Which job? Give its ID, or --query for several.")
     if facet is not None and job_id is None:
         raise BadInputError("--facet names a facet of one job: give its ID instead of --query.")
-    if job_id is not None:
-        client.validation.check_job_id(job_id)
     settings, folder, wait = prepare(out, wait)
     stream = message_stream(as_json)
 
@@ -143,7 +138,8 @@ def fork(
         typer.Option("--set", metavar="KEY=VALUE", help="Another setting; repeatable."),
     ] = None,
     new_id: Annotated[
-        str | None, typer.Option("--id", metavar="NEW", help="The new job's id.")
+        str | None,
+        typer.Option("--id", metavar="NEW", help="The new job's id.", callback=check_id),
     ] = None,
     out: OutIfWanted = None,
     wait: Wait = False,
@@ -156,12 +152,7 @@ def fork(
     model.ROLE and effort.ROLE.
     """
     changes = client.runs.parse_changes(assignments or [])
-    client.validation.check_job_id(job_id)
-    new_job = (
-        client.validation.check_job_id(new_id)
-        if new_id is not None
-        else new_job_id(f"{job_id[:150]}-fork")
-    )
+    new_job = new_id or new_job_id(f"{job_id[:150]}-fork")
     settings, folder, wait = prepare(out, wait)
     stream = message_stream(as_json)
 
@@ -185,7 +176,7 @@ def fork(
 
 def prepare(out: Path | None, wait: bool) -> tuple[Settings, Path, bool]:
     """The settings, the report's folder, and whether to wait for the report."""
-    settings = client.validation.prepare_folders(client.session.read_settings())
+    settings = client.session.prepare_settings()
     wait = wait or out is not None or not settings.has_server
     folder = client.validation.check_writable(out or Path("out"), "--out") if wait else Path("out")
     return settings, folder, wait

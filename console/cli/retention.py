@@ -11,7 +11,7 @@ import typer
 
 from console import client
 from console.cli.options import OPERATE, JobId, Json, examples
-from console.errors import COMMAND, BadInputError, ConsoleError, ExitCode
+from console.errors import COMMAND, BadInputError, ExitCode
 from console.formatting import format_size, message_stream, say
 
 if TYPE_CHECKING:
@@ -20,8 +20,11 @@ if TYPE_CHECKING:
     from activities.storage.store import Store
     from console.client.deletion import Receipt
     from console.client.session import Session
+    from console.devserver.backups import Manifest
     from workflows.config.settings import Settings
     from workflows.contracts.activity_io import RetentionResult
+
+_NOT_COPIED = "This could not be copied: check the place"
 
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 
@@ -37,7 +40,6 @@ def delete(job_id: JobId, yes: Yes = False, as_json: Json = False) -> ExitCode:
 
     Prints a receipt. Reports that were written with --out are files of yours and stay.
     """
-    client.validation.check_job_id(job_id)
     _confirm(f"Delete the job {job_id} with all it stored? This cannot be undone.", yes)
     return _delete(
         lambda session, store, tell: client.deletion.delete_jobs(
@@ -122,31 +124,29 @@ def retention(
     """
     if dry_run and now:
         raise BadInputError("--dry-run deletes nothing: omit it, or --now.")
-    settings = client.validation.prepare_folders(client.session.read_settings())
+    settings = client.session.prepare_settings()
     if not dry_run and not now:
-        return _show_ages(settings, as_json=as_json)
+        _show_ages(settings, as_json=as_json)
+        return ExitCode.REPORT
 
-    async def action(session: Session) -> ExitCode:
+    async def action(session: Session) -> None:
         result = await _run_pass(session, dry_run=dry_run)
         if as_json:
             print(result.model_dump_json(indent=2))
-            return ExitCode.REPORT
+            return
         word = "would be deleted" if dry_run else "deleted"
         for name, total in result.deleted.items():
             print(f"{name:<12} {total.count:>9,} objects {format_size(total.bytes):>9} {word}")
         if not result.deleted:
             print("Nothing is too old.")
-        return ExitCode.REPORT
 
     return client.session.run(action, settings=settings)
 
 
 async def _run_pass(session: Session, *, dry_run: bool) -> RetentionResult:
-    from temporalio.exceptions import ApplicationError
-
     from activities.storage.retention import delete_old
     from console.runtime.connection import RETENTION
-    from console.runtime.data_converter import store_of
+    from console.runtime.data_converter import explain_store_errors, store_of
     from workflows.contracts.activity_io import RetentionBrief, RetentionResult
     from workflows.contracts.request import TASK_QUEUE
 
@@ -160,19 +160,17 @@ async def _run_pass(session: Session, *, dry_run: bool) -> RetentionResult:
             result_type=RetentionResult,
         )
         return found
-    try:
+    with explain_store_errors("Nothing was deleted"):
         return await delete_old(
             store_of(session.client), session.client, session.settings.keep_days, dry_run=dry_run
         )
-    except ApplicationError as error:
-        raise ConsoleError(f"Nothing was deleted: {error.message}.") from error
 
 
-def _show_ages(settings: Settings, *, as_json: bool) -> ExitCode:
+def _show_ages(settings: Settings, *, as_json: bool) -> None:
     if as_json:
         hours = settings.retention_hours
         print(json.dumps({"keep_days": settings.keep_days, "every_hours": hours}, indent=2))
-        return ExitCode.REPORT
+        return
     for name, days in settings.keep_days.items():
         print(f"{name:<12} {f'{days:g} days' if days else 'for ever'}")
     every = settings.retention_hours
@@ -182,7 +180,6 @@ def _show_ages(settings: Settings, *, as_json: bool) -> ExitCode:
         else "No pass deletes by age (RESEARCH_RETENTION_HOURS=0)"
     )
     say(f"RESEARCH_KEEP_DAYS sets the ages; `{COMMAND} retention --dry-run` shows what would go.")
-    return ExitCode.REPORT
 
 
 @app.command(
@@ -194,20 +191,22 @@ def backup(
         str, typer.Argument(metavar="TARGET", help="A folder, or s3://, gs://, az://, file://.")
     ],
     as_json: Json = False,
-) -> ExitCode:
+) -> None:
     """Copy the store and the embedded server's database, also while jobs run.
 
     On a server of your own, back up its database first, then call this for the store.
     """
     from console.devserver.backups import make_backup
+    from console.runtime.data_converter import explain_store_errors
 
-    settings = client.validation.prepare_folders(client.session.read_settings())
+    settings = client.session.prepare_settings()
     store = client.corpora.open_store(settings)
     tell = partial(say, stream=message_stream(as_json))
-    made = _run(make_backup(settings, store, target, tell))
+    with explain_store_errors(_NOT_COPIED):
+        made = asyncio.run(make_backup(settings, store, target, tell))
     if as_json:
         print(json.dumps(_summarize(made, target), indent=2))
-        return ExitCode.REPORT
+        return
     print(f"{len(made.objects):,} objects, {format_size(made.bytes)}, are in {target}.")
     if made.database is None:
         say(
@@ -216,29 +215,29 @@ def backup(
         )
     if settings.keys:
         say("The keys are not among them: keep a copy of the keys file elsewhere.")
-    return ExitCode.REPORT
 
 
 @app.command(rich_help_panel=OPERATE, epilog=examples("restore /backups/2026-11-18"))
 def restore(
     origin: Annotated[str, typer.Argument(metavar="FROM", help="The folder or URL of a backup.")],
     as_json: Json = False,
-) -> ExitCode:
+) -> None:
     """Bring a backup back into an empty store and state folder, every object checked."""
     from console.devserver.backups import restore_backup
+    from console.runtime.data_converter import explain_store_errors
 
-    settings = client.validation.prepare_folders(client.session.read_settings())
+    settings = client.session.prepare_settings()
     tell = partial(say, stream=message_stream(as_json))
-    made = _run(restore_backup(settings, origin, tell))
+    with explain_store_errors(_NOT_COPIED):
+        made = asyncio.run(restore_backup(settings, origin, tell))
     if as_json:
         print(json.dumps(_summarize(made, origin), indent=2))
-        return ExitCode.REPORT
+        return
     print(f"{len(made.objects):,} objects, {format_size(made.bytes)}, are back, as of {made.at}.")
     say(f"`{COMMAND} list` shows the jobs; `{COMMAND} resume ID` continues one.")
-    return ExitCode.REPORT
 
 
-def _summarize(made: Any, place: str) -> dict[str, Any]:
+def _summarize(made: Manifest, place: str) -> dict[str, Any]:
     return {
         "place": place,
         "at": made.at,
@@ -248,44 +247,22 @@ def _summarize(made: Any, place: str) -> dict[str, Any]:
     }
 
 
-def _run(call: Awaitable[Any]) -> Any:
-    """Run a call that needs no server; errors of the store become one line."""
-    from obstore.exceptions import BaseError
-    from temporalio.exceptions import ApplicationError
-
-    async def wait() -> Any:
-        return await call
-
-    try:
-        return asyncio.run(wait())
-    except ApplicationError as error:
-        raise ConsoleError(f"{error.message}.") from error
-    except (BaseError, OSError) as error:
-        said = str(error).splitlines()[0][:200]
-        raise ConsoleError(f"This could not be copied: check the place ({said}).") from error
-
-
 def _delete(
     call: Callable[[Session, Store, Callable[[str], None]], Awaitable[Receipt]],
     done: str,
     *,
     as_json: bool,
 ) -> ExitCode:
-    async def action(session: Session) -> ExitCode:
-        from temporalio.exceptions import ApplicationError
-
-        from console.runtime.data_converter import store_of
+    async def action(session: Session) -> None:
+        from console.runtime.data_converter import explain_store_errors, store_of
 
         tell = partial(say, stream=message_stream(as_json))
-        try:
+        with explain_store_errors("Nothing was deleted"):
             receipt = await call(session, store_of(session.client), tell)
-        except ApplicationError as error:
-            raise ConsoleError(f"Nothing was deleted: {error.message}.") from error
         print(json.dumps(receipt, indent=2))
         if not as_json:
             say(done)
             _explain(receipt)
-        return ExitCode.REPORT
 
     return client.session.run(action)
 

@@ -6,7 +6,7 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TextIO
 import typer
 
 from console import client
-from console.cli.control import ask_approval
+from console.cli.control import ask_approval, ask_back
 from console.cli.options import (
     ASK,
     CONTROL,
@@ -119,7 +119,7 @@ def start(options: JobOptions, job_id: NewId = None, as_json: Json = False) -> E
     stream = message_stream(as_json)
     _announce(stream, options, request, settings)
 
-    async def action(session: Session) -> ExitCode:
+    async def action(session: Session) -> None:
         job = await _begin(session, job_id, request, stream)
         say(f"`{COMMAND} watch {job_id}` shows it; `result {job_id}` writes the report.", stream)
         if request.approval is not None and job.found == "new":
@@ -128,7 +128,6 @@ def start(options: JobOptions, job_id: NewId = None, as_json: Json = False) -> E
             )
         if as_json:
             print(json.dumps({"id": job_id, "found": job.found}))
-        return ExitCode.REPORT
 
     interrupted = interruption_message(settings, job_id)
     return client.session.run(action, settings=settings, on_interrupt=interrupted)
@@ -140,8 +139,7 @@ def watch(job_id: JobId, as_json: Json = False) -> ExitCode:
     from console.live.view import summarize
 
     stream = message_stream(as_json)
-    client.validation.check_job_id(job_id)
-    settings = client.validation.prepare_folders(client.session.read_settings())
+    settings = client.session.prepare_settings()
 
     async def action(session: Session) -> ExitCode:
         job, _ = await client.jobs.find(session.client, job_id)
@@ -165,8 +163,7 @@ def resume(job_id: JobId, out: Out = Path("out"), as_json: Json = False) -> Exit
     from workflows.contracts.messages import Resume
 
     stream = message_stream(as_json)
-    client.validation.check_job_id(job_id)
-    settings = client.validation.prepare_folders(client.session.read_settings())
+    settings = client.session.prepare_settings()
     if not settings.has_server:
         out = client.validation.check_writable(out, "--out")
 
@@ -187,21 +184,13 @@ def resume(job_id: JobId, out: Out = Path("out"), as_json: Json = False) -> Exit
     return client.session.run(action, settings=settings, job_id=job_id, on_interrupt=interrupted)
 
 
-def interruption_message(
-    settings: Settings, job_id: str, out: Path = Path("out")
-) -> Callable[[], str]:
+def interruption_message(settings: Settings, job_id: str, out: Path = Path("out")) -> str:
     """The message after Ctrl-C."""
-
-    def message() -> str:
-        if settings.has_server:
-            return f"\nThe job continues on its server: `{COMMAND} watch {job_id}` shows it."
-        option = "" if out.resolve() == Path("out").resolve() else f" --out {out}"
-        return (
-            f"\nStopped; completed work is kept. `{COMMAND} resume {job_id}{option}` continues the"
-            " job."
-        )
-
-    return message
+    if settings.has_server:
+        return f"\nThe job continues on its server: `{COMMAND} watch {job_id}` shows it."
+    option = "" if out.resolve() == Path("out").resolve() else f" --out {out}"
+    resume = f"{COMMAND} resume {job_id}{option}"
+    return f"\nStopped; completed work is kept. `{resume}` continues the job."
 
 
 async def follow_job(
@@ -285,12 +274,11 @@ def _prepare(options: JobOptions, job_id: str | None) -> tuple[Settings, Researc
 
     settings = client.session.read_settings()
     request = client.research_request.build_request(options, settings)
-    job_id = client.validation.check_job_id(job_id) if job_id is not None else new_job_id()
     client.session.check_job_files(settings)
     settings = client.validation.prepare_folders(settings)
     if request.corpus and not is_source(request.corpus):
         asyncio.run(client.corpora.find(settings, split_version(request.corpus)[0]))
-    return settings, request, job_id
+    return settings, request, job_id or new_job_id()
 
 
 async def _begin(session: Session, job_id: str, request: ResearchRequest, stream: TextIO) -> Job:
@@ -299,6 +287,8 @@ async def _begin(session: Session, job_id: str, request: ResearchRequest, stream
     request = await client.corpora.publish_for(
         request, session.settings, partial(say, stream=stream)
     )
+    if stream is sys.stdout and stream.isatty() and sys.stdin.isatty():
+        request = await ask_back(session, job_id, request)
     job, origin = await client.runs.begin(session.client, checkpoints, job_id, request)
     for fault in origin.faults:
         say(fault, stream)
@@ -314,9 +304,8 @@ async def _begin(session: Session, job_id: str, request: ResearchRequest, stream
     return job
 
 
-async def _estimate(session: Session, request: ResearchRequest) -> ExitCode:
+async def _estimate(session: Session, request: ResearchRequest) -> None:
     print((await client.job_list.estimate(session.client, request)).describe())
-    return ExitCode.REPORT
 
 
 def _describe_start(job: Job, session: Session, origin: client.runs.Origin) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from console import client
-from console.cli.options import HelpGroup, Json, examples, with_job_options
+from console.cli.options import HelpGroup, Json, check_id, examples, with_job_options
 from console.client.job_options import JobOptions
 from console.errors import COMMAND, ExitCode
 from console.formatting import message_stream
@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 _WHEN = "When"
 
 Name = Annotated[
-    str, typer.Argument(metavar="NAME", help="The schedule's name.", show_default=False)
+    str,
+    typer.Argument(
+        metavar="NAME", help="The schedule's name.", show_default=False, callback=check_id
+    ),
 ]
 
 app = typer.Typer(
@@ -73,12 +76,12 @@ def create(
     """Create a schedule on a configured server. Its runs never overlap."""
     from console.cli.run import warn_without_worker
 
-    settings, name = _read_settings(), client.validation.check_job_id(name)
+    settings = _read_settings()
     request = client.research_request.build_request(options, settings)
     client.session.check_job_files(settings)
     spec = client.schedules.build_spec(every, cron, zone)
 
-    async def action(session: Session) -> ExitCode:
+    async def action(session: Session) -> None:
         created = await client.schedules.create(session.client, settings, name, request, spec)
         stream = message_stream(as_json)
         if cost := client.research_request.describe_budget(
@@ -96,7 +99,6 @@ def create(
         await warn_without_worker(session, stream)
         if as_json:
             print(json.dumps({"name": name, "command": "create", "next": first}))
-        return ExitCode.REPORT
 
     return client.session.run(action, settings=settings)
 
@@ -105,17 +107,16 @@ def create(
 def list_schedules(as_json: Json = False) -> ExitCode:
     """List the schedules, with their next and last runs."""
 
-    async def action(session: Session) -> ExitCode:
+    async def action(session: Session) -> None:
         rows = await client.schedules.list_all(session.client)
         if as_json:
             print(json.dumps([asdict(row) for row in rows], indent=2))
-            return ExitCode.REPORT
+            return
         for row in rows:
             state = "paused" if row.paused else f"next {row.next}"
             print(f"{row.name:<30} {state:<28} last {row.last}")
         if not rows:
             print(f"No schedules: `{COMMAND} schedule create NAME QUESTION` creates one.")
-        return ExitCode.REPORT
 
     return client.session.run(action, settings=_read_settings())
 
@@ -124,11 +125,11 @@ def list_schedules(as_json: Json = False) -> ExitCode:
 def show(name: Name, as_json: Json = False) -> ExitCode:
     """Show a schedule's question, its next run and its last runs."""
 
-    async def action(session: Session) -> ExitCode:
+    async def action(session: Session) -> None:
         found = await client.schedules.find(session.client, name)
         if as_json:
             print(json.dumps(asdict(found) | {"next": _describe_next(found)}, indent=2))
-            return ExitCode.REPORT
+            return
         print(f"{name}: {found.question}")
         print("paused" if found.paused else f"next run: {_describe_next(found)}")
         if found.skipped:
@@ -137,7 +138,6 @@ def show(name: Name, as_json: Json = False) -> ExitCode:
             print(f"  {run.at}  {run.id}")
         if found.runs:
             print(f"`{COMMAND} result {found.runs[-1].id}` writes the report, with what changed.")
-        return ExitCode.REPORT
 
     return client.session.run(action, settings=_read_settings())
 
@@ -175,10 +175,9 @@ def delete(name: Name, as_json: Json = False) -> ExitCode:
 def _control(
     name: str, action: Action, done: str, note: str | None = None, *, as_json: bool
 ) -> ExitCode:
-    async def send(session: Session) -> ExitCode:
+    async def send(session: Session) -> None:
         await client.schedules.control(session.client, name, action, note)
         print(json.dumps({"name": name, "command": action}) if as_json else done)
-        return ExitCode.REPORT
 
     return client.session.run(send, settings=_read_settings())
 

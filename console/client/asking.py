@@ -1,4 +1,5 @@
-"""Ask on in a report, commission what it does not hold, compare reports, and call a citation wrong.
+"""Ask back before a job, ask on in its report, commission what it does not hold, compare reports,
+and call a citation wrong.
 
 A reference to a report is `ID` or `ID@N`: the newest version of a job's report, or version N.
 """
@@ -8,12 +9,14 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import re
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
 from pydantic import BaseModel
 from temporalio.client import WorkflowFailureError
 from temporalio.common import WorkflowIDConflictPolicy
-from temporalio.exceptions import ApplicationError
+from temporalio.service import RPCError
 
 from activities.storage.reports import list_versions, load_last_state
 from console.client import jobs, runs, validation
@@ -22,14 +25,16 @@ from console.client.checkpoints import CheckpointStore
 from console.client.jobs import StartState
 from console.client.research_request import DEFAULT_BUDGET_USD, build_facet, default_budget_usd
 from console.client.session import Session, find_task_queue
-from console.errors import BadInputError, ConsoleError
+from console.errors import BadInputError, ConsoleError, TooManyError
 from console.formatting import cut
-from console.runtime.data_converter import store_of
+from console.runtime.data_converter import explain_store_errors, store_of
 from workflows.config.settings import Settings
 from workflows.contracts.asking import (
     MAX_ASKED,
     Answer,
     AskRequest,
+    Clarification,
+    ClarifyRequest,
     Commissioned,
     CompareReports,
     Comparison,
@@ -37,6 +42,7 @@ from workflows.contracts.asking import (
 )
 from workflows.contracts.facets import Effort, Facet
 from workflows.contracts.messages import AddFacet
+from workflows.contracts.request import ResearchRequest
 from workflows.contracts.result import ResearchResult
 from workflows.contracts.spend import Budget
 from workflows.contracts.state import ResearchState
@@ -46,6 +52,11 @@ JOBS = "jobs"
 ASKS = "/asks"
 """Names the worker that answers questions on the embedded server; no job can have this id."""
 MAX_REASON = 1000
+MAX_FEEDBACK = 60
+"""Citations that a person may call wrong within an hour."""
+MAX_ANSWER = 300
+"""Characters of an answer to a clarifying question."""
+_CLARIFY_TIME = timedelta(seconds=20)
 _NO_WORKER_SECONDS = 15.0
 _TITLE = 80
 _REFERENCE = re.compile(r"(?P<id>.+?)(?:@(?P<n>\d{1,4}))?")
@@ -66,6 +77,37 @@ async def ask(session: Session, job_id: str, question: str, version: int = 0) ->
         job_id=job_id, question=question, version=version, tenant=state.request.tenant
     )
     return await _run(session, "AskWorkflow", request, f"ask-{job_id}", [job_id], Answer)
+
+
+async def clarify(
+    session: Session, job_id: str, request: ResearchRequest, worker: str = ASKS
+) -> Clarification:
+    """What to ask before a job is started; a `note` where that could not be found out in time.
+
+    There are no questions for a job that exists. `worker` runs it on the embedded server.
+    """
+    asked = ClarifyRequest(job_id=job_id, request=current_actor().restrict(request))
+    try:
+        if await jobs.describe(session.client, job_id) is not None:
+            return Clarification()
+        if session.server is None and not await jobs.has_worker(session.client):
+            raise ConsoleError("No worker runs yet.")
+        with recorded("clarify", job_id):
+            return await _run(
+                session, "ClarifyWorkflow", asked, f"{job_id}/clarify", [job_id], Clarification,
+                worker, _CLARIFY_TIME,
+            )  # fmt: skip
+    except jobs.JobNotFoundError:  # it exists for others
+        return Clarification()
+    except (ConsoleError, RPCError) as error:
+        return Clarification(note=f"The question was not checked for what it leaves open. {error}")
+
+
+def improve(question: str, answers: Iterable[str]) -> str:
+    """The question with what was answered about it, in brackets before its closing mark."""
+    given = "; ".join(filter(None, (cut(answer, MAX_ANSWER).strip(" .;") for answer in answers)))
+    bare = question.rstrip(" ?.!\n")
+    return f"{bare} ({given}){question[len(bare) :].rstrip()}" if given else question
 
 
 async def commission(
@@ -137,10 +179,8 @@ def parse_reference(text: str) -> tuple[str, int]:
 async def find_versions(session: Session, job_id: str) -> list[ReportVersion]:
     """The published versions of a job's report, the first one first."""
     await _check_visible(session, job_id)
-    try:
+    with explain_store_errors(f"The reports of {job_id} cannot be read"):
         return await list_versions(store_of(session.client), job_id)
-    except ApplicationError as error:
-        raise ConsoleError(f"The reports of {job_id} cannot be read: {error.message}.") from error
 
 
 async def find_version(session: Session, reference: str) -> ReportVersion:
@@ -161,10 +201,8 @@ async def find_version(session: Session, reference: str) -> ReportVersion:
 
 async def load_report(session: Session, reference: str) -> ResearchResult:
     version = await find_version(session, reference)
-    try:
+    with explain_store_errors(f"The report {reference} cannot be read"):
         return await store_of(session.client).load(version.key, ResearchResult)
-    except ApplicationError as error:
-        raise ConsoleError(f"The report {reference} cannot be read: {error.message}.") from error
 
 
 def report_citation(
@@ -174,13 +212,19 @@ def report_citation(
     reason = reason.strip()
     if not 0 < len(reason) <= MAX_REASON:
         raise BadInputError(f"Say in at most {MAX_REASON:,} characters what is wrong with it.")
+    log, name = FeedbackLog(settings), current_actor().name
+    since = (datetime.now(UTC) - timedelta(hours=1)).isoformat(timespec="seconds")
+    if sum(line["who"] == name and line["time"] > since for line in log.read()) >= MAX_FEEDBACK:
+        raise TooManyError(
+            f"{MAX_FEEDBACK} citations an hour can be called wrong: try again later."
+        )
     sources = {source.id: source for source in result.sources if source.n == n}
     for claim in result.claims:
         quotes = [quote for quote in claim.quotes if quote.source_id in sources]
         if claim.id == claim_id and quotes:
             with recorded("feedback", result.id):
-                FeedbackLog(settings).write(
-                    who=current_actor().name, job=result.id, version=str(result.version),
+                log.write(
+                    who=name, job=result.id, version=str(result.version),
                     model=result.model, claim=claim.id, text=claim.text, source=str(n),
                     uri=sources[quotes[0].source_id].uri, quote=quotes[0].text, reason=reason,
                 )  # fmt: skip
@@ -193,10 +237,8 @@ async def _check_visible(session: Session, job_id: str) -> ResearchState | None:
 
     Reports are read from the store, which knows nobody: their job's tenant and labels decide.
     """
-    try:
+    with explain_store_errors(f"The job {job_id} cannot be read"):
         state = await load_last_state(store_of(session.client), job_id)
-    except ApplicationError as error:
-        raise ConsoleError(f"The job {job_id} cannot be read: {error.message}.") from error
     if state is None:
         # Says whether there is such a job.
         await jobs.find(session.client, job_id)
@@ -245,16 +287,19 @@ async def _run(
     prefix: str,
     about: list[str],
     kind: type[Result],
+    own_worker: str = ASKS,
+    time: timedelta | None = None,
 ) -> Result:
     """The result of a short workflow; on the embedded server a worker of its own runs it, because
     the job's would continue a job that was stopped."""
-    session.start_worker(ASKS)
+    session.start_worker(own_worker)
     digest = hashlib.sha256(request.model_dump_json().encode()).hexdigest()[:16]
     handle = await session.client.start_workflow(
         workflow,
         request,
         id=f"{prefix}-{digest}",
-        task_queue=find_task_queue(session.settings, ASKS),
+        task_queue=find_task_queue(session.settings, own_worker),
+        execution_timeout=time,
         task_timeout=session.settings.pace.task,
         memo={JOBS: about},
         id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
@@ -265,7 +310,7 @@ async def _run(
     patience = clock() + _NO_WORKER_SECONDS
     try:
         while not (await asyncio.wait({ending}, timeout=0.2))[0]:
-            if worker := session.workers.get(ASKS):
+            if worker := session.workers.get(own_worker):
                 worker.replace_if_dead()
             elif clock() > patience and not await jobs.has_worker(session.client):
                 raise ConsoleError(

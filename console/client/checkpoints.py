@@ -15,15 +15,13 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import unquote
 
-from obstore.exceptions import BaseError
 from pydantic import ValidationError
-from temporalio.exceptions import ApplicationError
 
 from activities.storage.backends import open_backend
 from activities.storage.store import Store
 from console.client.job_list import format_time
 from console.errors import ConsoleError
-from console.runtime.data_converter import load_keyring
+from console.runtime.data_converter import explain_store_errors, load_keyring
 from workflows.config.settings import Settings
 from workflows.config.store_keys import checkpoints_folder
 from workflows.contracts.state import ResearchState
@@ -47,26 +45,20 @@ class CheckpointStore:
         self.settings = settings
         self._backend = open_backend(settings.store)
         self.store = Store(self._backend, settings.store, load_keyring(settings))
+        self._unusable = (
+            f"The store {settings.store} cannot be used: set RESEARCH_STORE to the one the workers"
+            " use, and check its credentials"
+        )
 
     async def identify(self) -> str:
         """The id of the store. Raises `ConsoleError` if the store cannot be used."""
-        try:
+        with explain_store_errors(self._unusable):
             return await self.store.identify()
-        except (ApplicationError, BaseError, OSError) as error:
-            raise self._unusable(error) from error
-
-    def _unusable(self, error: Exception) -> ConsoleError:
-        return ConsoleError(
-            f"The store {self.settings.store} cannot be used: set RESEARCH_STORE to the one the"
-            f" workers use, and check its credentials ({str(error).splitlines()[0][:200]})."
-        )
 
     async def find(self, job_id: str) -> list[StoredCheckpoint]:
         """The checkpoints of all runs of a job, oldest first."""
-        try:
+        with explain_store_errors(self._unusable):
             written = await self._backend.list(checkpoints_folder(job_id))
-        except (BaseError, OSError) as error:
-            raise self._unusable(error) from error
         found = [
             StoredCheckpoint(path, key["run"], int(key["n"]), unquote(key["name"]), found.at)
             for path, found in written.items()
@@ -76,9 +68,8 @@ class CheckpointStore:
 
     async def load(self, checkpoint: StoredCheckpoint) -> ResearchState:
         try:
-            return await self.store.load(checkpoint.key, ResearchState)
-        except ApplicationError as error:
-            raise ConsoleError(f"The checkpoint cannot be read: {error.message}.") from error
+            with explain_store_errors("The checkpoint cannot be read"):
+                return await self.store.load(checkpoint.key, ResearchState)
         except ValidationError as error:
             raise ConsoleError(
                 f"The checkpoint {checkpoint.key} was written by another version and cannot be"

@@ -7,13 +7,12 @@ import re
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import IO, BinaryIO
 
 from temporalio.client import Client, WorkflowFailureError
 from temporalio.common import WorkflowIDConflictPolicy
-from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError
 
 from activities.storage import corpus_publishing, corpus_versions
@@ -31,7 +30,7 @@ from console.client.audit import current_actor, recorded
 from console.client.progress import describe_indexing
 from console.errors import COMMAND, BadInputError, ConsoleError, NotFoundError
 from console.formatting import cut
-from console.runtime.data_converter import load_keyring
+from console.runtime.data_converter import explain_store_errors, load_keyring
 from workflows.config.settings import Settings
 from workflows.contracts.activity_io import OpenCorpus
 from workflows.contracts.request import LABEL, ResearchRequest
@@ -76,14 +75,19 @@ async def publish(
         if on_progress is not None:
             on_progress(f"uploading: {done:,} of {total:,} files")
 
-    try:
+    with _explain_errors(name):
         return await corpus_publishing.publish(
             open_store(settings), name, source, rules=rules, limits=limits, on_progress=show
         )
+
+
+@contextmanager
+def _explain_errors(name: str) -> Iterator[None]:
+    try:
+        with explain_store_errors(f"The corpus {name} is not stored"):
+            yield
     except CorpusError as error:
         raise BadInputError(f"{error}.") from error
-    except ApplicationError as error:
-        raise ConsoleError(f"{error.message}.") from error
 
 
 async def publish_for(
@@ -175,10 +179,8 @@ async def upload(
     A new corpus belongs to the actor's tenant and, without other rules, to the actor's labels.
     """
     store, actor = open_store(settings), current_actor()
-    try:
+    with _explain_errors(name):
         head = await corpus_versions.find_head(store, name)
-    except CorpusError as error:
-        raise BadInputError(f"{error}.") from error
     if head is not None and not _is_visible(head):
         raise BadInputError(f"The name {name} is taken: choose another one.")
     if head is None and rules is None and actor.labels:
@@ -191,15 +193,10 @@ async def upload(
             f"An archive cannot be unpacked ({cut(str(error), 80)}): send the documents themselves."
         ) from None
     limits = Limits(settings.corpus_files, settings.corpus_bytes, settings.ocr)
-    try:
-        with recorded("corpus upload", name):
-            return await corpus_publishing.upload(
-                store, name, contents, rules=rules, limits=limits, tenant=actor.tenant
-            )
-    except CorpusError as error:
-        raise BadInputError(f"{error}.") from error
-    except ApplicationError as error:
-        raise ConsoleError(f"{error.message}.") from error
+    with _explain_errors(name), recorded("corpus upload", name):
+        return await corpus_publishing.upload(
+            store, name, contents, rules=rules, limits=limits, tenant=actor.tenant
+        )
 
 
 def _read_files(files: Sequence[tuple[str, BinaryIO]], images: bool) -> dict[str, bytes]:

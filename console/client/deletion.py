@@ -21,7 +21,7 @@ from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
 from activities.storage import corpus_versions, forgetting, retention
-from activities.storage.histories import find_mentioned, find_open
+from activities.storage.references import find_mentioned, find_open
 from activities.storage.retention import exclude_others
 from activities.storage.store import Store
 from console.client import jobs
@@ -31,7 +31,7 @@ from console.client.corpora import find as find_corpus
 from console.client.corpora import remove as remove_corpus
 from console.client.jobs import WORKFLOW
 from console.devserver.database import compact_database, find_database
-from console.errors import BadInputError, ConsoleError
+from console.errors import BadInputError, ConflictError, ConsoleError
 from workflows.config.settings import Settings
 from workflows.config.store_keys import listing_key
 from workflows.contracts.activity_io import ObjectTotal
@@ -209,7 +209,7 @@ async def _find_runs(client: Client, job_id: str) -> set[tuple[str, str]]:
 async def _check_closed(store: Store, job_ids: Collection[str], open_ids: Collection[str]) -> None:
     for job_id in job_ids:
         if job_id in open_ids:
-            raise BadInputError(
+            raise ConflictError(
                 f"The job {job_id} is open: `cancel {job_id}` ends it, then it can be deleted."
             )
     inventory = await store.inventory("checkpoints")
@@ -217,7 +217,7 @@ async def _check_closed(store: Store, job_ids: Collection[str], open_ids: Collec
     for open_id in open_ids:
         fork = await retention.find_job_folders(store, inventory, [open_id])
         if fork.journals & own.jobs:
-            raise BadInputError(
+            raise ConflictError(
                 f"The open job {open_id} is a fork and uses the journal of this one: wait for it,"
                 f" or `cancel {open_id}`."
             )

@@ -12,7 +12,7 @@ from datetime import datetime
 from statistics import median
 from typing import TYPE_CHECKING
 
-from temporalio.client import WorkflowExecutionStatus, WorkflowFailureError
+from temporalio.client import WorkflowFailureError
 from temporalio.common import SearchAttributeKey
 from temporalio.service import RPCError, RPCStatusCode
 
@@ -80,13 +80,8 @@ async def list_last_runs(
     client: Client, state: str | None = None, limit: int | None = None
 ) -> list[WorkflowExecution]:
     """The last run of every job, newest first; with `state`, at least those in that state."""
-    last: dict[str, WorkflowExecution] = {}
-    async for run in client.list_workflows(_build_query(state), limit=limit):
-        if not await is_visible(run):
-            continue
-        if run.id not in last or run.start_time > last[run.id].start_time:
-            last[run.id] = run
-    return sorted(last.values(), key=lambda run: run.start_time, reverse=True)
+    found = client.list_workflows(_build_query(state), limit=limit)
+    return await _keep_newest([run async for run in found])
 
 
 async def list_page(
@@ -106,16 +101,20 @@ async def list_page(
         if page and error.status is RPCStatusCode.INVALID_ARGUMENT:
             raise BadInputError("--page: the token is of another query or server.") from error
         raise
-    last: dict[str, WorkflowExecution] = {}
-    for run in runs.current_page or ():
-        if not await is_visible(run):
-            continue
-        if run.id not in last or run.start_time > last[run.id].start_time:
-            last[run.id] = run
-    found = [run for run in last.values() if await _is_last_run(client, run)]
-    return sorted(found, key=lambda run: run.start_time, reverse=True), _write_token(
-        runs.next_page_token or b""
-    )
+    found = await _keep_newest(runs.current_page or ())
+    # The last run of a job may be on another page.
+    is_last = await asyncio.gather(*(_is_last_run(client, run) for run in found))
+    last = [run for run, is_newest in zip(found, is_last, strict=True) if is_newest]
+    return last, _write_token(runs.next_page_token or b"")
+
+
+async def _keep_newest(runs: Iterable[WorkflowExecution]) -> list[WorkflowExecution]:
+    """Of each job that the actor may see, the newest of these runs; the newest job first."""
+    newest: dict[str, WorkflowExecution] = {}
+    for run in sorted(runs, key=lambda run: run.start_time, reverse=True):
+        if await is_visible(run):
+            newest.setdefault(run.id, run)
+    return list(newest.values())
 
 
 def _write_token(token: bytes) -> str:
@@ -135,11 +134,7 @@ def _read_token(page: str) -> bytes:
 
 
 async def _is_last_run(client: Client, run: WorkflowExecution) -> bool:
-    """Whether a run has no successor; one that is open or completed never has."""
-    if run.status in (WorkflowExecutionStatus.RUNNING, WorkflowExecutionStatus.COMPLETED):
-        return True
-    if run.status is WorkflowExecutionStatus.CONTINUED_AS_NEW:
-        return False
+    """Whether a run has no successor; a completed one has where a facet was researched again."""
     try:
         return (await client.get_workflow_handle(run.id).describe()).run_id == run.run_id
     except RPCError:

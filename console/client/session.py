@@ -135,7 +135,8 @@ class Session:
         return answer.result()
 
 
-Action = Callable[[Session], Coroutine[Any, Any, ExitCode]]
+Action = Callable[[Session], Coroutine[Any, Any, ExitCode | None]]
+"""Returns the exit code of the command; None for success."""
 
 
 def run(
@@ -143,16 +144,16 @@ def run(
     *,
     settings: Settings | None = None,
     job_id: str | None = None,
-    on_interrupt: Callable[[], str] = str,
+    on_interrupt: str = "",
 ) -> ExitCode:
-    """Run an action with a connected client; print what `on_interrupt` returns after Ctrl-C.
+    """Run an action with a connected client; print `on_interrupt` after Ctrl-C.
 
     On the embedded server, a worker is started for the job of this id.
     """
-    settings = settings or validation.prepare_folders(read_settings())
+    settings = settings or prepare_settings()
     audit.act_as(audit.command_line_actor(settings))
 
-    async def connect_and_run() -> ExitCode:
+    async def connect_and_run() -> ExitCode | None:
         client = await _connect(settings, server)
         if server is not None and job_id is not None:
             await _delete_old_objects(settings, client)
@@ -160,10 +161,10 @@ def run(
 
     with _start_processes(settings, job_id) as (server, workers):
         try:
-            return asyncio.run(connect_and_run())
+            return asyncio.run(connect_and_run()) or ExitCode.REPORT
         except KeyboardInterrupt:
-            if message := on_interrupt():
-                print(message, flush=True)
+            if on_interrupt:
+                print(on_interrupt, flush=True)
             return ExitCode.INTERRUPTED
 
 
@@ -186,6 +187,11 @@ def read_settings() -> Settings:
         raise BadInputError(
             f"A setting in the environment is invalid: correct the RESEARCH_* variables ({reason})."
         ) from None
+
+
+def prepare_settings() -> Settings:
+    """The settings of the environment, with absolute, writable state and store folders."""
+    return validation.prepare_folders(read_settings())
 
 
 def check_job_files(settings: Settings) -> None:

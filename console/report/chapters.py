@@ -19,18 +19,27 @@ from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 from markupsafe import Markup
 
-from console.report.quote_links import QuoteLinks
+from console.report.contents import is_web_url
+from console.report.quote_links import QuoteLinks, collapse_spaces
 from workflows.config.model_catalog import card
-from workflows.contracts.result import METHOD, SOURCES, ResearchResult
+from workflows.contracts.result import (
+    DISAGREE,
+    METHOD,
+    MISSING,
+    SOURCES,
+    SUMMARY,
+    ResearchResult,
+)
 
 _SIGN = re.compile(r"(?P<cites>(?:\[\d{1,5}\])+)|(?P<end>[.!?][\"”’)]*(?=\s|$))")
-_WEB = re.compile(r"https?://", re.IGNORECASE)
 _NUMBER = re.compile(r"\[(\d{1,5})\]")
 _NARROW = "\N{NARROW NO-BREAK SPACE}"
 _TOGETHER = 5
 """The number of citations that are kept on one line."""
 _CONTENTS = 3
 """The highest level of headings within a part."""
+_SCROLLED = '<div class="scroll" role="region" tabindex="0" aria-label="table">'
+"""Opens a region that scrolls, also by keyboard."""
 
 _HEADING = re.compile(r"^##[ \t]+(.*?)[ \t]*$", re.MULTILINE)
 _TITLE = re.compile(r"\A\s*#[ \t]+(.*?)[ \t]*$", re.MULTILINE)
@@ -41,25 +50,17 @@ class MarkdownRenderer:
 
     def __init__(self, quote_links: QuoteLinks) -> None:
         self.quote_links = quote_links
-        self.contested: dict[int, list[tuple[str, str]]] = {}
-        """By a contradiction's number: the ids and chapters of its sentences."""
+        self.contested: dict[int, dict[str, list[str]]] = {}
+        """By a contradiction's number: the ids of its sentences, by chapter."""
 
     def parse(self, markdown: str, chapter: str = "", mark_contested: bool = True) -> list[Token]:
         """The tokens of markdown-it, with `citation` and `dispute` among the inline ones."""
-
-        def new_block() -> _Block:
-            return _Block(self, chapter, mark_contested)
-
-        return _parser().parse(markdown, {"new_block": new_block})
+        return _parser().parse(markdown, {"block": (self, chapter, mark_contested)})
 
     def to_html(self, markdown: str, chapter: str = "", mark_contested: bool = True) -> Markup:
         tokens = self.parse(markdown, chapter, mark_contested)
         # The parser escapes the text; the links are made of numbers and escaped titles.
         return Markup(_parser().renderer.render(tokens, _parser().options, {}))  # noqa: S704
-
-
-def is_web_url(uri: str) -> bool:
-    return bool(_WEB.match(uri.strip()))
 
 
 def citation(n: int, quotes: Sequence[str] = ()) -> str:
@@ -130,9 +131,9 @@ class _Block:
     def _marks(self) -> Iterator[Token]:
         unmarked = [n for n in dict.fromkeys(self._unmarked) if n not in self._marked]
         for i, place in enumerate(unmarked):
-            met = self._renderer.contested.setdefault(place, [])
-            name = f"met-{place}-{len(met) + 1}"
-            met.append((name, self._chapter))
+            met = self._renderer.contested.setdefault(place, {})
+            name = f"met-{place}-{sum(map(len, met.values())) + 1}"
+            met.setdefault(self._chapter, []).append(name)
             about = self._quote_links.contradictions[place - 1].about
             words = "on another point" if i else "contested"
             yield _token("text", "\N{NO-BREAK SPACE}")
@@ -147,9 +148,10 @@ def _parser() -> MarkdownIt:
     parser = _Parser("commonmark", {"html": False}).enable("table").disable(["image", "reference"])
     parser.core.ruler.push("citations", _link_citations)
     parser.core.ruler.push("headings", _lower_headings)
-    parser.core.ruler.push("tables", _wrap_tables)
     parser.add_render_rule("citation", _render_citation)
     parser.add_render_rule("dispute", _render_dispute)
+    parser.add_render_rule("table_open", lambda *_: f"{_SCROLLED}<table>\n")
+    parser.add_render_rule("table_close", lambda *_: "</table>\n</div>\n")
     return parser
 
 
@@ -174,7 +176,7 @@ class _Parser(MarkdownIt):
 def _link_citations(state: StateCore) -> None:
     for block in state.tokens:
         if block.type == "inline" and block.children:
-            block.children = list(state.env["new_block"]().link(block.children))
+            block.children = list(_Block(*state.env["block"]).link(block.children))
 
 
 def _lower_headings(state: StateCore) -> None:
@@ -187,19 +189,6 @@ def _lower_headings(state: StateCore) -> None:
             block.tag = f"h{level}"
 
 
-def _wrap_tables(state: StateCore) -> None:
-    """Wrap tables in a region that scrolls, also by keyboard."""
-    framed: list[Token] = []
-    for block in state.tokens:
-        if block.type == "table_open":
-            frame = '<div class="scroll" role="region" tabindex="0" aria-label="table">'
-            framed.append(_token("html_block", frame))
-        framed.append(block)
-        if block.type == "table_close":
-            framed.append(_token("html_block", "</div>\n"))
-    state.tokens = framed
-
-
 def _token(kind: str, content: str, **meta: object) -> Token:
     return Token(kind, "", 0, content=content, meta=meta)
 
@@ -208,6 +197,8 @@ def _token(kind: str, content: str, **meta: object) -> Token:
 class Chapter:
     title: str
     markdown: str
+    facet_id: str
+    """The facet that it is about; empty where it is about none."""
 
 
 @dataclass(frozen=True)
@@ -216,10 +207,12 @@ class SplitReport:
     lead: str
     """The text in front of the first heading."""
     chapters: tuple[Chapter, ...]
+    told: dict[str, str]
+    """What the writer says of contradictions and gaps, which are rendered from the result."""
 
 
 def split_report(result: ResearchResult) -> SplitReport:
-    """The chapters without the method and the sources, which the page renders from the result."""
+    """The chapters without the method and the sources, which are rendered from the result."""
     text, title = result.report_markdown, result.question
     if found := _TITLE.match(text):
         title, text = found.group(1), text[found.end() :]
@@ -227,16 +220,25 @@ def split_report(result: ResearchResult) -> SplitReport:
         title = result.question  # the title is its beginning
     starts = list(_HEADING.finditer(text))
     bounds = [*(start.start() for start in starts), len(text)]
-    chapters = [
-        Chapter(start.group(1), text[start.end() : end].strip())
+    parts = [
+        (collapse_spaces(start.group(1)), text[start.end() : end].strip())
         for start, end in zip(starts, bounds[1:], strict=True)
     ]
     cited = any(source.n is not None for source in result.sources)
     for own in (METHOD, *((SOURCES,) if cited else ())):
         # The last one: a facet may have the same title.
-        place = max((i for i, c in enumerate(chapters) if c.title == own), default=None)
+        place = max((i for i, (name, _) in enumerate(parts) if name == own), default=None)
         if place is not None:
-            del chapters[place]
+            del parts[place]
+    told = {name: markdown for name, markdown in parts if name in (DISAGREE, MISSING)}
+    facets = {collapse_spaces(item.title): item.facet_id for item in result.coverage}
+    facets.pop(SUMMARY, None)
+    # Only the first chapter of a facet's name belongs to the facet.
+    chapters = tuple(
+        Chapter(name, markdown, facets.pop(name, ""))
+        for name, markdown in parts
+        if name not in told
+    )
     lead = text[: bounds[0]].strip()
     statement = card(result.model).statement
     blocks = [
@@ -245,4 +247,4 @@ def split_report(result: ResearchResult) -> SplitReport:
         # The page's header has the same statement.
         if not (statement and block.startswith(f"_{statement}"))
     ]
-    return SplitReport(title.strip() or result.question, "\n\n".join(blocks), tuple(chapters))
+    return SplitReport(title.strip() or result.question, "\n\n".join(blocks), chapters, told)

@@ -5,10 +5,11 @@ Bars begin at zero, so that lengths can be compared; times stand at their distan
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass
 
 from console.report.quote_links import QuoteLinks
-from workflows.contracts.result import Chart, ChartPoint, ResearchResult
+from workflows.contracts.result import Chart, ChartPoint, Comparison, ResearchResult
 
 KINDS = {
     "over_time": "over time",
@@ -52,8 +53,23 @@ class Drawing:
         return f"{self.chart.title}, {KINDS[self.chart.kind]}. {values}."
 
 
-def draw_charts(result: ResearchResult, links: QuoteLinks) -> list[Drawing]:
-    return [draw(chart, f"chart-{n}", links) for n, chart in enumerate(result.charts, 1)]
+class Figures:
+    """The charts and comparison tables of a report, by what they belong to."""
+
+    def __init__(self, result: ResearchResult, links: QuoteLinks) -> None:
+        self._drawings = [draw(c, f"chart-{n}", links) for n, c in enumerate(result.charts, 1)]
+        self._comparisons = result.comparisons
+        self.facets = {
+            *(chart.facet_id for chart in result.charts if not chart.contradiction_id),
+            *(table.facet_id for table in result.comparisons),
+        }
+
+    def of_facets(self, facet_ids: Set[str]) -> tuple[list[Drawing], list[Comparison]]:
+        drawings = [d for d in self.of_contradiction("") if d.chart.facet_id in facet_ids]
+        return drawings, [table for table in self._comparisons if table.facet_id in facet_ids]
+
+    def of_contradiction(self, contradiction_id: str) -> list[Drawing]:
+        return [d for d in self._drawings if d.chart.contradiction_id == contradiction_id]
 
 
 def draw(chart: Chart, name: str, links: QuoteLinks) -> Drawing:

@@ -1,4 +1,4 @@
-"""What the templates show, computed from the result: key figures, cost tables, timeline, searches.
+"""What the renderers show, computed from the result: key figures, cost tables, timeline, searches.
 
 The timeline has a bar per step on one axis, with its numbers. It is a table, so that screen readers
 can read it. Time in which nothing ran (a plan waited for its approval, a job for an operator) is
@@ -7,16 +7,14 @@ drawn short and listed in words.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-
-from markupsafe import Markup
 
 from console.formatting import count, duration, usd
 from console.report.quote_links import QuoteLinks
 from workflows.contracts.evidence import Side
-from workflows.contracts.result import QuoteOut, ResearchResult, SourceOut
+from workflows.contracts.result import ResearchResult, SourceOut
 from workflows.contracts.state import StepTiming, StopReason
 
 MAX_CONTEXT = 1_400_000
@@ -147,6 +145,14 @@ def list_queries(result: ResearchResult) -> dict[str, list[str]]:
     }
 
 
+def list_cited(result: ResearchResult) -> list[SourceOut]:
+    return sorted((s for s in result.sources if s.n is not None), key=lambda s: s.n or 0)
+
+
+def is_web_url(uri: str) -> bool:
+    return uri.strip().lower().startswith(("http://", "https://"))
+
+
 def find_copies(cited: Sequence[SourceOut]) -> dict[str, tuple[int, ...]]:
     """The numbers of the other sources with the same origin, by source id."""
     origins: dict[str, list[int]] = {}
@@ -157,21 +163,10 @@ def find_copies(cited: Sequence[SourceOut]) -> dict[str, tuple[int, ...]]:
     }
 
 
-def quote_context(quote_links: QuoteLinks) -> Callable[[QuoteOut], Markup]:
-    """A function that returns the text around a quote as attributes.
-
-    Attributes, because thousands of hidden elements would make a large page slow.
-    """
+def context_length(quote_links: QuoteLinks) -> int:
+    """How many characters before and after each quote the page has."""
     quotes = sum(len(entries) for entries in quote_links.entries.values())
-    length = min(_CONTEXT_PER_QUOTE, MAX_CONTEXT // (2 * max(1, quotes)))
-
-    def attributes(quote: QuoteOut) -> Markup:
-        before, after = _cut_start(quote.before, length), shorten(quote.after, length)
-        return (Markup(' data-before="{}"').format(before) if before else Markup()) + (
-            Markup(' data-after="{}"').format(after) if after else Markup()
-        )
-
-    return attributes
+    return min(_CONTEXT_PER_QUOTE, MAX_CONTEXT // (2 * max(1, quotes)))
 
 
 def side_facts(side: Side, sources: dict[str, SourceOut]) -> list[tuple[str, str]]:
@@ -186,19 +181,11 @@ def side_facts(side: Side, sources: dict[str, SourceOut]) -> list[tuple[str, str
     return [(name, text) for name, text in facts if text]
 
 
-def group_by_chapter(met: Sequence[tuple[str, str]]) -> list[tuple[str, list[str]]]:
-    """The ids of contested sentences, by chapter."""
-    chapters: dict[str, list[str]] = {}
-    for id_, chapter in met:
-        chapters.setdefault(chapter, []).append(id_)
-    return list(chapters.items())
-
-
 def shorten(text: str, length: int = 160) -> str:
     return text if len(text) <= length else f"{text[:length].rpartition(' ')[0] or text[:length]} …"
 
 
-def _cut_start(text: str, length: int) -> str:
+def cut_start(text: str, length: int) -> str:
     if len(text) <= length:
         return text
     # Not every language has spaces between words.

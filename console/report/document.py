@@ -6,17 +6,17 @@ how it was made and the sources.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from markdown_it.token import Token
+from markdown_it.tree import SyntaxTreeNode
 
 from console.formatting import capitalize
-from console.report.bibliography import list_cited
-from console.report.chapters import MarkdownRenderer, is_web_url, split_report
-from console.report.charts import Drawing, draw_charts
-from console.report.contents import key_figures, side_facts
+from console.report.chapters import MarkdownRenderer, split_report
+from console.report.charts import Drawing, Figures
+from console.report.contents import is_web_url, key_figures, list_cited, side_facts
 from console.report.quote_links import QuoteLinks, collapse_spaces
 from workflows.config.model_catalog import card
 from workflows.contracts.evidence import Contradiction
@@ -25,9 +25,7 @@ from workflows.contracts.result import (
     METHOD,
     MISSING,
     SOURCES,
-    Comparison,
     ResearchResult,
-    SourceOut,
 )
 
 
@@ -43,6 +41,7 @@ class Run:
 
 
 Runs = Sequence[Run]
+_Flowing = Literal["paragraph", "item", "quote"]
 
 
 @dataclass(frozen=True)
@@ -84,6 +83,8 @@ class Figure:
 
 
 Block = Text | Table | Figure
+LONG_TITLE = 110
+"""A title of more characters is set smaller."""
 
 
 def build_document(result: ResearchResult) -> tuple[str, list[Block]]:
@@ -94,22 +95,15 @@ def build_document(result: ResearchResult) -> tuple[str, list[Block]]:
     if result.question.strip() not in written.title:
         blocks.append(Text("paragraph", [Run(result.question, italic=True)]))
     blocks += builder.markdown(written.lead)
-    facets = {collapse_spaces(item.title): item.facet_id for item in result.coverage}
-    drawn: set[str] = set()
     for chapter in written.chapters:
-        name = collapse_spaces(chapter.title)
-        if name in (DISAGREE, MISSING) and (result.contradictions or name == MISSING):
-            continue
-        blocks.append(Text("heading", [Run(name)], 1))
-        blocks += builder.markdown(chapter.markdown, name)
-        if (facet := facets.pop(name, None)) is not None:
-            drawn.add(facet)
-            blocks += builder.figures({facet})
-    if others := list(builder.figures(builder.facets - drawn)):
+        blocks.append(Text("heading", [Run(chapter.title)], 1))
+        blocks += builder.markdown(chapter.markdown, chapter.title)
+        blocks += builder.draw({chapter.facet_id})
+    drawn = {chapter.facet_id for chapter in written.chapters}
+    if others := list(builder.draw(builder.figures.facets - drawn)):
         blocks += [Text("heading", [Run("Figures and tables")], 1), *others]
-    missing = next((c.markdown for c in written.chapters if c.title == MISSING), "")
-    blocks += builder.disputes()
-    blocks += builder.missing(missing)
+    blocks += builder.disputes(written.told.get(DISAGREE, ""))
+    blocks += builder.missing(written.told.get(MISSING, ""))
     blocks += builder.method()
     blocks += builder.sources()
     return written.title, blocks
@@ -120,44 +114,33 @@ class _Builder:
         self._result = result
         self._links = QuoteLinks(result)
         self._renderer = MarkdownRenderer(self._links)
-        self._drawings = draw_charts(result, self._links)
-        self.facets = {
-            *(one.chart.facet_id for one in self._drawings if not one.chart.contradiction_id),
-            *(table.facet_id for table in result.comparisons),
-        }
+        self.figures = Figures(result, self._links)
 
     def markdown(self, text: str, chapter: str = "") -> Iterator[Block]:
-        yield from _read_tokens(self._renderer.parse(text, chapter))
+        yield from _read_blocks(SyntaxTreeNode(self._renderer.parse(text, chapter)).children)
 
-    def cites(self, claim_ids: Iterable[str]) -> list[Run]:
-        return [Run(f"[{n}]", href=f"#source-{n}") for n, _ in self._links.cite_claims(claim_ids)]
+    def draw(self, facet_ids: Set[str]) -> Iterator[Block]:
+        drawings, comparisons = self.figures.of_facets(facet_ids)
+        for drawing in drawings:
+            yield Figure(drawing, drawing.chart.title)
+        for table in comparisons:
+            head = _cells(table.subject or "Of", *table.attributes, "Source")
+            rows = [
+                [*_cells(row.subject, *row.cells), cite(self._links.cite_claims(row.claim_ids))]
+                for row in table.rows
+            ]
+            yield Table(head, rows, table.title)
 
-    def figures(self, facet_ids: set[str]) -> Iterator[Block]:
-        for drawing in self._drawings:
-            if drawing.chart.facet_id in facet_ids and not drawing.chart.contradiction_id:
-                yield Figure(drawing, drawing.chart.title)
-        for table in self._result.comparisons:
-            if table.facet_id in facet_ids:
-                yield self._comparison(table)
-
-    def _comparison(self, table: Comparison) -> Table:
-        return Table(
-            head=_cells(table.subject or "Of", *table.attributes, "Source"),
-            rows=[
-                [*_cells(row.subject, *row.cells), self.cites(row.claim_ids)] for row in table.rows
-            ],
-            caption=table.title,
-        )
-
-    def disputes(self) -> Iterator[Block]:
-        if self._result.contradictions:
+    def disputes(self, markdown: str) -> Iterator[Block]:
+        """The contradictions; the writer's text where the result has none."""
+        if self._result.contradictions or markdown:
             yield Text("heading", [Run(DISAGREE)], 1)
+        if not self._result.contradictions:
+            yield from self.markdown(markdown, DISAGREE)
         for n, item in enumerate(self._result.contradictions, 1):
             yield Text("heading", [Run(capitalize(item.about))], 2, anchor=f"dispute-{n}")
             yield self._sides(item)
-            for drawing in self._drawings:
-                if drawing.chart.contradiction_id == item.id:
-                    yield Figure(drawing)
+            yield from map(Figure, self.figures.of_contradiction(item.id))
             yield Text(
                 "paragraph", [Run("Why they may differ: ", bold=True), Run(item.explanation)]
             )
@@ -166,10 +149,12 @@ class _Builder:
         sources = {source.id: source for source in self._result.sources}
         rows = []
         for side in item.sides:
-            held = [sources[id_] for id_ in side.source_ids if id_ in sources]
             stated = [Run(side.text)]
             stated += [Run(f" {name}: {text}.") for name, text in side_facts(side, sources)]
-            named = [run for source in held for run in (*_source_runs(source), Run(" "))]
+            named: list[Run] = []
+            for source in (sources[id_] for id_ in side.source_ids if id_ in sources):
+                number = cite([(source.n, ())]) if source.n is not None else []
+                named += [Run(f"{source.title} "), *number, Run(" ")]
             rows.append([[Run(side.context.value, bold=True)], stated, named])
         return Table(_cells("Value", "What is said", "By"), rows)
 
@@ -214,10 +199,9 @@ class _Builder:
         yield Text("small", [Run(f"{made} job {result.id}, model {result.model}. {statement}")])
 
 
-def _source_runs(source: SourceOut) -> list[Run]:
-    if source.n is None:
-        return [Run(source.title)]
-    return [Run(f"{source.title} "), Run(f"[{source.n}]", href=f"#source-{source.n}")]
+def cite(sources: Iterable[tuple[int, Sequence[str]]]) -> list[Run]:
+    """The numbers of sources as links; each has the ids of its quotes beside it."""
+    return [Run(f"[{n}]", href=f"#source-{n}") for n, _ in sources]
 
 
 def _cells(*texts: str) -> list[Runs]:
@@ -227,67 +211,43 @@ def _cells(*texts: str) -> list[Runs]:
 # --- Markdown ------------------------------------------------------------------------------------
 
 
-@dataclass
-class _Lists:
-    """The open lists, outermost first: the next number of each, or None for bullets."""
-
-    numbers: list[int | None] = field(default_factory=list)
-    marker: str = ""
-    """Of the item that has just begun."""
-
-    def begin_item(self) -> None:
-        number = self.numbers[-1]
-        self.marker = "•" if number is None else f"{number}."
-        if number is not None:
-            self.numbers[-1] = number + 1
-
-    def take_marker(self) -> str:
-        marker, self.marker = self.marker, ""
-        return marker
-
-
-def _read_tokens(tokens: Sequence[Token]) -> Iterator[Block]:
-    lists, quoted, heading, in_table = _Lists(), 0, 0, False
-    head: list[Runs] = []
-    rows: list[list[Runs]] = []
-    for token in tokens:
-        quoted += {"blockquote_open": 1, "blockquote_close": -1}.get(token.type, 0)
-        match token.type:
-            case "bullet_list_open":
-                lists.numbers.append(None)
-            case "ordered_list_open":
-                lists.numbers.append(int(token.attrGet("start") or 1))
-            case "bullet_list_close" | "ordered_list_close":
-                lists.numbers.pop()
-            case "list_item_open":
-                lists.begin_item()
-            case "heading_open":
-                heading = int(token.tag[1]) - 1
-            case "heading_close":
-                heading = 0
-            case "table_open":
-                in_table, head, rows = True, [], []
-            case "tr_open":
-                rows.append([])
-            case "thead_close":
-                head = rows.pop()
-            case "table_close":
-                in_table = False
-                yield Table(head, rows)
+def _read_blocks(
+    nodes: Iterable[SyntaxTreeNode], style: _Flowing = "paragraph", level: int = 0
+) -> Iterator[Block]:
+    """The blocks of parsed Markdown; `level` says how deep an item's list stands in others."""
+    for node in nodes:
+        match node.type:
+            case "bullet_list" | "ordered_list":
+                deeper = level + 1 if style == "item" else 0
+                for number, item in enumerate(node.children, int(node.attrs.get("start", 1))):
+                    blocks = list(_read_blocks(item.children, "item", deeper))
+                    if blocks and isinstance(blocks[0], Text) and blocks[0].style == "item":
+                        marker = "•" if node.type == "bullet_list" else f"{number}."
+                        blocks[0] = replace(blocks[0], marker=blocks[0].marker or marker)
+                    yield from blocks
+            case "blockquote":
+                yield from _read_blocks(
+                    node.children, "item" if style == "item" else "quote", level
+                )
+            case "heading":
+                yield Text("heading", _read_inline(node), int(node.tag[1]) - 1)
+            case "paragraph":
+                yield Text(style, _read_inline(node), level)
             case "fence" | "code_block":
-                yield Text("code", [Run(token.content.rstrip("\n"), code=True)])
-            case "inline" if in_table:
-                rows[-1].append(_read_runs(token.children or ()))
-            case "inline":
-                yield _text(_read_runs(token.children or ()), lists, heading, bool(quoted))
+                yield Text("code", [Run(node.content.rstrip("\n"), code=True)])
+            case "table":
+                head, *rows = (
+                    [_read_inline(cell) for cell in row.children]
+                    for part in node.children
+                    for row in part.children
+                )
+                yield Table(head, rows)
 
 
-def _text(runs: Runs, lists: _Lists, heading: int, quoted: bool) -> Text:
-    if heading:
-        return Text("heading", runs, heading)
-    if lists.numbers:
-        return Text("item", runs, len(lists.numbers) - 1, lists.take_marker())
-    return Text("quote" if quoted else "paragraph", runs)
+def _read_inline(node: SyntaxTreeNode) -> list[Run]:
+    """The text of a heading, a paragraph or a cell, which is its only child."""
+    (inline,) = node.children
+    return _read_runs(inline.token.children or ()) if inline.token else []
 
 
 def _read_runs(tokens: Iterable[Token]) -> list[Run]:

@@ -30,9 +30,18 @@ from reportlab.pdfgen.canvas import Canvas
 from reportlab.platypus import Flowable, KeepTogether, Paragraph, SimpleDocTemplate, Spacer
 from reportlab.platypus import Table as PdfTable
 
-from console.formatting import count
+from console.formatting import count, printable
 from console.report import charts
-from console.report.document import Figure, Run, Table, Text, build_document
+from console.report.document import (
+    LONG_TITLE,
+    Block,
+    Figure,
+    Run,
+    Table,
+    Text,
+    build_document,
+    cite,
+)
 from workflows.contracts.result import ResearchResult
 
 _FONT, _FALLBACK = "Noto Sans", "FiraGO"
@@ -44,7 +53,6 @@ _WIDTH = A4[0] - 2 * _MARGIN - 12
 """Of the text: the frame of a page has a padding of six points on each side."""
 _MOST_COLUMNS = 10
 """A wider table is written row by row."""
-_LONG_TITLE = 110
 _BAR_WIDTH, _BAR_HEIGHT = 0.4 * _WIDTH, 8.0
 _MISSING = "\N{REPLACEMENT CHARACTER}"
 
@@ -121,7 +129,7 @@ def _find_font(character: str) -> str:
 
 
 class _PdfFile:
-    def __init__(self, title: str, blocks: Sequence[Text | Table | Figure]) -> None:
+    def __init__(self, title: str, blocks: Sequence[Block]) -> None:
         self._title = title
         self._blocks = blocks
         self._anchors = {b.anchor for b in blocks if isinstance(b, Text) and b.anchor}
@@ -140,7 +148,19 @@ class _PdfFile:
                 story += self._figure(block)
         story += [self._text(Text("small", [Run(note)])) for note in self._notes()]
         buffer = io.BytesIO()
-        _Template(buffer, self._title).build(story)
+        template = _Template(
+            buffer,
+            pagesize=A4,
+            leftMargin=_MARGIN,
+            rightMargin=_MARGIN,
+            topMargin=_MARGIN,
+            bottomMargin=_MARGIN,
+            title=printable(self._title),
+            lang="en",
+            # The same report gives the same file.
+            invariant=1,
+        )
+        template.build(story, onFirstPage=_number_page, onLaterPages=_number_page)
         return buffer.getvalue()
 
     def _notes(self) -> list[str]:
@@ -165,7 +185,7 @@ class _PdfFile:
     def _text(self, block: Text) -> Paragraph:
         name = f"heading{min(block.level, 2)}" if block.style == "heading" else block.style
         style = _STYLES[name]
-        if block.style == "title" and sum(len(run.text) for run in block.runs) > _LONG_TITLE:
+        if block.style == "title" and sum(len(run.text) for run in block.runs) > LONG_TITLE:
             style = ParagraphStyle("long title", style, fontSize=13, leading=17)
         if block.style == "item":
             indent = 14.0 * (block.level + 1) + (6 if block.anchor else 0)
@@ -209,7 +229,7 @@ class _PdfFile:
     def _set_fonts(self, text: str) -> str:
         """The text as markup, each character in a font that has it."""
         parts = []
-        for font, run in groupby(_printable(text), key=self._choose_font):
+        for font, run in groupby(printable(text), key=self._choose_font):
             words = "".join(run)
             if not font:
                 parts.append(_MISSING * len(words))
@@ -269,12 +289,7 @@ class _PdfFile:
             [
                 self._cell([Run(mark.point.label)]),
                 _draw_bar(mark, block.drawing.band),
-                self._cell(
-                    [
-                        Run(f"{mark.point.text} "),
-                        *(Run(f"[{n}]", href=f"#source-{n}") for n, _ in mark.sources),
-                    ]
-                ),
+                self._cell([Run(f"{mark.point.text} "), *cite(mark.sources)]),
             ]
             for mark in block.drawing.marks
         ]
@@ -282,10 +297,6 @@ class _PdfFile:
         style = [("VALIGN", (0, 0), (-1, -1), "MIDDLE"), ("LEFTPADDING", (0, 0), (0, -1), 0)]
         bars = PdfTable(rows, colWidths=widths, hAlign="LEFT", style=style)
         return [KeepTogether([*parts, bars, Spacer(1, 6)])]
-
-
-def _printable(text: str) -> str:
-    return "".join(c if c.isprintable() or c == "\n" else " " for c in text)
 
 
 def _draw_bar(mark: charts.Mark, band: tuple[float, float] | None) -> Drawing:
@@ -318,26 +329,10 @@ def _draw_course(drawn: charts.Drawing) -> Drawing:
 
 
 class _Template(SimpleDocTemplate):  # type: ignore[misc]
-    """Adds the headings to the outline, and numbers the pages."""
+    """Adds the headings to the outline."""
 
-    def __init__(self, buffer: io.BytesIO, title: str) -> None:
-        super().__init__(
-            buffer,
-            pagesize=A4,
-            leftMargin=_MARGIN,
-            rightMargin=_MARGIN,
-            topMargin=_MARGIN,
-            bottomMargin=_MARGIN,
-            title=_printable(title),
-            lang="en",
-            # The same report gives the same file.
-            invariant=1,
-        )
-        self._entries = 0
-        self._level = -1
-
-    def build(self, story: list[Flowable]) -> None:
-        super().build(story, onFirstPage=_number_page, onLaterPages=_number_page)
+    _entries = 0
+    _level = -1
 
     def afterFlowable(self, flowable: Flowable) -> None:  # noqa: N802
         if (outline := getattr(flowable, "outline", None)) is None:
@@ -347,7 +342,7 @@ class _Template(SimpleDocTemplate):  # type: ignore[misc]
         self._entries += 1
         key = f"outline-{self._entries}"
         self.canv.bookmarkPage(key)
-        self.canv.addOutlineEntry(_printable(text), key, self._level)
+        self.canv.addOutlineEntry(printable(text), key, self._level)
 
 
 def _number_page(canvas: Canvas, _document: SimpleDocTemplate) -> None:

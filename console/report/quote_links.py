@@ -74,7 +74,6 @@ class QuoteLinks:
     def __init__(self, result: ResearchResult) -> None:
         self.numbers = {s.id: s.n for s in result.sources if s.n is not None}
         self.entries: dict[int, list[Entry]] = {n: [] for n in self.numbers.values()}
-        self.claims = {claim.id: claim for claim in result.claims}
         self._quote_ids: dict[tuple[str, int], list[str]] = {}
         self._collect(result.claims)
         self.contradictions = result.contradictions

@@ -15,7 +15,16 @@ from docx.table import _Cell
 from docx.text.paragraph import Paragraph
 from docx.text.run import Run as WordRun
 
-from console.report.document import Figure, Run, Table, Text, build_document
+from console.report.document import (
+    LONG_TITLE,
+    Block,
+    Figure,
+    Run,
+    Table,
+    Text,
+    build_document,
+    cite,
+)
 from workflows.contracts.result import ResearchResult
 
 _STYLES = {"title": "Title", "quote": "Quote"}
@@ -24,7 +33,6 @@ _ACCENT = RGBColor(0x0B, 0x5A, 0x73)
 _WIDTH = Cm(16.6)
 _BAR = "█"
 _BAR_LENGTH = 24
-_LONG_TITLE = 110
 
 
 def render_docx(result: ResearchResult) -> bytes:
@@ -46,10 +54,12 @@ class _WordFile:
         section.top_margin = section.bottom_margin = Cm(2)
         style = self._document.styles["Normal"]
         style.font.name, style.font.size = "Calibri", Pt(10.5)
-        self._document.styles["Title"].font.size = Pt(20 if len(title) < _LONG_TITLE else 14)
-        _add_page_number(section.footer.paragraphs[0])
+        self._document.styles["Title"].font.size = Pt(20 if len(title) < LONG_TITLE else 14)
+        page_number = OxmlElement("w:fldSimple")
+        page_number.set(qn("w:instr"), "PAGE")
+        section.footer.paragraphs[0]._p.append(page_number)
 
-    def render(self, blocks: Iterable[Text | Table | Figure]) -> bytes:
+    def render(self, blocks: Iterable[Block]) -> bytes:
         for block in blocks:
             if isinstance(block, Text):
                 self._add_text(block)
@@ -108,7 +118,7 @@ class _WordFile:
             properties.append(OxmlElement("w:tblHeader"))
         self._document.add_paragraph()
 
-    def _fill(self, cell: _Cell, runs: Iterable[Run], *, is_head: bool) -> None:
+    def _fill(self, cell: _Cell, runs: Iterable[Run], *, is_head: bool = False) -> None:
         paragraph = cell.paragraphs[0]
         self._add_runs(paragraph, runs, Pt(9))
         if is_head:
@@ -122,12 +132,11 @@ class _WordFile:
         table = self._document.add_table(0, 3)
         for mark in block.drawing.marks:
             label, bar, value = table.add_row().cells
-            self._fill(label, [Run(mark.point.label)], is_head=False)
+            self._fill(label, [Run(mark.point.label)])
             start, end = round(mark.start * _BAR_LENGTH), round(mark.end * _BAR_LENGTH)
             run = bar.paragraphs[0].add_run(" " * start + _BAR * max(1, end - start))
             run.font.color.rgb, run.font.size = _ACCENT, Pt(7)
-            cites = [Run(f"[{n}]", href=f"#source-{n}") for n, _ in mark.sources]
-            self._fill(value, [Run(f"{mark.point.text} "), *cites], is_head=False)
+            self._fill(value, [Run(f"{mark.point.text} "), *cite(mark.sources)])
         self._document.add_paragraph()
 
     def _add_caption(self, text: str) -> None:
@@ -157,17 +166,6 @@ def _link(paragraph: Paragraph, run: WordRun, href: str) -> None:
         link.set(qn("r:id"), relation)
     paragraph._p.append(link)
     link.append(run._r)
-
-
-def _add_page_number(paragraph: Paragraph) -> None:
-    for kind, text in (("begin", ""), ("", "PAGE"), ("end", "")):
-        run = paragraph.add_run()
-        element = OxmlElement("w:fldChar" if kind else "w:instrText")
-        if kind:
-            element.set(qn("w:fldCharType"), kind)
-        else:
-            element.text = text
-        run._r.append(element)
 
 
 def _clean(text: str) -> str:

@@ -18,12 +18,14 @@ import dataclasses
 import hashlib
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import ClassVar
 
 from google.protobuf import json_format
 from google.protobuf.message import DecodeError
+from obstore.exceptions import BaseError
 from temporalio.api.common.v1 import Payload
 from temporalio.api.sdk.v1.external_storage_pb2 import ExternalStorageReference
 from temporalio.client import Client
@@ -39,6 +41,7 @@ from temporalio.converter import (
     StorageDriverRetrieveContext,
     StorageDriverStoreContext,
 )
+from temporalio.exceptions import ApplicationError
 
 from activities.storage.backends import create_or_renew, open_backend
 from activities.storage.encryption import (
@@ -126,6 +129,17 @@ def store_of(client: Client) -> Store:
     storage = client.data_converter.external_storage
     drivers = storage.drivers if storage else ()
     return next(driver.objects for driver in drivers if isinstance(driver, StoreDriver))
+
+
+@contextmanager
+def explain_store_errors(what: str) -> Iterator[None]:
+    """Raise errors of the store as `ConsoleError`; `what` says what was not done."""
+    try:
+        yield
+    except ApplicationError as error:
+        raise ConsoleError(f"{what}: {error.message}.") from error
+    except (BaseError, OSError) as error:
+        raise ConsoleError(f"{what} ({str(error).splitlines()[0][:200]}).") from error
 
 
 def read_claim(payload: Payload) -> StorageDriverClaim | None:

@@ -21,6 +21,7 @@ from console.client.research_request import build_facet, find_errors
 from console.errors import BadInputError, first_fault
 from console.web.auth import check_csrf
 from workflows.config.settings import Settings
+from workflows.contracts.asking import MAX_QUESTIONS
 from workflows.contracts.facets import Facet, Plan
 from workflows.rules.plan import faults
 
@@ -136,6 +137,12 @@ def parse_job(form: FormValues, settings: Settings, uploaded: str = "") -> JobOp
         if name := form["id"].strip():
             validation.check_job_id(name)
     return None if form.errors else options
+
+
+def parse_answers(form: FormValues) -> list[str]:
+    """The answers to clarifying questions: what was chosen, and what was written beside it."""
+    names = (f"{kind}-{n}" for n in range(MAX_QUESTIONS) for kind in ("answer", "other"))
+    return [form[name].strip() for name in names]
 
 
 def parse_budget(form: FormValues) -> tuple[float | None, int | None]:

@@ -14,7 +14,7 @@ from temporalio.client import WorkflowExecutionStatus, WorkflowFailureError
 from temporalio.service import RPCError
 
 from activities.storage.corpus_versions import CorpusHead
-from console.client import corpora, jobs, validation
+from console.client import asking, corpora, jobs, validation
 from console.client.job_list import (
     WAITING_STATES,
     Estimate,
@@ -36,6 +36,7 @@ from console.web.job_snapshot import fetch_request, load_checkpoints
 from console.web.rendering import Templates, stream_parts
 from console.web.state import MAX_SEARCHED, AppState, Notice
 from workflows.config.model_catalog import MIXED, MODELS
+from workflows.contracts.asking import Clarification
 from workflows.contracts.facets import Effort
 from workflows.contracts.request import OFFLINE, ResearchRequest
 from workflows.contracts.result import ResearchResult
@@ -94,7 +95,9 @@ class HomePage:
         self._limit = asyncio.Semaphore(_CONCURRENT_ROWS)
 
     async def show(self, request: Request) -> Response:
-        form = FormValues({"effort": Effort.STANDARD.value, "corpus": "", "approve": "yes"})
+        form = FormValues(
+            {"effort": Effort.STANDARD.value, "corpus": "", "approve": "yes", "clarify": "yes"}
+        )
         return await self._render(request, form)
 
     async def start_job(self, request: Request) -> Response:
@@ -109,10 +112,23 @@ class HomePage:
             again = " Choose the files again." if form.files else ""
             text = f"Nothing was started: see the messages beside the fields.{again}"
             return await self._render(request, form, status=422, notice=Notice(text, "bad"))
+        better = asking.improve(form["question"], forms.parse_answers(form))
+        if form["step"] == "answers" and better != form["question"]:
+            form.values |= {"question": better, "clarify": ""}
+            text = "Your answers are in the question now: read it, change it if you like, start."
+            return await self._render(request, form, notice=Notice(text))
+        clarification = Clarification()
+        if form["clarify"] and not form["step"]:
+            clarification = await asking.clarify(state.session, job_id, research)
+            if clarification.questions:
+                # The job keeps the id: what the questions cost is in its journal.
+                form.values["id"] = job_id
+                return await self._render(request, form, clarification=clarification)
         with form.collect_error("id"):
             job = await state.start(job_id, research)
+            budget = describe_budget(research, by_default=False)
             text = _START_NOTICES.get(
-                job.found, f"Started. {describe_budget(research, by_default=False)}"
+                job.found, f"Started. {budget} {name_fields(clarification.note)}".strip()
             )
             name = state.put_notice(Notice(text))
             return RedirectResponse(f"/jobs/{job.id}?notice={name}", status_code=303)
@@ -158,7 +174,12 @@ class HomePage:
         return stream_parts(request, self._state, parts())
 
     async def _render(
-        self, request: Request, form: FormValues, status: int = 200, notice: Notice | None = None
+        self,
+        request: Request,
+        form: FormValues,
+        status: int = 200,
+        notice: Notice | None = None,
+        clarification: Clarification | None = None,
     ) -> Response:
         only, query = _read_filter(request)
         rows, more = await self._load_rows(only, query)
@@ -168,6 +189,8 @@ class HomePage:
             status,
             notice,
             form=form,
+            clarification=clarification,
+            max_answer=asking.MAX_ANSWER,
             rows=rows,
             more=more,
             only=only,

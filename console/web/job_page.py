@@ -20,6 +20,7 @@ from console.client.job_options import new_job_id
 from console.client.jobs import Job, UpdateRejectedError
 from console.client.research_request import build_facet
 from console.errors import BadInputError, ConsoleError, first_fault
+from console.formatting import count, format_size
 from console.web import forms
 from console.web.forms import FormValues, name_fields
 from console.web.home import MODEL_NAMES
@@ -133,6 +134,17 @@ class JobPage:
             self._snapshots[job_id] = loading
         # A viewer that disconnects must not cancel the snapshot of the others.
         return await asyncio.shield(loading)
+
+    async def delete(self, request: Request) -> Response:
+        job_id = request.path_params["job_id"]
+        await forms.read_form(request)
+        receipt = await self._state.delete(job_id)
+        objects = count(sum(total["count"] for total in receipt["objects"].values()), "object")
+        histories = count(receipt["histories"], "history", "histories")
+        size = format_size(receipt["bytes"])
+        text = f"The job {job_id} is deleted: {histories}, and {objects} of the store ({size})."
+        name = self._state.put_notice(Notice(text))
+        return RedirectResponse(f"/?notice={name}", status_code=303)
 
     async def confirm_restart(self, request: Request) -> Response:
         """A page that asks for confirmation, because a restart closes an open run."""

@@ -225,6 +225,8 @@ def _settings(snapshot: JobSnapshot) -> Iterator[tuple[str, str]]:
 def _possible_actions(snapshot: JobSnapshot) -> Iterator[str]:
     if snapshot.checkpoints:
         yield "fork"
+    if not snapshot.is_open:
+        yield "delete"
     if snapshot.result is not None:
         yield "read"
         return

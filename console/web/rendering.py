@@ -18,6 +18,7 @@ from typing import Any
 
 from fastapi.sse import format_sse_event
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
@@ -36,6 +37,7 @@ MAX_STREAMS = 24
 """Open pages that follow a job; each one polls the server."""
 RETRY_MILLISECONDS = 2000
 _POLLS_PER_COMMENT = 10
+_CODE = re.compile(r"`([^`]+)`")
 _CLOCK = re.compile(r'(<span class="clock"[^>]*>)[^<]*')
 
 
@@ -62,6 +64,7 @@ class Templates:
             "sentence": sentence,
             "capitalize": capitalize,
             "duration": duration,
+            "code": mark_code,
         }
         self._jinja.globals |= {"state": state, "formats": FORMATS.values()}
 
@@ -93,6 +96,11 @@ class Templates:
 
 def format_label(status: str) -> str:
     return _LABELS.get(status, status.replace("_", " "))
+
+
+def mark_code(text: str) -> Markup:
+    """Messages name commands and settings in backticks."""
+    return Markup(_CODE.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704
 
 
 def parse_time(stamp: str | datetime | None) -> datetime | None:

@@ -132,6 +132,7 @@ def build_app(
         ("GET", f"{job}/events", "read", jobs.stream),
         *(("POST", f"{job}/{name}", name, jobs.control) for name in (*FORMS, *CONTROLS)),
         ("GET", f"{job}/restart", "restart", jobs.confirm_restart),
+        ("POST", f"{job}/delete", "delete", jobs.delete),
         ("GET", f"{job}/fork", "fork", jobs.show_fork_form),
         ("POST", f"{job}/fork", "fork", jobs.fork),
         ("GET", f"{job}/report", "read", reports.show),

@@ -75,7 +75,7 @@ def serve(
         return sessions.run(
             action,
             settings=settings,
-            on_interrupt=lambda: _closing_message(settings),
+            on_interrupt=_closing_message(settings),
         )
 
 

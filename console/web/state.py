@@ -11,11 +11,12 @@ from typing import Any, Literal, TypeVar
 from cachetools import LRUCache
 from temporalio.service import RPCError
 
-from console.client import corpora, jobs, runs
+from console.client import corpora, deletion, jobs, runs
 from console.client.checkpoints import CheckpointStore
 from console.client.jobs import Job, StartState, UpdateRejectedError
 from console.client.session import Session
 from console.errors import BadInputError, ConflictError
+from console.runtime.data_converter import explain_store_errors, store_of
 from workflows.contracts.evidence import Message
 from workflows.contracts.messages import Finish, Pause, Resume
 from workflows.contracts.request import ResearchRequest
@@ -153,6 +154,18 @@ class AppState:
         if isinstance(outcome, str):
             raise ConflictError(f"The job {job_id} ended without a report: {outcome}.")
         return outcome
+
+    async def delete(self, job_id: str) -> deletion.Receipt:
+        """Delete a job that the current actor sees, also from memory."""
+        await jobs.find(self.client, job_id)
+        store = store_of(self.client)
+        try:
+            with explain_store_errors("Nothing was deleted"):
+                return await deletion.delete_jobs(self.client, self.settings, store, [job_id])
+        finally:
+            caches = (self.small_cache, self.result_cache, self.text_cache, self.checkpoint_cache)
+            for cache in caches:
+                cache.clear()
 
     async def sleep(self, seconds: float) -> None:
         """Sleep, but not beyond the end of the server."""

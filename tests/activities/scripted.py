@@ -11,10 +11,11 @@ import httpx2
 
 from activities.agent.conversation import Answered, Unanswered
 from activities.agent.interrupts import Interrupts
-from activities.agent.loop import Subagent
+from activities.agent.loop import Subagent, Tools
+from activities.agent.request_template import SEARCH as SEARCH_TOOL
 from activities.agent.request_template import build_template
 from activities.agent.schemas import PlanReview
-from activities.agent.tool_definitions import SEARCH as SEARCH_TOOL
+from activities.agent.turns import TurnSource
 from activities.llm.client import Models
 from activities.storage.journal import Journal
 from activities.storage.store import Store
@@ -113,14 +114,14 @@ def words(request: JsonObject) -> str:
     return "\n".join(b["text"] for b in request["messages"][-1]["content"] if b["type"] == "text")
 
 
-class Notebook:
+class Notebook(Tools):
     """Tools that answer, and remember."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.told: list[tuple[int, str]] = []
         self.observed: list[tuple[int, list[str]]] = []
         self.forgot = 0
-        self.sources: dict[str, object] = {}
 
     async def run(self, name: str, tool_input: JsonObject, turn: int) -> JsonObject:
         return {"content": [text(f"result of {tool_input['query']}")]}
@@ -131,11 +132,11 @@ class Notebook:
     async def observe(self, turn: int, message: JsonObject) -> None:
         self.observed.append((turn, [block["type"] for block in message["content"]]))
 
-    def forget(self) -> None:
-        self.forgot += 1
-
-    def start_over(self) -> None:
-        self.told.clear()
+    def start_over(self, *, is_new_attempt: bool) -> None:
+        if is_new_attempt:
+            self.told.clear()
+        else:
+            self.forgot += 1
 
 
 class Setting:
@@ -155,7 +156,8 @@ class Setting:
 
     def subagent(self, allowance: Allowance | None = None, **limits: Any) -> Subagent:
         interrupts = Interrupts(self.store, "job", "task", allowance, finishes=True, **limits)
-        return Subagent(self.models, Journal(self.store, "job"), self.template, interrupts)
+        journal = Journal(self.store, "job")
+        return Subagent(TurnSource(self.models, journal, self.template, interrupts))
 
     async def talk(
         self,

@@ -14,7 +14,7 @@ from activities.agent.interrupts import Interrupts
 from activities.agent.loop import Subagent
 from activities.agent.request_template import build_template
 from activities.agent.schemas import PlanReview
-from activities.llm.batches import Batches
+from activities.agent.turns import TurnSource
 from activities.llm.client import Models
 from activities.storage.journal import Journal
 from activities.storage.store import Store
@@ -68,17 +68,16 @@ class BatchWire(httpx2.AsyncBaseTransport):
 def key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ANTHROPIC_BASE_URL", raising=False)
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test-key-0123456789")
+    monkeypatch.setattr("activities.agent.turns.POLL_SECONDS", 0.01)
 
 
 async def talk(folder: Path, wire: BatchWire) -> Answered[PlanReview]:
     store = Store.open(str(folder))
     models = Models(wire)
+    template = build_template(REVIEWER, MEDIUM, "high")
+    interrupts = Interrupts(store, "job", "task")
     subagent = Subagent(
-        models,
-        Journal(store, "job"),
-        build_template(REVIEWER, MEDIUM, "high"),
-        Interrupts(store, "job", "task"),
-        Batches(models, poll_seconds=0.01),
+        TurnSource(models, Journal(store, "job"), template, interrupts, in_batches=True)
     )
     spoken = await subagent.converse(PlanReview, {"question": "?"})
     assert isinstance(spoken, Answered)

@@ -11,9 +11,9 @@ import httpx2
 import pytest
 from temporalio.exceptions import ApplicationError
 
+from activities.llm.answers import normalize
 from activities.llm.capabilities import CAPABILITIES, adapt
 from activities.llm.client import Models
-from activities.llm.structured_output import normalize
 from tests.activities.scripted import JsonObject, ScriptedTransport, failure, message, text
 
 SERVER_TOOL = {"type": "web_search_20260318", "name": "web_search", "max_uses": 3}

@@ -283,5 +283,5 @@ async def test_orders_and_checkpoints_are_kept(tmp_path: Path) -> None:
     )
     key = checkpoint_key("a", "run", 1, "planned")
     for _ in range(2):
-        assert (await keeping.keep_checkpoint(KeepCheckpoint(key=key, state=state))).key == key
+        assert await keeping.keep_checkpoint(KeepCheckpoint(key=key, state=state)) == key
     assert await Shop.store.load(key, ResearchState) == state

@@ -11,8 +11,7 @@ import httpx2
 import pytest
 from temporalio.exceptions import ApplicationError
 
-from activities.agent.request_template import build_template
-from activities.agent.tool_definitions import SEARCH
+from activities.agent.request_template import SEARCH, build_template
 from activities.llm.client import Models
 from activities.llm.prompt_cache import PromptCache, prefix_of
 from activities.offline.transport import body, events
@@ -138,8 +137,8 @@ async def test_nobody_waits_longer_than_agreed() -> None:
 
 async def test_a_warm_beginning_is_not_waited_for_again() -> None:
     warmth = PromptCache()
-    async with warmth.admit(asked("a")) as warmed:
-        warmed()
+    async with warmth.admit(asked("a")):
+        warmth.record(prefix_of(asked("a")))
         async with asyncio.timeout(PATIENCE / 2):
             async with warmth.admit(asked("b")), warmth.admit(asked("c")):
                 pass

@@ -121,17 +121,6 @@ def test_what_a_model_writes_down_plainly_is_found_at_its_place(
     assert all(word in kept for word in words)
 
 
-def test_surroundings_are_cut_at_words() -> None:
-    text = "alpha bravo charlie delta echo foxtrot golf"
-    stored = StoredText(text)
-    found = stored.find(quote("delta"))
-    assert found is not None
-    assert found.start is not None
-    assert found.end is not None
-    assert stored.around(found.start, found.end, reach=9) == "charlie delta echo"
-    assert stored.around(found.start, found.end, reach=900) == text
-
-
 def test_copies_are_alike_and_other_texts_are_not() -> None:
     words = [f"word{i}" for i in range(300)]
     story = " ".join(words)

@@ -9,7 +9,7 @@ from typing import Any
 import anthropic.types
 import pytest
 
-from activities.agent.tool_definitions import READ, SEARCH, SURVEY, build_tool_set
+from activities.agent.request_template import READ, SEARCH, SURVEY, build_tool_set
 from activities.agent.toolbox import Toolbox
 from activities.mcp.server_settings import McpSettings
 from activities.mcp.servers import McpServers
@@ -224,7 +224,7 @@ async def test_a_clean_conversation_is_shown_passages_again(corpus: Corpus, stor
     tools.record(0, "search", asked, first)
     again = await tools.run("search", asked, 0)
     assert len(again["content"]) == 1
-    tools.forget()
+    tools.start_over(is_new_attempt=False)
     afresh = await tools.run("search", asked, 0)
     assert afresh["content"][1:] == first["content"][1:]
 

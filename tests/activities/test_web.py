@@ -16,7 +16,7 @@ from activities.agent.toolbox import Toolbox
 from activities.context import ActivityContext
 from activities.evidence.quotes import StoredText
 from activities.llm.client import Models
-from activities.sources.snapshots import address
+from activities.sources.web import address
 from activities.storage.store import Store
 from activities.subagents.findings import AnswerChecker
 from activities.subagents.researching import Researching

@@ -162,6 +162,7 @@ def test_a_run_that_was_terminated_is_taken_up_again(
     assert visit.complaints == []
 
 
+@at_a_desk
 def test_a_blocked_job_says_what_would_help(console: Console, visit: Visit, page: Page) -> None:
     name = f"blocked-{time.monotonic_ns()}"
     asked = {"question": "Who keeps the lamp?", "corpus": f"/nowhere/{ATTACK}"}

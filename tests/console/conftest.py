@@ -72,6 +72,7 @@ class Place:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.worker = STAND_IN
+        self.more: dict[str, str] = {}
         self.state = folder / "state"
         (folder / "docs").mkdir(parents=True)
         (folder / "docs" / "a.md").write_text("Something is written here.")
@@ -86,7 +87,7 @@ class Place:
             for name, value in os.environ.items()
             if not name.startswith(("TEMPORAL_", "ANTHROPIC_", "RESEARCH_", "OTEL_"))
         }
-        return kept | {"RESEARCH_HOME": "state", "PYTHONPATH": str(ROOT)}
+        return kept | {"RESEARCH_HOME": "state", "PYTHONPATH": str(ROOT)} | self.more
 
     def popen(self, *arguments: str, stdin: int | None = None) -> subprocess.Popen[str]:
         return subprocess.Popen(
@@ -131,6 +132,13 @@ class Idle:
         return
 
 
+def forget_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in list(os.environ):
+        if name.startswith(("TEMPORAL_", "ANTHROPIC_", "RESEARCH_", "OTEL_")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("RESEARCH_HOME", "state")
+
+
 @pytest.fixture(scope="session")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Place, DevServer]]:
     """A place whose server and worker are kept running."""
@@ -149,11 +157,38 @@ def served(
 ) -> tuple[Place, DevServer]:
     """The same for commands called in this process: they join the server and find the worker."""
     place, server = running
-    for name in list(os.environ):
-        if name.startswith(("TEMPORAL_", "ANTHROPIC_", "RESEARCH_", "OTEL_")):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("RESEARCH_HOME", "state")
+    forget_settings(monkeypatch)
     monkeypatch.setattr("console.client.session.WorkerProcess", Idle)
     monkeypatch.setattr("console.client.runs.find_task_queue", lambda *_: TASK_QUEUE)
     monkeypatch.chdir(place.folder)
     return place, server
+
+
+@pytest.fixture(scope="session")
+def running_real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Place, DevServer]]:
+    """The same with the real worker, started as it is beside a configured server."""
+    place = Place(tmp_path_factory.mktemp("real") / "place")
+    with run_dev_server(place.state) as server:
+        place.more = {"TEMPORAL_ADDRESS": server.address}
+        with (place.folder / "worker.log").open("wb") as log:
+            worker = subprocess.Popen(
+                [sys.executable, str(ROOT / "worker.py")],
+                cwd=place.folder,
+                env=place.env(),
+                stdout=log,
+                stderr=log,
+            )
+        yield place, server
+        worker.terminate()
+        worker.wait(60)
+    assert not processes(place.folder)
+
+
+@pytest.fixture
+def researching(running_real: tuple[Place, DevServer], monkeypatch: pytest.MonkeyPatch) -> Place:
+    """A place whose commands talk to a configured server with the real worker."""
+    place, server = running_real
+    forget_settings(monkeypatch)
+    monkeypatch.setenv("TEMPORAL_ADDRESS", server.address)
+    monkeypatch.chdir(place.folder)
+    return place

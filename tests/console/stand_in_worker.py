@@ -4,8 +4,8 @@ It keeps checkpoints, waits for approval and hears what operators say. What it i
 rest: `hold` keeps it busy until a file `go` is in the state folder or it is to finish; `block` puts
 it aside until it is resumed; `struggle` sends out a subagent that fails at its first try and waits
 for the next; `fail` fails it; `pass` opens a pass that lasts until it is cancelled;
-`nothing` finds nothing; `big` returns a result far over the payload threshold. What was taken up
-from a checkpoint neither blocks nor fails.
+`nothing` finds nothing; `vague` is asked back; `big` returns a result far over the payload
+threshold. What was taken up from a checkpoint neither blocks nor fails.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from activities.storage.store import Store
 from console.runtime.connection import connect
 from workflows.config.settings import Settings
 from workflows.config.store_keys import checkpoint_key, report_key
-from workflows.contracts.activity_io import KeepCheckpoint, KeepReport
+from workflows.contracts.activity_io import KeepCheckpoint
+from workflows.contracts.asking import Clarification, ClarifyingQuestion, ClarifyRequest
 from workflows.contracts.facets import Facet, Plan, QuestionKind
 from workflows.contracts.messages import Approve, Finish, Pause, Resume, Steer
 from workflows.contracts.outcomes import FindingsRef, Found
@@ -78,10 +79,10 @@ async def keep(brief: KeepCheckpoint) -> None:
 
 
 @activity.defn
-async def keep_report(brief: KeepReport) -> ReportRef:
+async def keep_report(key: str, result: ResearchResult) -> ReportRef:
     store = Store.open(Settings.read(os.environ).store)
-    await store.put_new(brief.key, brief.result.model_dump_json().encode())
-    return ReportRef(key=brief.key, sha256="", bytes=0, pages=1)
+    await store.put_new(key, result.model_dump_json().encode())
+    return ReportRef(key=key, sha256="", bytes=0, pages=1)
 
 
 @workflow.defn(name="RefinementWorkflow")
@@ -89,6 +90,16 @@ class StandInPass:
     @workflow.run
     async def run(self) -> None:
         await workflow.wait_condition(lambda: False)
+
+
+@workflow.defn(name="ClarifyWorkflow")
+class StandInClarification:
+    @workflow.run
+    async def run(self, asked: ClarifyRequest) -> Clarification:
+        if "vague" not in asked.request.question:
+            return Clarification()
+        which = ClarifyingQuestion(text="Which?", suggestions=("the \x1b[31mred\x07 one", "both"))
+        return Clarification(questions=(which, ClarifyingQuestion(text="For whom?")))
 
 
 @workflow.defn(name="ResearchWorkflow")
@@ -155,11 +166,9 @@ class StandIn:
             parent=now.parent,
             report_markdown="# Report\n\n" + ("Words. " * (50_000 if "big" in asked else 5)),
         )
-        kept = KeepReport(
-            key=report_key(now.id, now.version, workflow.info().run_id), result=result
-        )
+        key = report_key(now.id, now.version, workflow.info().run_id)
         report = await workflow.execute_local_activity(
-            keep_report, kept, start_to_close_timeout=SOON
+            keep_report, args=[key, result], start_to_close_timeout=SOON
         )
         return summarize_result(result, report)
 
@@ -263,7 +272,7 @@ async def main() -> None:
     async with Worker(
         client,
         task_queue=settings.task_queue,
-        workflows=[StandIn, StandInPass],
+        workflows=[StandIn, StandInPass, StandInClarification],
         activities=[released, research, keep, keep_report],
         workflow_runner=UnsandboxedWorkflowRunner(),
         sticky_queue_schedule_to_start_timeout=timedelta(seconds=3),

@@ -16,6 +16,7 @@ from workflows.config.settings import Settings
 QUESTION = "How many people does the operator employ on the harbour line?"
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(240)
 async def test_an_answer_survives_its_worker(tmp_path: Path) -> None:
     async with a_site(tmp_path / "site", workers=0) as site:

@@ -73,6 +73,7 @@ async def test_a_store_that_stays_away_blocks_the_job_until_it_is_back_and_someo
     assert row.faults() == []
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 async def test_a_store_that_is_slow_and_fails_now_and_then_changes_nothing(
     site: Site, reference: JsonObject

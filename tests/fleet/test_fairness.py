@@ -82,6 +82,7 @@ async def goes_soon(site: Site, count: int, many: dict[str, Any], one: dict[str,
     assert delay <= length, f"delayed by {delay / 1e9:.1f} s; a job takes {length / 1e9:.1f} s"
 
 
+@pytest.mark.slow
 async def test_thirty_jobs_of_a_tenant_do_not_hold_up_anothers_single_one(site: Site) -> None:
     await goes_soon(site, 30, {"tenant": "a"}, {"tenant": "b"})
 

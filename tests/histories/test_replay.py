@@ -19,7 +19,6 @@ from workflows.coordinator import ResearchWorkflow
 from workflows.refinement import RefinementWorkflow
 from workflows.rules import gaps
 from workflows.stages import evaluation, writing
-from workflows.stages.checkpoints import save_checkpoint
 from workflows.stages.execution import Execution
 
 HERE = Path(__file__).parent
@@ -76,7 +75,7 @@ async def test_a_checkpoint_that_is_added_is_noticed(
 
     async def save_twice(execution: Execution, *args: Any, **more: Any) -> None:
         await write(execution, *args, **more)
-        await save_checkpoint(execution, "written")
+        await execution.save_checkpoint("written")
 
     monkeypatch.setattr(writing, "write", save_twice)
     with pytest.raises(NondeterminismError):

@@ -97,6 +97,7 @@ async def test_a_plan_that_nobody_answers_for_days_is_decided_at_its_deadline(
     assert timedelta(days=20) <= await lasted(handle) < timedelta(days=21)
 
 
+@pytest.mark.slow
 async def test_a_rate_limit_of_hours_is_waited_out_and_the_job_comes_to_its_end(
     skipping: Office,
 ) -> None:

@@ -64,7 +64,7 @@ async def check_structured_output(models: Models, model: str) -> str:
         capital = str(json.loads(text)["capital"])
     except (ValueError, KeyError, TypeError):
         raise RuntimeError(f"the answer does not follow the schema: {text[:60]!r}") from None
-    lacks = "schema" in models.missing_capabilities(model)
+    lacks = "schema" in models._capabilities.missing(model)
     return capital + (" (through an answer tool)" if lacks else "")
 
 

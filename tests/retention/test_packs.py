@@ -18,8 +18,7 @@ from activities.storage.corpus_versions import (
     name_of,
 )
 from activities.storage.encryption import Keyring
-from activities.storage.histories import Mentioned
-from activities.storage.references import find_references
+from activities.storage.references import Mentioned, find_references
 from activities.storage.store import Store
 from tests.sources.test_sources_corpora import Worker
 from workflows.config.store_keys import listing_key, pack_key

@@ -10,7 +10,6 @@ import httpx2
 import pytest
 
 import worker
-from activities.llm.batches import Batches
 from console.client.jobs import fetch_report
 from tests.simulator.brains import Offline
 from tests.simulator.jobs import (
@@ -76,7 +75,7 @@ class Patient(Wire):
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Batches are asked about often, and a worker that is stopped does not wait for them."""
-    monkeypatch.setattr(Batches.__init__, "__defaults__", (0.1,))
+    monkeypatch.setattr("activities.agent.turns.POLL_SECONDS", 0.1)
     monkeypatch.setattr(worker, "DRAIN", timedelta(0))
 
 

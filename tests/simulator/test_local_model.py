@@ -26,6 +26,7 @@ from activities.agent.interrupts import Interrupts
 from activities.agent.loop import Subagent
 from activities.agent.request_template import build_template
 from activities.agent.schemas import PlanDraft
+from activities.agent.turns import TurnSource
 from activities.llm.client import Models
 from activities.storage.journal import Journal
 from activities.storage.store import Store
@@ -67,7 +68,9 @@ async def test_the_answer_follows_the_schema_although_the_server_ignores_it(
 ) -> None:
     store = Store.open(str(tmp_path))
     template = build_template(PLANNER, LOCAL, "high", max_tokens=2000)
-    subagent = Subagent(models, Journal(store, "job"), template, Interrupts(store, "job", "plan"))
+    subagent = Subagent(
+        TurnSource(models, Journal(store, "job"), template, Interrupts(store, "job", "plan"))
+    )
     reply = await subagent.converse(PlanDraft, {"question": "What is known about ferries?"})
     assert isinstance(reply, Answered)
     assert reply.answer.facets
@@ -79,7 +82,9 @@ async def test_a_conversation_larger_than_the_window_is_told_from_other_errors(
 ) -> None:
     store = Store.open(str(tmp_path))
     template = build_template(PLANNER, LOCAL, "high", max_tokens=200)
-    subagent = Subagent(models, Journal(store, "job"), template, Interrupts(store, "job", "plan"))
+    subagent = Subagent(
+        TurnSource(models, Journal(store, "job"), template, Interrupts(store, "job", "plan"))
+    )
     reply = await subagent.converse(PlanDraft, {"question": "word " * WINDOW})
     assert not isinstance(reply, Answered)
     assert reply.why == "context_full"

@@ -13,6 +13,7 @@ from activities.agent.loop import Subagent
 from activities.agent.messages import size
 from activities.agent.request_template import build_template
 from activities.agent.schemas import PlanReview
+from activities.agent.turns import TurnSource
 from activities.llm.client import Models
 from activities.storage.journal import Journal
 from activities.storage.store import Store
@@ -58,9 +59,8 @@ async def converse(
     store = Store.open(str(folder))
     for _ in range(times):
         template = build_template(RESEARCHER, MEDIUM, "medium", tools)
-        subagent = Subagent(
-            Models(wire), Journal(store, "job"), template, Interrupts(store, "job", "task")
-        )
+        interrupts = Interrupts(store, "job", "task")
+        subagent = Subagent(TurnSource(Models(wire), Journal(store, "job"), template, interrupts))
         spoken = await subagent.converse(PlanReview, {"question": "?"}, attempts=1)
     return spoken, wire
 

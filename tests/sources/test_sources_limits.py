@@ -33,9 +33,10 @@ def test_a_zip_bomb_is_not_opened(folder: Path) -> None:
         assert "zip bomb" in refused(folder / name)
 
 
-def test_a_file_over_the_limit_is_not_read(folder: Path) -> None:
+def test_a_file_over_the_limit_is_not_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parsing_module, "MAX_FILE_BYTES", 1000)
     (folder / "big.txt").write_text("words " * 1000)
-    found = parse(folder / "big.txt", "big.txt", most_bytes=1000)
+    found = parse(folder / "big.txt", "big.txt")
     assert isinstance(found, Unreadable)
     assert "split" in found.reason
 

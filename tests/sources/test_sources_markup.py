@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from activities.sources.chunks import sentences
 from activities.sources.documents import Document
 from activities.sources.formats.lines import units
 from activities.sources.formats.parsing import parse
-from activities.sources.sentence_spans import sentences
 
 
 def read_text(folder: Path, name: str, content: str) -> Document:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from activities.sources.chunks import sentences
 from activities.sources.documents import Document
 from activities.sources.formats.parsing import parse
-from activities.sources.sentence_spans import sentences
 
 HEADERS = (
     "From: Ann <a@x.org>\nTo: b@x.org\nDate: Tue, 13 Jan 2026 11:40:00 +0000\n"

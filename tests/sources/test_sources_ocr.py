@@ -68,7 +68,6 @@ def test_a_picture_is_unreadable_with_advice_or_recognised_and_marked(
     assert "RESEARCH_OCR=1" in refused.reason
     document = read_only(folder / name)
     assert document.recognised
-    assert document.meta.recognised
     assert document.text.split() == " ".join(WORDS).split()
 
 

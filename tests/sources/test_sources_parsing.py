@@ -10,9 +10,9 @@ import pptx
 import pytest
 from pptx.util import Inches
 
+from activities.sources.chunks import sentences
 from activities.sources.documents import Document, Unreadable
 from activities.sources.formats.parsing import parse
-from activities.sources.sentence_spans import sentences
 
 
 def one(folder: Path, name: str, content: str | bytes) -> Document:

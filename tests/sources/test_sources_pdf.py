@@ -10,7 +10,7 @@ from PIL import Image
 
 from activities.sources.documents import Document, Unreadable
 from activities.sources.formats.parsing import parse
-from activities.sources.formats.pdf.hyphenation import HYPHEN, Hyphenation
+from activities.sources.formats.pdf.page_lines import HYPHEN, Hyphenation
 
 Placed = tuple[float, float, float, str]
 MakePdf = Callable[[str, Sequence[Sequence[Placed]]], Path]

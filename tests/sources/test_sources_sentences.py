@@ -5,10 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from activities.sources.chunks import chunk_starts, section_paths
+from activities.sources.chunks import chunk_starts, section_paths, sentences
 from activities.sources.formats.encoding import normalise
 from activities.sources.formats.lines import unwrap
-from activities.sources.sentence_spans import sentences
 
 LINES = st.lists(
     st.one_of(

@@ -9,9 +9,9 @@ from pathlib import Path
 import openpyxl
 import pytest
 
-from activities.sources.formats.office.number_formats import number_text
+from activities.sources.chunks import sentences
+from activities.sources.formats.office.spreadsheets import number_text
 from activities.sources.formats.parsing import parse
-from activities.sources.sentence_spans import sentences
 
 Rows = Sequence[Sequence[object]]
 

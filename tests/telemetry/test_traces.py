@@ -128,6 +128,7 @@ def test_a_job_is_one_trace_and_its_numbers_are_those_of_the_report(
     assert {service for service, _ in ours | core} == {"durable-research"}
 
 
+@pytest.mark.slow
 def test_a_trace_is_whole_after_a_worker_was_killed_in_mid_research(
     place: Place, tmp_path: Path
 ) -> None:

@@ -44,10 +44,8 @@ from tests.job.conftest import (
 from tests.triggers.conftest import Held, eventually, reconnected, unique
 from worker import build_context
 from workflows.config.store_keys import report_key
-from workflows.contracts.activity_io import CompareBrief
+from workflows.contracts.activity_io import PublishBrief
 from workflows.contracts.request import TASK_QUEUE, ResearchRequest
-from workflows.contracts.result import ResearchResult
-from workflows.contracts.state import PreviousRef
 from workflows.coordinator import ResearchWorkflow
 
 
@@ -152,15 +150,22 @@ async def test_a_last_result_that_cannot_be_read_is_said_and_does_not_end_the_jo
     office: Office,
 ) -> None:
     async with office.working(wire()):
-        result: ResearchResult = await fetch_report(await office.start())
+        job = await office.start()
+        await job.result()
+        state = await job.query(ResearchWorkflow.state)
     context = build_context(office.settings)
-    comparing, key = Records(context), report_key("../job", 1, "run")
+    records, key = Records(context), report_key("../job", 1, "run")
     await context.store.put_new(key, b'{"from": "another version"}')
-    brief = CompareBrief(previous=PreviousRef(key=key), result=result)
-    compared = await ActivityEnvironment().run(comparing.compare, brief)
+    state.previous = key
+    brief = PublishBrief(state=state, seconds=1.0, key=report_key("../job", 2, "run"))
+    published = await ActivityEnvironment().run(records.publish, brief)
+    again = await ActivityEnvironment().run(
+        records.publish, brief.model_copy(update={"seconds": 2})
+    )
     await context.close()
-    assert compared.changes is None
-    assert "cannot be read" in compared.report_markdown
+    assert again == published, "a repeated call returns the report that is stored"
+    assert published.result.changes is None
+    assert "cannot be read" in published.result.report_markdown
     assert ".." not in Path(key).parts
 
 

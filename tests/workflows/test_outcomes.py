@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
+from workflows.contracts.activity_io import Researched
 from workflows.contracts.outcomes import (
     Alternative,
     Failed,
@@ -19,7 +20,9 @@ from workflows.contracts.outcomes import (
     SubagentOutcome,
     TimedOut,
 )
+from workflows.contracts.spend import Spend
 from workflows.rules.acceptance import MAX_RETRIES, choose_retry, untried
+from workflows.stages.research import Attempts
 
 OUTCOME: TypeAdapter[SubagentOutcome] = TypeAdapter(SubagentOutcome)
 REF = FindingsRef(key="findings/x.json", claims=1, sources=1)
@@ -90,3 +93,11 @@ def test_exhausted_sources_are_searched_once_more_and_then_left() -> None:
 def test_nothing_is_asked_more_than_three_times() -> None:
     tried = tuple(Alternative(kind="later", text=f"{n}") for n in range(MAX_RETRIES))
     assert choose_retry(TimedOut(**WHY, seconds=1), tried) is None
+
+
+def test_what_an_earlier_attempt_found_is_kept_when_every_other_way_was_tried() -> None:
+    attempts, timed_out = Attempts(), TimedOut(**WHY, seconds=3, findings=REF)
+    attempts.record(Researched(outcome=timed_out, spend=Spend()))
+    attempts.retry(WAYS[0], timed_out)
+    ended = attempts.conclude(TimedOut(**WHY, seconds=3))
+    assert ended == Partial(findings=REF, missing=("because",))

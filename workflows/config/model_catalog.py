@@ -37,11 +37,8 @@ class Rates(Record):
     cache_read: float = 0.0
 
 
-class ModelCard(Record):
+class ModelCard(Rates):
     name: str
-    input: float = 0.0
-    output: float = 0.0
-    cache_read: float = 0.0
     long_above: int | None = None
     """Prompt tokens above which the whole turn is charged at `long`."""
     long: Rates = Rates()
@@ -66,7 +63,9 @@ class ModelCard(Record):
         batch: bool = False,
     ) -> float:
         """Dollars for one turn. `input_tokens` are those neither read from nor put in the cache."""
-        rates = self._rates(input_tokens + cache_read + cache_write + cache_write_1h)
+        prompt = input_tokens + cache_read + cache_write + cache_write_1h
+        is_long = self.long_above is not None and prompt > self.long_above
+        rates = self.long if is_long else self
         tokens = (
             input_tokens * rates.input
             + cache_write * rates.input * CACHE_WRITE_5M
@@ -80,11 +79,6 @@ class ModelCard(Record):
     @property
     def priced(self) -> bool:
         return self.input > 0
-
-    def _rates(self, prompt: int) -> Rates:
-        if self.long_above is not None and prompt > self.long_above:
-            return self.long
-        return Rates(input=self.input, output=self.output, cache_read=self.cache_read)
 
 
 _WRITTEN_BY = "Written by a language model from checked quotes; the quotes stand in the sources."

@@ -51,6 +51,17 @@ PLANNER = Role(
     max_turns=5,
     hits=30,
 )
+CLARIFIER = replace(
+    PLANNER,
+    model=SMALL,
+    effort="low",
+    thinking="disabled",
+    output="ClarifyAnswer",
+    tools=("search",),
+    max_turns=3,
+    prompt="clarifier",
+)
+"""The planner before a job: somebody waits to hear whether the question is vague."""
 REVIEWER = Role(
     "reviewer",
     model=MEDIUM,
@@ -141,14 +152,6 @@ def model_for(role: Role, request_model: str, overrides: Mapping[str, str]) -> s
     return role.model if request_model == MIXED else request_model
 
 
-def effort_for(role: Role, overrides: Mapping[str, str]) -> RoleEffort:
-    """The role's effort or its override; raises ValueError that names the efforts there are."""
-    chosen = overrides.get(role.name)
-    if chosen is None:
-        return role.effort
-    for effort in EFFORTS:
-        if effort == chosen:
-            return effort
-    raise ValueError(
-        f"the effort {chosen!r} of the {role.name} is not known: choose one of {', '.join(EFFORTS)}"
-    )
+def effort_for(role: Role, overrides: Mapping[str, RoleEffort]) -> RoleEffort:
+    """An override for the role, else its own effort."""
+    return overrides.get(role.name, role.effort)

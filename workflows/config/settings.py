@@ -7,12 +7,19 @@ they are set: the clients that need them read them.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, IPvAnyNetwork, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    IPvAnyNetwork,
+    ValidationInfo,
+    field_validator,
+)
 
 from workflows.config.model_catalog import DEFAULT_CLAUDE, LOCAL
 from workflows.config.roles import ROLES
@@ -48,29 +55,24 @@ class Pace:
     """
 
     heartbeat: timedelta
-    heartbeat_throttle: timedelta
-    """Heartbeats go to the server at most this often."""
     task: timedelta
     """How long a worker may take for one workflow task."""
     sticky: timedelta
     """How long a workflow task waits for the worker that has the workflow in its cache."""
-    max_pollers: int
+    max_pollers: int = 20
     """Few open polls: a task that a frozen worker has polled is delayed until its timeout."""
+
+    @property
+    def heartbeat_throttle(self) -> timedelta:
+        """Heartbeats go to the server at most this often."""
+        return min(timedelta(seconds=5), self.heartbeat / 3)
 
 
 EMBEDDED = Pace(
-    heartbeat=timedelta(seconds=3),
-    heartbeat_throttle=timedelta(seconds=1),
-    task=timedelta(seconds=4),
-    sticky=timedelta(seconds=2),
-    max_pollers=20,
+    heartbeat=timedelta(seconds=3), task=timedelta(seconds=4), sticky=timedelta(seconds=2)
 )
 SERVER = Pace(
-    heartbeat=timedelta(seconds=30),
-    heartbeat_throttle=timedelta(seconds=5),
-    task=timedelta(seconds=10),
-    sticky=timedelta(seconds=5),
-    max_pollers=20,
+    heartbeat=timedelta(seconds=30), task=timedelta(seconds=10), sticky=timedelta(seconds=5)
 )
 
 
@@ -198,14 +200,12 @@ class Settings(BaseModel):
     def pace(self) -> Pace:
         """The timeouts, as set, or the defaults of the place."""
         default = EMBEDDED if self.is_embedded else SERVER
-        heartbeat = self.heartbeat_timeout or default.heartbeat.total_seconds()
-        return Pace(
-            heartbeat=timedelta(seconds=heartbeat),
-            heartbeat_throttle=timedelta(seconds=min(5.0, heartbeat / 3)),
-            task=timedelta(seconds=self.task_timeout) if self.task_timeout else default.task,
-            sticky=default.sticky,
-            max_pollers=self.max_pollers or default.max_pollers,
-        )
+        given: dict[str, Any] = {
+            "heartbeat": self.heartbeat_timeout and timedelta(seconds=self.heartbeat_timeout),
+            "task": self.task_timeout and timedelta(seconds=self.task_timeout),
+            "max_pollers": self.max_pollers,
+        }
+        return replace(default, **{name: value for name, value in given.items() if value})
 
     @property
     def uses_sandbox(self) -> bool:
@@ -213,10 +213,11 @@ class Settings(BaseModel):
         without it and whose jobs nobody else continues."""
         return self.worker_role != "alone" if self.sandbox is None else self.sandbox
 
-    @field_validator("corpora", mode="before")
+    @field_validator("corpora", "webhook_networks", mode="before")
     @classmethod
-    def _split(cls, value: object) -> object:
-        return tuple(filter(None, value.split(":"))) if isinstance(value, str) else value
+    def _split(cls, value: object, info: ValidationInfo) -> object:
+        separator = ":" if info.field_name == "corpora" else ","
+        return tuple(filter(None, value.split(separator))) if isinstance(value, str) else value
 
     @field_validator("keep_days", mode="before")
     @classmethod
@@ -232,11 +233,6 @@ class Settings(BaseModel):
         if min(days.values()) < 0:
             raise ValueError("days cannot be negative")
         return days
-
-    @field_validator("webhook_networks", mode="before")
-    @classmethod
-    def _split_networks(cls, value: object) -> object:
-        return tuple(filter(None, value.split(","))) if isinstance(value, str) else value
 
     @classmethod
     def read(cls, env: Mapping[str, str]) -> Settings:

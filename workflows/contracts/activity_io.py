@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from typing import Self
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from .evidence import Position, Record, Relation
 from .facets import Effort, Facet, Plan
 from .messages import ControlMessages
 from .outcomes import Alternative, FindingsRef, SubagentOutcome
-from .request import RoleEffort, Web
-from .result import ResearchResult
+from .request import SharedSettings
+from .result import ReportRef, ResearchResult
 from .spend import Allowance, Spend
 from .state import (
     AnswerJudgement,
@@ -26,7 +26,6 @@ from .state import (
     Gap,
     GapStatus,
     LedgerRef,
-    PreviousRef,
     ResearchState,
     RubricVerdict,
     Timing,
@@ -34,47 +33,27 @@ from .state import (
 )
 
 
-class Job(Record):
+class Job(SharedSettings):
     """What all subagents of a job share."""
+
+    model_config = ConfigDict(extra="ignore")
 
     id: str
     journal: str
-    model: str
-    question: str
-    pinned: tuple[str, ...] = ()
-    audience: str = ""
-    length: str = ""
-    tone: str = ""
     today: str
     corpus: CorpusRef | None = None
-    models: dict[str, str] = Field(default_factory=dict)
-    """Another model for a role, by the role's name."""
-    efforts: dict[str, RoleEffort] = Field(default_factory=dict)
-    web: Web | None = None
-    code: bool = False
-    economy: bool = False
     allowance: Allowance = Allowance()
     """What a subagent other than a researcher may still spend."""
 
     @classmethod
     def of(cls, state: ResearchState, allowance: Allowance | None = None) -> Self:
-        request = state.request
+        shared = {name: getattr(state.request, name) for name in SharedSettings.model_fields}
         return cls(
+            **shared,
             id=state.id,
             journal=state.journal,
-            model=request.model,
-            question=request.question,
-            pinned=request.pinned,
-            audience=request.audience,
-            length=request.length,
-            tone=request.tone,
             today=state.started_at[:10],
             corpus=state.corpus.ref,
-            models=request.models,
-            efforts=request.efforts,
-            web=request.web,
-            code=request.code,
-            economy=request.economy,
             allowance=allowance or Allowance(),
         )
 
@@ -105,10 +84,6 @@ class CorpusOpened(Record):
     """What has to be parsed first, where it is too much for one worker."""
     version: str = ""
     """`NAME@VERSION`, to be opened afterwards."""
-
-
-class FilesParsed(Record):
-    files: int
 
 
 class PlanBrief(Record):
@@ -329,15 +304,18 @@ class Evaluated(Record):
 class PublishBrief(Record):
     state: ResearchState
     seconds: float
+    key: str
+    """Where the report is stored."""
+
+
+class Published(Record):
+    result: ResearchResult
+    report: ReportRef
 
 
 class KeepCheckpoint(Record):
     key: str
     state: ResearchState
-
-
-class Kept(Record):
-    key: str
 
 
 class PostControlMessages(Record):
@@ -349,16 +327,6 @@ class ControlMessagesPosted(Record):
     subagent_queue: str | None = None
     """Where the worker that runs the job wants its subagents; None for their own task queue."""
     timing: Timing = Timing()
-
-
-class CompareBrief(Record):
-    previous: PreviousRef
-    result: ResearchResult
-
-
-class KeepReport(Record):
-    key: str
-    result: ResearchResult
 
 
 class RetentionBrief(Record):

@@ -1,20 +1,24 @@
-"""Asking on in a finished report, and comparing two reports.
+"""Asking on in a finished report, comparing two reports, and asking back before a job.
 
-The input of `AskWorkflow` and `CompareWorkflow`, and what they return.
+The input of `AskWorkflow`, `CompareWorkflow` and `ClarifyWorkflow`, and what they return.
 """
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
 from .changes import Changes
-from .evidence import Message, Record
+from .evidence import Message, Quote, Record
+from .request import ResearchRequest
 from .spend import Spend
 
 MAX_ASKED = 600
 """Characters of a question to a report: it may become the question of a facet."""
+MAX_QUESTIONS = 3
+"""Clarifying questions before a job."""
+Suggestion = Annotated[str, StringConstraints(min_length=1, max_length=120)]
 
 
 class AskRequest(Message):
@@ -28,19 +32,11 @@ class AskRequest(Message):
     """The job's, as the key of fairness."""
 
 
-class CitedQuote(Record):
+class CitedQuote(Quote):
     """A passage of a source, as its stored copy has it."""
 
-    source_id: str
     title: str
     uri: str
-    date: str | None = None
-    text: str
-    section: str = ""
-    """The headings above it, outermost first."""
-    start: int | None = None
-    """Where it stands in the stored copy, in characters."""
-    end: int | None = None
 
 
 class Citation(Record):
@@ -110,3 +106,26 @@ class Comparison(Record):
     changes: Changes
     markdown: str
     """The same for people."""
+
+
+class ClarifyRequest(Message):
+    """A job that is about to be started."""
+
+    job_id: str = Field(min_length=1, max_length=200)
+    """The model calls are in its journal, and are deleted with it."""
+    request: ResearchRequest
+
+
+class ClarifyingQuestion(Record):
+    """What a vague question leaves open."""
+
+    text: str = Field(min_length=1, max_length=200)
+    suggestions: tuple[Suggestion, ...] = Field(default=(), max_length=4)
+
+
+class Clarification(Record):
+    questions: tuple[ClarifyingQuestion, ...] = Field(default=(), max_length=MAX_QUESTIONS)
+    """None where the question is clear."""
+    spend: Spend = Spend()
+    note: str = ""
+    """Why nobody could say whether the question is clear; empty otherwise."""

@@ -83,10 +83,4 @@ class Changes(Record):
 
     @property
     def none(self) -> bool:
-        return not any(
-            (
-                self.new_claims, self.gone_claims, self.changed_claims, self.new_contradictions,
-                self.gone_contradictions, self.new_sources, self.gone_sources, self.changed_sources,
-                self.new_documents, self.changed_documents, self.gone_documents,
-            )
-        )  # fmt: skip
+        return not any(value for value in dict(self).values() if isinstance(value, tuple))

@@ -57,6 +57,13 @@ class FindingsRef(Record):
 
 
 class _Outcome(Record):
+    findings: FindingsRef | None = None
+    reason: str = ""
+    """Why it is no success."""
+    missing: tuple[str, ...] = ()
+    """What was asked and not found."""
+    alternatives: tuple[Alternative, ...] = ()
+    """What to try instead, the most promising first."""
     searched: tuple[str, ...] = ()
     """The queries that were answered, each with the place it was sent to."""
     problems: tuple[str, ...] = ()
@@ -78,8 +85,6 @@ class _Failure(_Outcome):
     asked: str = Field(min_length=1)
     reason: str = Field(min_length=1)
     alternatives: tuple[Alternative, ...] = Field(min_length=1)
-    """The most promising first."""
-    findings: FindingsRef | None = None
 
 
 class TimedOut(_Failure):

@@ -55,14 +55,10 @@ class Web(Message):
         return self
 
 
-class ResearchRequest(Message):
-    """A research job."""
+class SharedSettings(Message):
+    """The part of a request that all subagents of the job are given."""
 
     question: str = Field(min_length=1, max_length=40_000)
-    corpus: str | None = None
-    """A corpus of the store, `NAME` or `NAME@VERSION`, or a folder that a worker can read."""
-    labels: tuple[Label, ...] = ()
-    """The job sees documents without labels, and those all of whose labels are among these."""
     model: str = OFFLINE
     """One model for all roles, or `claude`: the role table's model for each role."""
     models: dict[str, str] = Field(default_factory=dict)
@@ -74,6 +70,22 @@ class ResearchRequest(Message):
     """Whether researchers and verifiers may run code in the provider's sandbox."""
     economy: bool = False
     """Verify in batches: half the price, up to a day later."""
+    pinned: tuple[Note, ...] = ()
+    """Facts that every subagent is given with the question."""
+    audience: str = Field(default="", max_length=300)
+    """For whom the report is written."""
+    length: str = Field(default="", max_length=300)
+    """How long it should be, in the asker's words."""
+    tone: str = Field(default="", max_length=300)
+
+
+class ResearchRequest(SharedSettings):
+    """A research job."""
+
+    corpus: str | None = None
+    """A corpus of the store, `NAME` or `NAME@VERSION`, or a folder that a worker can read."""
+    labels: tuple[Label, ...] = ()
+    """The job sees documents without labels, and those all of whose labels are among these."""
     effort: Effort = Effort.STANDARD
     max_passes: int | None = Field(default=None, ge=0, le=20)
     max_facets: int | None = Field(default=None, ge=1, le=60)
@@ -87,13 +99,6 @@ class ResearchRequest(Message):
     """How many times longer than most facets the last ones may take before the report is started
     without them; a refinement pass adds them. None waits for all."""
     budget: Budget = Budget()
-    pinned: tuple[Note, ...] = ()
-    """Facts that every subagent is given with the question."""
-    audience: str = Field(default="", max_length=300)
-    """For whom the report is written."""
-    length: str = Field(default="", max_length=300)
-    """How long it should be, in the asker's words."""
-    tone: str = Field(default="", max_length=300)
     rubric: tuple[RubricPoint, ...] = Field(default=(), max_length=40)
     """Points that the report must meet, in the asker's words."""
     approval: Approval | None = None

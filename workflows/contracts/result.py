@@ -10,16 +10,7 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from .changes import Changes
-from .evidence import (
-    Contradiction,
-    Cycle,
-    Difference,
-    DroppedClaim,
-    Entailment,
-    Quote,
-    Record,
-    Verdict,
-)
+from .evidence import Claim, Contradiction, Cycle, Difference, DroppedClaim, Quote, Record
 from .outcomes import Alternative
 from .spend import Spend
 from .state import (
@@ -28,6 +19,7 @@ from .state import (
     FollowUp,
     Gap,
     Parent,
+    Pass,
     Phase,
     RubricVerdict,
     StepTiming,
@@ -164,23 +156,12 @@ class QuoteOut(Quote):
         return value.model_dump() if isinstance(value, Quote) else value
 
 
-class ClaimOut(Record):
-    id: str
-    facet_id: str
-    text: str
-    verdict: Verdict
-    confidence: float
+class ClaimOut(Claim):
     quotes: tuple[QuoteOut, ...]
     origins: int = 1
-    uncertain: str = ""
-    not_to_overstate: str = ""
-    notes: str = ""
+    """How many of its sources do not repeat another one."""
     labels: tuple[str, ...] = ()
     """The labels of all its sources."""
-    entailment: Entailment | None = None
-    """The judge's verdict beside the quotes; None where the judge has not ruled."""
-    stated: str = ""
-    """What the researcher claimed, where it was overstated."""
 
 
 class Calculation(Record):
@@ -240,14 +221,9 @@ class Comparison(Record):
     rows: tuple[ComparisonRow, ...] = Field(min_length=2)
 
 
-class PassOut(Record):
-    n: int
-    gaps_in: int
-    gaps_closed: int
+class PassOut(Pass):
     turns: int
     usd: float
-    seconds: float
-    stop_reason: StopReason | None = None
 
 
 class Telemetry(Record):

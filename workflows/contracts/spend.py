@@ -20,12 +20,12 @@ class Spend(Record):
     usd: float = 0.0
 
     def __add__(self, other: Spend) -> Spend:
-        mine, others = self.model_dump(), other.model_dump()
-        return Spend(**{name: mine[name] + others[name] for name in mine})
+        others = other.model_dump()
+        return Spend(**{name: mine + others[name] for name, mine in self})
 
     def __sub__(self, other: Spend) -> Spend:
-        mine, others = self.model_dump(), other.model_dump()
-        return Spend(**{name: mine[name] - others[name] for name in mine})
+        others = other.model_dump()
+        return Spend(**{name: mine - others[name] for name, mine in self})
 
     @property
     def tokens(self) -> int:
@@ -42,11 +42,11 @@ class Allowance(Record):
     def is_nothing(self) -> bool:
         return self.spent_by(Spend())
 
-    def divided(self, among: int) -> Allowance:
-        """An equal share of it."""
+    def share(self, part: float) -> Allowance:
+        """A part of it, between 0 and 1."""
         return Allowance(
-            usd=None if self.usd is None else self.usd / among,
-            tokens=None if self.tokens is None else self.tokens // among,
+            usd=None if self.usd is None else self.usd * part,
+            tokens=None if self.tokens is None else int(self.tokens * part),
         )
 
     def less(self, spend: Spend) -> Allowance:

@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import BaseModel, Field
 
 from .evidence import Record
-from .facets import Plan
+from .facets import Facet, Plan
 from .messages import Notify, TaskNote
 from .outcomes import SubagentOutcome
 from .request import ResearchRequest
@@ -143,12 +143,6 @@ class StepTiming(Record):
     """The pass; 0 is the first draft."""
     began: float
     ended: float
-
-
-class PreviousRef(Record):
-    """Where the result of the previous run is stored."""
-
-    key: str
 
 
 class Timing(Record):
@@ -311,8 +305,8 @@ class ResearchState(BaseModel):
     parent: Parent | None = None
     listeners: tuple[Notify, ...] = ()
     """Callers who joined and want to be told of checkpoints, beside the one in the request."""
-    previous: PreviousRef | None = None
-    """The result of the previous run, where changes are reported."""
+    previous: str = ""
+    """The key of the previous run's report, where changes are reported."""
     waiting_for: str = ""
     """What the job waits for without anybody's help: the store, or the model's provider."""
     timing: Timing = Timing()
@@ -322,6 +316,11 @@ class ResearchState(BaseModel):
     """How long earlier runs of the job took."""
     timeline: tuple[StepTiming, ...] = ()
     """When each step ran, in this run and in those it continues."""
+
+    @property
+    def facets(self) -> dict[str, Facet]:
+        """The facets of the plan, by id; none before there is a plan."""
+        return {facet.id: facet for facet in self.plan.facets} if self.plan else {}
 
     def record_act(self, act: str, by: str, at: str) -> None:
         self.acts = (*self.acts, Act(at=at, by=by, act=act))[-MAX_ACTS:]

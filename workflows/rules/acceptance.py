@@ -1,16 +1,10 @@
 """What the coordinator does with the outcome of a subagent: retry, follow up, or accept.
 
-Before it accepts an answer four questions are answered by the judge, which reads the claims when
-the subagent returns, and not by the subagent:
-
-    answers    do the claims answer what was asked?
-    critical   what is missing that the question cannot be answered without?
-    leads      what do the claims point to beyond the ask?
-    proceed    are the claims that bear on the ask well supported, not only the surest?
-
-A critical hole becomes a precise follow-up to the same subagent, two at most, out of research's
-share of the budget; smaller ones are left to the evaluation, which has money of its own. A subagent
-that says its sources are exhausted is not asked again.
+Whether an answer is enough is said by the judge (`FindingsJudgement`), which reads the claims when
+the subagent returns, and not by the subagent. A critical hole becomes a precise follow-up to the
+same subagent, two at most, out of research's share of the budget; smaller ones are left to the
+evaluation, which has money of its own. A subagent that says its sources are exhausted is not asked
+again.
 """
 
 from __future__ import annotations
@@ -88,10 +82,9 @@ def with_holes(outcome: SubagentOutcome, judged: FindingsJudgement | None) -> Su
     """The outcome with the critical holes that no follow-up filled: found is then partial."""
     if not judged or not judged.critical or not isinstance(outcome, Found | Partial):
         return outcome
-    said = outcome.missing if isinstance(outcome, Partial) else ()
     return Partial(
         findings=outcome.findings,
-        missing=tuple(dict.fromkeys((*said, *judged.critical))),
+        missing=tuple(dict.fromkeys((*outcome.missing, *judged.critical))),
         searched=outcome.searched,
         problems=outcome.problems,
     )
@@ -123,6 +116,6 @@ def untried(outcome: SubagentOutcome, tried: Sequence[Alternative]) -> tuple[Alt
     used = {(alternative.kind, alternative.query) for alternative in tried}
     return tuple(
         alternative
-        for alternative in getattr(outcome, "alternatives", ())
+        for alternative in outcome.alternatives
         if (alternative.kind, alternative.query) not in used
     )

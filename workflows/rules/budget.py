@@ -28,10 +28,9 @@ def research_allowance(state: ResearchState, promised: Iterable[Allowance] = ())
     if not state.passes:
         left = _below(state.request.budget, RESEARCH + _unused_share(state), state.spend)
     else:
-        left = _less(_refinement_left(state), _revision(state))
-    for allowance in promised:
-        given = Spend(usd=allowance.usd or 0.0, input_tokens=allowance.tokens or 0)
-        left = _less(left, given)
+        left = _refinement_left(state).less(_revision(state))
+    for given in promised:
+        left = left.less(Spend(usd=given.usd or 0.0, input_tokens=given.tokens or 0))
     return left
 
 
@@ -54,7 +53,7 @@ def is_exhausted(state: ResearchState) -> bool:
     least = Spend(
         usd=MINIMUM * (budget.usd or 0.0), input_tokens=int(MINIMUM * (budget.tokens or 0))
     )
-    return _less(research_allowance(state), least).is_nothing
+    return research_allowance(state).less(least).is_nothing
 
 
 def affordable_gaps(state: ResearchState, wanted: int) -> int:
@@ -95,15 +94,4 @@ def _revision(state: ResearchState) -> Spend:
 
 def _below(budget: Budget, share: float, spent: Spend) -> Allowance:
     """What may still be spent until this share of the budget is reached."""
-    limit = Allowance(
-        usd=None if budget.usd is None else budget.usd * share,
-        tokens=None if budget.tokens is None else int(budget.tokens * share),
-    )
-    return _less(limit, spent)
-
-
-def _less(allowance: Allowance, spend: Spend) -> Allowance:
-    return Allowance(
-        usd=None if allowance.usd is None else max(0.0, allowance.usd - spend.usd),
-        tokens=None if allowance.tokens is None else max(0, allowance.tokens - spend.tokens),
-    )
+    return Allowance(usd=budget.usd, tokens=budget.tokens).share(share).less(spent)

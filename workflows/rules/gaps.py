@@ -8,18 +8,11 @@ failed (it could not be searched); until then it is open.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from workflows.contracts.activity_io import GapRuling
 from workflows.contracts.facets import Facet, Plan
-from workflows.contracts.outcomes import (
-    Failed,
-    NoResults,
-    Partial,
-    RateLimited,
-    Refused,
-    SubagentOutcome,
-    TimedOut,
-)
+from workflows.contracts.outcomes import Found, NoResults, Partial, Refused, SubagentOutcome
 from workflows.contracts.state import (
     LATE,
     Gap,
@@ -126,16 +119,9 @@ def close_met_points(
 def from_research(plan: Plan, outcomes: Mapping[str, SubagentOutcome]) -> tuple[Gap, ...]:
     """The gaps that need no judge: facets without a whole answer, and those left out."""
     gaps = [gap for f in plan.facets if (gap := _from_outcome(f, outcomes.get(f.id)))]
-    gaps += [
-        Gap(
-            id=f"left-out-{facet.id}",
-            kind="left_out",
-            facet_id=facet.id,
-            text=f"“{facet.title}” was left out: {facet.left_out_because or 'too many facets'}.",
-            question=facet.question[:600],
-        )
-        for facet in plan.left_out
-    ]
+    for facet in plan.left_out:
+        why = facet.left_out_because or "too many facets"
+        gaps.append(_gap(facet, "left-out-", "left_out", f"“{facet.title}” was left out: {why}."))
     return tuple(gaps)
 
 
@@ -144,13 +130,12 @@ def from_lost_claims(plan: Plan, ledger: LedgerRef | None) -> tuple[Gap, ...]:
     lost = ledger.lost if ledger else {}
     kept = ledger.by_facet if ledger else {}
     return tuple(
-        Gap(
-            id=f"lost-{facet.id}",
-            kind="thin",
-            facet_id=facet.id,
-            text=f"“{facet.title}” rests on little: the sources do not support "
-            f"{lost[facet.id]} of the claims found for it.",
-            question=facet.question[:600],
+        _gap(
+            facet,
+            "lost-",
+            "thin",
+            f"“{facet.title}” rests on little: the sources do not support {lost[facet.id]} of the"
+            " claims found for it.",
         )
         for facet in plan.facets
         if lost.get(facet.id, 0) > kept.get(facet.id, 0)
@@ -213,12 +198,11 @@ def explain_open(gaps: Iterable[Gap], stopped: StopReason) -> tuple[Gap, ...]:
 def from_late_facets(facets: Iterable[Facet]) -> tuple[Gap, ...]:
     """The gaps of facets that have not returned yet."""
     return tuple(
-        Gap(
-            id=f"{LATE}-{facet.id}",
-            kind=LATE,
-            facet_id=facet.id,
-            text=f"“{facet.title}” was still being researched when this was written.",
-            question=facet.question[:600],
+        _gap(
+            facet,
+            "late-",
+            LATE,
+            f"“{facet.title}” was still being researched when this was written.",
         )
         for facet in facets
     )
@@ -247,57 +231,50 @@ def after_follow_up(gap: Gap, outcome: SubagentOutcome, ruling: GapRuling | None
             changes |= {"closed_in": n}
         return gap.model_copy(update=changes)
     match outcome:
-        case NoResults() as nothing:
+        case NoResults():
             ended: GapStatus = "partly" if gap.kind == "thin" else "absent"
-            return gap.model_copy(update={"status": ended, "reason": nothing.reason})
-        case TimedOut() | RateLimited() | Refused() | Failed() as failure:
-            return gap.model_copy(update={"status": "failed", "reason": failure.reason})
-        case _:
+            return gap.model_copy(update={"status": ended, "reason": outcome.reason})
+        case Found() | Partial():
             # All that was found was known, or its quotes did not support it.
             return gap.model_copy(update={"status": "absent", "reason": "nothing new was found"})
+        case failure:
+            return gap.model_copy(update={"status": "failed", "reason": failure.reason})
 
 
 def _from_outcome(facet: Facet, outcome: SubagentOutcome | None) -> Gap | None:
     match outcome:
-        case NoResults():
-            return Gap(
-                id=f"absent-{facet.id}",
-                kind="missing",
-                facet_id=facet.id,
-                text=f"“{facet.title}” was searched for and is absent from the sources.",
-                question=facet.question[:600],
-                status="absent",
-                reason=outcome.reason,
-            )
+        case None | Found():
+            return None
+        case NoResults(reason=reason):
+            text = f"“{facet.title}” was searched for and is absent from the sources."
+            return _gap(facet, "absent-", "missing", text, status="absent", reason=reason)
         case Partial(findings=found, missing=missing):
             return _partial_gap(facet, found.exhausted, "; ".join(missing))
-        case (TimedOut() | RateLimited() | Refused() | Failed()) as failure if failure.findings:
+        case failure if failure.findings:
             return _partial_gap(facet, False, failure.reason)
-        case (TimedOut() | RateLimited() | Refused() | Failed()) as failure:
-            return Gap(
-                id=f"failed-{facet.id}",
-                kind="failed",
-                facet_id=facet.id,
-                text=f"“{facet.title}” could not be researched: {failure.reason}"[:600],
-                question=facet.question[:600],
-                status="failed" if isinstance(failure, Refused) else "open",
-                reason=failure.reason,
-            )
-        case _:
-            return None
+        case failure:
+            text = f"“{facet.title}” could not be researched: {failure.reason}"
+            status = "failed" if isinstance(failure, Refused) else "open"
+            return _gap(facet, "failed-", "failed", text, status=status, reason=failure.reason)
 
 
 def _partial_gap(facet: Facet, exhausted: bool, reason: str) -> Gap:
     """What a facet that was answered in part still lacks."""
-    return Gap(
-        id=f"{PARTIAL}{facet.id}",
-        kind="thin",
-        facet_id=facet.id,
-        text=f"“{facet.title}” is answered in part: {reason}"[:600],
+    return _gap(
+        facet,
+        PARTIAL,
+        "thin",
+        f"“{facet.title}” is answered in part: {reason}",
         question=f"{facet.question} Still open: {reason}"[:600],
         status="partly" if exhausted else "open",
         reason=reason[:600],
     )
+
+
+def _gap(facet: Facet, prefix: str, kind: str, text: str, **more: Any) -> Gap:
+    """A gap of a facet, by default in the facet's own question."""
+    own = {"id": prefix + facet.id, "kind": kind, "facet_id": facet.id, "text": text[:600]}
+    return Gap(**{**own, "question": facet.question[:600], **more})
 
 
 def _key(gap: Gap) -> tuple[str, str]:

@@ -30,27 +30,22 @@ def limits_for(
     kind: QuestionKind,
     max_facets: int | None = None,
     max_passes: int | None = None,
+    max_claims: int | None = None,
 ) -> Limits:
     """A narrow fact gets one researcher and no refinement, unless the request says otherwise."""
-    limits = LIMITS[effort]
-    overrides: dict[str, int] = {}
-    if kind is QuestionKind.FACT:
-        overrides = {"facets": 1, "passes": 0}
-    if max_facets is not None:
-        overrides["facets"] = max_facets
-    if max_passes is not None:
-        overrides["passes"] = max_passes
-    return limits.model_copy(update=overrides)
+    narrow = {"facets": 1, "passes": 0} if kind is QuestionKind.FACT else {}
+    asked = {"facets": max_facets, "passes": max_passes, "claims": max_claims}
+    given = {name: most for name, most in asked.items() if most is not None}
+    return LIMITS[effort].model_copy(update=narrow | given)
 
 
 def job_limits(state: ResearchState) -> Limits:
     """The limits of a job: its effort's, with what the request sets itself."""
     request = state.request
     kind = state.plan.kind if state.plan else QuestionKind.OVERVIEW
-    limits = limits_for(request.effort, kind, request.max_facets, request.max_passes)
-    if request.max_claims is not None:
-        return limits.model_copy(update={"claims": request.max_claims})
-    return limits
+    return limits_for(
+        request.effort, kind, request.max_facets, request.max_passes, request.max_claims
+    )
 
 
 def fit(plan: Plan, effort: Effort, max_facets: int | None = None) -> Plan:

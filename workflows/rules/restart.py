@@ -77,9 +77,9 @@ def _add(state: ResearchState, facet: Facet) -> None:
 
 def _take_up(state: ResearchState, facet_id: str) -> None:
     """Reopen the facet's gap as an operator's wish, which is worth a pass in any case."""
-    facets = {facet.id: facet for facet in (state.plan.facets if state.plan else ())}
-    if facet_id not in facets:
-        known = ", ".join(facets) or "none yet"
+    facet = state.facets.get(facet_id)
+    if facet is None:
+        known = ", ".join(state.facets) or "none yet"
         raise ValueError(f"there is no facet {facet_id!r}; the plan has {known}")
     outcome = state.outcomes.get(facet_id)
     if outcome is not None and outcome.findings is None:
@@ -92,7 +92,7 @@ def _take_up(state: ResearchState, facet_id: str) -> None:
         again = {gaps[0].id: gaps[0].model_copy(update=reopened)}
         state.gaps = tuple(again.get(gap.id, gap) for gap in state.gaps)
     else:
-        steering.add_gap(state, facets[facet_id], facets[facet_id].question)
+        steering.add_gap(state, facet, facet.question)
 
 
 def fork_state(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import TypedDict
 
 from workflows.contracts.activity_io import FacetReport
-from workflows.contracts.outcomes import FindingsRef, SubagentOutcome
 from workflows.contracts.request import ResearchRequest
 from workflows.contracts.result import FacetStatus, Status
-from workflows.contracts.state import FindingsJudgement, Phase, ResearchState
+from workflows.contracts.spend import Spend
+from workflows.contracts.state import Phase, ResearchState
 from workflows.rules.gaps import open_gaps
 
 _MARKS = {"waiting": "·", "running": "▸", "found": "✓", "partial": "◐"}
@@ -61,59 +62,46 @@ def describe_status(state: ResearchState, approve_by: str | None = None) -> Stat
 
 
 def facet_reports(state: ResearchState) -> tuple[FacetReport, ...]:
-    """How the research of each facet ended, for the writer and the evaluator."""
-    return tuple(
-        FacetReport(
-            facet_id=facet.id,
-            status=outcome.status,
-            reason=getattr(outcome, "reason", ""),
-            missing=_missing(outcome, judged := _judged(state, facet.id)),
-            next_step=outcome.findings.next_step if outcome.findings else "",
-            leads=judged.leads if judged else (),
-            problems=outcome.problems,
+    """How the research of each facet ended, for the writer and the evaluator.
+
+    What is missing is what the subagent did not find, and what the judge misses in what it found.
+    """
+    reports: list[FacetReport] = []
+    for facet_id in state.facets:
+        if (outcome := state.outcomes.get(facet_id)) is None:
+            continue
+        taken = state.acceptances.get(facet_id)
+        judged = taken.judged if taken else None
+        seen = (*judged.missing, judged.reason) if judged else ()
+        reports.append(
+            FacetReport(
+                facet_id=facet_id,
+                status=outcome.status,
+                reason=outcome.reason,
+                missing=tuple(dict.fromkeys(filter(None, (*outcome.missing, *seen)))),
+                next_step=outcome.findings.next_step if outcome.findings else "",
+                leads=judged.leads if judged else (),
+                problems=outcome.problems,
+            )
         )
-        for facet in (state.plan.facets if state.plan else ())
-        if (outcome := state.outcomes.get(facet.id))
-    )
+    return tuple(reports)
 
 
-def _judged(state: ResearchState, facet_id: str) -> FindingsJudgement | None:
-    taken = state.acceptances.get(facet_id)
-    return taken.judged if taken else None
-
-
-def _missing(outcome: SubagentOutcome, judged: FindingsJudgement | None) -> tuple[str, ...]:
-    """What the subagent did not find, and what the judge misses in what it found."""
-    seen = (*judged.missing, judged.reason) if judged else ()
-    return tuple(dict.fromkeys(filter(None, (*getattr(outcome, "missing", ()), *seen))))
-
-
-def _facets(state: ResearchState) -> list[FacetStatus]:
-    facets = state.plan.facets if state.plan else ()
-    return [
-        FacetStatus(
+def _facets(state: ResearchState) -> Iterator[FacetStatus]:
+    for facet in state.facets.values():
+        outcome, taken = state.outcomes.get(facet.id), state.acceptances.get(facet.id)
+        found = outcome.findings if outcome else None
+        status = outcome.status if outcome else "waiting"
+        yield FacetStatus(
             id=facet.id,
             title=facet.title,
-            status=_word(state, facet.id, state.outcomes.get(facet.id)),
-            claims=found.claims if (found := _findings(state, facet.id)) else 0,
+            status="running" if facet.id in state.running else status,
+            claims=found.claims if found else 0,
             sources=found.sources if found else 0,
-            turns=spend.turns if (spend := state.spend_by_facet.get(facet.id)) else 0,
-            follow_ups=taken.follow_ups if (taken := state.acceptances.get(facet.id)) else (),
+            turns=state.spend_by_facet.get(facet.id, Spend()).turns,
+            follow_ups=taken.follow_ups if taken else (),
             transcript=taken.transcript if taken else "",
         )
-        for facet in facets
-    ]
-
-
-def _word(state: ResearchState, facet_id: str, outcome: SubagentOutcome | None) -> str:
-    if facet_id in state.running:
-        return "running"
-    return outcome.status if outcome else "waiting"
-
-
-def _findings(state: ResearchState, facet_id: str) -> FindingsRef | None:
-    outcome = state.outcomes.get(facet_id)
-    return outcome.findings if outcome else None
 
 
 class RequestDescription(TypedDict):
@@ -144,8 +132,8 @@ def describe_request(request: ResearchRequest) -> RequestDescription:
 def render_details(state: ResearchState) -> str:
     """Markdown for the Temporal UI: phase, plan, gaps, contradictions, spend."""
     blocks = [_headline(state), *_describe_wait(state)]
-    if facets := _facets(state):
-        blocks.append("\n".join(["**Plan**", "", *(_facet_line(facet) for facet in facets)]))
+    if facets := [_facet_line(facet) for facet in _facets(state)]:
+        blocks.append("\n".join(["**Plan**", "", *facets]))
     if state.gaps:
         newest = sorted(state.gaps, key=lambda gap: gap.status != "open")
         lines = [f"- {_GAPS[gap.status]} {_escape(gap.text, 160)}" for gap in newest[:_MOST]]

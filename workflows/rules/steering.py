@@ -36,7 +36,7 @@ def check_change(state: ResearchState, change: Change) -> str | None:
         case RefineFacet(facet_id=facet_id):
             if state.plan is None:
                 return _NO_PLAN
-            return None if _facet(state, facet_id) else _unknown(state, facet_id)
+            return None if facet_id in state.facets else _unknown(state, facet_id)
         case SetBudget(budget=budget):
             spent = state.spend
             if (budget.usd is not None and budget.usd < spent.usd) or (
@@ -90,7 +90,7 @@ def apply_approval(plan: Plan, answer: Approve) -> Plan:
 def _cannot_add(state: ResearchState, facet: Facet) -> str | None:
     if state.plan is None:
         return _NO_PLAN
-    known = _facet(state, facet.id)
+    known = state.facets.get(facet.id)
     if known == facet:
         return None
     if known is not None:
@@ -99,12 +99,12 @@ def _cannot_add(state: ResearchState, facet: Facet) -> str | None:
         return "the job is finishing: fork it to research more"
     if len(state.plan.facets) >= MAX_FACETS:
         return f"a plan has at most {MAX_FACETS} facets"
-    unknown = [d for d in facet.depends_on if _facet(state, d) is None]
+    unknown = [d for d in facet.depends_on if d not in state.facets]
     return f"it depends on {unknown[0]!r}, which is not in the plan" if unknown else None
 
 
 def _add(state: ResearchState, facet: Facet) -> None:
-    if state.plan is None or _facet(state, facet.id):
+    if state.plan is None or facet.id in state.facets:
         return
     state.plan = _with_facets(
         state.plan, (*state.plan.facets, facet), f"added “{facet.title}”: an operator asked for it"
@@ -118,7 +118,7 @@ def _cannot_drop(state: ResearchState, facet_id: str) -> str | None:
         return None
     if state.plan is None:
         return _NO_PLAN
-    if _facet(state, facet_id) is None:
+    if facet_id not in state.facets:
         return _unknown(state, facet_id)
     if facet_id in state.outcomes or state.researched:
         return f"{facet_id!r} is researched already; what it found stays"
@@ -128,7 +128,7 @@ def _cannot_drop(state: ResearchState, facet_id: str) -> str | None:
 
 
 def _drop(state: ResearchState, facet_id: str) -> None:
-    facet = _facet(state, facet_id)
+    facet = state.facets.get(facet_id)
     if state.plan is None or facet is None or len(state.plan.facets) == 1:
         return
     kept = tuple(
@@ -141,7 +141,7 @@ def _drop(state: ResearchState, facet_id: str) -> None:
 
 
 def _refine(state: ResearchState, facet_id: str, question: str) -> None:
-    facet = _facet(state, facet_id)
+    facet = state.facets.get(facet_id)
     if state.plan is None or facet is None:
         return
     if state.researched or facet_id in state.outcomes:
@@ -180,11 +180,5 @@ def _with_facets(plan: Plan, facets: tuple[Facet, ...], why: str) -> Plan:
     return plan.model_copy(update={"facets": facets, "changes": (*plan.changes, why)})
 
 
-def _facet(state: ResearchState, facet_id: str) -> Facet | None:
-    facets = state.plan.facets if state.plan else ()
-    return next((facet for facet in facets if facet.id == facet_id), None)
-
-
 def _unknown(state: ResearchState, facet_id: str) -> str:
-    known = ", ".join(facet.id for facet in state.plan.facets) if state.plan else ""
-    return f"there is no facet {facet_id!r}; the plan has {known}"
+    return f"there is no facet {facet_id!r}; the plan has {', '.join(state.facets)}"

@@ -10,26 +10,24 @@ from typing import Protocol
 from temporalio import activity
 
 from workflows.contracts.activity_io import (
-    CompareBrief,
     ControlMessagesPosted,
     CorpusOpened,
     EvaluateBrief,
     Evaluated,
-    FilesParsed,
     GapsJudged,
+    Job,
     JudgeClaimsBrief,
     Judged,
     JudgeGapsBrief,
     JudgeRelationsBrief,
     KeepCheckpoint,
-    KeepReport,
-    Kept,
     OpenCorpus,
     ParseFiles,
     PlanBrief,
     Planned,
     PostControlMessages,
     PublishBrief,
+    Published,
     ReconcileBrief,
     Reconciled,
     ResearchBrief,
@@ -40,9 +38,14 @@ from workflows.contracts.activity_io import (
     WriteBrief,
     Written,
 )
-from workflows.contracts.asking import Answer, AskRequest, CompareReports, Comparison
+from workflows.contracts.asking import (
+    Answer,
+    AskRequest,
+    Clarification,
+    CompareReports,
+    Comparison,
+)
 from workflows.contracts.messages import Delivery
-from workflows.contracts.result import ReportRef, ResearchResult
 
 
 class PlanningActivities(Protocol):
@@ -51,6 +54,9 @@ class PlanningActivities(Protocol):
 
     @activity.defn
     async def review_plan(self, brief: ReviewBrief) -> Planned: ...
+
+    @activity.defn
+    async def clarify(self, job: Job) -> Clarification: ...
 
 
 class ResearchActivities(Protocol):
@@ -92,22 +98,16 @@ class RecordActivities(Protocol):
     async def open_corpus(self, brief: OpenCorpus) -> CorpusOpened: ...
 
     @activity.defn
-    async def parse_files(self, brief: ParseFiles) -> FilesParsed: ...
+    async def parse_files(self, brief: ParseFiles) -> int: ...
 
     @activity.defn
-    async def keep_checkpoint(self, brief: KeepCheckpoint) -> Kept: ...
+    async def keep_checkpoint(self, brief: KeepCheckpoint) -> str: ...
 
     @activity.defn
     async def post_control_messages(self, brief: PostControlMessages) -> ControlMessagesPosted: ...
 
     @activity.defn
-    async def keep_report(self, brief: KeepReport) -> ReportRef: ...
-
-    @activity.defn
-    async def publish(self, brief: PublishBrief) -> ResearchResult: ...
-
-    @activity.defn
-    async def compare(self, brief: CompareBrief) -> ResearchResult: ...
+    async def publish(self, brief: PublishBrief) -> Published: ...
 
     @activity.defn
     async def compare_reports(self, request: CompareReports) -> Comparison: ...

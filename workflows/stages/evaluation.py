@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from workflows.config.policies import ActivityPolicy
-from workflows.contracts.activity_io import EvaluateBrief
+from workflows.contracts.activity_io import EvaluateBrief, Job
 from workflows.contracts.state import Phase
 from workflows.rules import gaps as gap_rules
 from workflows.rules.budget import writing_allowance
@@ -28,7 +28,7 @@ async def evaluate(execution: Execution, n: int = 0) -> None:
     if not (allowance.is_nothing or state.finishing):
         state.phase = Phase.EVALUATING
         brief = EvaluateBrief(
-            job=execution.describe_job(allowance),
+            job=Job.of(state, allowance),
             plan=execution.plan,
             ledger=execution.ledger,
             draft=state.draft,

@@ -1,4 +1,4 @@
-"""Calls activities for a job, and parks the job when the retries of an activity are exhausted.
+"""Calls activities for a job, stores its checkpoints, and parks it when retries are exhausted.
 
 A parked job does not fail. It says what it waits for and what would repair it; after `resume` it
 makes the same call again. A paused job waits in the same way. A store that fails and a provider
@@ -31,17 +31,18 @@ from workflows.config.policies import (
     SUBAGENT_QUEUE,
     ActivityPolicy,
 )
-from workflows.contracts.activity_io import Job, PostControlMessages
+from workflows.config.store_keys import checkpoint_key
+from workflows.contracts.activity_io import KeepCheckpoint, PostControlMessages
 from workflows.contracts.evidence import Record
 from workflows.contracts.facets import Plan
 from workflows.contracts.messages import ControlMessages
-from workflows.contracts.spend import Allowance
-from workflows.contracts.state import Blocked, LedgerRef, ResearchState, StepTiming
+from workflows.contracts.state import Blocked, Checkpoint, LedgerRef, ResearchState, StepTiming
 from workflows.rules.status import render_details
 from workflows.stages.activity_interfaces import RecordActivities
+from workflows.stages.notifications import notify_callers
 
 Brief = TypeVar("Brief", bound=Record)
-Result = TypeVar("Result", bound=Record)
+Result = TypeVar("Result")
 ActivityMethod = Callable[[Any, Brief], Awaitable[Result]]
 StateChanged = Callable[[], Awaitable[None]]
 
@@ -104,10 +105,6 @@ class Execution:
     def max_claims(self) -> int:
         """How many claims the job has at most: what its subagents returned, before joining."""
         return sum(o.findings.claims for o in self.state.outcomes.values() if o.findings)
-
-    def describe_job(self, allowance: Allowance | None = None) -> Job:
-        """The part of a brief that all subagents of the job share."""
-        return Job.of(self.state, allowance)
 
     # --- calling activities ---------------------------------------------------------------------
 
@@ -234,12 +231,10 @@ class Execution:
 
     def _priority(self) -> Priority:
         request = self.state.request
-        if not request.tenant:
-            return Priority(priority_key=request.priority)
         return Priority(
             priority_key=request.priority,
-            fairness_key=request.tenant,
-            fairness_weight=request.weight,
+            fairness_key=request.tenant or None,
+            fairness_weight=request.weight if request.tenant else None,
         )
 
     async def _handle_failure(self, step: str, error: FailureError, failing: timedelta) -> bool:
@@ -284,6 +279,32 @@ class Execution:
             )
         self._waiting.remove(waiting)
         self.state.waiting_for = self._waiting[0] if self._waiting else ""
+
+    async def save_checkpoint(self, name: str) -> None:
+        """Store the state under a name that `restart` and `fork` can start from."""
+        state = self.state
+        key = checkpoint_key(state.id, workflow.info().run_id, len(state.checkpoints), name)
+        point = Checkpoint(
+            name=name,
+            phase=state.phase,
+            at=workflow.now().isoformat(),
+            turns=state.spend.turns,
+            usd=state.spend.usd,
+            key=key,
+        )
+        state.checkpoints += (point,)
+        kept_at = await self.call_local(
+            RecordActivities.keep_checkpoint,
+            KeepCheckpoint(key=key, state=state),
+            SHORT_WRITE,
+            f"save the checkpoint {name}",
+        )
+        # A run that was reset replays this: the checkpoint is under the run that stored it.
+        state.checkpoints = tuple(
+            known.model_copy(update={"key": kept_at}) if known.key == key else known
+            for known in state.checkpoints
+        )
+        await notify_callers(state, name)
 
     # --- parking --------------------------------------------------------------------------------
 

@@ -18,7 +18,6 @@ from workflows.contracts.activity_io import FollowUp
 from workflows.contracts.state import Gap, LedgerRef, Phase
 from workflows.rules import gaps as gap_rules
 from workflows.rules.budget import affordable_gaps
-from workflows.stages.checkpoints import save_checkpoint
 from workflows.stages.execution import Execution, group_events
 from workflows.stages.research import Assignment, Research
 from workflows.stages.verification import Verification
@@ -56,7 +55,7 @@ class FanOut:
         found += gap_rules.from_late_facets(f for f in plan.facets if f.id in self._late)
         state.gaps = gap_rules.merge(state.gaps, found)
         state.researched = True
-        await save_checkpoint(self._execution, "researched")
+        await self._execution.save_checkpoint("researched")
 
     async def research_gaps(self, n: int) -> int:
         """Follow up the open gaps; return how many were closed."""
@@ -113,7 +112,7 @@ class FanOut:
                 gap=gap,
                 ledger=ledger,
                 said=found.summary,
-                missing=getattr(outcome, "missing", found.missing),
+                missing=outcome.missing or found.missing,
             )
             for gap in gaps
             if (ledger := parts[gap.id])

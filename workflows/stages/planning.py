@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 from temporalio import workflow
 from temporalio.exceptions import ApplicationError
 
 from workflows.config.policies import ActivityPolicy
-from workflows.contracts.activity_io import OpenCorpus, PlanBrief, ReviewBrief
+from workflows.contracts.activity_io import Job, OpenCorpus, ParseFiles, PlanBrief, ReviewBrief
 from workflows.contracts.messages import Approve
-from workflows.contracts.state import Phase
+from workflows.contracts.state import CorpusReady, Phase
 from workflows.rules import steering
 from workflows.rules.budget import writing_allowance
 from workflows.rules.plan import fit, job_limits, repair
-from workflows.stages import corpus_opening
-from workflows.stages.activity_interfaces import PlanningActivities
-from workflows.stages.checkpoints import save_checkpoint
+from workflows.stages.activity_interfaces import PlanningActivities, RecordActivities
 from workflows.stages.execution import Execution
 
+INDEXING = ActivityPolicy(
+    start_to_close=timedelta(hours=2), schedule_to_close=timedelta(hours=8), attempts=10
+)
+PARSING = ActivityPolicy(
+    start_to_close=timedelta(minutes=30), schedule_to_close=timedelta(hours=8), attempts=10
+)
+MAX_PARALLEL_PARSING = 50
+"""How many parts of a large corpus are parsed at once, over all workers."""
 PLANNING = ActivityPolicy(
     start_to_close=timedelta(minutes=15), schedule_to_close=timedelta(minutes=60), attempts=10
 )
@@ -36,9 +45,38 @@ async def open_corpus(execution: Execution) -> None:
         request = state.request
         brief = OpenCorpus(corpus=request.corpus, labels=request.labels, store_id=request.store_id)
         with execution.measure("open"):
-            state.corpus = await corpus_opening.open_corpus(execution.call, brief, report)
+            state.corpus = await index_corpus(execution.call, brief, report)
     if not state.checkpoints:
-        await save_checkpoint(execution, "opened")
+        await execution.save_checkpoint("opened")
+
+
+async def index_corpus(
+    call: Callable[..., Any], brief: OpenCorpus, on_progress: Callable[[int, int], None]
+) -> CorpusReady:
+    """The version to read, indexed: a small one by one activity, a large one parsed by several.
+
+    `call` takes an activity, its brief, its policy and a summary; `on_progress` the files to parse
+    and those parsed.
+    """
+    opened = await call(RecordActivities.open_corpus, brief, INDEXING, "open the documents")
+    if opened.parse:
+        total, done = opened.corpus.files, 0
+        few = asyncio.Semaphore(MAX_PARALLEL_PARSING)
+
+        async def parse(part: ParseFiles) -> None:
+            nonlocal done
+            async with few:
+                summary = f"parse {part.files:,} of {total:,} files"
+                parsed = await call(RecordActivities.parse_files, part, PARSING, summary)
+            done += parsed
+            on_progress(total, done)
+
+        on_progress(total, done)
+        await asyncio.gather(*map(parse, opened.parse))
+        rest = brief.model_copy(update={"corpus": opened.version, "is_parsed": True})
+        opened = await call(RecordActivities.open_corpus, rest, INDEXING, "index the documents")
+    ready: CorpusReady = opened.corpus
+    return ready
 
 
 async def plan(execution: Execution) -> None:
@@ -48,7 +86,7 @@ async def plan(execution: Execution) -> None:
         return
     state.phase = Phase.PLANNING
     brief = PlanBrief(
-        job=execution.describe_job(writing_allowance(state)),
+        job=Job.of(state, writing_allowance(state)),
         effort=state.request.effort,
         max_facets=job_limits(state).facets,
         notes=state.plan_notes,
@@ -68,7 +106,7 @@ async def review(execution: Execution) -> None:
         return
     state.phase = Phase.REVIEWING
     brief = ReviewBrief(
-        job=execution.describe_job(writing_allowance(state)),
+        job=Job.of(state, writing_allowance(state)),
         plan=execution.plan,
         max_facets=job_limits(state).facets,
     )
@@ -79,7 +117,7 @@ async def review(execution: Execution) -> None:
     state.plan = fit(repair(reviewed.plan), state.request.effort, state.request.max_facets)
     state.reviewed = True
     state.book("reviewer", reviewed.spend)
-    await save_checkpoint(execution, "planned")
+    await execution.save_checkpoint("planned")
 
 
 class PlanApproval:
@@ -132,7 +170,7 @@ class PlanApproval:
         if answer.decision == "approve":
             state.plan = steering.apply_approval(self._execution.plan, answer)
             state.approved = True
-            await save_checkpoint(self._execution, "approved")
+            await self._execution.save_checkpoint("approved")
         else:
             state.plan_notes += (answer.note,)
             state.plan, state.reviewed = None, False

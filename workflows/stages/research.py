@@ -16,6 +16,7 @@ from temporalio.exceptions import ActivityError, ApplicationError, TimeoutError,
 
 from workflows.config.policies import OVERLOAD, ActivityPolicy
 from workflows.contracts.activity_io import (
+    Job,
     Known,
     Reconciled,
     ResearchBrief,
@@ -60,15 +61,13 @@ class Assignment:
 
 
 @dataclass
-class _Attempts:
+class Attempts:
     """What the attempts at one assignment have come to so far."""
 
     tried: tuple[Alternative, ...] = ()
     """What each retry tried."""
-    previous: str = ""
-    """Why the last attempt was not enough."""
-    retried_after: str = ""
-    """The status of the last attempt."""
+    previous: SubagentOutcome | None = None
+    """How the last attempt ended, where there is another one."""
     follow_ups: tuple[FollowUp, ...] = ()
     problems: tuple[str, ...] = ()
     found: dict[int, FindingsRef] = field(default_factory=dict)
@@ -99,25 +98,19 @@ class _Attempts:
         self.checked = answer.checked
 
     def retry(self, alternative: Alternative, outcome: SubagentOutcome) -> None:
-        self.previous = getattr(outcome, "reason", "")
-        self.retried_after = outcome.status
+        self.previous = outcome
         self.tried += (alternative,)
         self.follow_ups = ()
 
     def conclude(self, outcome: SubagentOutcome) -> SubagentOutcome:
         """The outcome with what all attempts found, met and left untried."""
         updates: dict[str, object] = {"problems": self.problems}
-        if left := acceptance.untried(outcome, self.tried):
-            updates["alternatives"] = left
         if outcome.findings is None and self.found:
             # An earlier attempt found a part before it failed; that part is kept.
             newest = list(self.found.values())[-1]
-            outcome = Partial(
-                findings=newest,
-                missing=(getattr(outcome, "reason", "the rest"),),
-                searched=outcome.searched,
-            )
-            del updates["alternatives"]
+            outcome = Partial(findings=newest, missing=(outcome.reason,), searched=outcome.searched)
+        elif left := acceptance.untried(outcome, self.tried):
+            updates["alternatives"] = left
         return acceptance.with_holes(outcome.model_copy(update=updates), self.judged)
 
 
@@ -143,7 +136,7 @@ class Research:
         An outcome is in the state while it is judged and followed up, so that a person's question
         to its facet becomes a gap; facets that depend on it wait until it is accepted.
         """
-        state, task, attempts = self._state, assignment.task, _Attempts()
+        state, task, attempts = self._state, assignment.task, Attempts()
         while True:
             answer = await self._ask(assignment, attempts)
             attempts.record(answer)
@@ -160,7 +153,7 @@ class Research:
         await self._execution.notify()
         return attempts.ledger
 
-    def _retry(self, attempts: _Attempts, outcome: SubagentOutcome) -> bool:
+    def _retry(self, attempts: Attempts, outcome: SubagentOutcome) -> bool:
         """Prepare the next attempt; False where there is none."""
         alternative = acceptance.choose_retry(outcome, attempts.tried)
         if alternative is None:
@@ -170,7 +163,7 @@ class Research:
         retries[outcome.status] = retries.get(outcome.status, 0) + 1
         return True
 
-    async def _verify(self, assignment: Assignment, attempts: _Attempts) -> None:
+    async def _verify(self, assignment: Assignment, attempts: Attempts) -> None:
         """Have judged what is new since the last check."""
         if attempts.checked is None:
             return
@@ -192,7 +185,7 @@ class Research:
         # Without new claims the judge is not asked, and its last word stands.
         attempts.judged = judged or attempts.judged
 
-    def _follow_up(self, assignment: Assignment, attempts: _Attempts, answer: Researched) -> bool:
+    def _follow_up(self, assignment: Assignment, attempts: Attempts, answer: Researched) -> bool:
         """Prepare a follow-up; False where the outcome is accepted."""
         state = self._state
         taken = acceptance.judge(
@@ -208,7 +201,7 @@ class Research:
         state.counters.follow_ups += 1
         return True
 
-    async def _ask(self, assignment: Assignment, attempts: _Attempts) -> Researched:
+    async def _ask(self, assignment: Assignment, attempts: Attempts) -> Researched:
         """Call the subagent once, within its share of the budget."""
         state = self._state
         async with self._slots:
@@ -242,11 +235,11 @@ class Research:
         return answer
 
     def _brief(
-        self, assignment: Assignment, attempts: _Attempts, allowance: Allowance, seconds: float
+        self, assignment: Assignment, attempts: Attempts, allowance: Allowance, seconds: float
     ) -> ResearchBrief:
-        limits = job_limits(self._state)
+        limits, last = job_limits(self._state), attempts.previous
         return ResearchBrief(
-            job=self._execution.describe_job(),
+            job=Job.of(self._state),
             facet=assignment.facet,
             ask=assignment.ask,
             task=assignment.task,
@@ -254,8 +247,8 @@ class Research:
             known_findings=self._known_findings(assignment),
             attempt=attempts.number,
             alternative=attempts.tried[-1] if attempts.tried else None,
-            previous=attempts.previous,
-            retried_after=attempts.retried_after,
+            previous=last.reason if last else "",
+            retried_after=last.status if last else "",
             follow_ups=tuple(follow_up.question for follow_up in attempts.follow_ups),
             cycles=limits.cycles,
             max_claims=limits.claims,
@@ -272,8 +265,8 @@ class Research:
                 facet=self._execution.plan.facet(fid).title,
                 status=outcome.status,
                 summary=outcome.findings.summary if outcome.findings else "",
-                reason=getattr(outcome, "reason", "")
-                or "; ".join(f"not found: {point}" for point in getattr(outcome, "missing", ())),
+                reason=outcome.reason
+                or "; ".join(f"not found: {point}" for point in outcome.missing),
             )
             for fid in wanted
             if (outcome := self._state.outcomes.get(fid))
@@ -288,7 +281,7 @@ class Research:
         """An equal share of what is neither spent nor promised to another subagent."""
         state = self._state
         left = research_allowance(state, self._promised.values())
-        return left.divided(len(self.waiting | {task}))
+        return left.share(1 / len(self.waiting | {task}))
 
     def _waits_for(self, error: ActivityError) -> bool:
         """Whether the job waits or is parked; one told to finish waits for no rate limit."""

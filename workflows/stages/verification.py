@@ -14,6 +14,7 @@ from workflows.config.policies import ActivityPolicy
 from workflows.contracts.activity_io import (
     FollowUp,
     GapRuling,
+    Job,
     JudgeClaimsBrief,
     Judged,
     JudgeGapsBrief,
@@ -62,7 +63,7 @@ class Verification:
                 self._judge(
                     VerificationActivities.judge_claims,
                     JudgeClaimsBrief(
-                        job=self._execution.describe_job(self._share(len(batches))),
+                        job=Job.of(self._execution.state, self._share(len(batches))),
                         facet=facet,
                         ask=ask,
                         said=None if i else said,
@@ -101,7 +102,7 @@ class Verification:
                 self._judge(
                     VerificationActivities.judge_relations,
                     JudgeRelationsBrief(
-                        job=self._execution.describe_job(self._share(len(batches))),
+                        job=Job.of(self._execution.state, self._share(len(batches))),
                         ledger=pooled.ledger,
                         groups=batch,
                         task=f"relate-{len(state.passes)}-{i}",
@@ -122,7 +123,7 @@ class Verification:
         judged = await self._execution.call(
             VerificationActivities.judge_gaps,
             JudgeGapsBrief(
-                job=self._execution.describe_job(self._share(1)),
+                job=Job.of(self._execution.state, self._share(1)),
                 known=known,
                 follow_ups=tuple(follow_ups),
                 task=f"gaps-{n}",
@@ -164,7 +165,7 @@ class Verification:
         relate: bool = False,
     ) -> Reconciled:
         brief = ReconcileBrief(
-            job=self._execution.describe_job(),
+            job=Job.of(self._execution.state),
             questions={facet.id: facet.question for facet in facets},
             findings=findings,
             ledgers=ledgers,
@@ -181,4 +182,4 @@ class Verification:
 
     def _share(self, batches: int) -> Allowance:
         state = self._execution.state
-        return verification_allowance(state).divided(max(1, batches))
+        return verification_allowance(state).share(1 / max(1, batches))

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from workflows.config.policies import ActivityPolicy
-from workflows.contracts.activity_io import WriteBrief
+from workflows.contracts.activity_io import Job, WriteBrief
 from workflows.contracts.state import Phase
 from workflows.rules.budget import writing_allowance
 from workflows.rules.status import facet_reports
 from workflows.stages.activity_interfaces import WritingActivities
-from workflows.stages.checkpoints import save_checkpoint
 from workflows.stages.execution import Execution
 
 WRITING = ActivityPolicy(
@@ -26,7 +25,7 @@ async def write(execution: Execution, revise: Sequence[str] = (), n: int = 0) ->
         return
     state.phase = Phase.WRITING
     brief = WriteBrief(
-        job=execution.describe_job(writing_allowance(state)),
+        job=Job.of(state, writing_allowance(state)),
         plan=execution.plan,
         ledger=execution.ledger,
         reports=facet_reports(state),
@@ -44,4 +43,4 @@ async def write(execution: Execution, revise: Sequence[str] = (), n: int = 0) ->
     state.book("writer", written.spend)
     state.book("draft_judge", written.judge_spend)
     if n == 0:
-        await save_checkpoint(execution, "drafted")
+        await execution.save_checkpoint("drafted")

@@ -197,7 +197,7 @@ def _amount(text: str, hit: Figure, following: Figure | None) -> tuple[Quantity,
     if hit.share:
         share = Quantity(hit.value, hit.value, "%", 1.0, False, hit.text, hit.start, hit.end)
         return share, hit.end
-    last = _range_end(text, hit, following)
+    last = following if following and _is_range(text, hit, following) else hit
     value, high, end = hit.value, last.value, last.end
     currency, scale, start = currency_before(text, hit.start) or ("", 1.0, hit.start)
     unit, factor, unit_end = unit_after(text, end, currency)
@@ -207,7 +207,7 @@ def _amount(text: str, hit: Figure, following: Figure | None) -> tuple[Quantity,
     approximate = _APPROXIMATE.search(text, max(0, start - 20), start) is not None
     words_end = unit_end if is_hard(unit) or factor != 1 else end
     step = _step(high, min(hit.step, last.step), approximate) * factor
-    if high == value and _has_minus(text, start):
+    if high == value and _MINUS.search(text, max(0, start - 3), start):
         value = high = -value
         start -= 1
     amount = Quantity(
@@ -215,13 +215,6 @@ def _amount(text: str, hit: Figure, following: Figure | None) -> tuple[Quantity,
         text[start:words_end], start, words_end, label,
     )  # fmt: skip
     return amount, end
-
-
-def _range_end(text: str, hit: Figure, following: Figure | None) -> Figure:
-    """The figure that ends the range; the figure itself where it begins none."""
-    if following is None or following.value <= hit.value:
-        return hit
-    return following if _is_range(text, hit, text[hit.end : following.start]) else hit
 
 
 def _unit_of_whole(text: str, hit: Figure, following: Figure | None) -> str:
@@ -232,18 +225,15 @@ def _unit_of_whole(text: str, hit: Figure, following: Figure | None) -> str:
     return f"of {whole}" if whole and not is_hard(whole) else ""
 
 
-def _is_range(text: str, hit: Figure, joint: str) -> bool:
-    if not _TO.fullmatch(joint):
+def _is_range(text: str, hit: Figure, following: Figure) -> bool:
+    joint = text[hit.end : following.start]
+    if following.value <= hit.value or not _TO.fullmatch(joint):
         return False
     begin = max(0, hit.start - 14)
     if joint.strip().lower() == "and":
         return _BETWEEN.search(text, begin, hit.start) is not None
     # "from 8 to 10" tells a change as often as a range; a change has two values.
     return joint.strip().lower() != "to" or _FROM.search(text, begin, hit.start) is None
-
-
-def _has_minus(text: str, start: int) -> bool:
-    return start > 0 and _MINUS.search(text, max(0, start - 3), start) is not None
 
 
 def _is_label(text: str, hit: Figure, unit: str) -> bool:

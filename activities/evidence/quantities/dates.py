@@ -25,20 +25,21 @@ _ORDINAL = {"first": 1, "1st": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "
 _YEAR = r"(?:1[0-9]{3}|20[0-9]{2})"
 _DAY = r"(?:3[01]|[12][0-9]|0?[1-9])"
 
+# Groups of one letter mean the same in every form; the digit only keeps their names apart.
 _MOMENT = re.compile(
     rf"(?<![\w.,/])(?:"
-    rf"(?P<iso_y>{_YEAR})-(?P<iso_m>0[1-9]|1[0-2])(?:-(?P<iso_d>{_DAY}))?(?![\w-])"
+    rf"(?P<y0>{_YEAR})-(?P<n0>0[1-9]|1[0-2])(?:-(?P<d0>{_DAY}))?(?![\w-])"
     rf"|(?P<d1>{_DAY})(?:st|nd|rd|th|\.)?\s+(?:of\s+)?(?P<m1>{_MONTH})\b\.?(?:\s*,?\s*(?P<y1>{_YEAR})\b)?"
     rf"|(?P<m2>{_MONTH})\b\.?\s*(?P<d2>{_DAY})(?:st|nd|rd|th)?(?![\d%:])(?:\s*,?\s*(?P<y2>{_YEAR})\b)?"
     rf"|(?P<m3>{_MONTH})\b\.?\s*,?\s*(?:of\s+)?(?P<y3>{_YEAR})\b"
-    rf"|(?P<d4>{_DAY})[./](?P<n4>1[0-2]|0?[1-9])[./](?P<y4>{_YEAR})\b"
+    rf"|(?P<day_or_month>{_DAY})[./](?P<n4>1[0-2]|0?[1-9])[./](?P<y4>{_YEAR})\b"
     rf"|(?:Q(?P<q5>[1-4])[\s/-]*(?:of\s+)?(?P<y5>{_YEAR}))\b"
     rf"|(?P<y6>{_YEAR})[\s/-]*Q(?P<q6>[1-4])\b"
     rf"|(?:H(?P<h7>[12])[\s/-]*(?P<y7>{_YEAR}))\b"
-    rf"|(?P<o8>(?i:first|second|third|fourth|last|1st|2nd|3rd|4th))\s+(?P<part8>quarter|half)\s+"
+    rf"|(?P<nth>(?i:first|second|third|fourth|last|1st|2nd|3rd|4th))\s+(?P<part>quarter|half)\s+"
     rf"(?:of\s+|in\s+)?(?P<y8>{_YEAR})\b"
     rf"|(?P<season>(?i:spring|summer|autumn|fall|winter))\s+(?:of\s+|in\s+)?(?P<y9>{_YEAR})\b"
-    rf"|(?P<y10>{_YEAR})\s?[-\u2013\u2014/]\s?(?P<y11>{_YEAR}|[0-9]{{2}})(?![\w%]|[.,]\d)"
+    rf"|(?P<y10>{_YEAR})\s?[-\u2013\u2014/]\s?(?P<until>{_YEAR}|[0-9]{{2}})(?![\w%]|[.,]\d)"
     rf"|(?P<decade>1[0-9]{{2}}0|20[0-9]0)s\b"
     rf"|(?:FY\s?)?(?P<year>{_YEAR})(?![\w%]|[.,]\d|\s?[-\u2013]\d)"
     rf")"
@@ -121,51 +122,42 @@ def moments(text: str) -> list[Moment]:
 
 
 def _read(hit: re.Match[str], text: str) -> tuple[int, int, str] | None:
-    g = hit.groupdict()
-    if g["year"]:
+    given = {name.rstrip("0123456789"): value for name, value in hit.groupdict().items() if value}
+    if "year" in given:
         return _bare_year(hit, text)
-    for n in ("1", "2"):
-        if g["m" + n] and g["y" + n] is None:
-            return _yearless(MONTHS[g["m" + n].lower()], int(g["d" + n]))
-        if g["m" + n]:
-            return _day_or_month(int(g["y" + n]), MONTHS[g["m" + n].lower()], g["d" + n])
-    if g["iso_y"]:
-        return _day_or_month(int(g["iso_y"]), int(g["iso_m"]), g["iso_d"])
-    if g["m3"]:
-        return _day_or_month(int(g["y3"]), MONTHS[g["m3"].lower()], None)
-    if g["n4"]:
-        return _numeric(int(g["d4"]), int(g["n4"]), int(g["y4"]))
-    return _part_of_year(g) or _span(g)
-
-
-def _numeric(day: int, month: int, year: int) -> tuple[int, int, str] | None:
-    if day <= 12 and day != month:
+    if "decade" in given:
+        return _months(int(given["decade"]), 1, 120, "decade")
+    month = MONTHS[given["m"].lower()] if "m" in given else int(given.get("n", 0))
+    if "y" not in given:
+        return _yearless(month, int(given["d"]))
+    year = int(given["y"])
+    if "until" in given:
+        return _years(year, given["until"])
+    if not month:
+        return _part_of_year(year, given)
+    day = int(given.get("d") or given.get("day_or_month") or 0)
+    if "day_or_month" in given and day <= 12 and day != month:
         # 03/04/2024 is April or March by country: only the year is certain.
         return _months(year, 1, 12, "year")
-    return _day_or_month(year, month, str(day))
+    if not 0 < day <= monthrange(year, month)[1]:
+        return _months(year, month, 1, "month")
+    ordinal = date(year, month, day).toordinal()
+    return ordinal, ordinal, "day"
 
 
-def _part_of_year(g: Mapping[str, str | None]) -> tuple[int, int, str] | None:
+def _part_of_year(year: int, given: Mapping[str, str]) -> tuple[int, int, str]:
     """A quarter, a half or a season."""
-    if quarter := g["q5"] or g["q6"]:
-        return _months(int(g["y5"] or g["y6"] or 0), 3 * int(quarter) - 2, 3, "quarter")
-    if g["h7"]:
-        return _months(int(g["y7"] or 0), 6 * int(g["h7"]) - 5, 6, "half")
-    if g["o8"]:
-        length = 3 if g["part8"] == "quarter" else 6
-        nth = min(_ORDINAL[g["o8"].lower()], 12 // length)
-        return _months(int(g["y8"] or 0), length * (nth - 1) + 1, length, g["part8"] or "")
-    if g["season"]:
-        return _months(int(g["y9"] or 0), _SEASON_START[g["season"].lower()], 3, "season")
-    return None
+    if "season" in given:
+        return _months(year, _SEASON_START[given["season"].lower()], 3, "season")
+    part = given.get("part") or ("quarter" if "q" in given else "half")
+    nth = given.get("q") or given.get("h") or _ORDINAL[given["nth"].lower()]
+    length = 3 if part == "quarter" else 6
+    return _months(year, length * (min(int(nth), 12 // length) - 1) + 1, length, part)
 
 
-def _span(g: Mapping[str, str | None]) -> tuple[int, int, str]:
-    """From one year to another, or a decade."""
-    if not g["y10"]:
-        return _months(int(g["decade"] or 0), 1, 120, "decade")
-    start, last = int(g["y10"]), g["y11"] or ""
-    end = int(last) if len(last) == 4 else start // 100 * 100 + int(last)
+def _years(start: int, until: str) -> tuple[int, int, str]:
+    """From one year to another; the last may have two digits."""
+    end = int(until) if len(until) == 4 else start // 100 * 100 + int(until)
     if end <= start or end - start > 200:
         return _months(start, 1, 12, "year")
     return _months(start, 1, 12 * (end - start + 1), "span")
@@ -181,15 +173,6 @@ def _bare_year(hit: re.Match[str], text: str) -> tuple[int, int, str] | None:
     if not introduced and (year < 1500 or _PLURAL_AFTER.match(text, hit.end())):
         return None
     return _months(year, 1, 12, "year")
-
-
-def _day_or_month(year: int, month: int, day: str | None) -> tuple[int, int, str] | None:
-    if day is None:
-        return _months(year, month, 1, "month")
-    if int(day) > monthrange(year, month)[1]:
-        return _months(year, month, 1, "month")
-    ordinal = date(year, month, int(day)).toordinal()
-    return ordinal, ordinal, "day"
 
 
 def _yearless(month: int, day: int) -> tuple[int, int, str] | None:

@@ -75,7 +75,6 @@ _CURRENCY_BEFORE = re.compile(
     r"|(?P<sign>[$€£¥₹₩]))\s?$"
 )
 _NEXT = re.compile(r"[\s\u00a0\u202f-]?\s?([A-Za-z°%µ$€£][\w²³/%-]*|[%$€£])")
-_GAP = re.compile(r"[\s\u00a0\u202f-]?\s?")
 _RATE = re.compile(r"\s?(?:/\s?|per\s+|a\s+(?=year|month|week|day)|an\s+(?=hour))([A-Za-z]+)")
 _ANNUALLY = re.compile(r"\s(?:annually|yearly)\b")
 _NOUN = re.compile(r"\s([a-z][a-z]+(?:-[a-z]+)*)")
@@ -86,14 +85,6 @@ _NOT_COUNTED = STOP_WORDS["en"] | {
     "respectively", "versus", "annual", "annually", "added", "rising", "fell", "rose", "according",
     "said",
 }  # fmt: skip
-
-
-def family(unit: str) -> str:
-    """The class of units that may be compared: every count is one class, every crown another."""
-    base = unit.partition("/")[0]
-    if base in _CROWNS:
-        return "kr"
-    return base if base in HARD else "count"
 
 
 def compatible(a: str, b: str) -> bool:

@@ -33,8 +33,8 @@ _SAMPLE = 65_536
 _BINARY_SHARE = 0.02
 
 
-class BinaryContentError(ValueError):
-    """The bytes are not text in any encoding that is guessed here."""
+class UnreadableError(ValueError):
+    """A file cannot be read; the message says why and what to do."""
 
 
 def decode(content: bytes, declared: str | None = None) -> str:
@@ -56,7 +56,7 @@ def decode(content: bytes, declared: str | None = None) -> str:
     odd = sum(1 for c in text[:_SAMPLE] if c == "\ufffd" or (ord(c) > 0x7F and not c.isalpha()))
     letters = sum(1 for c in text[:_SAMPLE] if c.isascii() and (c.isalnum() or c.isspace()))
     if odd > 0.1 * len(text[:_SAMPLE]) or letters < 0.4 * len(text[:_SAMPLE]):
-        raise BinaryContentError("is neither UTF-8 nor Western European text; save it as UTF-8")
+        raise UnreadableError("is neither UTF-8 nor Western European text; save it as UTF-8")
     return text
 
 
@@ -64,7 +64,7 @@ def _refuse_binary(content: bytes) -> None:
     sample = content[:_SAMPLE]
     controls = len(sample) - len(sample.translate(None, _CONTROLS))
     if sample and (0 in sample or controls > _BINARY_SHARE * len(sample)):
-        raise BinaryContentError(
+        raise UnreadableError(
             "holds binary data, not text; export it as text or PDF, "
             "or save UTF-16 text with a byte order mark"
         )

@@ -1,22 +1,24 @@
-"""What every format parser gives back, and the limits that hold for all of them."""
+"""What every format parser gives back: a text with what its file says about it, within a limit.
+
+The text is plain Markdown: `#` headings, `-` and `1.` items, fenced code, paragraphs with a blank
+line between them. Structured formats (HTML, Word, PowerPoint) write it from blocks. `formats.lines`
+reads it back.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import datetime
-from pathlib import PurePosixPath
+from itertools import groupby
+from typing import Literal, NamedTuple
 
 from activities.sources.documents import Kind
-from activities.sources.formats.encoding import fold
-from activities.sources.formats.lines import HEADING
 
 MOST_CHARACTERS = 5_000_000
+BULLET = "- "
 
-# The empty files from which python-docx and python-pptx make theirs.
-_TEMPLATE_DATES = {"2013-12-23", "2013-01-27"}
-_WORDS = re.compile(r"(?<!\d\d)[\W_]+|[\W_]+(?!\d\d)|_")
+_FENCES = re.compile(r"^ *(`{3,})", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,31 +38,6 @@ class Extract:
     recognised: bool = False
 
 
-class NoTextError(ValueError):
-    """The file could be opened but holds nothing to read."""
-
-
-def readable_name(relative: str) -> str:
-    """A file's name as a title: `annual-report_2024.pdf` is `Annual report 2024`."""
-    stem = PurePosixPath(relative).stem
-    name = " ".join(_WORDS.sub(" ", stem).split()) or stem
-    return name[:1].upper() + name[1:]
-
-
-def first_heading(text: str) -> str | None:
-    """The first heading near the top of a text."""
-    for line in text[:4000].split("\n"):
-        if mark := HEADING.match(line):
-            return fold(line[mark.end() :].strip("# ")) or None
-    return None
-
-
-def saved_date(*moments: datetime | None) -> str | None:
-    """The first moment that is not the age of an empty template."""
-    days = [moment.date().isoformat() for moment in moments if moment is not None]
-    return next((day for day in days if day not in _TEMPLATE_DATES), None)
-
-
 def within_limit(lines: Iterable[str]) -> Iterator[str]:
     """Lines until the text is as long as a document may be, then a line that says so."""
     length = 0
@@ -70,3 +47,43 @@ def within_limit(lines: Iterable[str]) -> Iterator[str]:
             yield f"[Cut here: only the first {MOST_CHARACTERS:,} characters were kept.]"
             return
         yield line
+
+
+class Block(NamedTuple):
+    """A paragraph, heading, list item, table row or code block.
+
+    `mark` is what stands before it: `## `, `- `, or the language of code.
+    """
+
+    kind: Literal["text", "heading", "item", "row", "code"]
+    text: str
+    mark: str = ""
+
+
+def heading(level: int, text: str) -> Block:
+    return Block("heading", text, "#" * max(1, min(level, 6)) + " ")
+
+
+def fenced(code: str, language: str = "") -> str:
+    """A code block between fences. The opening fence always names a language.
+
+    So a closing fence differs from an opening one, and a passage cut out of the middle of a block
+    still tells code from prose.
+    """
+    longest = max((len(found[1]) for found in _FENCES.finditer(code)), default=2)
+    fence = "`" * (longest + 1)
+    return f"{fence}{language or 'text'}\n{code}\n{fence}"
+
+
+def written(blocks: Iterable[Block]) -> Iterator[str]:
+    """Paragraphs of text: items of one list and rows of one table stay close together.
+
+    The caller puts a blank line between them, so a heading never runs into the next sentence.
+    """
+    for kind, run in groupby(blocks, key=lambda block: block.kind):
+        if kind in ("row", "item"):
+            yield "\n".join(block.mark + block.text for block in run)
+        elif kind == "code":
+            yield from (fenced(block.text, block.mark) for block in run)
+        else:
+            yield from (block.mark + block.text for block in run)

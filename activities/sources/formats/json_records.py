@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from activities.sources.documents import Unreadable
-from activities.sources.formats.document_dates import find_date
+from activities.sources.formats.descriptions import find_date, first_heading, readable_name
 from activities.sources.formats.encoding import fold
-from activities.sources.formats.extracted_text import Extract, first_heading, readable_name
+from activities.sources.formats.extracted_text import Extract
 from activities.sources.formats.lines import unwrap
 from activities.sources.formats.tables import column_name, row_line
 

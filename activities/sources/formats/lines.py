@@ -190,15 +190,8 @@ def _indent(line: str) -> int:
 
 def starts_unit(line: str) -> bool:
     """Whether a line begins something of its own, whatever stands before it."""
-    return bool(
-        HEADING.match(line)
-        or ITEM.match(line)
-        or _FIELD.match(line)
-        or _STAMP.match(line)
-        or line.lstrip(" ").startswith(("|", ">", "<!--", ".. "))
-        or not any(map(str.isalnum, line))
-        or _is_row(line)
-    )
+    begun = ITEM.match(line) or _FIELD.match(line) or _STAMP.match(line)
+    return bool(begun) or line.lstrip(" ").startswith("<!--") or _stands_alone(line)
 
 
 def _stands_alone(line: str) -> bool:

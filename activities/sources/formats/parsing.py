@@ -6,23 +6,15 @@ while others were fine.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from activities.sources.documents import Document, Unreadable, document_id, text_hash
-from activities.sources.formats.document_dates import head_date, name_date
-from activities.sources.formats.encoding import BinaryContentError, decode, fold, normalise
-from activities.sources.formats.extracted_text import (
-    MOST_CHARACTERS,
-    Extract,
-    NoTextError,
-    readable_name,
-)
-from activities.sources.formats.kinds import guess_kind
-from activities.sources.formats.lines import HEADING
-from activities.sources.formats.office.archives import UnsafeArchiveError, check_archive
+from activities.sources.formats.descriptions import choose_title, guess_kind, head_date, name_date
+from activities.sources.formats.encoding import UnreadableError, decode, fold, normalise
+from activities.sources.formats.extracted_text import MOST_CHARACTERS, Extract
+from activities.sources.formats.messages import extract_chat, extract_mails
 from activities.sources.formats.plaintext import (
     extract_text,
     is_markdown,
@@ -30,7 +22,6 @@ from activities.sources.formats.plaintext import (
     is_restructured,
 )
 from activities.sources.formats.recognition import ADVICE, Recognise
-from activities.sources.formats.text_exports import extract_chat, extract_mails
 from activities.storage.document_sources import IMAGES, MAX_FILE_BYTES, SUFFIXES
 
 # Raised whenever the same file may give another text, so that indexes are built anew.
@@ -38,15 +29,12 @@ VERSION = 6
 
 _OFFICE = frozenset({".docx", ".docm", ".pptx", ".pptm", ".xlsx", ".xlsm"})
 
-_LONGEST_TITLE = 200
+_MOST_UNPACKED_BYTES = 500 * 1024 * 1024
+_MOST_MEMBERS = 20_000
+# XML compresses about 20 to 1; a bomb 1000 to 1. Small members may be all zeros and harmless.
+_MOST_RATIO = 200
+_RATIO_FROM = 10 * 1024 * 1024
 _EMPTY = "holds no text; remove it, or save it again with its text"
-_EXPORT = re.compile(r"\b(?:export|dump|archive|log)$", re.IGNORECASE)
-_NO_TITLE = re.compile(
-    r"(?:\d+[.)]? ?)?(?:(?:executive )?summary|abstract|introduction|overview|contents|"
-    r"table of contents|background|motivation|preface|foreword|untitled|readme|home|index)\W*",
-    re.IGNORECASE,
-)
-_MARKUP = re.compile(r"[*_`]{1,3}(?=\S)|(?<=\S)[*_`]{1,3}")
 
 Found = tuple[list[Extract], list[Unreadable]]
 
@@ -59,21 +47,13 @@ class Parsed:
     unreadable: tuple[Unreadable, ...] = ()
 
 
-def parse(
-    path: Path, relative: str, *, most_bytes: int = MAX_FILE_BYTES
-) -> list[Document] | Unreadable:
+def parse(path: Path, relative: str) -> list[Document] | Unreadable:
     """The documents of a file, or why there are none."""
-    parsed = parse_file(path, relative, most_bytes=most_bytes)
+    parsed = parse_file(path, relative)
     return list(parsed.documents) or parsed.unreadable[0]
 
 
-def parse_file(
-    path: Path,
-    relative: str,
-    *,
-    most_bytes: int = MAX_FILE_BYTES,
-    recognise: Recognise | None = None,
-) -> Parsed:
+def parse_file(path: Path, relative: str, recognise: Recognise | None = None) -> Parsed:
     """The documents of a file and whatever in it could not be read.
 
     `recognise` finds text in images and on scanned pages; without it these are unreadable.
@@ -86,12 +66,11 @@ def parse_file(
         return _refused(relative, f"has no format known here; save it as one of {known}")
     try:
         size = path.stat().st_size
-        if size > most_bytes:
-            return _refused(
-                relative, f"is larger than {most_bytes:,} bytes ({size:,}); split it into parts"
-            )
+        if size > MAX_FILE_BYTES:
+            reason = f"is larger than {MAX_FILE_BYTES:,} bytes ({size:,}); split it into parts"
+            return _refused(relative, reason)
         extracts, unreadable = _read(path, relative, suffix, recognise)
-    except (BinaryContentError, NoTextError, UnsafeArchiveError) as error:
+    except UnreadableError as error:
         return _refused(relative, str(error))
     except OSError as error:
         return _refused(relative, f"cannot be opened: {error.strerror or error}; check its rights")
@@ -119,27 +98,16 @@ def _document(extract: Extract, relative: str) -> Document | None:
     if not any(map(str.isalnum, text)):
         return None
     uri = relative + extract.fragment
-    title = _title(extract, text, relative)
+    title = choose_title(extract.title, text, relative)
     kind = guess_kind(title, uri, text, extract.usual)
     # Dates in the rows of a table are data.
     date = extract.date or (None if extract.usual == "dataset" else head_date(text))
     date = date or name_date(PurePosixPath(relative).stem) or extract.saved
     sha256 = text_hash(text)
-    return Document(document_id(uri, sha256), uri, title, date, kind, sha256, text,
-                    recognised=extract.recognised)  # fmt: skip
-
-
-def _title(extract: Extract, text: str, relative: str) -> str:
-    title = fold(_MARKUP.sub("", extract.title or ""))
-    if not any(map(str.isalnum, title)):
-        first = text.split("\n", 1)[0]
-        mark = HEADING.match(first)
-        title = fold(first[mark.end() :]) if mark else ""
-    # Programs head every export alike, and many a text opens with "Summary"; the file's name tells
-    # one from the other.
-    if not title or _EXPORT.search(title) or _NO_TITLE.fullmatch(title):
-        title = readable_name(relative)
-    return title if len(title) <= _LONGEST_TITLE else title[: _LONGEST_TITLE - 1].rstrip() + "…"
+    return Document(
+        document_id(uri, sha256), uri, title, date, kind, sha256,
+        recognised=extract.recognised, text=text,
+    )  # fmt: skip
 
 
 # Parsers are imported when their format is met: a folder of text needs none of the libraries.
@@ -162,15 +130,15 @@ def _read(path: Path, relative: str, suffix: str, recognise: Recognise | None) -
             content = path.read_bytes()
             return [extract_page(decode(content, declared_encoding(content)))], []
         case ".eml":
-            from activities.sources.formats.mail_files import extract_mail
+            from activities.sources.formats.messages import extract_mail
 
             return [extract_mail(path.read_bytes())], []
         case ".mbox":
-            from activities.sources.formats.mail_files import extract_mailbox
+            from activities.sources.formats.messages import extract_mailbox
 
             return extract_mailbox(path), []
         case _ if suffix in _OFFICE:
-            check_archive(path)
+            _check_archive(path)
             return [_read_office(path, relative, suffix)], []
         case ".jsonl" | ".ndjson":
             from activities.sources.formats.json_records import extract_lines
@@ -178,6 +146,33 @@ def _read(path: Path, relative: str, suffix: str, recognise: Recognise | None) -
             return extract_lines(decode(path.read_bytes()), relative)
         case _:
             return _read_text(decode(path.read_bytes()), relative, suffix), []
+
+
+def _check_archive(path: Path) -> None:
+    """Raise unless `path` is a zip file of sane size: not encrypted, broken or built to explode."""
+    if not zipfile.is_zipfile(path):
+        with path.open("rb") as file:
+            start = file.read(8)
+        if start == b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1":
+            raise UnreadableError(
+                "is encrypted or in an old Office format; remove the password "
+                "or save it as .docx, .pptx or .xlsx"
+            )
+        raise UnreadableError("is damaged: not a zip archive; save the file again")
+    with zipfile.ZipFile(path) as archive:
+        members = archive.infolist()
+    size = sum(member.file_size for member in members)
+    packed = sum(member.compress_size for member in members)
+    if len(members) > _MOST_MEMBERS or size > _MOST_UNPACKED_BYTES:
+        raise UnreadableError(
+            f"would unpack to {size:,} bytes in {len(members):,} parts, "
+            "which looks like a zip bomb; split the file if it is genuine"
+        )
+    if size > _RATIO_FROM and size > _MOST_RATIO * max(packed, 1):
+        raise UnreadableError(
+            f"unpacks to {size // max(packed, 1)} times its size, which looks like a zip bomb; "
+            "save the file again if it is genuine"
+        )
 
 
 def _read_office(path: Path, relative: str, suffix: str) -> Extract:
@@ -199,9 +194,9 @@ def _read_office(path: Path, relative: str, suffix: str) -> Extract:
 def _read_text(text: str, relative: str, suffix: str) -> list[Extract]:
     match suffix:
         case ".md" | ".markdown" | ".mdown" | ".mkd":
-            return [_read_markdown(text)]
+            return [_read_markup(text)]
         case ".rst" | ".rest":
-            return [_read_restructured(text)]
+            return [_read_markup(text, restructured=True)]
         case ".csv" | ".tsv" | ".tab":
             from activities.sources.formats.office.spreadsheets import extract_csv
 
@@ -222,27 +217,19 @@ def _read_plain_text(text: str, relative: str) -> list[Extract]:
         return [chat]
     # Sphinx publishes its sources as `name.rst.txt`.
     if relative.lower().endswith(".rst.txt") or is_restructured(text):
-        return [_read_restructured(text)]
-    return [_read_markdown(text) if is_markdown(text) else extract_text(text)]
+        return [_read_markup(text, restructured=True)]
+    return [_read_markup(text) if is_markdown(text) else extract_text(text)]
 
 
-def _read_markdown(text: str) -> Extract:
-    from activities.sources.formats.markup.markdown_text import extract_markdown
-
-    return _read_markup(extract_markdown, text)
-
-
-def _read_restructured(text: str) -> Extract:
-    from activities.sources.formats.markup.restructured_text import extract_restructured
-
-    return _read_markup(extract_restructured, text)
-
-
-def _read_markup(extract: Callable[[str], Extract], text: str) -> Extract:
-    """The text without its markup; with it where the library cannot parse it."""
+def _read_markup(text: str, *, restructured: bool = False) -> Extract:
+    """Markdown or reStructuredText without its markup; with it where it cannot be parsed."""
+    if restructured:
+        from activities.sources.formats.markup.restructured_text import extract_restructured as read
+    else:
+        from activities.sources.formats.markup.markdown_text import extract_markdown as read
     if is_markup_too_dense(text):
         return extract_text(text)
     try:
-        return extract(text)
+        return read(text)
     except Exception:  # people can still read what docutils gives up
         return extract_text(text)

@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from activities.sources.formats.descriptions import first_heading
 from activities.sources.formats.encoding import normalise
-from activities.sources.formats.extracted_text import Extract, first_heading
+from activities.sources.formats.extracted_text import Extract
 from activities.sources.formats.lines import looks_like_heading, unwrap
 
 _RULE = re.compile(r" *([=\-~*_#+^\"'`.:])(?: ?\1){2,} *$")

@@ -58,7 +58,7 @@ def row_line(header: Row, row: Row) -> str:
     """One row as a sentence; empty cells are left out."""
     parts = [
         f"{name}: {value}" if name and name != value else value
-        for name, value in _paired(header, row)
+        for name, value in zip_longest(header, row, fillvalue="")
         if value
     ]
     # A sentence inside a row ends the row for whoever splits sentences, so its full stop goes.
@@ -80,8 +80,8 @@ def _split(block: list[Row], headed: bool) -> tuple[list[str], list[str], Row | 
     """Titles, header, explanation of the columns, and body of a table."""
     titles: list[str] = []
     rest = list(block)
-    widest = max(_filled(row) for row in rest)
-    while rest and _filled(rest[0]) == 1:
+    widest = max(sum(map(bool, row)) for row in rest)
+    while rest and sum(map(bool, rest[0])) == 1:
         titles.append(next(value for value in rest.pop(0) if value))
     if len(rest) < 2 or widest < 2 or not _is_header(rest[0]):
         return titles, [], None, rest
@@ -141,12 +141,3 @@ def _joined(groups: Row, names: Row) -> list[str]:
         parts = dict.fromkeys((group, column_name(name)))  # a merged cell names both
         joined.append(" ".join(filter(None, parts)))
     return joined
-
-
-def _paired(header: Row, row: Row) -> Iterator[tuple[str, str]]:
-    for position, value in enumerate(row):
-        yield (header[position] if position < len(header) else ""), value
-
-
-def _filled(row: Row) -> int:
-    return sum(1 for value in row if value)

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from activities.agent import messages
-from activities.agent.request_template import ANSWERS
+from activities.agent.request_template import schema
 from activities.offline.request import Conversation, JsonObject, read_request
 from activities.offline.transport import SKILLS
+from workflows.config.roles import ANSWERER, CLAIM_VERIFIER, GAP_VERIFIER, ROLES
 
 USE = {"type": "tool_use", "id": "u1", "name": "search", "input": {"query": "tower"}}
 REPORT = {
@@ -46,7 +47,8 @@ def answered(**answer: Any) -> JsonObject:
 
 
 def test_every_answer_that_a_role_is_asked_for_has_a_skill() -> None:
-    assert {form.model_json_schema()["title"] for form in ANSWERS.values()} == set(SKILLS)
+    roles = (*ROLES.values(), CLAIM_VERIFIER, GAP_VERIFIER, ANSWERER)
+    assert {schema(role)["title"] for role in roles} == set(SKILLS)
 
 
 def test_a_hit_keeps_its_document_headings_and_blocks() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from console.client.audit import AuditLog
 from console.report.formats import FORMATS
 from console.web.people import ACTIONS, Role
 from tests.console.api.conftest import CORPUS, QUESTION, TOKEN, Api
@@ -197,6 +198,48 @@ def test_a_person_of_a_tenant_sees_its_jobs_and_schedules_only(api: Api, finishe
         assert started.status_code == 201, "a key belongs to the person who sends it"
         api.wait(started.json()["id"], "completed")
         assert [job["id"] for job in web.get("/jobs").json()["jobs"]] == [started.json()["id"]]
+
+
+def test_a_vague_question_is_asked_back_and_a_clear_one_is_not(api: Api) -> None:
+    vague = {**NEW, "question": "What about the harbour line?", "id": "asked-back"}
+    asked = api.web.post("/questions/clarify", json=vague)
+    assert asked.status_code == 200, asked.text
+    found = asked.json()
+    assert (found["id"], found["note"], found["spend"]["usd"]) == ("asked-back", "", 0.0)
+    assert 2 <= len(found["questions"]) <= 3
+    assert all(len(one["suggestions"]) > 1 for one in found["questions"])
+    assert api.web.post("/questions/clarify", json=NEW).json()["questions"] == []
+    problem(api.web.post("/questions/clarify", json={**vague, "corpus": "unknown"}), 422)
+    with api.sign_in("only-reads", Role.READER) as web:
+        problem(web.post("/questions/clarify", json=vague), 403)
+    problem(api.stranger.post("/questions/clarify", json=vague), 401)
+
+
+def test_an_operator_deletes_a_job_and_gets_a_receipt(api: Api) -> None:
+    """What was asked back before the job goes with it."""
+    held = {**NEW, "question": "What about the harbour line?", "id": "short-lived", "approval": {}}
+    assert api.web.post("/questions/clarify", json=held).status_code == 200
+    assert api.web.post("/jobs", json=held).status_code == 201
+    assert "cancel" in problem(api.web.delete("/jobs/short-lived"), 409)["detail"], "it is open"
+    assert api.web.post("/jobs/short-lived/cancel").status_code == 200
+    with (
+        api.sign_in("researches", Role.RESEARCHER) as researcher,
+        api.sign_in("operates-elsewhere", Role.OPERATOR, tenant="other") as other,
+        api.sign_in("operates", Role.OPERATOR) as operator,
+    ):
+        problem(researcher.delete("/jobs/short-lived"), 403)
+        problem(other.delete("/jobs/short-lived"), 404)
+        answer = operator.delete("/jobs/short-lived")
+        assert answer.status_code == 200, answer.text
+        receipt = answer.json()
+        problem(operator.delete("/jobs/short-lived"), 404)
+    assert (receipt["by"], receipt["jobs"]) == ("operates", ["short-lived"])
+    assert receipt["histories"] >= 2, "the job, and the workflow that asked back"
+    assert receipt["objects"]["journal"]["count"] >= 1
+    problem(api.web.get("/jobs/short-lived"), 404)
+    acts = [(line["act"], line["who"], line["outcome"])
+            for line in AuditLog(api.state.settings).read("short-lived")]  # fmt: skip
+    assert ("delete", "operates", "done") in acts
 
 
 def test_schedules_are_made_paused_run_and_deleted(api: Api) -> None:

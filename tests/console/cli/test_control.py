@@ -205,23 +205,18 @@ def test_changes_are_plain_json_for_other_clients() -> None:
     assert [change.kind for change in order.changes] == ["set_budget", "add_facet"]
 
 
-@pytest.mark.parametrize(
-    ("answers", "code"), [(["y"], 0), (["what", "edit"], 0), (["n", ""], 1)], ids=str
-)
-def test_a_plan_is_approved_in_place_at_a_terminal(
-    place: Place, answers: list[str], code: int
-) -> None:
-    """The editor changes a title; without a note a rejected plan ends the job."""
-    edits = "edit" in answers
+def run_at_a_terminal(served: Served, answers: list[str], *arguments: str) -> tuple[int, str]:
+    """The exit code and what was said; an answer is typed at each question."""
+    place, server = served
     terminal, its_end = pty.openpty()
     editor = place.folder / "editor"
-    editor.write_text("#!/bin/sh\nsed -i 's/The one facet/The edited facet/' \"$1\"\n")
+    editor.write_text("#!/bin/sh\nsed -i 's/one/edited/' \"$1\"\n")
     editor.chmod(0o755)
-    arguments = ("run", "anything", *GOOD, "--id", "seen", "--approve")
     process = subprocess.Popen(
         [sys.executable, "-c", STARTER, str(place.worker), *arguments],
         stdin=its_end, stdout=its_end, stderr=its_end, cwd=place.folder,
-        env=place.env() | {"TERM": "xterm", "COLUMNS": "100", "EDITOR": shlex.quote(str(editor))},
+        env=place.env() | {"TERM": "xterm", "COLUMNS": "100", "EDITOR": shlex.quote(str(editor)),
+                           "TEMPORAL_ADDRESS": server.address},
     )  # fmt: skip
     os.close(its_end)
     said, asked = "", 0
@@ -230,11 +225,57 @@ def test_a_plan_is_approved_in_place_at_a_terminal(
             said += os.read(terminal, 65536).decode("utf-8", "replace")
         except OSError:
             break  # the other end is closed
-        questions = said.count("[y/n/edit]") + said.count("What should change?")
-        if questions > asked and answers:
+        prompts = ("[y/n/edit]", "What should change?", "your own words:")
+        if sum(map(said.count, prompts)) > asked and answers:
             asked += 1
             os.write(terminal, f"{answers.pop(0)}\n".encode())
     os.close(terminal)
-    assert process.wait(60) == code, said
-    assert answers == []
+    assert answers == [], said
+    return process.wait(60), said
+
+
+@pytest.mark.parametrize(
+    ("answers", "code"), [(["y"], 0), (["what", "edit"], 0), (["n", ""], 1)], ids=str
+)
+def test_a_plan_is_approved_in_place_at_a_terminal(
+    served: Served, answers: list[str], code: int
+) -> None:
+    """The editor changes a title; without a note a rejected plan ends the job."""
+    edits = "edit" in answers
+    found, said = run_at_a_terminal(
+        served,
+        answers,
+        *("run", "anything", *GOOD, "--id", f"seen-{len(answers)}-{code}", "--approve"),
+    )
+    assert found == code, said
     assert ("The edited facet" in said) is edits
+
+
+@pytest.mark.parametrize(
+    ("answers", "question"),
+    [
+        (["1", "no one", "what", "edit", "y"], "How vague (the [31mred edited; no one)?"),
+        (["", ""], "How vague?"),
+        pytest.param(["7", "", "n"], "How vague?", marks=pytest.mark.slow),
+    ],
+    ids=str,
+)
+def test_a_vague_question_is_asked_back_at_a_terminal(
+    served: Served, answers: list[str], question: str
+) -> None:
+    """By number or in words, edited or left as it was; Enter skips."""
+    is_answered = any(answers)
+    code, said = run_at_a_terminal(served, answers, "run", "How vague?", *GOOD)
+    assert code == 0, said
+    assert "\x1b[31mred" not in said
+    assert ("[y/n/edit]" in said) is is_answered
+    report = json.loads((served[0].out / "report.json").read_text("utf-8"))
+    assert report["question"] == question
+
+
+def test_nobody_is_asked_back_without_a_terminal(configured: Place) -> None:
+    code, said, _ = call("start", "How vague?", *GOOD, "--id", "silent")
+    assert code == 0
+    assert "your own words" not in said
+    assert call("watch", "silent")[0] == 0
+    assert call("status", "silent")[1].count("How vague?")

@@ -8,6 +8,9 @@ import sys
 from html import unescape
 from pathlib import Path
 
+import pytest
+
+from console.client import asking
 from console.client.audit import AuditLog, FeedbackLog
 from console.web.people import Role
 from tests.console.api.conftest import Api, api, finished, temporal
@@ -98,3 +101,24 @@ def test_feedback_on_a_deleted_job_is_deleted_and_no_other(tmp_path: Path) -> No
     log.write(job="d")
     assert [line["job"] for line in log.read()] == ["b", "c", "d"]
     assert log.file.stat().st_mode & 0o077 == 0
+
+
+def test_a_person_calls_only_so_many_citations_wrong_in_an_hour(
+    api: Api, finished: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claim = load_report(api, finished)["claims"][0]["id"]
+    wrong = {"claim": claim, "source": 1, "reason": "No."}
+    monkeypatch.setattr(asking, "MAX_FEEDBACK", 2)
+    with (
+        api.sign_in("complains", Role.READER) as often,
+        api.sign_in("complains-too", Role.READER) as once,
+    ):
+        path = f"/jobs/{finished}/feedback"
+        answers = [often.post(path, json=wrong).status_code for _ in range(3)]
+        assert answers == [200, 200, 429]
+        assert once.post(path, json=wrong).status_code == 200, "another person's bound"
+        often.base_url = once.base_url.copy_with(path="/")
+        form = {"citation": f"{claim} 1", "reason": "No."}
+        refused = often.post(path, data=form)
+        assert refused.status_code == 429
+        assert "try again later" in refused.text

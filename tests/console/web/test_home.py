@@ -10,9 +10,11 @@ from typing import Any
 import httpx2
 import pytest
 
+from console.client import jobs
 from console.client.job_list import Estimate, PastJob
 from console.web.home import find_excerpt
 from console.web.people import Role
+from console.web.rendering import mark_code
 from tests.console.api.conftest import QUESTION, Api, api, finished, temporal
 from tests.console.api.test_uploads import pack
 from tests.console.conftest import eventually
@@ -154,3 +156,95 @@ def test_the_estimate_has_the_median_and_the_range(api: Api, finished: str) -> N
         assert eventually(lambda: "<strong>Quick:</strong> About $0.00 and " in web.get("/").text)
         page = web.get("/").text
     assert "No deep job has finished with this model yet: the budget is the limit." in page
+
+
+VAGUE = "What about the harbour line?"
+
+
+def fields(page: str) -> dict[str, str]:
+    """What a browser would send again: the question and the name of the job."""
+    question = re.search(r'<textarea id="question"[^>]*>([^<]*)<', page)
+    name = re.search(r'name="id" value="([^"]*)"', page)
+    assert question
+    assert name
+    return {"question": unescape(question[1]), "id": unescape(name[1])}
+
+
+def test_a_vague_question_is_asked_back_and_the_job_has_the_answers(api: Api) -> None:
+    with browse(api, Role.RESEARCHER) as web:
+        page = start(web, question=VAGUE, known_corpus="harbour", clarify="yes")
+        assert page.status_code == 200
+        assert page.text.count("<fieldset") > 2
+        assert "Before it starts" in page.text
+        answers = {"answer-0": "Power supply of the harbour line", "other-1": "<b>2024</b>"}
+        sent = fields(page.text) | answers
+        page = start(web, known_corpus="harbour", clarify="yes", step="answers", **sent)
+        better = "What about the harbour line (Power supply of the harbour line; <b>2024</b>)?"
+        assert fields(page.text)["question"] == better
+        assert "<b>2024</b>" not in page.text
+        assert 'name="clarify" value="yes">' in page.text, "it is not asked twice"
+        begun = start(web, known_corpus="harbour", **fields(page.text))
+        assert begun.status_code == 303, begun.text
+        job_id = begun.headers["location"].partition("?")[0].rpartition("/")[2]
+        assert job_id == fields(page.text)["id"]
+        api.wait(job_id, "completed")
+    plan = load_report(api, job_id)["plan"]
+    assert "Power supply" in plan["facets"][0]["title"]
+
+
+@pytest.mark.parametrize("step", ["start", "answers"])
+def test_no_answer_is_needed(api: Api, step: str) -> None:
+    with browse(api, Role.RESEARCHER) as web:
+        page = start(web, question=VAGUE, known_corpus="harbour", clarify="yes")
+        sent = fields(page.text) | {"answer-0": "", "other-0": " "}
+        begun = start(web, known_corpus="harbour", clarify="yes", step=step, **sent)
+        assert begun.status_code == 303, begun.text
+        job_id = begun.headers["location"].partition("?")[0].rpartition("/")[2]
+        assert api.wait(job_id, "completed")["question"] == VAGUE
+
+
+def test_a_job_starts_without_questions_where_nobody_can_ask_them(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def nobody(_: object) -> bool:
+        return False
+
+    monkeypatch.setattr(jobs, "has_worker", nobody)
+    with browse(api, Role.RESEARCHER) as web:
+        begun = start(web, question=VAGUE, known_corpus="harbour", clarify="yes")
+        assert begun.status_code == 303
+        assert "was not checked" in web.get(begun.headers["location"]).text
+
+
+def test_a_title_with_markup_is_suggested_as_text(api: Api) -> None:
+    title = "<script>alert(1)</script> of the quay"
+    documents = [
+        (f"{n}.md", f"# {n} {title}\n\nThe quay is {n} years old.\n".encode())
+        for n in ("ten", "twenty", "thirty")
+    ]
+    with browse(api, Role.RESEARCHER) as web:
+        page = start(web, *documents, question="What about the quay?", clarify="yes")
+    assert "Before it starts" in page.text
+    assert "<script>alert" not in page.text
+    assert "&lt;script&gt;alert(1)" in page.text
+
+
+def test_messages_show_commands_as_code_and_nothing_else_as_markup() -> None:
+    shown = mark_code("Set `RESEARCH_HOME`: `resume <b>`, <i>now</i>.")
+    assert shown == (
+        "Set <code>RESEARCH_HOME</code>: <code>resume &lt;b&gt;</code>, &lt;i&gt;now&lt;/i&gt;."
+    )
+
+
+def test_an_operator_deletes_a_job_on_its_page(api: Api) -> None:
+    with browse(api, Role.OPERATOR) as web, browse(api, Role.RESEARCHER) as other:
+        begun = start(web, known_corpus="harbour")
+        page = begun.headers["location"].partition("?")[0]
+        api.wait(page.rpartition("/")[2], "completed")
+        assert "Yes, delete it" in web.get(page).text
+        assert "Yes, delete it" not in other.get(page).text
+        assert other.post(f"{page}/delete").status_code == 403
+        deleted = web.post(f"{page}/delete")
+        assert deleted.status_code == 303, deleted.text
+        assert "is deleted: " in web.get(deleted.headers["location"]).text
+        assert web.get(page).status_code == 404

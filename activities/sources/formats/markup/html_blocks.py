@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from selectolax.lexbor import LexborNode
 
-from activities.sources.formats.blocks import BULLET, Block, heading
 from activities.sources.formats.encoding import fold, normalise
+from activities.sources.formats.extracted_text import BULLET, Block, heading
 from activities.sources.formats.lines import starts_unit, unwrap
 from activities.sources.formats.tables import table_lines
 

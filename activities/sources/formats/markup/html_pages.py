@@ -6,10 +6,9 @@ import re
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from activities.sources.formats.blocks import written
-from activities.sources.formats.document_dates import find_date
+from activities.sources.formats.descriptions import find_date
 from activities.sources.formats.encoding import fold
-from activities.sources.formats.extracted_text import Extract
+from activities.sources.formats.extracted_text import Extract, written
 from activities.sources.formats.markup.html_blocks import html_blocks, plain_text
 
 _DROPPED = (
@@ -92,8 +91,11 @@ def _clean(tree: LexborHTMLParser) -> None:
     for node in tree.css(_DROPPED):
         if node.tag not in _KEPT:
             node.decompose()
+    of_articles = {node.mem_id for node in tree.css(":is(article, main) header")}
     for node in tree.css("header"):
-        if _is_site_header(node):
+        # The header of an article holds its title; that of the site holds a logo and a menu.
+        titled = node.css_first("h1") is not None and node.css_first("a") is None
+        if not titled and node.mem_id not in of_articles:
             node.decompose()
     for node in tree.css("[class], [id]"):
         names = f"{node.attributes.get('class') or ''} {node.attributes.get('id') or ''}"
@@ -107,27 +109,12 @@ def _clean(tree: LexborHTMLParser) -> None:
             node.decompose()
 
 
-def _is_site_header(header: LexborNode) -> bool:
-    """The header of an article holds its title; that of the site holds a logo and a menu."""
-    titled = header.css_first("h1") is not None and header.css_first("a") is None
-    return not titled and not _within(header, ("article", "main"))
-
-
 def _is_mark(node: LexborNode) -> bool:
     """A footnote mark, which would stand in the middle of quotes, or the anchor of a heading."""
     text = node.text().strip()
     if node.tag == "sup":  # exponents stay
         return node.css_first("a") is not None and len(text) < 6
     return len(text) == 1 and not text.isalnum()
-
-
-def _within(node: LexborNode, tags: tuple[str, ...]) -> bool:
-    parent = node.parent
-    while parent is not None:
-        if parent.tag in tags:
-            return True
-        parent = parent.parent
-    return False
 
 
 def _is_menu(node: LexborNode) -> bool:

@@ -15,10 +15,10 @@ from docutils.parsers.rst import Directive, directives, roles
 from docutils.statemachine import StringList
 from selectolax.lexbor import LexborHTMLParser
 
-from activities.sources.formats.blocks import written
-from activities.sources.formats.extracted_text import MOST_CHARACTERS, Extract, first_heading
+from activities.sources.formats.descriptions import first_heading
+from activities.sources.formats.extracted_text import MOST_CHARACTERS, Extract, written
 from activities.sources.formats.markup.html_blocks import html_blocks
-from activities.sources.formats.markup.sphinx import (
+from activities.sources.formats.markup.markdown_text import (
     CONTAINER_DIRECTIVES,
     NOTE_DIRECTIVES,
     UNPRINTED_DIRECTIVES,

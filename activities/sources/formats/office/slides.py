@@ -10,9 +10,16 @@ from typing import Any
 import pptx
 from pptx.enum.shapes import PP_PLACEHOLDER
 
-from activities.sources.formats.blocks import BULLET, Block, heading, written
+from activities.sources.formats.descriptions import saved_date
 from activities.sources.formats.encoding import fold
-from activities.sources.formats.extracted_text import Extract, saved_date, within_limit
+from activities.sources.formats.extracted_text import (
+    BULLET,
+    Block,
+    Extract,
+    heading,
+    within_limit,
+    written,
+)
 from activities.sources.formats.tables import row_line, table_lines
 
 _FURNITURE = {PP_PLACEHOLDER.SLIDE_NUMBER, PP_PLACEHOLDER.FOOTER, PP_PLACEHOLDER.DATE}

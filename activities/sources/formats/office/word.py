@@ -13,9 +13,16 @@ from typing import Any
 import docx
 from docx.oxml.ns import qn
 
-from activities.sources.formats.blocks import BULLET, Block, heading, written
+from activities.sources.formats.descriptions import saved_date
 from activities.sources.formats.encoding import fold
-from activities.sources.formats.extracted_text import Extract, saved_date, within_limit
+from activities.sources.formats.extracted_text import (
+    BULLET,
+    Block,
+    Extract,
+    heading,
+    within_limit,
+    written,
+)
 from activities.sources.formats.lines import ends_sentence
 from activities.sources.formats.tables import table_lines
 

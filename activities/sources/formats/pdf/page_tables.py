@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import mean, median
 
-from activities.sources.formats.pdf.hyphenation import Hyphenation
-from activities.sources.formats.pdf.page_lines import Line, Piece
+from activities.sources.formats.pdf.page_lines import Hyphenation, Line, Piece
 
 _CLOSE = 3.0  # points by which the edges of a column may differ
 _MOST_GAP = 2.6  # in heights of a line, between rows of a table

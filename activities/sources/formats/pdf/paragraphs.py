@@ -18,17 +18,17 @@ from statistics import median
 import pypdfium2 as pdfium
 from PIL import Image, ImageOps, ImageSequence
 
-from activities.sources.formats.document_dates import find_date
-from activities.sources.formats.encoding import fold
-from activities.sources.formats.extracted_text import (
-    MOST_CHARACTERS,
-    Extract,
-    NoTextError,
-    within_limit,
-)
+from activities.sources.formats.descriptions import find_date
+from activities.sources.formats.encoding import UnreadableError, fold
+from activities.sources.formats.extracted_text import MOST_CHARACTERS, Extract, within_limit
 from activities.sources.formats.lines import ITEM, ends_sentence
-from activities.sources.formats.pdf.hyphenation import HYPHEN, Hyphenation
-from activities.sources.formats.pdf.page_lines import Line, page_lines, recognised_lines
+from activities.sources.formats.pdf.page_lines import (
+    HYPHEN,
+    Hyphenation,
+    Line,
+    page_lines,
+    recognised_lines,
+)
 from activities.sources.formats.pdf.page_tables import Table, with_tables
 from activities.sources.formats.recognition import ADVICE, Recognise
 from activities.sources.formats.tables import table_lines
@@ -68,7 +68,7 @@ def extract_pdf(path: Path, recognise: Recognise | None = None) -> Extract:
         finally:
             document.close()
     if recognise is None and not any(pages):
-        raise NoTextError(f"holds no text; {ADVICE}")
+        raise UnreadableError(f"holds no text; {ADVICE}")
     return _compose(
         pages,
         pictures,
@@ -130,7 +130,7 @@ def _compose(
     _drop_furniture(pages)
     lines = [line for page in pages for line in page]
     if not lines:
-        raise NoTextError("holds no text, and none is recognised in its pictures")
+        raise UnreadableError("holds no text, and none is recognised in its pictures")
     paragraphs = _paragraphs(lines)
     written = list(_written(paragraphs))
     if pictures > _MOST_PICTURES:

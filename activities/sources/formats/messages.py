@@ -1,16 +1,24 @@
-"""Mailboxes and chats that were exported as plain text.
+"""Mails and chats: mail files, and mailboxes and chats that were exported as plain text.
 
-Every mail is a document of its own, titled with its subject. A chat is one document, in which each
-message stands on a line with its time and its sender: `[2024-05-01 10:00] Ann: Forecast is up.`
+`.eml` holds one mail, `.mbox` many. Every mail is a document of its own, titled with its subject. A
+chat is one document, in which each message stands on a line with its time and its sender:
+`[2024-05-01 10:00] Ann: Forecast is up.`
 """
 
 from __future__ import annotations
 
+import mailbox
 import re
 from collections import Counter
+from contextlib import closing
 from dataclasses import dataclass
+from email import policy
+from email.message import EmailMessage
+from email.parser import BytesParser
+from pathlib import Path
+from typing import IO, Any
 
-from activities.sources.formats.document_dates import find_date
+from activities.sources.formats.descriptions import find_date
 from activities.sources.formats.encoding import fold, normalise
 from activities.sources.formats.extracted_text import Extract
 from activities.sources.formats.plaintext import extract_text
@@ -19,6 +27,7 @@ _HEADERS = re.compile(r"(?:^[A-Z][\w-]{1,15}(?: [\w-]{1,10})?: +\S.*\n){3,}", re
 _RULE = re.compile(r"[=_*#~-]{5,}")
 _RULES = re.compile(rf"^{_RULE.pattern}$", re.MULTILINE)
 _BODY_LABEL = re.compile(r"(?:message )?(?:body|text|content):", re.IGNORECASE)
+_MAIL_HEADERS = ("From", "To", "Cc", "Date", "Subject")
 _SHOWN = ("to", "cc", "attachments")
 _QUOTED = re.compile(r" ?>")
 _ATTRIBUTION = re.compile(r"(?:On|Am|Le|El) .{6,150}:$")
@@ -160,3 +169,47 @@ def _body(text: str, separator: str | None) -> str:
     while lines and (_BODY_LABEL.fullmatch(lines[0].strip()) or _RULE.fullmatch(lines[0].strip())):
         lines.pop(0)
     return extract_text(without_replies("\n".join(lines))).text
+
+
+# --- mail files ----------------------------------------------------------------------------------
+
+
+def extract_mail(content: bytes) -> Extract:
+    return _mail(BytesParser(EmailMessage, policy=policy.default).parsebytes(content)).extract()
+
+
+def extract_mailbox(path: Path) -> list[Extract]:
+    """Every mail of a mailbox as a document of its own."""
+
+    def read(file: IO[Any]) -> EmailMessage:
+        return BytesParser(EmailMessage, policy=policy.default).parse(file)
+
+    with closing(mailbox.mbox(path, factory=read, create=False)) as box:  # type: ignore[arg-type]
+        return [
+            _mail(message).extract(f"#mail-{number}")  # type: ignore[arg-type]
+            for number, message in enumerate(box, 1)
+        ]
+
+
+def _mail(message: EmailMessage) -> Mail:
+    """Plain text is preferred to HTML; attachments are named, not read."""
+    fields = {name.lower(): str(message[name]) for name in _MAIL_HEADERS if message[name]}
+    attachments = [name for part in message.iter_attachments() if (name := part.get_filename())]
+    if attachments:
+        fields["attachments"] = ", ".join(map(fold, attachments))
+    return Mail(fields, _message_body(message))
+
+
+def _message_body(message: EmailMessage) -> str:
+    part = message.get_body(preferencelist=("plain", "html"))
+    if part is None:
+        return ""
+    try:
+        text = str(part.get_content())
+    except LookupError:  # an encoding that Python does not know
+        text = bytes(part.get_payload(decode=True) or b"").decode("utf-8", "replace")
+    if part.get_content_subtype() == "html":
+        from activities.sources.formats.markup.html_pages import extract_page
+
+        return extract_page(text).text
+    return extract_text(without_replies(text)).text

@@ -1,7 +1,10 @@
-"""Reads the answers of models that have no structured output, or write tool calls as text.
+"""Reads the answers of models, whatever the endpoint made of the request.
 
-Whatever an endpoint made of the request, the turn loop sees the message that the request asked for:
-the answer is a text of JSON, and a tool call is a `tool_use` block.
+A streamed message is put together from its events. The provider adds kinds of events, blocks and
+deltas over time, and other servers leave fields out: what is not known here is passed over, and
+never costs the answer it stands in. Models without structured output write tool calls as text, and
+words around JSON: the turn loop sees the message that the request asked for, in which the answer is
+a text of JSON and a tool call is a `tool_use` block.
 """
 
 from __future__ import annotations
@@ -9,10 +12,10 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Collection
-from typing import Any
+from collections.abc import AsyncIterable, Callable, Collection
+from typing import Any, Protocol
 
-from activities.llm.capabilities import ANSWER
+from activities.llm.capabilities import ANSWER, text_of
 
 JsonObject = dict[str, Any]
 
@@ -20,6 +23,72 @@ _FENCE = re.compile(r"```(?:json)?[ \t]*\n(.*?)\n?[ \t]*```", re.S)
 _TAGGED = re.compile(r"<(tool_call|function_call|function)>\s*(.*?)\s*</\1>", re.S)
 _NAMES = ("name", "function", "tool", "tool_name")
 _INPUTS = ("arguments", "parameters", "input", "args")
+
+
+class Event(Protocol):
+    def to_dict(self, *, mode: Any = ..., warnings: bool = ...) -> dict[str, object]: ...
+
+
+async def read_message(events: AsyncIterable[Event], on_event: Callable[[], None]) -> JsonObject:
+    """The whole message; without a `stop_reason` where the stream ended early."""
+    message: JsonObject = {"content": [], "stop_reason": None}
+    blocks: dict[int, JsonObject] = {}
+    inputs: dict[int, str] = {}
+    async for event in events:
+        on_event()
+        data: JsonObject = event.to_dict(mode="json", warnings=False)
+        match data.get("type"):
+            case "message_start":
+                message = {**message, **_known(data.get("message"))}
+            case "content_block_start":
+                blocks[data["index"]] = dict(data["content_block"])
+            case "content_block_delta" if data.get("index") in blocks:
+                delta, at = _known(data.get("delta")), data["index"]
+                if delta.get("type") == "input_json_delta":
+                    inputs[at] = inputs.get(at, "") + delta["partial_json"]
+                else:
+                    _apply(blocks[at], delta)
+            case "message_delta":
+                message |= _known(data.get("delta"))
+                message["usage"] = _known(message.get("usage")) | _known(data.get("usage"))
+    for at, written in inputs.items():
+        if written:
+            blocks[at]["input"] = _parse_input(written)
+    return {**message, "content": [blocks[at] for at in sorted(blocks)] or message["content"]}
+
+
+def _apply(block: JsonObject, delta: JsonObject) -> None:
+    match delta.get("type"):
+        case "text_delta":
+            block["text"] = block.get("text", "") + delta["text"]
+        case "thinking_delta":
+            block["thinking"] = block.get("thinking", "") + delta["thinking"]
+        case "signature_delta":
+            block["signature"] = delta["signature"]
+        case "citations_delta":
+            block["citations"] = [*(block.get("citations") or ()), delta["citation"]]
+
+
+def _parse_input(written: str) -> object:
+    """The input of a tool call, as far as it was written.
+
+    One that is no JSON stays a text: the call is not run, and the model is told.
+    """
+    from jiter import from_json  # comes with the SDK, which is imported late
+
+    try:
+        return from_json(written.encode(), partial_mode=True)
+    except ValueError:
+        return written
+
+
+def _known(value: object) -> JsonObject:
+    """The fields that have a value: a later event must not clear what an earlier one said."""
+    given = value if isinstance(value, dict) else {}
+    return {key: inner for key, inner in given.items() if inner is not None}
+
+
+# --- models without structured output ------------------------------------------------------------
 
 
 def normalize(message: JsonObject, sent: JsonObject) -> JsonObject:
@@ -54,7 +123,7 @@ def _take_answer(message: JsonObject) -> JsonObject:
 
 def _read_tool_calls(message: JsonObject, names: Collection[str]) -> JsonObject:
     """Tool calls that the model wrote as text, as blocks; an answer is left as it is."""
-    text = _text_of(message)
+    text = text_of(message)
     written = [inside for _, inside in _TAGGED.findall(text)] or [*_FENCE.findall(text), text]
     calls = [call for one in written if (call := _read_call(one, names))]
     if not calls:
@@ -90,7 +159,7 @@ def _read_call(text: str, names: Collection[str]) -> tuple[str, object] | None:
 
 def _unwrap(message: JsonObject) -> JsonObject:
     """The answer without the code fence and the text that models put around JSON."""
-    text = _text_of(message)
+    text = text_of(message)
     if _is_json(text):
         return message
     fenced = [inside for inside in _FENCE.findall(text) if _is_json(inside)]
@@ -98,10 +167,6 @@ def _unwrap(message: JsonObject) -> JsonObject:
         return message
     others = [block for block in message["content"] if block["type"] != "text"]
     return {**message, "content": [*others, {"type": "text", "text": fenced[0].strip()}]}
-
-
-def _text_of(message: JsonObject) -> str:
-    return "".join(block["text"] for block in message["content"] if block["type"] == "text")
 
 
 def _is_json(text: str) -> bool:

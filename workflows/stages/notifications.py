@@ -1,4 +1,4 @@
-"""What the Temporal UI and lists of jobs show: search attributes, the memo, the details."""
+"""What others are told of a job: lists and the Temporal UI, callers, webhooks."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from contextlib import contextmanager
 
 from temporalio import workflow
 from temporalio.common import SearchAttributeKey
-from temporalio.exceptions import FailureError, is_cancelled_exception
+from temporalio.exceptions import ApplicationError, FailureError, is_cancelled_exception
 
+from workflows.contracts.messages import WEBHOOK_ID, WEBHOOK_WORKFLOW, CheckpointReached, Delivery
 from workflows.contracts.state import Blocked, ResearchState
+from workflows.rules.gaps import open_gaps
 from workflows.rules.status import render_details, summarize_status
 
 PHASE = SearchAttributeKey.for_keyword("ResearchPhase")
@@ -67,3 +69,45 @@ class Visibility:
             workflow.upsert_search_attributes(
                 [key.value_set(value) for key, value in changed.items()]
             )
+
+
+async def notify_callers(state: ResearchState, checkpoint: str) -> None:
+    """Signal the callers who asked for it. A caller that is gone does not stop the job."""
+    callers = (*((state.request.notify,) if state.request.notify else ()), *state.listeners)
+    reached = _describe(state, checkpoint)
+    for caller in callers:
+        handle = workflow.get_external_workflow_handle(caller.workflow_id, run_id=caller.run_id)
+        try:
+            await handle.signal(caller.signal, reached)
+        except ApplicationError as error:
+            workflow.logger.info("a caller was not reached at %s: %s", checkpoint, error)
+    await send_webhook(state, checkpoint)
+
+
+async def send_webhook(state: ResearchState, event: str) -> None:
+    """Start a delivery, which is retried by itself: the job does not wait for it."""
+    if state.request.webhook is None:
+        return
+    delivery = Delivery(
+        id=str(workflow.uuid4()), url=state.request.webhook, event=_describe(state, event)
+    )
+    await workflow.start_child_workflow(
+        WEBHOOK_WORKFLOW,
+        delivery,
+        id=f"{state.id}{WEBHOOK_ID}{delivery.id}",
+        parent_close_policy=workflow.ParentClosePolicy.ABANDON,
+        static_summary=f"tell {delivery.host} of {event}",
+    )
+
+
+def _describe(state: ResearchState, event: str) -> CheckpointReached:
+    return CheckpointReached(
+        job_id=state.id,
+        run_id=workflow.info().run_id,
+        checkpoint=event,
+        phase=state.phase,
+        at=workflow.now().isoformat(),
+        turns=state.spend.turns,
+        usd=state.spend.usd,
+        gaps_open=len(open_gaps(state.gaps)),
+    )
