@@ -70,6 +70,7 @@ class JobNotFoundError(NotFoundError):
             f"There is no job {job_id}: `list` shows the existing ones, and `checkpoints {job_id}`"
             " the checkpoints of a job the server has deleted."
         )
+        self.job_id = job_id
 
 
 class UpdateRejectedError(ConflictError):

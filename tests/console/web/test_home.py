@@ -69,7 +69,7 @@ def test_uploaded_documents_become_a_corpus_of_who_uploaded_them(api: Api) -> No
         api.wait(again.headers["location"].partition("?")[0].rpartition("/")[2], "completed")
         for other in (bob, cyd):
             assert name not in choices(other), "another tenant, or without the label"
-            assert start(other, known_corpus=name).status_code == 400
+            assert start(other, known_corpus=name).status_code == 422
             assert "harbour" in choices(other), "it belongs to everybody"
 
 
@@ -92,7 +92,7 @@ def test_documents_that_cannot_be_taken_start_nothing(
     before = api.web.get("/corpora").json()
     with browse(api, Role.RESEARCHER) as web:
         page = start(web, *files, **fields)
-    assert page.status_code == 400
+    assert page.status_code == 422
     assert message in unescape(page.text)
     assert api.web.get("/corpora").json() == before
 
@@ -108,7 +108,7 @@ def test_only_the_form_with_files_may_be_large(api: Api) -> None:
     with browse(api, Role.RESEARCHER) as web:
         assert web.post("/", data={"question": large.decode()}).status_code == 413
         sent = start(web, ("large.txt", large), question="")
-        assert sent.status_code == 400, "it was read"
+        assert sent.status_code == 422, "it was read"
         assert web.post("/jobs/x/steer", files=[("a", ("a.md", large))]).status_code == 413
 
 
