@@ -30,7 +30,6 @@ from temporalio.worker import (
 )
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
 
-from activities.background import run_beside
 from activities.context import ActivityContext
 from activities.fleet.heartbeat import detect_freezes
 from activities.fleet.limits import Fleet, FleetLimits, FleetSlotSupplier
@@ -40,6 +39,7 @@ from activities.mcp.server_settings import McpSettings
 from activities.mcp.servers import McpServers
 from activities.nexus import ResearchHandler
 from activities.records import Records
+from activities.storage.background import run_beside
 from activities.storage.corpus_publishing import Limits
 from activities.storage.retention import delete_stale_indexes
 from activities.storage.store import Store
@@ -131,7 +131,7 @@ async def build_worker(
         if settings.worker_role != "subagents":
             await stack.enter_async_context(_for_jobs(client, settings, context))
             if settings.health or settings.telemetry:
-                await stack.enter_async_context(count_jobs(client, record_jobs))
+                await stack.enter_async_context(run_beside(count_jobs(client, record_jobs)))
         if subagents:
             # Last, because it takes longest; the workers poll already.
             await context.models.wait_until_loaded()
@@ -259,20 +259,12 @@ def _deployment(settings: Settings) -> WorkerDeploymentConfig | None:
     )
 
 
-@asynccontextmanager
-async def _delete_stale_indexes(
-    settings: Settings, context: ActivityContext
-) -> AsyncIterator[None]:
+async def _delete_stale_indexes(settings: Settings, context: ActivityContext) -> None:
     """What is deleted in the store does not stay in this worker's copies of indexes."""
-
-    async def delete() -> None:
-        while True:
-            with suppress(ApplicationError, OSError):  # the store or the disk cannot be used now
-                await delete_stale_indexes(context.store, _index_folder(settings))
-            await asyncio.sleep(STALE_INDEX_SECONDS)
-
-    async with run_beside(delete()):
-        yield
+    while True:
+        with suppress(ApplicationError, OSError):  # the store or the disk cannot be used now
+            await delete_stale_indexes(context.store, _index_folder(settings))
+        await asyncio.sleep(STALE_INDEX_SECONDS)
 
 
 async def main() -> None:
@@ -292,7 +284,7 @@ async def main() -> None:
         context = build_context(settings)
         async with (
             build_worker(client, settings, context),
-            _delete_stale_indexes(settings, context),
+            run_beside(_delete_stale_indexes(settings, context)),
         ):
             gc.freeze()
             gc.enable()

@@ -103,12 +103,7 @@ class ActivityContext:
         await self.models.wait_until_loaded()
         template = await self._template(role, job)
         interrupts = Interrupts(
-            self.store,
-            job.id,
-            task,
-            allowance or job.allowance,
-            seconds,
-            finishes=finishes,
+            self.store, job.id, task, allowance or job.allowance, seconds, finishes=finishes
         )
         # Only the verifier can wait for a batch: the job waits for all others.
         batched = job.economy and role.name == VERIFIER.name and template.model != OFFLINE
@@ -178,16 +173,13 @@ class ActivityContext:
             if is_shared(head.source) and self._is_within_reach(head.source):
                 head = await publish(self.store, name, head.source, limits=self._limits)
             return name, head.version
-        self._check_allowed(corpus)
-        head = await publish(self.store, name_of(corpus), corpus, limits=self._limits)
-        return head.name, head.version
-
-    def _check_allowed(self, source: str) -> None:
-        if not self._is_allowed(source):
+        if not self._is_allowed(corpus):
             raise CorpusError(
-                f"this worker may not read {source}: add it to RESEARCH_CORPORA, or name a folder"
+                f"this worker may not read {corpus}: add it to RESEARCH_CORPORA, or name a folder"
                 " inside one of those, or a corpus of the store"
             )
+        head = await publish(self.store, name_of(corpus), corpus, limits=self._limits)
+        return head.name, head.version
 
     def _is_allowed(self, source: str) -> bool:
         folder = _find_folder(source).resolve()

@@ -258,9 +258,7 @@ def _mark_for_cache(messages: Sequence[JsonObject]) -> list[JsonObject]:
     followers = [message["role"] for message in marked[1:]] + ["assistant"]
     ends = [at for at, follower in enumerate(followers) if follower == "assistant"]
     for at in ends[-_MARKED_ENDS:]:
-        content = marked[at]["content"]
-        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
-        if blocks:
-            blocks[-1] = {**blocks[-1], "cache_control": dict(_MARK)}
+        *before, last = marked[at]["content"]
+        blocks = [*before, {**last, "cache_control": dict(_MARK)}]
         marked[at] = {**marked[at], "content": blocks}
     return marked

@@ -87,18 +87,17 @@ class Connection:
         self._end()
         await asyncio.wait({self._task})
 
-    def _end(self) -> None:
+    def _end(self, why: str = "was closed before it was ready") -> None:
         if self._opened.done():
             self._stop.set()
         else:
-            self._settle(Trouble("was closed before it was ready"))
+            self._settle(Trouble(why))
             self._task.cancel()
 
     def _too_late(self) -> None:
         if not self._opened.done():
             seconds = self._settings.start_seconds
-            self._settle(Trouble(f"was not ready within {seconds:g} seconds{self._noise()}"))
-            self._task.cancel()
+            self._end(f"was not ready within {seconds:g} seconds{self._noise()}")
 
     def _settle(self, trouble: Trouble) -> None:
         self.retired = True

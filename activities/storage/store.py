@@ -32,7 +32,6 @@ from obstore.exceptions import BaseError, PermissionDeniedError, Unauthenticated
 from pydantic import BaseModel
 from temporalio.exceptions import ApplicationError
 
-from activities.background import run_beside
 from activities.storage.backends import (
     ABSENT,
     RENEW_SECONDS,
@@ -41,6 +40,7 @@ from activities.storage.backends import (
     create_or_renew,
     open_backend,
 )
+from activities.storage.background import run_beside
 from activities.storage.encryption import (
     NONCE_BYTES,
     EncryptionError,

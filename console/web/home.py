@@ -120,7 +120,9 @@ class HomePage:
         better = asking.improve(form["question"], forms.parse_answers(form))
         if form["step"] == "answers" and better != form["question"]:
             form.values |= {"question": better, "clarify": ""}
-            text = "Your answers are in the question now: read it, change it if you like, start."
+            text = (
+                "Your answers are in the question now: read it, change it if you like, then start."
+            )
             return await self._render(request, form, notice=Notice(text))
         clarification = Clarification()
         if form["clarify"] and not form["step"]:

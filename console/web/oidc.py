@@ -27,7 +27,7 @@ from cachetools import TTLCache
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from console.errors import BadInputError
-from console.runtime.loopback import is_loopback
+from console.runtime.connection import is_loopback
 from console.web.people import NAME, Person, Role
 from workflows.contracts.request import LABEL, Label
 

@@ -22,7 +22,7 @@ from urllib.parse import quote
 from console.client import session as sessions
 from console.client import validation
 from console.errors import COMMAND, BadInputError, ExitCode
-from console.runtime.loopback import is_loopback
+from console.runtime.connection import is_loopback
 from console.web.auth import MIN_TOKEN_LENGTH
 
 if TYPE_CHECKING:

@@ -12,7 +12,6 @@ from temporalio.exceptions import ApplicationError
 
 from activities.agent.conversation import Answered, Unanswered
 from activities.agent.schemas import PlanReview
-from activities.llm.errors import retry_after
 from tests.activities.scripted import (
     GOOD,
     JsonObject,
@@ -226,17 +225,6 @@ async def test_each_error_is_retried_only_where_that_helps(
     if kind == "rate_limited":
         assert raised.value.next_retry_delay is not None
         assert raised.value.next_retry_delay.total_seconds() == 7
-
-
-def test_the_wait_is_what_the_provider_asked_for() -> None:
-    from datetime import UTC, datetime
-
-    now = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
-    assert retry_after({"retry-after-ms": "1500"}) == 1.5
-    assert retry_after({"retry-after": "30"}) == 30
-    assert retry_after({"retry-after": "Thu, 01 Jan 2026 12:00:20 GMT"}, now) == 20
-    assert retry_after({"retry-after": "soon"}) is None
-    assert retry_after({}) is None
 
 
 def test_the_pinned_client_is_the_one_this_was_written_for() -> None:

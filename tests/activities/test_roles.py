@@ -28,7 +28,6 @@ from workflows.config.roles import (
     PLANNER,
     RESEARCHER,
     ROLES,
-    WRITER,
     Role,
     effort_for,
     model_for,
@@ -208,14 +207,6 @@ def test_what_a_paused_turn_fetched_is_marked_when_it_is_sent_back() -> None:
     assert "cache_control" in request["messages"][-1]["content"][-1]
     assert unmarked(request["messages"]) == paused, "unchanged but for the mark"
     assert marks(request) <= 4
-
-
-def test_plain_text_of_ours_can_be_marked_too() -> None:
-    request = build_template(WRITER, MEDIUM, "medium").request(
-        [{"role": "user", "content": "hello"}]
-    )
-    assert request["messages"][0]["content"][0]["text"] == "hello"
-    assert marks(request) == 2
 
 
 def test_thinking_is_only_asked_of_models_that_take_it_as_a_setting() -> None:
