@@ -24,7 +24,7 @@ from activities.evidence.reconcile import read_sources, reconcile
 from activities.fleet.heartbeat import send_heartbeats
 from workflows.config.roles import CLAIM_VERIFIER, GAP_VERIFIER, VERIFIER
 from workflows.contracts.activity_io import (
-    FollowUp,
+    GapFollowUp,
     GapRuling,
     GapsJudged,
     JudgeClaimsBrief,
@@ -186,7 +186,7 @@ def _new_claims(known: Ledger, part: Ledger) -> tuple[Claim, ...]:
     )
 
 
-def _describe_follow_up(follow_up: FollowUp, claims: Sequence[Claim]) -> JsonObject:
+def _describe_follow_up(follow_up: GapFollowUp, claims: Sequence[Claim]) -> JsonObject:
     gap = follow_up.gap
     return {
         "id": gap.id,
@@ -202,7 +202,7 @@ def _describe_follow_up(follow_up: FollowUp, claims: Sequence[Claim]) -> JsonObj
 
 
 def _gap_rulings(
-    judged: Iterable[tuple[FollowUp, Sequence[Claim]]], answer: GapRulingsAnswer | None, why: str
+    judged: Iterable[tuple[GapFollowUp, Sequence[Claim]]], answer: GapRulingsAnswer | None, why: str
 ) -> Iterable[GapRuling]:
     rulings = {ruling.gap_id: ruling for ruling in answer.gaps} if answer else {}
     for follow_up, claims in judged:

@@ -211,7 +211,7 @@ class Judged(Record):
     spend: Spend
 
 
-class FollowUp(Record):
+class GapFollowUp(Record):
     """A gap, and what its follow-up brought."""
 
     gap: Gap
@@ -226,7 +226,7 @@ class JudgeGapsBrief(Record):
     job: Job
     known: LedgerRef | None
     """The ledger before the follow-ups: what stands in it already closes nothing."""
-    follow_ups: tuple[FollowUp, ...]
+    follow_ups: tuple[GapFollowUp, ...]
     task: str
 
 

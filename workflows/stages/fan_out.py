@@ -14,7 +14,7 @@ from statistics import median
 
 from temporalio import workflow
 
-from workflows.contracts.activity_io import FollowUp
+from workflows.contracts.activity_io import GapFollowUp
 from workflows.contracts.state import Gap, LedgerRef, Phase
 from workflows.rules import gaps as gap_rules
 from workflows.rules.budget import affordable_gaps
@@ -108,7 +108,7 @@ class FanOut:
         """Have judged what the follow-ups brought; return how many gaps were closed."""
         state = self._execution.state
         follow_ups = [
-            FollowUp(
+            GapFollowUp(
                 gap=gap,
                 ledger=ledger,
                 said=found.summary,

@@ -12,7 +12,7 @@ from datetime import timedelta
 
 from workflows.config.policies import ActivityPolicy
 from workflows.contracts.activity_io import (
-    FollowUp,
+    GapFollowUp,
     GapRuling,
     Job,
     JudgeClaimsBrief,
@@ -115,7 +115,7 @@ class Verification:
         state.ledger = await self._apply(pooled.ledger, judged, "apply the rulings", facets)
 
     async def judge_gaps(
-        self, known: LedgerRef | None, follow_ups: Sequence[FollowUp], n: int
+        self, known: LedgerRef | None, follow_ups: Sequence[GapFollowUp], n: int
     ) -> dict[str, GapRuling]:
         """The rulings on gaps by id; a gap whose follow-up brought nothing new has none."""
         if not follow_ups:
