@@ -131,7 +131,7 @@ async def build_worker(
         if settings.worker_role != "subagents":
             await stack.enter_async_context(_for_jobs(client, settings, context))
             if settings.health or settings.telemetry:
-                await stack.enter_async_context(count_jobs(client, record_jobs))
+                await stack.enter_async_context(run_beside(count_jobs(client, record_jobs)))
         if subagents:
             # Last, because it takes longest; the workers poll already.
             await context.models.wait_until_loaded()

@@ -6,7 +6,7 @@
         ConflictError   the job or name is not in a state that allows it
       TooManyError      the person has done this too often
 
-Each message is one sentence that names the remedy.
+Each message is one sentence that names the remedy, in the words of the command line.
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ import os
 import sys
 from enum import IntEnum
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
 
 PROGRAM = "durable-research"
 COMMAND = PROGRAM if Path(sys.argv[0]).name == PROGRAM else "python starter.py"
@@ -34,22 +37,30 @@ class ExitCode(IntEnum):
 
 class ConsoleError(Exception):
     code = ExitCode.FAILED
+    http_status = 503
 
 
 class BadInputError(ConsoleError):
     code = ExitCode.BAD_INPUT
+    http_status = 422
 
 
 class NotFoundError(BadInputError):
-    pass
+    http_status = 404
 
 
 class ConflictError(BadInputError):
-    pass
+    http_status = 409
 
 
 class TooManyError(ConsoleError):
-    pass
+    http_status = 429
+
+
+def first_fault(error: ValidationError) -> tuple[str, str]:
+    """Where a value is invalid first, as names with dots between them, and why."""
+    first = error.errors()[0]
+    return ".".join(map(str, first["loc"])) or "the file", first["msg"]
 
 
 def exit_process(code: int) -> NoReturn:

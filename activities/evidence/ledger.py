@@ -309,8 +309,6 @@ class SettledGroups:
     def cover(self, claim_ids: Sequence[str]) -> bool:
         """Whether one of the groups holds all of these."""
         wanted = frozenset(claim_ids)
-        if not wanted:
-            return bool(self._by_claim)
         return any(wanted <= group for group in self._by_claim.get(claim_ids[0], ()))
 
 

@@ -49,10 +49,7 @@ Pair = tuple[str, str]
 
 def group_claims(ledger: Ledger, candidates: Sequence[Candidate]) -> list[Group]:
     """Groups to judge: the finder's candidates, then neighbours that were not judged together."""
-    groups = [
-        Group(claim_ids=c.claim_ids, kind=c.kind, about=c.about, relation=c.relation, sides=c.sides)
-        for c in candidates
-    ]
+    groups = [Group.model_validate(found, from_attributes=True) for found in candidates]
     covered = SettledGroups((*ledger.settled, *(group.claim_ids for group in groups)))
     pairs = [pair for pair in find_neighbours(ledger) if not covered.cover(pair)]
     return groups + [Group(claim_ids=ids, kind="related", about="") for ids in _join_pairs(pairs)]
@@ -179,8 +176,7 @@ def complain(answer: RelationsAnswer, groups: Mapping[str, Group]) -> list[str]:
                     found.append(f"{name}: put these on a side: {', '.join(unplaced)}")
                 elif len(entry.sides) < 2:
                     found.append(f"{name}: a difference has at least two sides")
-    known = set(groups)
-    found += [f"there is no group {e.group!r}" for e in answer.groups if e.group not in known]
+    found += [f"there is no group {e.group!r}" for e in answer.groups if e.group not in groups]
     return found
 
 

@@ -63,12 +63,10 @@ def list_points(state: ResearchState, ledger: Ledger) -> list[RubricVerdict]:
 
 def describe_points(state: ResearchState, ledger: Ledger) -> str:
     rows = [
-        f"| {one_line(one.point)} | {one.status.replace('_', ' ')} |"
-        f" {' '.join(filter(None, [one_line(one.reason), marks(one.cite)]))} |"
+        (one.point, one.status.replace("_", " "), f"{one.reason} {marks(one.cite)}")
         for one in list_points(state, ledger)
     ]
-    head = [f"## {POINTS}", "", "| Point | Status | Why |", "|---|---|---|"]
-    return "\n".join([*head, *rows]) if rows else ""
+    return f"## {POINTS}\n\n{_table(['Point', 'Status', 'Why'], rows)}" if rows else ""
 
 
 def describe_calculations(draft: Draft | None) -> str:
@@ -127,16 +125,12 @@ def describe_method(
 
 
 def _tabulate_coverage(coverage: Iterable[Coverage]) -> str:
-    head = [
-        "| Facet | Status | Claims | Sources | Independent origins | Remark |",
-        "|---|---|---|---|---|---|",
-    ]
-    rows = [
-        f"| {one_line(c.title)} | {_STATUS_WORDS[c.status]} | {c.claims} | {c.sources} "
-        f"| {c.origins} | {one_line(c.reason)} |"
+    head = ["Facet", "Status", "Claims", "Sources", "Independent origins", "Remark"]
+    rows = (
+        (c.title, _STATUS_WORDS[c.status], c.claims, c.sources, c.origins, c.reason)
         for c in coverage
-    ]
-    return "\n".join([*head, *rows])
+    )
+    return _table(head, rows)
 
 
 def _describe_failures(coverage: Sequence[Coverage]) -> Iterable[str]:
@@ -189,6 +183,11 @@ def list_sources(sources: Iterable[SourceOut]) -> str:
 def _link(uri: str) -> str:
     """An address of the web as a link; the path of a file as it is."""
     return f"<{uri}>" if _WEB.fullmatch(uri) else f"`{uri}`"
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(one_line(str(cell)) for cell in line)} |" for line in lines)
 
 
 def _titled_list(title: str, lines: Sequence[str]) -> str:

@@ -69,7 +69,7 @@ def unsupported_figures(text: str, known: Sequence[str], language: str) -> list[
     plain, shares = _take_fractions(text)
     # A quotation in another language keeps its conventions.
     readings = [_read_as(as_in, one) for as_in in (language, "en")
-                for one in (plain, _SPACED.sub(_join, plain))]  # fmt: skip
+                for one in (plain, _join_digits(plain))]  # fmt: skip
     if not shares and not any(any(read(reading)) for reading in readings):
         return []
     sources = [*dict.fromkeys(variant for source in known for variant in _variants(source))]
@@ -137,7 +137,7 @@ def _matches(value: float, result: str, language: str) -> bool:
     for _, share in shares:
         if any(abs(abs(one) - share) <= _NEAR for one in (value, value * 100)):
             return True
-    for reading in (plain, _SPACED.sub(_join, plain)):
+    for reading in (plain, _join_digits(plain)):
         for amount in read(_read_as(language, reading))[1]:
             raw = figures(amount.text)
             factor = amount.value / raw[0].value if raw and raw[0].value else 1.0
@@ -179,7 +179,7 @@ def _is_small(amount: Quantity) -> bool:
 @lru_cache(maxsize=16384)
 def _variants(text: str) -> tuple[str, ...]:
     """A text as it is, and in the other conventions of writing numbers."""
-    joined = _SPACED.sub(_join, text)
+    joined = _join_digits(text)
     german = _DOTTED.search(joined) or _GERMAN_ONLY.search(joined)
     return tuple(dict.fromkeys([text, joined, _read_as("de", joined) if german else text]))
 
@@ -193,8 +193,8 @@ def _read_as(language: str, text: str) -> str:
     return _GERMAN_WORD.sub(lambda found: _GERMAN[found[0].lower().rstrip(".")], text)
 
 
-def _join(found: re.Match[str]) -> str:
-    return re.sub(r"\D", "", found[0])
+def _join_digits(text: str) -> str:
+    return _SPACED.sub(lambda found: re.sub(r"\D", "", found[0]), text)
 
 
 def _take_fractions(text: str) -> tuple[str, list[tuple[str, float]]]:

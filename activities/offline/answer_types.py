@@ -46,6 +46,12 @@ _DEFINES = re.compile(
 _PRICE = re.compile(r"\b(?:costs?|prices?|fees?|kost(?:en|et)|preise?|gebühr(?:en)?)\b", re.I)
 # "the Discord channel", "a Friendly tag": such a name is a thing's.
 _OF_A_THING = re.compile(r"\b(?:an? |the (?:\S+ )?)$", re.I)
+# "the route to Outer Skarn", "between Lindrey and Morrow Point": such a name is a place's.
+_OF_A_PLACE = re.compile(
+    r"\b(?:to|in|at|from|between|near|into|towards?|through|via|across)"
+    r" (?:[A-Z][\w'’-]* )*(?:(?:and|or) )?$"
+)
+_BEFORE = 60
 _SUBJECT_WORDS = 12
 # What a row of a table does not say.
 _IN_SENTENCES = frozenset({Wants.INSTRUCTION, Wants.REASON})
@@ -81,11 +87,14 @@ def _holds_name(text: str, question: Question) -> bool:
 
 
 def _holds_person(text: str, question: Question) -> bool:
-    """A name as a person has it: of several words, or one word that no article stands before."""
+    """A name as a person or firm has it: of several words, or one word that no article stands
+    before; not a place's, unless somebody's place is asked for, as in "to whom"."""
+    asks_for_receiver = " whom" in question.text.lower()
     return any(
         not name.key <= question.names
         and (" " in name.text or (name.start > 0 and name.text[1:].islower()))
-        and not _OF_A_THING.search(text[: name.start][-30:])
+        and not _OF_A_THING.search(before := text[: name.start][-_BEFORE:])
+        and (asks_for_receiver or not _OF_A_PLACE.search(before))
         for name in names(text)
     )
 

@@ -6,8 +6,10 @@ the kind of answer that is wanted; words of the question that stand in no source
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
+from activities.evidence.text.terms import STOP_WORDS, lemma, words
 from activities.offline.answer_types import holds_answer
 from activities.offline.markdown import cited, fenced, plain
 from activities.offline.passages import ROW, cut_passages, leans
@@ -23,6 +25,7 @@ _NEARLY_BEST = 0.85
 _REST_WORDS = 90
 _SENTENCE_WORDS = 60
 """A longer one is a table or a list that has lost its lines."""
+_WHO = re.compile(r"(?:who|whom)\s+(\w+)", re.I)
 _BRIEF = frozenset({Wants.DATE, Wants.NUMBER, Wants.PERSON, Wants.PLACE, Wants.RULE})
 """One sentence answers such a question, or none does."""
 
@@ -76,7 +79,16 @@ def _is_direct(scored: Scored, question: Question, asked: set[str]) -> bool:
         and len(scored.core.split()) <= _SENTENCE_WORDS
         and len(asked - held) <= len(asked) // 4
         and (question.wants not in _BRIEF or holds_answer(scored.core, question))
+        and _says_who(scored.core, question)
     )
+
+
+def _says_who(sentence: str, question: Question) -> bool:
+    """Whether a sentence holds the verb of a who: a ferry's battery operation has no operator."""
+    asked = _WHO.match(question.text)
+    if asked is None or asked[1].lower() in STOP_WORDS["en"]:
+        return True
+    return lemma(asked[1].lower()) in map(lemma, words(sentence))
 
 
 def _is_related(scored: Scored, question: Question, asked: set[str]) -> bool:

@@ -60,7 +60,11 @@ def _distinct(texts: Iterable[str], asked: set[str], others: Sequence[str] = ())
     found: list[str] = []
     for text in sorted(texts, key=lambda text: asked.isdisjoint(Question(text).terms)):
         own = set(Question(text).terms)
-        if 0 < len(text) <= _LONGEST and own - asked and not any(own <= one for one in known):
+        if (
+            0 < len(text) <= _LONGEST
+            and own - asked
+            and not any(own <= one or one <= own for one in known)
+        ):
             known.append(own)
             found.append(text)
     return found[:_MOST]

@@ -14,6 +14,7 @@ from activities.evidence.text.terms import (
     WORD,
     detect_language,
     is_word,
+    lemma,
     term,
     word_terms,
     words,
@@ -101,6 +102,8 @@ _LIGHT = """use make get find work happen know tell need want way thing kind typ
     recommend set put let try often long far old high tall deep wide fast overview summary summarize
     summarise everything compare comparison versus hoch lange lang alt weit groß teuer oft"""
 _LIGHT_WEIGHT = 0.35
+_LONGEST_ENDING = 2
+_DOES = re.compile(r"\b(?:I|we|you|one|they|to) (\w+)", re.I)
 _PARTICLES = frozenset(["back", "down", "in", "off", "on", "out", "over", "up"])
 _IDENTIFIER = re.compile(r"\b[^\W_]+(?:(?:_|\.(?=[a-z]))[^\W_]+)+\b", re.I)
 _CONTEXT, _MOST_CONTEXT = 0.25, 0.5
@@ -179,6 +182,11 @@ class Question:
         share = min(each, together / max(1.0, sum(around.values())))
         return own | {t: w * share for t, w in around.items()}
 
+    @cached_property
+    def context_terms(self) -> frozenset[str]:
+        """The terms that only stand around the question; none where it is the whole question."""
+        return frozenset(self.terms) - frozenset(self._weighed(self.text))
+
     def _weighed(self, text: str) -> dict[str, float]:
         found: dict[str, float] = {}
         text = _BROAD.sub(" ", text)
@@ -202,9 +210,30 @@ class Question:
         return found | {term(joined, self._language): " ".join(pair) for joined, pair in pairs}
 
     @cached_property
+    def verbs(self) -> frozenset[str]:
+        """What somebody wants to do, as in "how do I turn on …": documents may word it otherwise,
+        so that its absence says nothing."""
+        return self.terms_of(" ".join(_DOES.findall(self.text)))
+
+    @cached_property
     def names(self) -> frozenset[str]:
         """Words of the names in the question, in lower case."""
         return frozenset(word for name in names(self.text) for word in name.key)
+
+    def is_named_in(self, text: str) -> bool:
+        """Whether a text holds a name that the question, or what it stands in, asks about."""
+        held = set(words(text))
+        return any(name <= held for name in self._subjects)
+
+    @cached_property
+    def _subjects(self) -> frozenset[frozenset[str]]:
+        """The names in it, each as its words; a capital that only opens a question makes none."""
+        return frozenset(
+            name.key
+            for text in (self.text, self.context)
+            for name in names(text)
+            if name.key and (name.start > 0 or " " in name.text)
+        )
 
     def terms_of(self, text: str) -> frozenset[str]:
         """The terms of any text, read as the question is: `shut down` may be `shutdown`."""
@@ -212,10 +241,32 @@ class Question:
         if known is None:
             found = WORD.findall(text)
             joined = (a + b for a, b in pairwise(words(text)) if a + b in self._joined)
-            read = (word_terms(word, self._language) for word in {*found, *joined})
+            read = (self._terms_of_word(word) for word in {*found, *joined})
             known = frozenset().union(*read, _identifiers(text) & self._identifiers)
             self._read[text] = known
         return known
+
+    def _terms_of_word(self, word: str) -> frozenset[str]:
+        """Without a term of the question that only the stem makes the same: `experiment` is not
+        `experience`."""
+        found = word_terms(word, self._language)
+        if found.isdisjoint(self._lemmas):
+            return found
+        own = lemma(word.lower(), self._language)
+        # A word inside the word, as in `maxRetries`, has a lemma of its own.
+        alone = term(word.lower(), self._language)
+        asked = self._lemmas.get(alone)
+        if asked and not any(_are_related(own, other) for other in asked):
+            return found - {alone}
+        return found
+
+    @cached_property
+    def _lemmas(self) -> dict[str, set[str]]:
+        """The dictionary forms that each term of the question stands for."""
+        found: dict[str, set[str]] = {}
+        for word in words(f"{self.text} {self.context}"):
+            found.setdefault(term(word, self._language), set()).add(lemma(word, self._language))
+        return found
 
     @cached_property
     def _read(self) -> dict[str, frozenset[str]]:
@@ -266,6 +317,12 @@ class Question:
 def _identifiers(text: str) -> frozenset[str]:
     """Names from programs, such as `max_retries` or `os.path`: one thing, beside their words."""
     return frozenset(found.lower() for found in _IDENTIFIER.findall(text))
+
+
+def _are_related(one: str, other: str) -> bool:
+    """Whether two words of one stem differ in little more than an ending."""
+    least = min(len(one), len(other)) - _LONGEST_ENDING
+    return one[:least] == other[:least]
 
 
 def content_words(text: str, language: str = "en") -> list[str]:

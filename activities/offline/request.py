@@ -70,7 +70,8 @@ class Conversation:
 
     @property
     def hits(self) -> tuple[Hit, ...]:
-        return tuple(hit for call in self.calls for hit in call.hits)
+        """All that tools returned, each passage once."""
+        return tuple(dict.fromkeys(hit for call in self.calls for hit in call.hits))
 
     def searches(self) -> tuple[ToolCall, ...]:
         return tuple(call for call in self.calls if call.name == "search")

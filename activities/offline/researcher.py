@@ -81,8 +81,7 @@ class _Search:
         if "search" not in self._conversation.tools or any(call.error for call in done):
             return ()
         if not done:
-            query = {"query": self._first_query(), "aim": "the question in its own words"}
-            return (("search", query),)
+            return tuple(("search", query) for query in self._first_queries())
         if self._is_done(done):
             return ()
         reads = [("read", {"source_id": sid}) for sid in self._best_documents()]
@@ -132,10 +131,18 @@ class _Search:
             else "",
         }
 
-    def _first_query(self) -> str:
-        """The ask; other words where an earlier attempt brought too little or too much."""
+    def _first_queries(self) -> list[JsonObject]:
+        """The ask; other words where an earlier attempt brought too little or too much.
+
+        Of a part, its own words first: those of the subject, which all parts share, find the same
+        documents for each.
+        """
         alternative = self._brief.get("try_now") or {}
-        return str(alternative.get("query") or self._brief["ask"])
+        asked = str(alternative.get("query") or self._brief["ask"])
+        queries = [{"query": asked, "aim": "the question in its own words"}]
+        if self.question.form and self.question.context_terms and not alternative:
+            queries.insert(0, {"query": self.question.text, "aim": "this part alone"})
+        return queries
 
     def _is_enough(self) -> bool:
         """Whether to stop: enough good sources, and an answer without a hole.
@@ -171,8 +178,9 @@ class _Search:
 
     def _missing(self, found: bool, answered: bool) -> list[str]:
         surface = self.question.surface
+        unused = self.question.verbs if found else frozenset[str]()
         absent = [surface[own] for own, w in self.question.terms.items()
-                  if own in self._scorer.absent and w >= 0.5]  # fmt: skip
+                  if own in self._scorer.absent - unused and w >= 0.5]  # fmt: skip
         if found and not answered:
             return [*absent, f"a direct answer to “{self.question.text}”"]
         return absent if found or absent else [self.question.text]
@@ -236,9 +244,10 @@ def _without_faults(answer: JsonObject, complaint: str) -> JsonObject:
 _SAME, _SAME_IN_DOCUMENT = 0.6, 0.85
 _PER_DOCUMENT, _PER_DOCUMENT_SPREAD = 4, 2
 _COVERED = 0.6
-"""Of what the best passage covers: what holds less of the question is on something else."""
-_WORTH, _WORTH_SPREAD = 0.55, 0.55
-"""The share of the best passage's score below which a passage is not shown."""
+"""Of what the best passage covers: what holds less is on something else."""
+_WORTH, _WORTH_ON_SUBJECT = 0.55, 0.35
+"""The share of the best passage's score below which a passage is not shown; lower for one that
+names the subject, because a second opinion on it need not use the question's words."""
 
 
 def select(ranked: Sequence[Scored], limit: int, *, spread: bool) -> list[Scored]:
@@ -246,13 +255,11 @@ def select(ranked: Sequence[Scored], limit: int, *, spread: bool) -> list[Scored
     chosen: list[Scored] = []
     taken: Counter[str] = Counter()
     most = _PER_DOCUMENT_SPREAD if spread else _PER_DOCUMENT
-    least = ranked[0].score * (_WORTH_SPREAD if spread else _WORTH) if ranked else 0.0
     said: list[_Said] = []
     for own in ranked:
-        if len(chosen) >= limit or own.score < least:
+        if len(chosen) >= limit:
             break
-        is_far = not spread and own.coverage < _COVERED * ranked[0].coverage
-        if is_far or taken[own.passage.source_id] >= most:
+        if taken[own.passage.source_id] >= most or not _is_worth_it(own, ranked[0], spread):
             continue
         new = _Said(own)
         if not any(new.repeats(before) for before in said):
@@ -260,6 +267,13 @@ def select(ranked: Sequence[Scored], limit: int, *, spread: bool) -> list[Scored
             chosen.append(own)
             said.append(new)
     return chosen
+
+
+def _is_worth_it(own: Scored, best: Scored, spread: bool) -> bool:
+    if own.is_on_subject and not spread:
+        return own.score >= _WORTH_ON_SUBJECT * best.score
+    is_far = own.coverage < _COVERED * best.coverage
+    return own.score >= _WORTH * best.score and (spread or not is_far)
 
 
 class _Said:

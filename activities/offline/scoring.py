@@ -13,7 +13,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from activities.evidence.quantities.amounts import quantities
@@ -26,6 +26,7 @@ from activities.offline.question import Question, content_words
 from activities.offline.rule_families import is_on
 
 _IN_HEADING, _IN_SECTION, _IN_TITLE = 1.0, 0.6, 0.5
+_NAMED_IN_HEADINGS = 1.25
 _SATURATION = 1.0
 _CORE = 0.3
 _ANSWERS, _ANSWERS_NEARBY = 0.25, 0.1
@@ -39,6 +40,7 @@ _ASKS, _UNWRITTEN, _ON_CHANGES, _LEANS = 0.5, 0.5, 0.75, 0.95
 _SCRAP = 6
 _LINKED = 0.85
 _LINKS_FROM = 12
+_FEW = 3
 _TO_DO = re.compile(r"(?:TODO|FIXME|XXX|TBD)\b")
 _PARENTHESIS = re.compile(r"\s*\([^)]*\)")
 
@@ -59,6 +61,9 @@ class Scored:
     """The question's terms that stand in it or above it."""
     via: Passage | None = None
     """The passage that names what this one is about."""
+    is_on_subject: bool = False
+    """Whether it holds a name that is asked about, itself or in the headings above it, or is about
+    a thing that such a passage names."""
 
 
 class Scorer:
@@ -90,18 +95,34 @@ class Scorer:
 
     def rank(self, passages: Iterable[Passage]) -> list[Scored]:
         """The passages that cover anything of the question, best first."""
-        scored = [self._score(passage) for passage in passages if not self._is_scrap(passage)]
+        passages = [passage for passage in passages if not self._is_scrap(passage)]
+        if is_on("sections"):
+            self._weigh_topics(passages)
+        scored = [self._score(passage) for passage in passages]
         scored.sort(key=_order)
         if is_on("links"):
             scored = self._link(scored)
             scored.sort(key=_order)
         return [own for own in scored if own.coverage > 0]
 
+    def _weigh_topics(self, passages: Sequence[Passage]) -> None:
+        """What headings name is what documents speak of: it tells more of a question's subject
+        than the words around it."""
+        headings = {text for own in passages for text in (own.title, own.section)}
+        topics = frozenset[str]().union(*map(self._held, headings))
+        for own in topics:
+            self.weights[own] *= _NAMED_IN_HEADINGS
+        self._total = sum(self.weights.values()) or 1.0
+
     def _is_scrap(self, passage: Passage) -> bool:
-        """Only announcements, or a few words that hold none of the question's, such as a date."""
+        """Only announcements, or a few words that hold none of the question's, such as a date; or
+        nothing of what is asked, but only of what the question stands in."""
         if all(map(announces, passage.sentences)):
             return True
-        return len(passage.text.split()) < _SCRAP and not self._held(passage.text)
+        if len(passage.text.split()) < _SCRAP and not self._held(passage.text):
+            return True
+        held = self._held(f"{passage.title} {passage.section} {passage.text}")
+        return bool(held) and held <= self.question.context_terms
 
     def _score(self, passage: Passage) -> Scored:
         shares = self._shares(passage)
@@ -119,7 +140,13 @@ class Scorer:
         if is_on("proximity"):
             score += _TOGETHER * self._together(f"{passage.heading} {core}")
         score *= self._factor(passage, core)
-        return Scored(passage, core, score, self._coverage(shares), answers, frozenset(shares))
+        is_on_subject = self.question.is_named_in(
+            f"{passage.title} {passage.section} {passage.text}"
+        )
+        return Scored(
+            passage, core, score, self._coverage(shares), answers, frozenset(shares),
+            is_on_subject=is_on_subject,
+        )  # fmt: skip
 
     def _factor(self, passage: Passage, core: str) -> float:
         """What the passage is worth by what it is, whatever its words."""
@@ -140,10 +167,24 @@ class Scorer:
         counts.update(self._held(passage.heading))
         shares = {own: n / (n + _SATURATION) * (1 + _SATURATION) for own, n in counts.items()}
         if is_on("sections"):
-            for text, share in _headings(passage):
+            for text, share in self._headings(passage):
                 for own in self._held(text):
                     shares.setdefault(own, share)
         return shares
+
+    def _headings(self, passage: Passage) -> list[tuple[str, float]]:
+        """What stands above a passage, and how far it counts.
+
+        As its own words, where the passage leaves to it what it is about: a row of a table, or what
+        stands under the name that is asked about.
+        """
+        is_row = ROW.match(passage.parts[0]) is not None
+        is_on_it = bool(self._held(passage.text))
+        given = ((passage.section, _IN_SECTION), (passage.title, _IN_TITLE))
+        return [
+            (text, 1.0 if is_row or (is_on_it and self.question.is_named_in(text)) else share)
+            for text, share in given
+        ]
 
     def _counts(self, passage: Passage) -> Counter[str]:
         """In how many sentences of a passage each term of the question stands."""
@@ -161,7 +202,7 @@ class Scorer:
         """What one sentence covers, with the heading it stands under."""
         shares = dict.fromkeys(self._held(core), 1.0)
         if is_on("sections"):
-            for text, share in ((passage.heading, _IN_HEADING), *_headings(passage)):
+            for text, share in ((passage.heading, _IN_HEADING), *self._headings(passage)):
                 for own in self._held(text):
                     shares.setdefault(own, share)
         return self._covered(shares)
@@ -201,11 +242,12 @@ class Scorer:
         """Passages with what a passage covers that names the thing they are about."""
         origins = [_Origin(own) for own in scored[:_LINKS_FROM]]
         linked: dict[str, _Origin | None] = {}
+        common = _find_common_words(scored)
         for own in scored:
             passage = own.passage
             if passage.source_id not in linked:
                 title = frozenset(words(_PARENTHESIS.sub("", passage.title)))
-                new = title - self._asked_words
+                new = title - self._asked_words - common
                 linked[passage.source_id] = next(
                     (o for o in origins if new and o.names_title(passage.source_id, title)), None
                 )
@@ -220,8 +262,10 @@ class Scorer:
             shares[term] = max(shares.get(term, 0.0), _LINKED * share)
         score += self._covered(shares)
         coverage = self._coverage(shares)
-        held, via = frozenset(shares), origin.scored.passage
-        return Scored(own.passage, own.core, score, coverage, own.answers, held, via)
+        return replace(
+            own, score=score, coverage=coverage, held=frozenset(shares), via=origin.scored.passage,
+            is_on_subject=own.is_on_subject or origin.scored.is_on_subject,
+        )  # fmt: skip
 
 
 class _Origin:
@@ -243,14 +287,13 @@ class _Origin:
         )
 
 
-def _headings(passage: Passage) -> list[tuple[str, float]]:
-    """What stands above a passage, and how far it counts.
-
-    A row of a table leaves to its headings what it is about, so they count as its own words.
-    """
-    if ROW.match(passage.parts[0]):
-        return [(passage.section, 1.0), (passage.title, 1.0)]
-    return [(passage.section, _IN_SECTION), (passage.title, _IN_TITLE)]
+def _find_common_words(scored: Sequence[Scored]) -> frozenset[str]:
+    """Words of most documents in sight, such as a product's name: they lead to none of them."""
+    held: dict[str, set[str]] = {}
+    for own in scored:
+        held.setdefault(own.passage.source_id, set()).update(words(own.passage.text))
+    counts = Counter(word for known in held.values() for word in known)
+    return frozenset(word for word, count in counts.items() if 2 * count > len(held) > _FEW)
 
 
 def _last(section: str) -> str:

@@ -189,8 +189,9 @@ class _Writer:
         return "\n\n".join(blocks)
 
     def _of(self, facet: JsonObject) -> list[_Claim]:
+        """The facet's own claims by relevance, then those whose relevance is for another facet."""
         own = [claim for claim in self._claims if facet["id"] in claim.facet_ids]
-        return sorted(own, key=lambda claim: (-claim.relevance, claim.order))
+        return sorted(own, key=lambda c: (c.facet_ids[0] != facet["id"], -c.relevance, c.order))
 
     def _shown(self, facet: JsonObject) -> list[_Claim]:
         """What a facet's section shows: its best, and what no other section is the place for."""

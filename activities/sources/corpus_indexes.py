@@ -17,7 +17,7 @@ import itertools
 import shutil
 import sqlite3
 from collections import deque
-from collections.abc import AsyncGenerator, Container, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing, closing
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -182,22 +182,26 @@ class Corpora:
     async def _parse_files(
         self, contents: Sequence[tuple[PackedFile, bytes]], place: Path, spread: bool
     ) -> list[bytes]:
-        parsed = {
-            file.path: PARSED.dump_json(Parsed(unreadable=(Unreadable(file.path, file.problem),)))
-            for file, _ in contents
-            if file.problem
-        }
-        copies: dict[str, tuple[Path, bytes]] = {}
+        parsed: dict[str, bytes] = {}
+        copies: list[tuple[Path, bytes]] = []
+        confined: list[tuple[Path, str]] = []
+        others: list[tuple[Path, str]] = []
         for file, data in contents:
-            if not file.problem:
-                # Some libraries go by a file's suffix.
-                suffix = PurePosixPath(file.path).suffix.lower()
-                copies[file.path] = place / f"{next(self._copies)}{suffix}", data
-        confined = [path for path in copies if spread or is_confined(path)]
+            if file.problem:
+                refused = Parsed(unreadable=(Unreadable(file.path, file.problem),))
+                parsed[file.path] = PARSED.dump_json(refused)
+                continue
+            # Some libraries go by a file's suffix.
+            copy = place / f"{next(self._copies)}{PurePosixPath(file.path).suffix.lower()}"
+            copies.append((copy, data))
+            chosen = confined if spread or is_confined(file.path) else others
+            chosen.append((copy, file.path))
         await self._cache.run(partial(_write_copies, copies))
-        answers = await self._parsers.parse([(copies[path][0], path) for path in confined])
-        parsed |= dict(zip(confined, answers, strict=True))
-        parsed |= await self._cache.run(partial(_parse_here, copies, parsed.keys()))
+        answers = await self._parsers.parse(confined)
+        answers += await self._cache.run(partial(_parse_here, others))
+        for (copy, path), answer in zip([*confined, *others], answers, strict=True):
+            parsed[path] = answer
+            copy.unlink()
         return [parsed[file.path] for file, _ in contents]
 
     async def make_ready(
@@ -316,21 +320,13 @@ def _read_part(file: Path, start: int) -> bytes:
         return content.read(_PART_BYTES)
 
 
-def _write_copies(copies: Mapping[str, tuple[Path, bytes]]) -> None:
-    for place, data in copies.values():
+def _write_copies(copies: Sequence[tuple[Path, bytes]]) -> None:
+    for place, data in copies:
         place.write_bytes(data)
 
 
-def _parse_here(
-    copies: Mapping[str, tuple[Path, bytes]], parsed: Container[str]
-) -> dict[str, bytes]:
-    """Parse the copies that were not parsed elsewhere, and delete all of them."""
-    found: dict[str, bytes] = {}
-    for path, (place, _) in copies.items():
-        if path not in parsed:
-            found[path] = PARSED.dump_json(parse_file(place, path))
-        place.unlink()
-    return found
+def _parse_here(files: Sequence[tuple[Path, str]]) -> list[bytes]:
+    return [PARSED.dump_json(parse_file(place, path)) for place, path in files]
 
 
 def split_packs(packs: Sequence[PackRef]) -> Iterator[tuple[int, int]]:

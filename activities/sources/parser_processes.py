@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING
 from pydantic import TypeAdapter
 
 from activities.sources.documents import Unreadable
-from activities.sources.formats.parsing import Parsed, parse_file
+from activities.sources.formats.parsing import OFFICE, Parsed, parse_file
 from activities.sources.formats.recognition import TextBox, recognise
 from activities.storage.document_sources import IMAGES
 
@@ -46,7 +46,7 @@ _MAX_PROCESSES = 8
 _IDLE_SECONDS = 20.0
 _LENGTH_BYTES = 8
 # Formats whose parsers can be led to do far more than the size of a file tells.
-_CONFINED = frozenset({".pdf", ".docx", ".docm", ".pptx", ".pptm", ".xlsx", ".xlsm"}) | IMAGES
+_CONFINED = OFFICE | IMAGES | {".pdf"}
 _PASSED_ON = ("PATH", "LANG", "LC_ALL", "TMPDIR")
 _PR_SET_PDEATHSIG = 1
 _CRASHED = (

@@ -24,7 +24,7 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 from activities.evidence.quotes import sketch
 from activities.sources.documents import Document, Unreadable, text_hash
 from activities.sources.formats.descriptions import find_date, guess_kind, head_date
-from activities.sources.formats.encoding import fold
+from activities.sources.formats.extracted_text import fold
 from activities.sources.formats.parsing import parse
 from activities.storage.store import Store
 from workflows.contracts.evidence import Source

@@ -16,6 +16,7 @@ from tempfile import mkdtemp
 from typing import Self, cast
 
 from activities.evidence.ledger import Ledger
+from activities.evidence.reconcile import read_sources
 from activities.evidence.text.terms import detect_language, terms, words
 from activities.sources.chunks import sentences
 from activities.sources.corpus_search import Corpus
@@ -29,7 +30,6 @@ CLAIMS, PASSAGES = 24, 10
 """How many of each are looked at for one question."""
 _FEWEST_CLAIMS = 12
 _PER_DOCUMENT = 3
-_CONCURRENT_TEXTS = 16
 _SHARED = 0.5
 
 
@@ -94,13 +94,7 @@ class LedgerSearch:
 
     @classmethod
     async def open(cls, objects: Store, ledger: Ledger, titles: Mapping[str, str]) -> Self:
-        few = asyncio.Semaphore(_CONCURRENT_TEXTS)
-
-        async def load(source: Source) -> tuple[str, str]:
-            async with few:
-                return source.id, await objects.text(source.sha256) or ""
-
-        texts = dict(await asyncio.gather(*map(load, ledger.sources.values())))
+        texts = await read_sources(objects, list(ledger.sources.values()))
         return await asyncio.to_thread(cls, ledger, titles, texts)
 
     def _index(self, name: str, documents: Iterable[Document]) -> Corpus:

@@ -8,7 +8,7 @@ from fastapi import APIRouter, File, Form, Path, Response, UploadFile
 from pydantic import BaseModel, WithJsonSchema
 
 from activities.storage.corpus_versions import CorpusHead
-from console.api.problems import Console, Operator, Reader, describe_problems
+from console.api.dependencies import Console, Operator, Reader, describe_problems
 from console.client import corpora
 from console.client.corpora import FileRecord
 
@@ -28,12 +28,12 @@ class CorpusDetails(BaseModel):
     files: list[FileRecord]
 
 
-@router.get("/corpora", responses=describe_problems())
+@router.get("/corpora")
 async def list_corpora(_: Reader, console: Console) -> list[CorpusHead]:
     return await corpora.list_heads(console.settings)
 
 
-@router.get("/corpora/{name}", responses=describe_problems(404))
+@router.get("/corpora/{name}")
 async def get_corpus(name: Name, _: Reader, console: Console) -> CorpusDetails:
     """A corpus, and those of its files that the person's labels allow."""
     head, files = await corpora.list_files(console.settings, name)
@@ -57,7 +57,7 @@ async def upload_files(
     return await corpora.upload(console.settings, name, received, rules)
 
 
-@router.delete("/corpora/{name}", status_code=204, responses=describe_problems(404))
+@router.delete("/corpora/{name}", status_code=204)
 async def remove_corpus(name: Name, _: Operator, console: Console) -> Response:
     """Forget a corpus. Jobs that read one of its versions go on."""
     await corpora.remove(console.settings, name)

@@ -3,38 +3,34 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Annotated, TypeVar
+from collections.abc import AsyncIterator
+from typing import Annotated
 
 from fastapi import APIRouter, Header, Request, Response
+from fastapi.sse import format_sse_event
 from pydantic import BaseModel, Field
 from starlette.responses import StreamingResponse
 
-from console.api.job_endpoints import JobDetails
-from console.api.problems import (
+from console.api.dependencies import (
     Console,
     JobId,
     Operator,
     Reader,
     Researcher,
     describe_problems,
-    render_problem,
 )
-from console.client import asking, jobs, runs
-from console.client.jobs import Job
-from console.errors import ConflictError, ConsoleError
+from console.api.job_endpoints import JobDetails
+from console.client import asking, jobs
 from console.web.job_snapshot import load_snapshot
-from console.web.rendering import MAX_STREAMS, RETRY_MILLISECONDS, EventStream
+from console.web.rendering import EventStream
 from console.web.state import AppState
 from workflows.contracts.asking import MAX_ASKED, Answer
 from workflows.contracts.evidence import Message
-from workflows.contracts.messages import Approve, Finish, Pause, Steer
+from workflows.contracts.messages import Approve, Steer
 
-router = APIRouter(tags=["jobs"])
+router = APIRouter(tags=["jobs"], responses=describe_problems(409))
 
 _POLL_SECONDS = 1.0
-_POLLS_PER_COMMENT = 15
-Result = TypeVar("Result")
 
 
 class Controlled(BaseModel):
@@ -65,59 +61,54 @@ class Restart(Message):
     """Research this facet once more, also where the job is complete."""
 
 
-@router.post("/jobs/{job_id}/approve", responses=describe_problems(404, 409))
+@router.post("/jobs/{job_id}/approve")
 async def approve_plan(
     job_id: JobId, answer: Approve, _: Researcher, console: Console
 ) -> Controlled:
     """Approve the plan, replace it by an edited one, or reject it."""
-    return await _update(console, job_id, "approve", answer)
+    answered = await console.send_update(job_id, "approve", answer)
+    return Controlled(id=job_id, answer=answered)
 
 
-@router.post("/jobs/{job_id}/steer", responses=describe_problems(404, 409))
+@router.post("/jobs/{job_id}/steer")
 async def steer_job(job_id: JobId, changes: Steer, _: Researcher, console: Console) -> Controlled:
     """Add, drop or refine facets, add a note, set the budget."""
-    return await _update(console, job_id, "steer", changes)
+    answered = await console.send_update(job_id, "steer", changes)
+    return Controlled(id=job_id, answer=answered)
 
 
-@router.post("/jobs/{job_id}/pause", responses=describe_problems(404, 409))
+@router.post("/jobs/{job_id}/pause")
 async def pause_job(job_id: JobId, _: Researcher, console: Console) -> Controlled:
     """Make no model calls until the job is resumed."""
-    return await _update(console, job_id, "pause", Pause())
+    return Controlled(id=job_id, answer=await console.control(job_id, "pause"))
 
 
-@router.post("/jobs/{job_id}/resume", responses=describe_problems(404, 409))
+@router.post("/jobs/{job_id}/resume")
 async def resume_job(job_id: JobId, _: Researcher, console: Console) -> Controlled:
     """Continue a job that is blocked, paused or stopped."""
-    job = await jobs.find_running(console.client, job_id)
-    return Controlled(id=job_id, answer=await console.resume(job))
+    return Controlled(id=job_id, answer=await console.control(job_id, "resume"))
 
 
-@router.post("/jobs/{job_id}/finish", responses=describe_problems(404, 409))
+@router.post("/jobs/{job_id}/finish")
 async def finish_job(job_id: JobId, _: Researcher, console: Console) -> Controlled:
     """Start no more research; write the report from what was found."""
-    return await _update(console, job_id, "finish", Finish())
+    return Controlled(id=job_id, answer=await console.control(job_id, "finish"))
 
 
-@router.post("/jobs/{job_id}/cancel", responses=describe_problems(404, 409))
+@router.post("/jobs/{job_id}/cancel")
 async def cancel_job(job_id: JobId, _: Researcher, console: Console) -> Controlled:
     """End a job without a report."""
-    job = await jobs.find_running(console.client, job_id)
-    if not await _wait(console, job, jobs.cancel(job)):
-        raise ConflictError(f"The job {job_id} finished first: read its report.")
-    return Controlled(id=job_id, answer="cancelled")
+    return Controlled(id=job_id, answer=await console.control(job_id, "cancel"))
 
 
-@router.post("/jobs/{job_id}/restart", responses=describe_problems(404, 409))
+@router.post("/jobs/{job_id}/restart")
 async def restart_job(job_id: JobId, origin: Restart, _: Operator, console: Console) -> Controlled:
     """Start a new run from a checkpoint; earlier work is not paid again."""
-    _job, start = await runs.restart(
-        console.client, console.checkpoints, job_id, origin.checkpoint, origin.facet
-    )
-    console.start_worker(job_id)
-    return Controlled(id=job_id, answer=f"restarted from {start.checkpoint}")
+    checkpoint = await console.restart(job_id, origin.checkpoint, origin.facet)
+    return Controlled(id=job_id, answer=f"restarted from {checkpoint}")
 
 
-@router.post("/jobs/{job_id}/ask", responses=describe_problems(404, 409))
+@router.post("/jobs/{job_id}/ask")
 async def ask_report(job_id: JobId, asked: Question, _: Researcher, console: Console) -> Answer:
     """Answer a question from what the job has found, with citations, through the same checks."""
     # Says whether there is such a job that the person may see.
@@ -125,7 +116,7 @@ async def ask_report(job_id: JobId, asked: Question, _: Researcher, console: Con
     return await asking.ask(console.session, job_id, asked.question, asked.version)
 
 
-@router.post("/jobs/{job_id}/feedback", responses=describe_problems(404))
+@router.post("/jobs/{job_id}/feedback")
 async def call_citation_wrong(
     job_id: JobId, wrong: WrongCitation, _: Reader, console: Console
 ) -> Controlled:
@@ -137,21 +128,10 @@ async def call_citation_wrong(
     return Controlled(id=job_id, answer="kept")
 
 
-async def _update(console: AppState, job_id: str, name: str, message: Message) -> Controlled:
-    job = await jobs.find_running(console.client, job_id)
-    answer = await _wait(console, job, jobs.send_update(job, name, message))
-    return Controlled(id=job_id, answer=answer)
-
-
-async def _wait(console: AppState, job: Job, call: Awaitable[Result]) -> Result:
-    answer, _ = await console.session.wait_for_worker(call, job.id)
-    return answer
-
-
 @router.get(
     "/jobs/{job_id}/events",
     response_class=StreamingResponse,
-    responses=describe_problems(404) | {200: {"content": {"text/event-stream": {}}}},
+    responses={200: {"content": {"text/event-stream": {}}}},
 )
 async def follow_job(
     job_id: JobId,
@@ -165,48 +145,30 @@ async def follow_job(
     The stream goes on after `Last-Event-ID`: checkpoints are neither lost nor repeated.
     """
     await jobs.find(console.client, job_id)
-    if console.open_streams >= MAX_STREAMS:
-        return render_problem(429, "Too many streams are open: close some.")
-    console.open_streams += 1
-    return EventStream(
-        console,
-        _stream(console, job_id, last_event_id or "", request.state.is_signed_in),
-        headers={"X-Accel-Buffering": "no"},
-        media_type="text/event-stream",
-    )
+    return EventStream(request, console, _poll(console, job_id, last_event_id or ""))
 
 
-async def _stream(
-    console: AppState, job_id: str, last: str, is_signed_in: Callable[[], bool]
-) -> AsyncIterator[str]:
+async def _poll(console: AppState, job_id: str, last: str) -> AsyncIterator[list[bytes]]:
     """The id of an event: how many checkpoints were sent, and a hash of the job as last sent."""
     number, _, sent = last.partition("-")
     seen = int(number) if number.isascii() and number.isdigit() else 0
-    yield f"retry: {RETRY_MILLISECONDS}\n\n"
-    unchanged = 0
-    while is_signed_in() and not console.is_closing():
-        try:
-            details = JobDetails.of(await load_snapshot(console, job_id))
-        except ConsoleError:
-            # The client connects again, and goes on where it was.
-            return
+    while True:
+        details = JobDetails.of(await load_snapshot(console, job_id))
+        events = []
         for checkpoint in details.checkpoints[seen:]:
             seen += 1
-            yield _format_event("checkpoint", f"{seen}-{sent}", checkpoint)
+            events.append(_format_event("checkpoint", f"{seen}-{sent}", checkpoint))
         version = hashlib.sha256(details.model_dump_json().encode()).hexdigest()[:16]
         if version != sent:
-            sent, unchanged = version, 0
-            yield _format_event("job", f"{seen}-{sent}", details)
+            sent = version
+            events.append(_format_event("job", f"{seen}-{sent}", details))
         if details.closed:
-            yield _format_event(
-                "end", f"{seen}-{sent}", Controlled(id=job_id, answer=details.state)
-            )
+            end = Controlled(id=job_id, answer=details.state)
+            yield [*events, _format_event("end", f"{seen}-{sent}", end)]
             return
-        unchanged += 1
-        if unchanged % _POLLS_PER_COMMENT == 0:
-            yield ": keep-alive\n\n"
+        yield events
         await console.sleep(_POLL_SECONDS)
 
 
-def _format_event(kind: str, event_id: str, data: BaseModel) -> str:
-    return f"event: {kind}\nid: {event_id}\ndata: {data.model_dump_json()}\n\n"
+def _format_event(kind: str, event_id: str, data: BaseModel) -> bytes:
+    return format_sse_event(event=kind, id=event_id, data_str=data.model_dump_json())

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+from dataclasses import fields
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from console.api.problems import (
+from console.api.dependencies import (
     Console,
     JobId,
     Operator,
@@ -18,7 +19,7 @@ from console.api.problems import (
     Researcher,
     describe_problems,
 )
-from console.client import asking, corpora, jobs, runs
+from console.client import asking, corpora, jobs
 from console.client.job_list import JobRecord, list_page
 from console.client.job_options import JobOptions, new_job_id
 from console.client.jobs import StartState
@@ -26,7 +27,7 @@ from console.client.research_request import MAX_FACETS, MAX_PASSES, build_reques
 from console.client.validation import JOB_ID
 from console.errors import BadInputError, ConflictError, NotFoundError
 from console.report.formats import FORMATS
-from console.web.job_snapshot import JobSnapshot, fetch_outcome, load_snapshot
+from console.web.job_snapshot import JobSnapshot, load_snapshot
 from console.web.people import Person
 from console.web.state import AppState
 from workflows.contracts.activity_io import ObjectTotal
@@ -35,12 +36,9 @@ from workflows.contracts.facets import Effort, Plan
 from workflows.contracts.request import Approval, Label, ResearchRequest, RubricPoint, WebhookUrl
 from workflows.contracts.result import ResearchResult, Status
 from workflows.contracts.spend import Budget
-from workflows.contracts.state import Phase
-from workflows.rules.status import describe_status
 
 router = APIRouter(tags=["jobs"])
 
-_CLOSING_SECONDS = 10.0
 # The first is what generators of clients go by: bytes, whatever the format.
 _FILES = {
     "application/octet-stream": {"schema": {"type": "string", "format": "binary"}},
@@ -85,12 +83,9 @@ class NewJob(BaseModel):
     webhook: WebhookUrl | None = None
 
     def build(self, console: AppState) -> ResearchRequest:
-        given = self.model_dump(include={
-            "question", "corpus", "labels", "model", "web", "allow_domains", "block_domains",
-            "code", "economy", "max_passes", "max_facets", "audience", "length", "tone", "webhook",
-        })  # fmt: skip
+        same = {field.name for field in fields(JobOptions)} - {"effort", "rubric"}
         options = JobOptions(
-            **given,
+            **self.model_dump(include=same),
             effort=self.effort.value,
             budget_usd=self.budget.usd,
             budget_tokens=self.budget.tokens,
@@ -170,15 +165,14 @@ class JobDetails(BaseModel):
 
     @classmethod
     def of(cls, snapshot: JobSnapshot) -> JobDetails:
-        record, progress = JobRecord.of(snapshot.description), snapshot.progress
-        known = describe_status(snapshot.state) if snapshot.state else None
+        record, progress = snapshot.record, snapshot.progress
         return cls(
             id=record.id,
             state=record.state,
             question=snapshot.request.question,
             started=record.started,
             closed=record.closed,
-            status=progress.status if progress and progress.answered else known,
+            status=snapshot.status,
             steps=[step.step for step in progress.pending] if progress else [],
             failure=snapshot.failure,
             checkpoints=[CheckpointOut.model_validate(row) for row in snapshot.checkpoints],
@@ -206,9 +200,7 @@ async def create_job(
         job_id = await _settle_id(console, person, idempotency_key, new, job_id)
     known = await jobs.describe(console.client, job_id)
     if known is None:
-        research = await corpora.publish_for(research, console.settings)
-        job, _ = await runs.begin(console.client, console.checkpoints, job_id, research)
-        console.start_worker(job_id)
+        job = await console.start(job_id, research)
     elif idempotency_key is None:
         raise ConflictError(f"There is already a job {job_id}: choose another id.")
     else:
@@ -218,7 +210,7 @@ async def create_job(
     return JobStarted(id=job_id, found=job.found)
 
 
-@router.post("/questions/clarify", responses=describe_problems())
+@router.post("/questions/clarify")
 async def clarify_question(new: NewJob, _: Researcher, console: Console) -> Clarified:
     """Up to three questions with suggested answers where the question of a new job is vague."""
     research = await asyncio.to_thread(new.build, console)
@@ -239,7 +231,7 @@ async def _settle_id(console: AppState, person: Person, key: str, new: NewJob, j
     return str(kept["job"])
 
 
-@router.get("/jobs", responses=describe_problems())
+@router.get("/jobs")
 async def list_jobs(wanted: Annotated[JobFilter, Query()], _: Reader, console: Console) -> JobList:
     """The last runs of jobs, newest first. A page may have fewer jobs than its limit."""
     state = wanted.state
@@ -251,18 +243,18 @@ async def list_jobs(wanted: Annotated[JobFilter, Query()], _: Reader, console: C
     )
 
 
-@router.get("/jobs/{job_id}", responses=describe_problems(404))
+@router.get("/jobs/{job_id}")
 async def get_job(job_id: JobId, _: Reader, console: Console) -> JobDetails:
     return JobDetails.of(await load_snapshot(console, job_id))
 
 
-@router.delete("/jobs/{job_id}", responses=describe_problems(404, 409))
+@router.delete("/jobs/{job_id}", responses=describe_problems(409))
 async def delete_job(job_id: JobId, _: Operator, console: Console) -> Deleted:
     """Delete a job that has ended, with all that it stored. Answers when it is gone."""
     return Deleted.model_validate(await console.delete(job_id))
 
 
-@router.get("/jobs/{job_id}/plan", responses=describe_problems(404, 409))
+@router.get("/jobs/{job_id}/plan", responses=describe_problems(409))
 async def get_plan(job_id: JobId, _: Reader, console: Console) -> Plan:
     """The plan, which `approve` may send back edited."""
     state = (await load_snapshot(console, job_id)).state
@@ -271,16 +263,16 @@ async def get_plan(job_id: JobId, _: Reader, console: Console) -> Plan:
     return state.plan
 
 
-@router.get("/jobs/{job_id}/report", responses=describe_problems(404, 409))
+@router.get("/jobs/{job_id}/report", responses=describe_problems(409))
 async def get_report(job_id: JobId, _: Reader, console: Console) -> ResearchResult:
     """The report with its claims, quotes and sources."""
-    return await _fetch_result(console, job_id)
+    return await console.fetch_report(job_id)
 
 
 @router.get(
     "/jobs/{job_id}/report/{report_format}",
     response_class=Response,
-    responses=describe_problems(404, 409) | {200: {"content": _FILES}},
+    responses=describe_problems(409) | {200: {"content": _FILES}},
 )
 async def download_report(
     job_id: JobId, report_format: Format, _: Reader, console: Console
@@ -288,7 +280,7 @@ async def download_report(
     """The report as a file."""
     if report_format not in FORMATS:
         raise NotFoundError(f"There is no format {report_format}: use {', '.join(FORMATS)}.")
-    result = await _fetch_result(console, job_id)
+    result = await console.fetch_report(job_id)
     name = f"{job_id}.{report_format}"
     return Response(
         await asyncio.to_thread(FORMATS[report_format].render, result),
@@ -296,17 +288,3 @@ async def download_report(
         # The page has its own content policy; opened under the API's address it would be bare.
         headers={"Content-Disposition": f'attachment; filename="{name}"'},
     )
-
-
-async def _fetch_result(console: AppState, job_id: str) -> ResearchResult:
-    job, description = await jobs.find(console.client, job_id)
-    if job.found is StartState.RUNNING:
-        status = await jobs.query_status(job)
-        if status is None or status.phase is not Phase.FINISHED:
-            raise ConflictError(f"The job {job_id} has no report yet: follow its events.")
-        # A webhook may be told that the report is there before the workflow is closed.
-        return await asyncio.wait_for(jobs.wait_for_result(job), _CLOSING_SECONDS)
-    outcome = await fetch_outcome(console, job, description.run_id)
-    if isinstance(outcome, str):
-        raise ConflictError(f"The job {job_id} ended without a report: {outcome}.")
-    return outcome

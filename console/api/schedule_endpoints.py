@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends, Path, Response
 from pydantic import Field
 
+from console.api.dependencies import Console, Operator, Reader, describe_problems
 from console.api.job_endpoints import NewJob
-from console.api.problems import Console, Operator, Reader, describe_problems
 from console.client import schedules
 from console.client.schedules import ScheduleDetails, ScheduleRecord
 from console.client.validation import JOB_ID
@@ -43,17 +43,17 @@ async def create_schedule(new: NewSchedule, _: Operator, console: Console) -> Sc
     return await schedules.create(console.client, console.settings, new.id, request, spec)
 
 
-@router.get("/schedules", responses=describe_problems())
+@router.get("/schedules")
 async def list_schedules(_: Reader, console: Console) -> list[ScheduleRecord]:
     return await schedules.list_all(console.client)
 
 
-@router.get("/schedules/{name}", responses=describe_problems(404))
+@router.get("/schedules/{name}")
 async def get_schedule(name: Name, _: Reader, console: Console) -> ScheduleDetails:
     return await schedules.find(console.client, name)
 
 
-@router.post("/schedules/{name}/{action}", status_code=204, responses=describe_problems(404))
+@router.post("/schedules/{name}/{action}", status_code=204)
 async def control_schedule(
     name: Name, action: Literal["pause", "unpause", "trigger"], _: Operator, console: Console
 ) -> Response:
@@ -62,7 +62,7 @@ async def control_schedule(
     return Response(status_code=204)
 
 
-@router.delete("/schedules/{name}", status_code=204, responses=describe_problems(404))
+@router.delete("/schedules/{name}", status_code=204)
 async def delete_schedule(name: Name, _: Operator, console: Console) -> Response:
     """Delete a schedule. Its jobs stay."""
     await schedules.control(console.client, name, "delete")

@@ -295,14 +295,8 @@ def _read_plan(path: Path) -> Plan:
     from workflows.contracts.facets import Plan
     from workflows.rules.plan import faults
 
-    path = client.validation.resolve_path(path, "--plan")
     try:
-        plan = Plan.model_validate_json(path.read_bytes())
-    except OSError as error:
-        raise BadInputError(
-            f"{path} cannot be read ({error.strerror}): give --plan a file that `plan ID --json`"
-            " wrote."
-        ) from None
+        plan = Plan.model_validate_json(client.validation.read_text(path, "--plan"))
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"]) or "the file"

@@ -194,7 +194,7 @@ def _measure(settings: Settings) -> str:
     """How much there is of each class of data; `_check_folder` says how much room is left."""
     from activities.storage.backends import open_backend
     from activities.storage.retention import add_up
-    from console.devserver.database import measure_database
+    from console.devserver.server import measure_database
 
     totals = add_up(asyncio.run(open_backend(settings.store).list("")))
     parts = [

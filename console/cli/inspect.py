@@ -73,7 +73,9 @@ def status(job_id: JobId, as_json: Json = False) -> ExitCode:
             there = "start one with `python worker.py`"
             start_worker = here if session.server else there
             say(
-                await client.jobs.explain_silence(session.client, job_id, description, start_worker)
+                await client.job_list.explain_silence(
+                    session.client, job_id, description, start_worker
+                )
             )
         elif record.state == "completed":
             print(summarize(await client.jobs.wait_for_result(job)))

@@ -288,7 +288,12 @@ async def _begin(session: Session, job_id: str, request: ResearchRequest, stream
         request, session.settings, partial(say, stream=stream)
     )
     if stream is sys.stdout and stream.isatty() and sys.stdin.isatty():
-        request = await ask_back(session, job_id, request)
+        try:
+            request = await ask_back(session, job_id, request)
+        except asyncio.CancelledError:
+            # Ctrl-C: there is no job yet that could be continued.
+            say("\nStopped before the job was started.", stream)
+            raise typer.Exit(ExitCode.INTERRUPTED) from None
     job, origin = await client.runs.begin(session.client, checkpoints, job_id, request)
     for fault in origin.faults:
         say(fault, stream)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from console.client.session import Session
     from workflows.config.settings import Settings
 
-_WHEN = "When"
+_when = partial(typer.Option, rich_help_panel="When")
 
 Name = Annotated[
     str,
@@ -49,26 +50,17 @@ app = typer.Typer(
 def create(
     options: JobOptions,
     name: Name,
-    every: Annotated[
-        str | None,
-        typer.Option("--every", metavar="TIME", help="7d, 24h or 90m.", rich_help_panel=_WHEN),
-    ] = None,
+    every: Annotated[str | None, _when(metavar="TIME", help="7d, 24h or 90m.")] = None,
     cron: Annotated[
         str | None,
-        typer.Option(
-            "--cron",
-            metavar="EXPR",
-            help='As in a crontab: "0 6 * * 1-5" is 6:00 on weekdays.',
-            rich_help_panel=_WHEN,
-        ),
+        _when(metavar="EXPR", help='As in a crontab: "0 6 * * 1-5" is 6:00 on weekdays.'),
     ] = None,
     zone: Annotated[
         str | None,
-        typer.Option(
+        _when(
             "--time-zone",
             metavar="NAME",
             help="For --cron, such as Europe/Berlin; UTC by default.",
-            rich_help_panel=_WHEN,
         ),
     ] = None,
     as_json: Json = False,

@@ -14,7 +14,6 @@ from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
 from pydantic import BaseModel
-from temporalio.client import WorkflowFailureError
 from temporalio.common import WorkflowIDConflictPolicy
 from temporalio.service import RPCError
 
@@ -305,21 +304,16 @@ async def _run(
         id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
         result_type=kind,
     )
-    ending = asyncio.ensure_future(handle.result())
     clock = asyncio.get_running_loop().time
     patience = clock() + _NO_WORKER_SECONDS
-    try:
-        while not (await asyncio.wait({ending}, timeout=0.2))[0]:
-            if worker := session.workers.get(own_worker):
-                worker.replace_if_dead()
-            elif clock() > patience and not await jobs.has_worker(session.client):
-                raise ConsoleError(
-                    "No worker answers: start one with `python worker.py` and the same TEMPORAL_*"
-                    " settings, then ask again."
-                )
-        result: Result = ending.result()
-        return result
-    except WorkflowFailureError as error:
-        raise ConsoleError(f"There is no answer: {jobs.root_cause(error)}.") from error
-    finally:
-        ending.cancel()
+
+    async def check_worker() -> None:
+        if worker := session.workers.get(own_worker):
+            worker.replace_if_dead()
+        elif clock() > patience and not await jobs.has_worker(session.client):
+            raise ConsoleError(
+                "No worker answers: start one with `python worker.py` and the same TEMPORAL_*"
+                " settings, then ask again."
+            )
+
+    return await jobs.wait_for_workflow(handle, "There is no answer", check_worker, 0.2)

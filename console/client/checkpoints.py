@@ -21,6 +21,7 @@ from activities.storage.backends import open_backend
 from activities.storage.store import Store
 from console.client.job_list import format_time
 from console.errors import ConsoleError
+from console.formatting import count
 from console.runtime.data_converter import explain_store_errors, load_keyring
 from workflows.config.settings import Settings
 from workflows.config.store_keys import checkpoints_folder
@@ -124,9 +125,9 @@ def summarize_checkpoint(checkpoint: StoredCheckpoint, state: ResearchState) -> 
         "gaps open": len(open_gaps(state.gaps)),
         "passes": sum(done.n > 0 for done in state.passes),
     }
-    singular = {"facets": "facet", "outcomes": "outcome", "claims": "claim", "passes": "pass"}
+    singular = ("facet", "outcome", "claim", "gap open", "pass")
     words = [
-        f"{n} {singular.get(name, name) if n == 1 else name}" for name, n in counts.items() if n
+        count(n, one, many) for one, (many, n) in zip(singular, counts.items(), strict=True) if n
     ]
     return {
         "name": checkpoint.name,

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import IO, BinaryIO
 
-from temporalio.client import Client, WorkflowFailureError
+from temporalio.client import Client
 from temporalio.common import WorkflowIDConflictPolicy
 from temporalio.service import RPCError
 
@@ -28,7 +28,7 @@ from activities.storage.store import Store
 from console.client import jobs, validation
 from console.client.audit import current_actor, recorded
 from console.client.progress import describe_indexing
-from console.errors import COMMAND, BadInputError, ConsoleError, NotFoundError
+from console.errors import COMMAND, BadInputError, NotFoundError
 from console.formatting import cut
 from console.runtime.data_converter import explain_store_errors, load_keyring
 from workflows.config.settings import Settings
@@ -265,19 +265,17 @@ async def index(
         result_type=CorpusReady,
         id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
     )
-    ending = asyncio.ensure_future(handle.result())
+
+    async def show_progress() -> None:
+        text = await describe_indexing(handle)
+        if text and on_progress is not None:
+            on_progress(text)
+
     try:
-        while not (await asyncio.wait({ending}, timeout=_POLL_SECONDS))[0]:
-            text = await describe_indexing(handle)
-            if text and on_progress is not None:
-                on_progress(text)
-        ready: CorpusReady = ending.result()
-        return ready
+        return await jobs.wait_for_workflow(
+            handle, "The corpus was not indexed", show_progress, _POLL_SECONDS
+        )
     except asyncio.CancelledError:
         with suppress(RPCError):
             await handle.cancel()
         raise
-    except WorkflowFailureError as error:
-        raise ConsoleError(f"The corpus was not indexed: {jobs.root_cause(error)}") from error
-    finally:
-        ending.cancel()

@@ -30,7 +30,7 @@ from console.client.audit import FeedbackLog, current_actor, recorded
 from console.client.corpora import find as find_corpus
 from console.client.corpora import remove as remove_corpus
 from console.client.jobs import WORKFLOW
-from console.devserver.database import compact_database, find_database
+from console.devserver.server import compact_database, find_database
 from console.errors import BadInputError, ConflictError, ConsoleError
 from workflows.config.settings import Settings
 from workflows.config.store_keys import listing_key
@@ -55,42 +55,32 @@ async def delete_jobs(
     with ExitStack() as records:
         for job_id in job_ids:
             records.enter_context(recorded("delete", job_id))
-        return await _delete_jobs(client, settings, store, job_ids, on_progress)
-
-
-async def _delete_jobs(
-    client: Client,
-    settings: Settings,
-    store: Store,
-    job_ids: Collection[str],
-    on_progress: OnProgress,
-) -> Receipt:
-    runs = {job_id: await _find_runs(client, job_id) for job_id in job_ids}
-    open_ids = await find_open(client)
-    await _check_closed(store, job_ids, open_ids)
-    on_progress("reading what the jobs refer to")
-    closed = {run for own in runs.values() for run in own}
-    mentioned = await find_mentioned(client, closed)
-    others = open_ids.keys() - {workflow_id for workflow_id, _ in closed}
-    needed = await find_mentioned(client, [(workflow_id, None) for workflow_id in others])
-    async with exclude_others(store, "deletion"):
-        deleted = await retention.delete_jobs(
-            store, job_ids, mentioned, needed, has_open_jobs=bool(others)
+        runs = {job_id: await _find_runs(client, job_id) for job_id in job_ids}
+        open_ids = await find_open(client)
+        await _check_closed(store, job_ids, open_ids)
+        on_progress("reading what the jobs refer to")
+        closed = {run for own in runs.values() for run in own}
+        mentioned = await find_mentioned(client, closed)
+        others = open_ids.keys() - {workflow_id for workflow_id, _ in closed}
+        needed = await find_mentioned(client, [(workflow_id, None) for workflow_id in others])
+        async with exclude_others(store, "deletion"):
+            deleted = await retention.delete_jobs(
+                store, job_ids, mentioned, needed, has_open_jobs=bool(others)
+            )
+        missing = [job_id for job_id in job_ids if not runs[job_id]]
+        if missing and not deleted.objects and not closed:
+            raise jobs.JobNotFoundError(missing[0])
+        on_progress("deleting histories")
+        count = await _delete_histories(client, closed)
+        FeedbackLog(settings).delete(job_ids)
+        await _tidy_machine(settings, store)
+        return _make_receipt(
+            deleted.objects,
+            jobs=sorted(job_ids),
+            histories=count,
+            left=deleted.left,
+            turns_left_in_journals_of=deleted.shared_journals,
         )
-    missing = [job_id for job_id in job_ids if not runs[job_id]]
-    if missing and not deleted.objects and not closed:
-        raise jobs.JobNotFoundError(missing[0])
-    on_progress("deleting histories")
-    count = await _delete_histories(client, closed)
-    FeedbackLog(settings).delete(job_ids)
-    await _tidy_machine(settings, store)
-    return _make_receipt(
-        deleted.objects,
-        jobs=sorted(job_ids),
-        histories=count,
-        left=deleted.left,
-        turns_left_in_journals_of=deleted.shared_journals,
-    )
 
 
 async def forget_document(

@@ -12,6 +12,9 @@ from datetime import datetime
 from statistics import median
 from typing import TYPE_CHECKING
 
+from temporalio.api.common.v1 import WorkflowExecution as WorkflowExecutionId
+from temporalio.api.enums.v1 import WorkflowTaskFailedCause
+from temporalio.api.workflowservice.v1 import GetWorkflowExecutionHistoryReverseRequest
 from temporalio.client import WorkflowFailureError
 from temporalio.common import SearchAttributeKey
 from temporalio.service import RPCError, RPCStatusCode
@@ -24,6 +27,8 @@ from console.client.jobs import (
     fetch_start_input,
     find_pollers,
     get_handle,
+    has_worker,
+    root_cause,
 )
 from console.errors import BadInputError, ConsoleError
 from console.formatting import count, cut, duration, usd
@@ -33,7 +38,7 @@ from workflows.contracts.request import ResearchRequest
 from workflows.contracts.state import Blocked
 
 if TYPE_CHECKING:
-    from temporalio.client import Client, WorkflowExecution
+    from temporalio.client import Client, WorkflowExecution, WorkflowExecutionDescription
 
 _STATES = {
     "running": "Running",
@@ -266,6 +271,43 @@ async def wait_for_deliveries(client: Client, job_id: str, seconds: float) -> bo
             return False
         await asyncio.sleep(0.2)
     return True
+
+
+async def explain_silence(
+    client: Client, job_id: str, description: WorkflowExecutionDescription, start_worker: str
+) -> str:
+    """Why no worker answers for a job, and what to do; `start_worker` is how to start one."""
+    if description.raw_description.pending_workflow_task.attempt > 1:
+        failure = await _last_task_failure(client, job_id)
+        if failure is not None:
+            cause, message = failure
+            if cause == WorkflowTaskFailedCause.WORKFLOW_TASK_FAILED_CAUSE_NON_DETERMINISTIC_ERROR:
+                return (
+                    "The worker runs other code than the job began with (nondeterminism): start a"
+                    f" worker of that version, or `restart {job_id}` continues from the last"
+                    " checkpoint with this one."
+                )
+            return f"Its workflow task fails again and again ({message}): see the worker's log."
+    if await has_worker(client):
+        return "Its worker does not answer now: it is busy, or see the worker's log."
+    return f"No worker runs it: {start_worker}."
+
+
+async def _last_task_failure(client: Client, job_id: str) -> tuple[int, str] | None:
+    """The cause and the message of the workflow task that failed last."""
+    page = await client.workflow_service.get_workflow_execution_history_reverse(
+        GetWorkflowExecutionHistoryReverseRequest(
+            namespace=client.namespace,
+            execution=WorkflowExecutionId(workflow_id=job_id),
+            maximum_page_size=20,
+        )
+    )
+    for event in page.history.events:
+        if event.HasField("workflow_task_failed_event_attributes"):
+            failed = event.workflow_task_failed_event_attributes
+            error = await client.data_converter.decode_failure(failed.failure)
+            return failed.cause, root_cause(error)[:300]
+    return None
 
 
 async def read_blocked(execution: WorkflowExecution) -> Blocked | None:

@@ -10,15 +10,16 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 from typer import Argument, Option
 
-_SOURCES = "Sources"
-_LIMITS = "Limits"
-_APPROVAL = "Approval"
-_REPORT = "Report"
+_source = partial(Option, rich_help_panel="Sources")
+_limit = partial(Option, rich_help_panel="Limits")
+_approval = partial(Option, rich_help_panel="Approval")
+_report = partial(Option, rich_help_panel="Report")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,126 +29,78 @@ class JobOptions:
     ]
     corpus: Annotated[
         str | None,
-        Option(
-            metavar="DIR|NAME",
-            help="A folder of documents to read, or a corpus that was added.",
-            rich_help_panel=_SOURCES,
+        _source(
+            metavar="DIR|NAME", help="A folder of documents to read, or a corpus that was added."
         ),
     ] = None
     labels: Annotated[
         list[str] | None,
-        Option(
+        _source(
             "--label",
             metavar="L",
             help="Also read documents with this permission label; repeatable.",
-            rich_help_panel=_SOURCES,
         ),
     ] = None
     web: Annotated[
         bool | None,
-        Option(
+        _source(
             "--web/--no-web",
             help="Search and fetch web pages through the provider; on by default with Claude.",
             show_default=False,
-            rich_help_panel=_SOURCES,
         ),
     ] = None
     allow_domains: Annotated[
         list[str] | None,
-        Option(
-            "--allow-domain",
-            metavar="D",
-            help="Only this domain; repeatable.",
-            rich_help_panel=_SOURCES,
-        ),
+        _source("--allow-domain", metavar="D", help="Only this domain; repeatable."),
     ] = None
     block_domains: Annotated[
         list[str] | None,
-        Option(
-            "--block-domain",
-            metavar="D",
-            help="Not this domain; repeatable.",
-            rich_help_panel=_SOURCES,
-        ),
+        _source("--block-domain", metavar="D", help="Not this domain; repeatable."),
     ] = None
     code: Annotated[
-        bool,
-        Option(
-            "--code/--no-code",
-            help="Let subagents run code in the provider's sandbox.",
-            rich_help_panel=_SOURCES,
-        ),
+        bool, _source("--code/--no-code", help="Let subagents run code in the provider's sandbox.")
     ] = False
-    effort: Annotated[
-        str, Option(metavar="NAME", help="quick, standard or deep.", rich_help_panel=_LIMITS)
-    ] = "standard"
+    effort: Annotated[str, _limit(metavar="NAME", help="quick, standard or deep.")] = "standard"
     max_passes: Annotated[
-        int | None,
-        Option(metavar="N", help="Maximum number of refinement passes.", rich_help_panel=_LIMITS),
+        int | None, _limit(metavar="N", help="Maximum number of refinement passes.")
     ] = None
     max_facets: Annotated[
-        int | None,
-        Option(metavar="N", help="Maximum number of sub-questions.", rich_help_panel=_LIMITS),
+        int | None, _limit(metavar="N", help="Maximum number of sub-questions.")
     ] = None
     budget_usd: Annotated[
         float | None,
-        Option(
-            metavar="X",
-            help="A hard limit in dollars; by default $1, $4 or $20, by effort.",
-            rich_help_panel=_LIMITS,
-        ),
+        _limit(metavar="X", help="A hard limit in dollars; by default $1, $4 or $20, by effort."),
     ] = None
-    budget_tokens: Annotated[
-        int | None, Option(metavar="N", help="A hard limit in tokens.", rich_help_panel=_LIMITS)
-    ] = None
+    budget_tokens: Annotated[int | None, _limit(metavar="N", help="A hard limit in tokens.")] = None
     economy: Annotated[
-        bool,
-        Option(
-            "--economy",
-            help="Verify in batches: half the price, up to a day later.",
-            rich_help_panel=_LIMITS,
-        ),
+        bool, _limit("--economy", help="Verify in batches: half the price, up to a day later.")
     ] = False
     approve: Annotated[
-        bool,
-        Option(
-            "--approve", help="Wait for a person to approve the plan.", rich_help_panel=_APPROVAL
-        ),
+        bool, _approval("--approve", help="Wait for a person to approve the plan.")
     ] = False
     approve_within: Annotated[
         str | None,
-        Option(
+        _approval(
             metavar="TIME",
             help="How long to wait for the approval: 2h, 30m, 90s; a day by default.",
-            rich_help_panel=_APPROVAL,
         ),
     ] = None
     unanswered: Annotated[
         str | None,
-        Option(
+        _approval(
             metavar="DECISION",
             help="The decision when nobody answers in time: approve (the default) or reject.",
-            rich_help_panel=_APPROVAL,
         ),
     ] = None
     rubric: Annotated[
         Path | None,
-        Option(
-            metavar="FILE",
-            help="Points the report must meet, one a line or as a Markdown list.",
-            rich_help_panel=_REPORT,
+        _report(
+            metavar="FILE", help="Points the report must meet, one a line or as a Markdown list."
         ),
     ] = None
-    audience: Annotated[
-        str, Option(metavar="TEXT", help="For whom it is written.", rich_help_panel=_REPORT)
-    ] = ""
-    length: Annotated[
-        str,
-        Option(metavar="TEXT", help="How long: `one page`, `600 words`.", rich_help_panel=_REPORT),
-    ] = ""
-    tone: Annotated[
-        str, Option(metavar="TEXT", help="In which tone: `plain`.", rich_help_panel=_REPORT)
-    ] = ""
+    audience: Annotated[str, _report(metavar="TEXT", help="For whom it is written.")] = ""
+    length: Annotated[str, _report(metavar="TEXT", help="How long: `one page`, `600 words`.")] = ""
+    tone: Annotated[str, _report(metavar="TEXT", help="In which tone: `plain`.")] = ""
     webhook: Annotated[
         str | None,
         Option(metavar="URL", help="Send a signed message there at each checkpoint and the end."),

@@ -6,20 +6,16 @@ A job's id is its workflow id.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import ValidationError
-from temporalio.api.common.v1 import WorkflowExecution as WorkflowExecutionId
-from temporalio.api.enums.v1 import TaskQueueType, WorkflowTaskFailedCause
+from temporalio.api.enums.v1 import TaskQueueType
 from temporalio.api.taskqueue.v1 import TaskQueue
-from temporalio.api.workflowservice.v1 import (
-    DescribeTaskQueueRequest,
-    GetWorkflowExecutionHistoryReverseRequest,
-)
+from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest
 from temporalio.client import (
     Client,
     WorkflowExecutionDescription,
@@ -74,6 +70,7 @@ class JobNotFoundError(NotFoundError):
             f"There is no job {job_id}: `list` shows the existing ones, and `checkpoints {job_id}`"
             " the checkpoints of a job the server has deleted."
         )
+        self.job_id = job_id
 
 
 class UpdateRejectedError(ConflictError):
@@ -165,46 +162,9 @@ async def fetch_checkpoint_keys(client: Client, job_id: str) -> set[str]:
         details = event.marker_recorded_event_attributes.details
         for payload in details["result"].payloads if "result" in details else ():
             [value] = await client.data_converter.decode([payload])
-            if isinstance(value, dict):
-                keys.add(str(value.get("key")))
+            if isinstance(value, str):
+                keys.add(value)
     return keys
-
-
-async def explain_silence(
-    client: Client, job_id: str, description: WorkflowExecutionDescription, start_worker: str
-) -> str:
-    """Why no worker answers for a job, and what to do; `start_worker` is how to start one."""
-    if description.raw_description.pending_workflow_task.attempt > 1:
-        failure = await _last_task_failure(client, job_id)
-        if failure is not None:
-            cause, message = failure
-            if cause == WorkflowTaskFailedCause.WORKFLOW_TASK_FAILED_CAUSE_NON_DETERMINISTIC_ERROR:
-                return (
-                    "The worker runs other code than the job began with (nondeterminism): start a"
-                    f" worker of that version, or `restart {job_id}` continues from the last"
-                    " checkpoint with this one."
-                )
-            return f"Its workflow task fails again and again ({message}): see the worker's log."
-    if await has_worker(client):
-        return "Its worker does not answer now: it is busy, or see the worker's log."
-    return f"No worker runs it: {start_worker}."
-
-
-async def _last_task_failure(client: Client, job_id: str) -> tuple[int, str] | None:
-    """The cause and the message of the workflow task that failed last."""
-    page = await client.workflow_service.get_workflow_execution_history_reverse(
-        GetWorkflowExecutionHistoryReverseRequest(
-            namespace=client.namespace,
-            execution=WorkflowExecutionId(workflow_id=job_id),
-            maximum_page_size=20,
-        )
-    )
-    for event in page.history.events:
-        if event.HasField("workflow_task_failed_event_attributes"):
-            failed = event.workflow_task_failed_event_attributes
-            error = await client.data_converter.decode_failure(failed.failure)
-            return failed.cause, root_cause(error)[:300]
-    return None
 
 
 def find_passes(description: WorkflowExecutionDescription) -> list[str]:
@@ -269,6 +229,27 @@ async def _was_restarted(job: Job, error: WorkflowFailureError) -> bool:
             return True
         await asyncio.sleep(0.2)
     return False
+
+
+async def wait_for_workflow(
+    handle: WorkflowHandle[Any, Answer],
+    failed: str,
+    on_wait: Callable[[], Awaitable[None]],
+    interval: float,
+) -> Answer:
+    """The result of a short workflow; `on_wait` is called every `interval` seconds until then.
+
+    Raises `ConsoleError`, with `failed` before the cause, if the workflow fails.
+    """
+    ending = asyncio.ensure_future(handle.result())
+    try:
+        while not (await asyncio.wait({ending}, timeout=interval))[0]:
+            await on_wait()
+        return ending.result()
+    except WorkflowFailureError as error:
+        raise ConsoleError(f"{failed}: {root_cause(error)}.") from error
+    finally:
+        ending.cancel()
 
 
 async def fetch_outcome(job: Job) -> ResearchResult | str:

@@ -35,33 +35,22 @@ def build_request(options: JobOptions, settings: Settings) -> ResearchRequest:
     values, errors = _run_checks(options, settings)
     if errors:
         raise BadInputError(next(iter(errors.values())))
-    model, effort = values["model"], values["effort"]
-    usd = values["budget_usd"]
-    offline = model == OFFLINE
+    model, usd = values["model"], values.pop("budget_usd")
     _, role_models = validation.split_models(options.model)
+    offline = model == OFFLINE
     return ResearchRequest(
-        question=values["question"],
-        corpus=values["corpus"],
-        labels=values["labels"],
-        model=model,
+        budget=Budget(
+            usd=usd if usd is not None else default_budget_usd(model, values["effort"]),
+            tokens=values.pop("budget_tokens"),
+        ),
+        approval=values.pop("approve_within"),
         models={}
         if offline and not role_models
         else validation.check_role_models(settings, role_models),
         efforts={} if offline else settings.efforts,
-        web=values["web"],
         code=options.code,
         economy=options.economy,
-        effort=effort,
-        max_passes=values["max_passes"],
-        max_facets=values["max_facets"],
-        budget=Budget(
-            usd=usd if usd is not None else default_budget_usd(model, effort),
-            tokens=values["budget_tokens"],
-        ),
-        approval=values["approve_within"],
-        rubric=values["rubric"],
-        webhook=values["webhook"],
-        **{wish: values[wish] for wish in _WISHES},
+        **values,
     )
 
 

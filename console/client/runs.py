@@ -97,53 +97,42 @@ async def restart(
     new run publishes another version of the report. `budget` replaces the job's.
     """
     with recorded("restart", job_id):
-        return await _restart(client, checkpoints, job_id, name, facet, budget)
-
-
-async def _restart(
-    client: Client,
-    checkpoints: CheckpointStore,
-    job_id: str,
-    name: str | None,
-    facet: str | Facet | None,
-    budget: Budget | None,
-) -> tuple[Job, Origin]:
-    description = await jobs.describe(client, job_id)
-    if facet is None:
-        _check_not_complete(job_id, description)
-    # Before the open run is closed: an unknown checkpoint name must change nothing.
-    origin = await find_origin(client, checkpoints, job_id, description, name)
-    if description is not None and description.status in OPEN_STATUSES:
-        await _close(client, job_id)
         description = await jobs.describe(client, job_id)
         if facet is None:
             _check_not_complete(job_id, description)
+        # Before the open run is closed: an unknown checkpoint name must change nothing.
         origin = await find_origin(client, checkpoints, job_id, description, name)
-    state = origin.state
-    if state is not None:
-        published = await list_versions(checkpoints.store, job_id)
-        try:
-            state = restart_state(
-                state,
-                run_id=origin.run_id,
-                checkpoint=origin.checkpoint,
-                facet=facet,
-                version=published[-1].n + 1 if published else 1,
-            )
-        except ValueError as error:
-            named = facet.id if isinstance(facet, Facet) else facet
-            raise BadInputError(f"--facet {named}: {error}.") from None
-        if budget is not None:
-            state.request = state.request.model_copy(update={"budget": budget})
-    reuse = (
-        WorkflowIDReusePolicy.ALLOW_DUPLICATE_FAILED_ONLY
-        if facet is None
-        else WorkflowIDReusePolicy.ALLOW_DUPLICATE
-    )
-    request = state.request if state else origin.request
-    if not await _start(client, checkpoints, job_id, request, state, reuse):
-        raise ConsoleError(f"Another process has just started the job {job_id}: `watch` it.")
-    return Job(jobs.get_handle(client, job_id), StartState.RESTARTED), origin
+        if description is not None and description.status in OPEN_STATUSES:
+            await _close(client, job_id)
+            description = await jobs.describe(client, job_id)
+            if facet is None:
+                _check_not_complete(job_id, description)
+            origin = await find_origin(client, checkpoints, job_id, description, name)
+        state = origin.state
+        if state is not None:
+            published = await list_versions(checkpoints.store, job_id)
+            try:
+                state = restart_state(
+                    state,
+                    run_id=origin.run_id,
+                    checkpoint=origin.checkpoint,
+                    facet=facet,
+                    version=published[-1].n + 1 if published else 1,
+                )
+            except ValueError as error:
+                named = facet.id if isinstance(facet, Facet) else facet
+                raise BadInputError(f"--facet {named}: {error}.") from None
+            if budget is not None:
+                state.request = state.request.model_copy(update={"budget": budget})
+        reuse = (
+            WorkflowIDReusePolicy.ALLOW_DUPLICATE_FAILED_ONLY
+            if facet is None
+            else WorkflowIDReusePolicy.ALLOW_DUPLICATE
+        )
+        request = state.request if state else origin.request
+        if not await _start(client, checkpoints, job_id, request, state, reuse):
+            raise ConsoleError(f"Another process has just started the job {job_id}: `watch` it.")
+        return Job(jobs.get_handle(client, job_id), StartState.RESTARTED), origin
 
 
 async def fork(

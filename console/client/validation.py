@@ -79,20 +79,10 @@ def check_rubric(path: Path | None) -> tuple[str, ...]:
     """The points in a file: the items of its lists, or its lines where it has no list."""
     if path is None:
         return ()
-    file = resolve_path(path, "--rubric")
-    try:
-        text = file.read_text("utf-8")
-    except FileNotFoundError:
-        raise BadInputError(f"There is no file {file}: correct --rubric.") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInputError(
-            f"The file {file} cannot be read as text ({type(error).__name__}): give --rubric a text"
-            " or Markdown file in UTF-8."
-        ) from None
-    points = check_points(text, f"The file {file}")
+    points = check_points(read_text(path, "--rubric"), f"The file {path}")
     if not points:
         raise BadInputError(
-            f"The file {file} names no point: write one a line, or as a Markdown list."
+            f"The file {path} names no point: write one a line, or as a Markdown list."
         )
     return points
 
@@ -170,6 +160,18 @@ def resolve_path(path: str | Path, option: str) -> Path:
             f"{cut(str(path), 80)!r} is not a path ({cut(why, 120)}): correct {option}."
         ) from None
     return found
+
+
+def read_text(path: str | Path, option: str) -> str:
+    """The text of a file that an option or a variable names."""
+    file = resolve_path(path, option)
+    try:
+        return file.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise BadInputError(
+            f"The file {cut(str(file), 200)} cannot be read as text ({why}): correct {option}."
+        ) from None
 
 
 def check_model(name: str | None, settings: Settings) -> str:
@@ -357,12 +359,7 @@ def check_mcp_file(settings: Settings) -> None:
     if settings.mcp is None:
         return
     try:
-        content = json.loads(resolve_path(settings.mcp, "RESEARCH_MCP").read_bytes())
-    except OSError as error:
-        raise BadInputError(
-            f"The MCP file {settings.mcp} cannot be read ({error.strerror}): correct RESEARCH_MCP,"
-            " or unset it."
-        ) from None
+        content = json.loads(read_text(settings.mcp, "RESEARCH_MCP"))
     except ValueError as error:
         raise BadInputError(
             f"The MCP file {settings.mcp} is not JSON ({cut(str(error), 120)}): correct it."

@@ -26,7 +26,7 @@ from pydantic import BaseModel, Field, ValidationError
 from activities.storage.backends import Backend, open_backend
 from activities.storage.retention import LOCK, exclude_others
 from activities.storage.store import Store
-from console.devserver.database import DATABASE, copy_database, find_database
+from console.devserver.server import DATABASE, copy_database, find_database
 from console.errors import BadInputError, ConsoleError
 from workflows.config.settings import Settings
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import random
 import socket
+from itertools import islice
 from pathlib import Path
 
 HOST = "127.0.0.1"
@@ -26,13 +27,7 @@ _LISTENING = "0A"
 def choose(count: int) -> list[int]:
     """Random free ports outside the ephemeral range."""
     low, high = port_range(_ephemeral())
-    chosen: list[int] = []
-    for port in random.sample(range(low, high), high - low):
-        if len(chosen) == count:
-            break
-        if is_free(port):
-            chosen.append(port)
-    return chosen
+    return list(islice(filter(is_free, random.sample(range(low, high), high - low)), count))
 
 
 def port_range(ephemeral: tuple[int, int] | None) -> tuple[int, int]:
@@ -73,7 +68,7 @@ def is_listening(pid: int, port: int) -> bool:
     """True if the process listens on the port, or if the system does not show that."""
     try:
         table = Path("/proc/net/tcp").read_text().splitlines()[1:]
-        own = {os.readlink(entry) for entry in _descriptors(pid)}
+        own = {os.readlink(e) for e in Path(f"/proc/{pid}/fd").iterdir() if e.is_symlink()}
     except OSError:
         return not Path("/proc/net/tcp").exists()
     rows = [line.split() for line in table]
@@ -83,10 +78,6 @@ def is_listening(pid: int, port: int) -> bool:
         if row[3] == _LISTENING and int(row[1].rpartition(":")[2], 16) == port
     }
     return bool(sockets & own)
-
-
-def _descriptors(pid: int) -> list[Path]:
-    return [entry for entry in Path(f"/proc/{pid}/fd").iterdir() if entry.is_symlink()]
 
 
 def _ephemeral() -> tuple[int, int] | None:

@@ -14,6 +14,7 @@ import json
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sysconfig
 import time
@@ -23,11 +24,11 @@ from pathlib import Path
 from typing import Any
 
 from console.devserver import ports, supervisor
-from console.devserver.database import find_database
 from console.devserver.supervisor import read_log_tail
 from console.errors import BadInputError, ConsoleError
 
 HOST = ports.HOST
+DATABASE = "temporal.sqlite"
 PORT_VARIABLE = "RESEARCH_TEMPORAL_PORT"
 SEARCH_ATTRIBUTES = ("ResearchPhase", "ResearchStatus", "ResearchModel", "ResearchTenant")
 
@@ -35,6 +36,7 @@ _GRACE = 8.0
 _START_SECONDS = 30.0
 _ANSWER_SECONDS = 10.0
 _TRIES = 3
+_BUSY_SECONDS = 30.0
 # By default every timer may fire up to a second late.
 _QUICK_TIMERS = 'history.timerProcessorMaxTimeShift="100ms"'
 # By default a task may wait up to 50 ms until the next poll.
@@ -290,3 +292,59 @@ def _choose_ports(port: int | None) -> tuple[int, int]:
     """The given or a free port for the server, and another one for the Temporal UI."""
     first, second, *_ = [*([port] if port else []), *ports.choose(2)]
     return first, second
+
+
+# The database may be measured, compacted and copied while the server runs: SQLite gives a reader
+# of a file in WAL mode one state of it, and others may write meanwhile.
+
+
+def find_database(state_dir: str | Path) -> Path:
+    return Path(state_dir) / DATABASE
+
+
+def measure_database(state_dir: str | Path) -> int:
+    """The bytes of the file and of what SQLite keeps beside it; 0 where there is none."""
+    return sum(file.stat().st_size for file in Path(state_dir).glob(f"{DATABASE}*"))
+
+
+def compact_database(state_dir: str | Path) -> None:
+    """Rewrite the file without what was deleted from it.
+
+    SQLite leaves deleted rows in free pages, and copies of pages in the write-ahead log, until
+    they are used again.
+    """
+    try:
+        with contextlib.closing(_connect(find_database(state_dir))) as connection:
+            connection.execute("VACUUM")
+            busy, *_ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    except sqlite3.Error as error:
+        raise ConsoleError(
+            f"{find_database(state_dir)} could not be compacted, so that deleted rows may still be"
+            f" in the file: repeat the command when nothing else uses it ({error})."
+        ) from error
+    if busy:
+        raise ConsoleError(
+            f"The log of {find_database(state_dir)} is in use and still holds deleted rows: repeat"
+            " the command when nothing else uses it."
+        )
+
+
+def copy_database(source: Path, target: Path) -> None:
+    """One state of the file, complete and checked, in a new file."""
+    with (
+        contextlib.closing(_connect(source)) as connection,
+        contextlib.closing(sqlite3.connect(target)) as copy,
+    ):
+        # All pages in one step: in steps, a writer would make it start again each time.
+        connection.backup(copy, pages=-1)
+        copy.execute("PRAGMA journal_mode = DELETE")
+        [[found]] = copy.execute("PRAGMA integrity_check")
+    if found != "ok":
+        raise ConsoleError(f"{source} is damaged ({found}): restore it from a backup.")
+    target.chmod(0o600)
+    with target.open("rb") as file:
+        os.fsync(file.fileno())
+
+
+def _connect(file: Path) -> sqlite3.Connection:
+    return sqlite3.connect(file, timeout=_BUSY_SECONDS, isolation_level=None)

@@ -126,16 +126,13 @@ def build_environment(settings: Settings, address: str, env: Mapping[str, str]) 
         if not name.startswith("TEMPORAL_")
         and name not in ("RESEARCH_HEALTH", "RESEARCH_CONSOLE_TOKEN")
     }
+    store = settings.store
     return kept | {
         "TEMPORAL_ADDRESS": address,
         "TEMPORAL_NAMESPACE": "default",
         "TEMPORAL_CONFIG_FILE": os.devnull,
         "RESEARCH_HOME": str(Path(settings.state_dir).resolve()),
-        "RESEARCH_STORE": absolute_store(settings.store),
+        "RESEARCH_STORE": store if "://" in store else str(Path(store).resolve()),
         "RESEARCH_WORKER_ROLE": "alone",
         "PYTHONUNBUFFERED": "1",
     }
-
-
-def absolute_store(store: str) -> str:
-    return store if "://" in store else str(Path(store).resolve())

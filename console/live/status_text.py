@@ -12,17 +12,10 @@ from workflows.contracts.result import FacetStatus, Status
 from workflows.contracts.state import Gap, Phase
 
 if TYPE_CHECKING:
-    from console.client.progress import PendingStep, Progress
+    from console.client.progress import PendingStep
 
 MARKS = {"waiting": "·", "running": "▸", "found": "✓", "partial": "◐", "no_results": "∅"}
 GAP_MARKS = {"open": "○", "closed": "✓", "partly": "◐", "absent": "∅", "failed": "✗"}
-GAP_WORDS = {
-    "open": "gap",
-    "closed": "gap closed",
-    "partly": "gap answered in part",
-    "absent": "gap absent",
-    "failed": "gap failed",
-}
 _PHASE_STEPS = {
     Phase.STARTING: "reading the documents",
     Phase.PLANNING: "planning the facets",
@@ -111,19 +104,15 @@ def mark(facet: FacetStatus) -> str:
     return MARKS.get(facet.status, "✗")
 
 
-def state(facet: FacetStatus) -> str:
-    return facet.status.replace("_", " ")
-
-
 def outcome(facet: FacetStatus) -> str:
     """A facet's state with what it found."""
-    if not facet.claims:
-        return state(facet)
-    return f"{state(facet)}, {count(facet.claims, 'claim')} from {count(facet.sources, 'source')}"
+    found = f", {count(facet.claims, 'claim')} from {count(facet.sources, 'source')}"
+    return facet.status.replace("_", " ") + (found if facet.claims else "")
 
 
 def gap_line(gap: Gap, length: int = 100) -> str:
-    return f"{GAP_MARKS[gap.status]} {GAP_WORDS[gap.status]}: {cut(gap.text, length)}"
+    word = {"open": "gap", "partly": "gap answered in part"}.get(gap.status, f"gap {gap.status}")
+    return f"{GAP_MARKS[gap.status]} {word}: {cut(gap.text, length)}"
 
 
 def changed_gaps(before: Sequence[Gap], now: Sequence[Gap]) -> list[Gap]:
@@ -148,14 +137,13 @@ def pending_line(step: PendingStep, now: datetime | None = None) -> str:
     return f"{text}; last: {cut(step.last_failure, 80)}" if step.last_failure else text
 
 
-def current_work(pending: Sequence[PendingStep], status: Status | None = None) -> str:
+def current_work(pending: Sequence[PendingStep], status: Status) -> str:
     """All pending steps in one phrase, with their facets and the number that is queued."""
     if not pending:
         # The workflow itself works between two activities.
-        if status is not None and status.phase is Phase.REFINING:
+        if status.phase is Phase.REFINING:
             return f"closing gaps in pass {status.passes + 1}"
-        phase = status.phase if status else None
-        return _PHASE_STEPS.get(phase, "taking the next step") if phase else "taking the next step"
+        return _PHASE_STEPS.get(status.phase, "taking the next step")
     started = [step for step in pending if step.started]
     queued = sum(step.count for step in pending) - sum(step.count for step in started)
     titles_by_verb: dict[str, list[str]] = {}
@@ -168,9 +156,3 @@ def current_work(pending: Sequence[PendingStep], status: Status | None = None) -
     if not started:
         return f"{'; '.join(parts)}, queued"
     return "; ".join([*parts, *([f"{queued} queued"] if queued else [])])
-
-
-def elapsed(progress: Progress, now: datetime | None = None) -> str:
-    if progress.since is None:
-        return ""
-    return clock(((progress.ended or now or datetime.now(UTC)) - progress.since).total_seconds())

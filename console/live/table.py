@@ -14,9 +14,9 @@ The marks carry the meaning; colours only repeat it. Messages are printed above 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from itertools import chain, repeat
 from typing import TYPE_CHECKING, TextIO
 
 from rich.console import Console, Group, RenderableType
@@ -117,15 +117,14 @@ def _summary(progress: Progress, gaps: Sequence[Gap], width: int, now: datetime)
     for gap in gaps:
         line = f"{status_text.GAP_MARKS[gap.status]} {gap.status}: {plain(gap.text)}"
         table.add_row("", Text(cut(line, width), _STYLES[tone(gap.status)]))
-    for label, text in zip(
-        chain(("now",), repeat("")), _activity_lines(progress, width, now), strict=False
-    ):
-        table.add_row(label, text)
+    for n, text in enumerate(_activity_lines(progress, width, now)):
+        table.add_row("" if n else "now", text)
     return table
 
 
 def _title(progress: Progress, width: int, now: datetime) -> RenderableType:
-    age = status_text.elapsed(progress, now)
+    ended = progress.ended or now
+    age = clock((ended - progress.since).total_seconds()) if progress.since else ""
     question = cut(progress.status.question or progress.status.id, max(10, width - len(age) - 2))
     line = Table.grid(expand=True)
     line.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
@@ -161,9 +160,8 @@ def _facets(progress: Progress, width: int, room: int | None, now: datetime) -> 
     for row in rows:
         table.add_row(*row)
     if rest:
-        states = [status_text.state(facet) for facet in rest]
-        tally = ", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states))
-        table.add_row("", Text(f"and {len(rest)} more: {tally}", "dim"))
+        tally = ", ".join(f"{n} {status}" for status, n in Counter(f.status for f in rest).items())
+        table.add_row("", Text(f"and {len(rest)} more: {tally.replace('_', ' ')}", "dim"))
     return table
 
 
@@ -180,11 +178,8 @@ def _choose_facets(
 
 
 def _row(facet: FacetStatus, step: PendingStep | None, now: datetime) -> list[Text]:
-    state, mark, style = (
-        status_text.state(facet),
-        status_text.mark(facet),
-        _STYLES[tone(facet.status)],
-    )
+    state, mark = facet.status.replace("_", " "), status_text.mark(facet)
+    style = _STYLES[tone(facet.status)]
     turns, sources = facet.turns, facet.sources
     if step is not None:
         state = _step_state(step, now)
@@ -234,7 +229,7 @@ def _activity_lines(progress: Progress, width: int, now: datetime) -> Iterator[T
     if len(quiet) == 1 and quiet[0].count == 1:
         yield Text(cut(status_text.pending_line(quiet[0], now), width))
     elif quiet:
-        yield Text(plain(status_text.current_work(quiet)))
+        yield Text(plain(status_text.current_work(quiet, progress.status)))
     elif progress.answered and not (
         progress.needs or progress.pending or progress.ended or progress.status.blocked
     ):

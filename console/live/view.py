@@ -139,19 +139,9 @@ class ReplaceableWorker(Protocol):
     def replace_if_dead(self) -> str | None: ...
 
 
-class ProgressSink(Protocol):
-    def show(self, progress: Progress) -> None: ...
-
-    def say(self, text: str) -> None: ...
-
-    def pause(self) -> None: ...
-
-    def resume(self) -> None: ...
-
-
 async def follow(
     job: Job,
-    view: ProgressSink,
+    view: TableView | LinesView,
     worker: ReplaceableWorker | None = None,
     *,
     unblock: bool = False,
@@ -210,7 +200,7 @@ class _ApprovalPrompt:
     """Asks once for each plan that waits for approval, with the view paused meanwhile."""
 
     def __init__(
-        self, job: Job, view: ProgressSink, ask: Callable[[Job], Awaitable[None]] | None
+        self, job: Job, view: TableView | LinesView, ask: Callable[[Job], Awaitable[None]] | None
     ) -> None:
         self._job, self._view, self._ask = job, view, ask
         self._asking: asyncio.Future[None] | None = None

@@ -8,6 +8,9 @@ from temporalio.client import WorkflowFailureError
 from console.client import jobs
 from console.client.jobs import Job
 from console.client.progress import Progress
+from workflows.rules.status import summarize_status
+
+_COUNTS = {"claims", "contradictions", "gaps_open", "usd"}
 
 
 class Output(BaseModel):
@@ -73,52 +76,27 @@ class Corpora(Output):
 
 
 async def describe_end(job: Job, state: str) -> JobState:
+    ended = JobState(id=job.id, state=state, has_ended=True, next="get_report")
     try:
         summary = await job.handle.result()
     except WorkflowFailureError as error:
-        return JobState(
-            id=job.id,
-            state=state,
-            has_ended=True,
-            error=jobs.root_cause(error),
-            next="start_research with the same job_id and question continues it",
-        )
-    return JobState(
-        id=job.id,
-        state=state,
-        has_ended=True,
-        has_report=True,
-        phase="finished",
-        claims=summary.claims,
-        contradictions=summary.contradictions,
-        gaps_open=summary.gaps_open,
-        usd=summary.usd,
-        summary=summary.summary,
-        next="get_report",
-    )
+        then = "start_research with the same job_id and question continues it"
+        return ended.model_copy(update={"error": jobs.root_cause(error), "next": then})
+    known = summary.model_dump(include={"summary", *_COUNTS})
+    return ended.model_copy(update={"has_report": True, "phase": "finished", **known})
 
 
 def describe_progress(progress: Progress) -> JobState:
     status = progress.status
-    if status.blocked is not None:
-        state = "blocked"
-    elif status.paused:
-        state = "paused"
-    elif status.approve_by is not None:
-        state = "awaiting_approval"
-    else:
-        state = "running"
+    state = summarize_status(status)
     return JobState(
         id=status.id,
         state=state,
         phase=status.phase.value,
         doing=[step.step for step in progress.pending],
         needs=progress.needs,
-        facets=[FacetState(id=f.id, title=f.title, status=f.status) for f in status.facets],
-        claims=status.claims,
-        contradictions=status.contradictions,
-        gaps_open=status.gaps_open,
-        usd=status.usd,
+        facets=[FacetState.model_validate(f, from_attributes=True) for f in status.facets],
         budget_usd=status.budget_usd,
         next="wait_for_research" if state == "running" else "steer_research",
+        **status.model_dump(include=_COUNTS),
     )

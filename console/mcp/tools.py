@@ -16,40 +16,29 @@ from typing import Annotated, Any, Literal
 from mcp.server.mcpserver import Context
 from pydantic import Field, ValidationError
 from starlette.requests import Request
-from temporalio.client import (
-    WorkflowExecutionDescription,
-    WorkflowExecutionStatus,
-)
 
-from activities.storage.corpus_versions import is_source, list_heads
-from console.client import asking, corpora, jobs, runs, validation
+from activities.storage.corpus_versions import is_source
+from console.client import asking, corpora, jobs, validation
 from console.client import session as sessions
-from console.client.audit import act_as, current_actor
-from console.client.checkpoints import CheckpointStore
+from console.client.audit import current_actor
 from console.client.job_list import JobRecord
 from console.client.job_options import JobOptions, new_job_id
-from console.client.jobs import Job, JobNotFoundError, StartState, UpdateRejectedError
+from console.client.jobs import Job, StartState
 from console.client.progress import ProgressPoller
 from console.client.research_request import build_facet, build_request
-from console.client.session import Session
-from console.errors import BadInputError
+from console.errors import BadInputError, first_fault
 from console.mcp.outputs import Corpora, Corpus, JobState, Report, describe_end, describe_progress
 from console.web.people import Role, require
+from console.web.state import AppState, Control
 from workflows.contracts.asking import Answer
-from workflows.contracts.evidence import Message
 from workflows.contracts.messages import (
     AddFacet,
     AddNote,
     Approve,
     Change,
     DropFacet,
-    Finish,
-    Pause,
     RefineFacet,
-    Resume,
 )
-from workflows.contracts.request import ResearchRequest
-from workflows.contracts.result import ResearchResult
 
 MAX_WAIT_SECONDS = 50
 """Below the minute that most clients give a call."""
@@ -63,24 +52,14 @@ Seconds = Annotated[
     ),
 ]
 JobId = Annotated[str, Field(description="The id that start_research returned.")]
-Control = Literal["approve", "pause", "resume", "finish", "cancel"]
-_UPDATES: dict[str, Message] = {
-    "approve": Approve(decision="approve"),
-    "pause": Pause(),
-    "resume": Resume(),
-    "finish": Finish(),
-}
 
 
 class ResearchTools:
     """The tools. Their docstrings and parameters are what a model reads."""
 
-    def __init__(self, session: Session, *, is_local: bool = True) -> None:
-        self._session = session
-        self._settings = session.settings
-        self._checkpoints = CheckpointStore(session.settings)
-        self._is_local = is_local
-        self._starting: dict[tuple[str, str, str], asyncio.Task[None]] = {}
+    def __init__(self, state: AppState) -> None:
+        self._console = state
+        self._starting: dict[tuple[str, str, str], asyncio.Task[Job]] = {}
         """Jobs whose documents are being uploaded, by actor, id and question."""
 
     async def start_research(
@@ -124,27 +103,17 @@ class ResearchTools:
             budget_usd=budget_usd, max_facets=max_facets, max_passes=max_passes, labels=labels,
             approve=approve, audience=audience, length=length, tone=tone,
         )  # fmt: skip
-        request = await asyncio.to_thread(build_request, options, self._settings)
-        reads_folder = request.corpus is not None and is_source(request.corpus)
-        if reads_folder and not self._is_local and not self._settings.corpora:
-            raise BadInputError(
-                "This server can be reached from other machines and reads no folder it was not"
-                " told of: name a corpus, or set RESEARCH_CORPORA where it is started."
-            )
-        sessions.check_job_files(self._settings)
+        request = await asyncio.to_thread(build_request, options, self._console.settings)
+        if request.corpus is not None and is_source(request.corpus):
+            self._console.check_folders_allowed()
+        sessions.check_job_files(self._console.settings)
         job_id = validation.check_job_id(job_id) if job_id else new_job_id()
         key = (current_actor().name, job_id, request.question)
         if key not in self._starting:
-            self._starting[key] = asyncio.create_task(self._start(job_id, request))
+            self._starting[key] = asyncio.create_task(self._console.start(job_id, request))
         # A large folder takes longer to upload than a call may last: the task goes on after it.
         await asyncio.wait({self._starting[key]}, timeout=_START_SECONDS)
         return await self._read_state(job_id, seconds=0.5)
-
-    async def _start(self, job_id: str, request: ResearchRequest) -> None:
-        request = await corpora.publish_for(request, self._settings)
-        job, _ = await runs.begin(self._session.client, self._checkpoints, job_id, request)
-        if job.found is not StartState.FINISHED:
-            self._session.start_worker(job_id)
 
     async def research_status(self, ctx: Context[Any, Any], job_id: JobId) -> JobState:
         """Show where a job stands, without waiting."""
@@ -170,9 +139,10 @@ class ResearchTools:
                 while state.state in ("unknown", "preparing", "running"):
                     state = await self._read_state(job_id, poller, min(3.0, seconds / 2))
                     if poller is None and state.state == "running":
-                        poller = ProgressPoller((await self._find(job_id))[0])
+                        job, _ = await jobs.find(self._console.client, job_id)
+                        poller = ProgressPoller(job)
                         if may_continue:
-                            self._session.start_worker(job_id)
+                            self._console.start_worker(job_id)
                     message = "; ".join(state.doing) or state.phase or state.state
                     await ctx.report_progress(clock() - began, message=message)
                     await asyncio.sleep(0 if state.has_ended else 1)
@@ -194,7 +164,7 @@ class ResearchTools:
         drop_facets: Annotated[list[str] | None, Field(description="Ids of facets.")] = None,
         budget_usd: Annotated[float | None, Field(description="The new limit.")] = None,
         control: Annotated[
-            Control | None,
+            Literal["approve", Control] | None,
             Field(
                 description="approve the plan that waits for it; pause; resume what is paused or"
                 " blocked; finish with what was found; cancel without a report."
@@ -211,30 +181,19 @@ class ResearchTools:
                 changes.append(AddFacet(facet=build_facet(title, question)))
             changes += [AddNote(text=note) for note in notes or ()]
         except ValidationError as error:
-            first = error.errors()[0]
-            raise BadInputError(f"{first['loc'][-1]}: {first['msg']}.") from None
+            raise BadInputError(f"{': '.join(first_fault(error))}.") from None
         usd = validation.check_budget_usd(budget_usd)
         if not changes and usd is None and control is None:
             raise BadInputError("There is nothing to change: give at least one of the options.")
         validation.check_job_id(job_id)
-        job = await jobs.find_running(self._session.client, job_id)
         if changes or usd is not None:
-            await self._session.wait_for_worker(jobs.steer(job, changes, usd), job_id)
-        if control == "cancel":
-            await self._session.wait_for_worker(jobs.cancel(job), job_id)
+            job = await jobs.find_running(self._console.client, job_id)
+            await self._console.wait_for_worker(job_id, jobs.steer(job, changes, usd))
+        if control == "approve":
+            await self._console.send_update(job_id, control, Approve(decision="approve"))
         elif control is not None:
-            await self._control(job, control)
+            await self._console.control(job_id, control)
         return await self._read_state(job_id)
-
-    async def _control(self, job: Job, control: str) -> None:
-        is_new = control == "resume" and self._session.start_worker(job.id)
-        try:
-            update = jobs.send_update(job, control, _UPDATES[control])
-            await self._session.wait_for_worker(update, job.id)
-        except UpdateRejectedError:
-            # A job that was only interrupted continues by itself when it has a worker.
-            if not is_new:
-                raise
 
     async def get_report(
         self,
@@ -247,7 +206,7 @@ class ResearchTools:
     ) -> Report:
         """Read the report of a finished job."""
         check_role(ctx, Role.READER)
-        result = await self.load_result(job_id)
+        result = await self._console.fetch_report(validation.check_job_id(job_id))
         return Report(
             id=job_id,
             question=result.question,
@@ -270,10 +229,10 @@ class ResearchTools:
         """
         check_role(ctx, Role.RESEARCHER)
         # Says whether there is such a job for this person.
-        await self._find(validation.check_job_id(job_id))
+        await jobs.find(self._console.client, validation.check_job_id(job_id))
         clock = asyncio.get_running_loop().time
         began = clock()
-        answering = asyncio.create_task(asking.ask(self._session, job_id, question))
+        answering = asyncio.create_task(asking.ask(self._console.session, job_id, question))
         try:
             while not answering.done() and clock() - began < seconds:
                 await ctx.report_progress(clock() - began, message="answering")
@@ -287,34 +246,16 @@ class ResearchTools:
     async def list_corpora(self, ctx: Context[Any, Any]) -> Corpora:
         """List the corpora: documents that start_research can read by name."""
         check_role(ctx, Role.READER)
-        heads = await list_heads(corpora.open_store(self._settings))
+        heads = await corpora.list_heads(self._console.settings)
         return Corpora(
             corpora=[
                 Corpus(
-                    name=head.name,
-                    version=head.version,
-                    files=head.files,
-                    updated=head.updated,
+                    **head.model_dump(include={"name", "version", "files", "updated"}),
                     labels=sorted({label for own in head.rules.values() for label in own}),
                 )
                 for head in heads
             ]
         )
-
-    async def load_result(self, job_id: str) -> ResearchResult:
-        """Raises `BadInputError` if the job has no report."""
-        job, description = await self._find(validation.check_job_id(job_id))
-        if description.status is not WorkflowExecutionStatus.COMPLETED:
-            raise BadInputError(
-                f"The job {job_id} has no report yet: wait_for_research shows its state."
-            )
-        return await jobs.fetch_report(job.handle)
-
-    async def _find(self, job_id: str) -> tuple[Job, WorkflowExecutionDescription]:
-        try:
-            return await jobs.find(self._session.client, job_id)
-        except JobNotFoundError:
-            raise BadInputError(f"There is no job {job_id}: start_research starts one.") from None
 
     async def _read_state(
         self, job_id: str, poller: ProgressPoller | None = None, seconds: float = 3.0
@@ -326,7 +267,7 @@ class ResearchTools:
                 self._starting.pop(key).result()
             else:
                 return JobState(id=job_id, state="preparing", next="wait_for_research")
-        job, description = await self._find(job_id)
+        job, description = await jobs.find(self._console.client, job_id)
         if job.found is StartState.FINISHED:
             return await describe_end(job, JobRecord.of(description).state)
         progress = await (poller or ProgressPoller(job)).poll(seconds)
@@ -342,6 +283,4 @@ def check_role(ctx: Context[Any, Any], role: Role) -> bool:
     request: Request | None = ctx.request_context.request
     if request is None:
         return True
-    person = require(request, role)
-    act_as(request.state.actor)
-    return person.role >= Role.RESEARCHER
+    return require(request, role).role >= Role.RESEARCHER

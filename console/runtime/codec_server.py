@@ -29,8 +29,8 @@ from temporalio.api.common.v1 import Payload, Payloads
 from temporalio.converter import StorageDriverRetrieveContext
 
 from console.errors import BadInputError, ConsoleError, exit_process
+from console.runtime.connection import is_loopback
 from console.runtime.data_converter import EncryptionCodec, StoreDriver, load_keyring, read_claim
-from console.runtime.loopback import is_loopback
 from workflows.config.settings import Settings
 
 TOKEN_VARIABLE = "RESEARCH_CODEC_TOKEN"  # noqa: S105

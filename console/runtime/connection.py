@@ -7,6 +7,7 @@ missing ones when it starts: a workflow task that sets an unknown attribute fail
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import logging
 import time
 from contextlib import suppress
@@ -82,8 +83,16 @@ async def connect(
 
 def _choose_compression(host: str) -> GrpcCompression:
     """On one machine, compression costs more than it saves."""
-    here = host.rpartition(":")[0] in ("127.0.0.1", "localhost", "[::1]")
-    return GrpcCompression.NONE if here else GrpcCompression.GZIP
+    is_here = is_loopback(host.rpartition(":")[0].strip("[]"))
+    return GrpcCompression.NONE if is_here else GrpcCompression.GZIP
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address is reachable from this machine only."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def _load_profile() -> ClientConnectConfig:

@@ -118,12 +118,6 @@ def load_keyring(settings: Settings) -> Keyring | None:
     return keyring
 
 
-def external_storage(location: str, keyring: Keyring | None = None) -> ExternalStorage:
-    """Payloads of 64 KB and more go to a folder, or a URL (s3://, gs://, az://, file://)."""
-    driver = StoreDriver(location, keyring)
-    return ExternalStorage(drivers=[driver], payload_size_threshold=THRESHOLD)
-
-
 def store_of(client: Client) -> Store:
     """The store that a client of `connect` reads large payloads from; reports are there too."""
     storage = client.data_converter.external_storage
@@ -230,5 +224,7 @@ def data_converter(settings: Settings) -> DataConverter:
         failure_converter_class=(
             DefaultFailureConverterWithEncodedAttributes if keys else DefaultFailureConverter
         ),
-        external_storage=external_storage(settings.store, keys),
+        external_storage=ExternalStorage(
+            drivers=[StoreDriver(settings.store, keys)], payload_size_threshold=THRESHOLD
+        ),
     )

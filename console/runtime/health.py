@@ -141,23 +141,10 @@ def _response(head: bytes, reply: Reply) -> bytes:
     return "\r\n".join((*lines, "", "")).encode() + (b"" if head.startswith(b"HEAD") else body)
 
 
-@asynccontextmanager
 async def count_jobs(
     client: Client, record: Callable[[str, int], None], interval: float = INTERVAL_SECONDS
-) -> AsyncIterator[None]:
-    """Call `record` with each status and its number of jobs, while the body runs."""
-    task = asyncio.create_task(_count_repeatedly(client, record, interval))
-    try:
-        yield
-    finally:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
-
-
-async def _count_repeatedly(
-    client: Client, record: Callable[[str, int], None], interval: float
 ) -> None:
+    """Call `record` with each status and its number of jobs, again and again."""
     while True:
         try:
             for status in STATUSES:

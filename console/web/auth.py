@@ -23,7 +23,6 @@ import secrets
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from http import HTTPStatus
 from ipaddress import IPv6Network
 from typing import TypeVar
 from urllib.parse import urlsplit
@@ -33,11 +32,12 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.formparsers import MultiPartException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from console.client.audit import Actor, AuditLog, act_as
 from console.web.people import People, Person, SignIn
+from console.web.problems import render_problem
 
 MAX_BODY_BYTES = 1_000_000
 BODY_SECONDS = 20.0
@@ -50,7 +50,6 @@ SESSION_SECONDS = 12 * 3600
 """How long a browser stays signed in."""
 MAX_SESSIONS = 10_000
 SHARED_PATH = "/shared/"
-API_PATHS = ("/api", "/mcp")
 
 CONTENT_POLICY = (
     "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
@@ -65,7 +64,6 @@ _HEADERS = {
     "Cache-Control": "no-store",
 }
 _UPLOAD = re.compile(r"/api/v1/corpora/[^/]+/files")
-_TOO_SLOW = "The request took too long to arrive."
 _LENGTH = re.compile(r"[0-9]{1,12}")
 _LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 
@@ -279,8 +277,7 @@ def _network(address: str) -> str:
 
 
 def is_api(request: Request) -> bool:
-    path = scope_path(request)
-    return any(path == prefix or path.startswith(f"{prefix}/") for prefix in API_PATHS)
+    return f"{scope_path(request)}/".startswith(("/api/", "/mcp/"))
 
 
 def refuse(
@@ -290,9 +287,7 @@ def refuse(
     headers = {"WWW-Authenticate": "Bearer"} if status == 401 else headers
     if not is_api(request):
         return PlainTextResponse(detail, status, headers)
-    problem = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status,
-               "detail": detail}  # fmt: skip
-    return JSONResponse(problem, status, headers, media_type="application/problem+json")
+    return render_problem(status, detail, headers=headers)
 
 
 def check_csrf(request: Request, sent: str) -> None:
@@ -331,14 +326,11 @@ def scope_path(request: Request) -> str:
 
 def _find_limits(scope: Scope) -> tuple[int, float]:
     """How many bytes a body may have, and how many seconds it may take."""
-    is_start = scope["path"] == "/" and scope["method"] == "POST"
-    if _UPLOAD.fullmatch(scope["path"]) or (is_start and _is_multipart(scope)):
+    kind = Headers(scope=scope).get("content-type", "")
+    starts_job = (scope["method"], scope["path"]) == ("POST", "/")
+    if _UPLOAD.fullmatch(scope["path"]) or (starts_job and kind.startswith("multipart/form-data")):
         return MAX_UPLOAD_BYTES, UPLOAD_SECONDS
     return MAX_BODY_BYTES, BODY_SECONDS
-
-
-def _is_multipart(scope: Scope) -> bool:
-    return Headers(scope=scope).get("content-type", "").startswith("multipart/form-data")
 
 
 def _describe_limit(most_bytes: int) -> str:
@@ -356,7 +348,7 @@ def _limit_body(receive: Receive, most_bytes: int, seconds: float) -> Receive:
             async with asyncio.timeout_at(None if ended else deadline):
                 message = await receive()
         except TimeoutError:
-            raise HTTPException(408, _TOO_SLOW) from None
+            raise HTTPException(408, "The request took too long to arrive.") from None
         received += len(message.get("body", b""))
         # After the body, only the end of the connection is awaited.
         ended = ended or not message.get("more_body", False)

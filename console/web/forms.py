@@ -6,7 +6,9 @@ the names of the fields.
 
 from __future__ import annotations
 
+import contextlib
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from pydantic import ValidationError
@@ -16,7 +18,7 @@ from starlette.requests import Request
 from console.client import validation
 from console.client.job_options import JobOptions
 from console.client.research_request import build_facet, find_errors
-from console.errors import BadInputError
+from console.errors import BadInputError, first_fault
 from console.web.auth import check_csrf
 from workflows.config.settings import Settings
 from workflows.contracts.asking import MAX_QUESTIONS
@@ -61,6 +63,14 @@ class FormValues:
     def error(self, name: str) -> str:
         return self.errors.get(name, "")
 
+    @contextlib.contextmanager
+    def collect_error(self, name: str) -> Iterator[None]:
+        """Show the `BadInputError` of the body beside this field."""
+        try:
+            yield
+        except BadInputError as error:
+            self.errors[name] = name_fields(str(error))
+
     def parse_number(self, name: str) -> float | None:
         text = self[name].strip().removeprefix("$").replace(",", "")
         try:
@@ -98,9 +108,9 @@ def name_fields(message: str) -> str:
     return _COMMANDS.sub(r"“\1”", message)
 
 
-def parse_job(form: FormValues, settings: Settings) -> JobOptions | None:
+def parse_job(form: FormValues, settings: Settings, uploaded: str = "") -> JobOptions | None:
     """The options of a new job; None if `form.errors` has an error."""
-    corpus = form["known_corpus"] or form["corpus"].strip()
+    corpus = uploaded or form["known_corpus"] or form["corpus"].strip()
     options = JobOptions(
         question=form["question"],
         corpus=corpus or None,
@@ -121,15 +131,11 @@ def parse_job(form: FormValues, settings: Settings) -> JobOptions | None:
     found = {name: name_fields(text) for name, text in find_errors(options, settings).items()}
     # A value that could not be parsed has the more precise message.
     form.errors = found | form.errors
-    try:
+    with form.collect_error("rubric"):
         validation.check_points(form["rubric"], "The list")
-    except BadInputError as error:
-        form.errors["rubric"] = str(error)
-    if name := form["id"].strip():
-        try:
+    with form.collect_error("id"):
+        if name := form["id"].strip():
             validation.check_job_id(name)
-        except BadInputError as error:
-            form.errors["id"] = str(error)
     return None if form.errors else options
 
 
@@ -142,12 +148,10 @@ def parse_answers(form: FormValues) -> list[str]:
 def parse_budget(form: FormValues) -> tuple[float | None, int | None]:
     """Limits in dollars and tokens; None for an empty field."""
     usd, tokens = form.parse_number("budget_usd"), form.parse_integer("budget_tokens")
-    for name, check in (("budget_usd", lambda: validation.check_budget_usd(usd)),
-                        ("budget_tokens", lambda: validation.check_tokens(tokens))):  # fmt: skip
-        try:
-            check()
-        except BadInputError as error:
-            form.errors[name] = name_fields(str(error))
+    with form.collect_error("budget_usd"):
+        validation.check_budget_usd(usd)
+    with form.collect_error("budget_tokens"):
+        validation.check_tokens(tokens)
     return usd, tokens
 
 
@@ -178,8 +182,8 @@ def parse_plan(form: FormValues, plan: Plan) -> Plan | None:
             new = Facet.model_validate(old.model_dump() | texts) if old else None
             facets.append(new or build_facet(**texts, taken=taken))
         except ValidationError as error:
-            first = error.errors()[0]
-            form.errors[f"{first['loc'][-1]}-{n}"] = f"{first['msg']}."
+            name, message = first_fault(error)
+            form.errors[f"{name}-{n}"] = f"{message}."
     if not facets and not form.errors:
         form.errors["plan"] = "No facet is left: keep one, or reject the plan."
     if form.errors:

@@ -14,7 +14,7 @@ from temporalio.client import WorkflowExecutionStatus, WorkflowFailureError
 from temporalio.service import RPCError
 
 from activities.storage.corpus_versions import CorpusHead
-from console.client import asking, corpora, jobs, runs, validation
+from console.client import asking, corpora, jobs, validation
 from console.client.job_list import (
     WAITING_STATES,
     Estimate,
@@ -29,11 +29,10 @@ from console.client.job_list import (
 from console.client.job_options import new_job_id
 from console.client.jobs import Job, StartState
 from console.client.research_request import DEFAULT_BUDGET_USD, build_request, describe_budget
-from console.errors import BadInputError, ConsoleError
+from console.errors import ConsoleError
 from console.web import forms
 from console.web.forms import FormValues, name_fields
-from console.web.job_snapshot import fetch_outcome, fetch_request, load_last_state
-from console.web.people import ACTIONS, require
+from console.web.job_snapshot import fetch_request, load_checkpoints
 from console.web.rendering import Templates, stream_parts
 from console.web.state import MAX_SEARCHED, AppState, Notice
 from workflows.config.model_catalog import MIXED, MODELS
@@ -76,10 +75,7 @@ _START_NOTICES = {
 
 @dataclass(frozen=True)
 class JobRow:
-    id: str
-    state: str
-    phase: str
-    started: str
+    record: JobRecord
     question: str = ""
     usd: float | None = None
     budget_usd: float | None = None
@@ -105,7 +101,6 @@ class HomePage:
         return await self._render(request, form)
 
     async def start_job(self, request: Request) -> Response:
-        require(request, ACTIONS["start"])
         # One more than an upload may hold, so that its own check says what the limits are.
         form = await forms.read_form(request, corpora.MAX_UPLOAD_FILES + 1)
         state, job_id = self._state, form["id"].strip() or new_job_id()
@@ -116,11 +111,13 @@ class HomePage:
         if research is None:
             again = " Choose the files again." if form.files else ""
             text = f"Nothing was started: see the messages beside the fields.{again}"
-            return await self._render(request, form, status=400, notice=Notice(text, "bad"))
+            return await self._render(request, form, status=422, notice=Notice(text, "bad"))
         better = asking.improve(form["question"], forms.parse_answers(form))
         if form["step"] == "answers" and better != form["question"]:
             form.values |= {"question": better, "clarify": ""}
-            text = "Your answers are in the question now: read it, change it if you like, start."
+            text = (
+                "Your answers are in the question now: read it, change it if you like, then start."
+            )
             return await self._render(request, form, notice=Notice(text))
         clarification = Clarification()
         if form["clarify"] and not form["step"]:
@@ -129,55 +126,42 @@ class HomePage:
                 # The job keeps the id: what the questions cost is in its journal.
                 form.values["id"] = job_id
                 return await self._render(request, form, clarification=clarification)
-        try:
-            job, _ = await runs.begin(state.client, state.checkpoints, job_id, research)
-        except BadInputError as error:
-            form.errors["id"] = name_fields(str(error))
-            return await self._render(request, form, status=400)
-        if job.found is not StartState.FINISHED:
-            state.start_worker(job.id)
-        budget = describe_budget(research, by_default=False)
-        text = _START_NOTICES.get(
-            job.found, f"Started. {budget} {name_fields(clarification.note)}".strip()
-        )
-        name = state.put_notice(Notice(text))
-        return RedirectResponse(f"/jobs/{job.id}?notice={name}", status_code=303)
+        with form.collect_error("id"):
+            job = await state.start(job_id, research)
+            budget = describe_budget(research, by_default=False)
+            text = _START_NOTICES.get(
+                job.found, f"Started. {budget} {name_fields(clarification.note)}".strip()
+            )
+            name = state.put_notice(Notice(text))
+            return RedirectResponse(f"/jobs/{job.id}?notice={name}", status_code=303)
+        return await self._render(request, form, status=422)
 
     async def _read_request(self, form: FormValues) -> ResearchRequest | None:
         """The request, with its documents in the store; None if `form.errors` has an error."""
-        settings = self._state.settings
-        chosen = [name for name in ("corpus", "known_corpus") if form[name].strip()]
-        if len(chosen) + bool(form.files) > 1:
+        settings, folder = self._state.settings, form["corpus"].strip()
+        if bool(folder) + bool(form["known_corpus"]) + bool(form.files) > 1:
             form.errors["files" if form.files else "corpus"] = (
                 "Choose one of these: a folder, documents of the store, or files to upload."
             )
-        if "corpus" in chosen and not self._state.is_local and not settings.corpora:
-            form.errors["corpus"] = (
-                "This console can be reached from other machines and reads no folder it was not"
-                " told of: set RESEARCH_CORPORA where it is started."
-            )
-        if form.files:
-            form.values["known_corpus"] = new_job_id("upload")
-        options = await asyncio.to_thread(forms.parse_job, form, settings)
-        try:
-            if form.files and options is not None:
-                received = [(file.filename or "", file.file) for file in form.files]
-                await corpora.upload(settings, form["known_corpus"], received)
-        except BadInputError as error:
-            form.errors["files"] = name_fields(str(error))
-        finally:
-            if form.files and form.errors:
-                del form.values["known_corpus"]
-        if options is None or form.errors:
+        with form.collect_error("corpus"):
+            if folder:
+                self._state.check_folders_allowed()
+        uploaded = new_job_id("upload") if form.files else ""
+        options = await asyncio.to_thread(forms.parse_job, form, settings, uploaded)
+        if options is None:
             return None
-        research = await asyncio.to_thread(build_request, options, settings)
-        rubric = validation.check_points(form["rubric"], "The list")
-        try:
+        with form.collect_error("files"):
+            received = [(file.filename or "", file.file) for file in form.files]
+            if received:
+                await corpora.upload(settings, uploaded, received)
+        if form.errors:
+            return None
+        with form.collect_error("corpus"):
+            research = await asyncio.to_thread(build_request, options, settings)
             research = await corpora.publish_for(research, settings)
-        except BadInputError as error:
-            form.errors["corpus"] = name_fields(str(error))
-            return None
-        return research.model_copy(update={"rubric": rubric})
+            rubric = validation.check_points(form["rubric"], "The list")
+            return research.model_copy(update={"rubric": rubric})
+        return None
 
     async def stream(self, request: Request) -> Response:
         only, _ = _read_filter(request)
@@ -186,8 +170,7 @@ class HomePage:
             while True:
                 rows, more = await self._load_rows(only)
                 values = {"rows": rows, "more": more, "only": only, "query": ""}
-                html = self._templates.render_part(request, "jobs", **values)
-                yield {"jobs": html}
+                yield {"jobs": self._templates.render_part(request, "jobs", **values)}
                 await self._state.sleep(_POLL_SECONDS)
 
         return stream_parts(request, self._state, parts())
@@ -256,7 +239,7 @@ class HomePage:
             excerpts = await self._search([run for run, _ in wanted], words)
             wanted = [pair for pair in wanted if pair[0].id in excerpts]
         rows = await asyncio.gather(*(self._load_row(*pair) for pair in wanted[:MAX_ROWS]))
-        shown = [replace(row, found=excerpts.get(row.id)) for row in rows]
+        shown = [replace(row, found=excerpts.get(row.record.id)) for row in rows]
         return shown, max(0, len(wanted) - MAX_ROWS)
 
     async def _search(
@@ -291,8 +274,7 @@ class HomePage:
                 return ""
 
     async def _load_row(self, run: WorkflowExecution, record: JobRecord) -> JobRow:
-        blocked = await read_blocked(run)
-        row = JobRow(run.id, record.state, record.phase, record.started, blocked=blocked)
+        row = JobRow(record, blocked=await read_blocked(run))
         async with self._limit:
             try:
                 return await self._fill_row(run, row)
@@ -315,14 +297,14 @@ class HomePage:
 
     async def _fill_closed(self, run: WorkflowExecution, row: JobRow) -> JobRow:
         job = Job(jobs.get_handle(self._state.client, run.id), StartState.FINISHED)
-        outcome = await fetch_outcome(self._state, job, run.run_id)
+        outcome = await self._state.fetch_outcome(job, run.run_id)
         if isinstance(outcome, ResearchResult):
             label = _REPORT_LABELS.get(outcome.status, "")
             return replace(row, usd=outcome.telemetry.usd, report=label)
-        if row.state not in _FAILED_STATES:
+        if row.record.state not in _FAILED_STATES:
             return row
-        last = await load_last_state(self._state, run.id, run.run_id)
-        reason = "" if row.state == "cancelled" else outcome
+        _, last = await load_checkpoints(self._state, run.id, (run.run_id,))
+        reason = "" if row.record.state == "cancelled" else outcome
         return replace(row, usd=last.spend.usd if last else None, reason=reason)
 
 

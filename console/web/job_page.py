@@ -1,47 +1,47 @@
-"""The page of a job, the stream of its changes, and the report of a finished one."""
+"""The page of a job, the stream of its changes, and its forms.
+
+A form is sent, then the job's page is shown again. If the job rejects what was asked, the page
+shows why, and the form keeps its values.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import hmac
-import os
-import secrets
-import time
-from collections.abc import AsyncIterator
-from dataclasses import dataclass
-from functools import partial
-from pathlib import Path
+from collections.abc import AsyncIterator, Awaitable, Callable
 from urllib.parse import quote
 
-from markupsafe import Markup
-from starlette.exceptions import HTTPException
+from cachetools import TTLCache
+from pydantic import ValidationError
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 
-from console.client import jobs, validation
-from console.client.asking import MAX_REASON, load_report, report_citation
-from console.client.audit import Actor, JsonLines, act_as, recorded
-from console.client.jobs import StartState
-from console.errors import BadInputError
-from console.report.formats import FORMATS
-from console.report.page import CONTENT_POLICY, FORM_POLICY, render_page
-from console.report.quote_links import QuoteLinks
+from console.client import jobs, runs, validation
+from console.client.job_options import new_job_id
+from console.client.jobs import Job, UpdateRejectedError
+from console.client.research_request import build_facet
+from console.errors import BadInputError, ConsoleError, first_fault
+from console.formatting import count, format_size
 from console.web import forms
-from console.web.auth import SHARED_PATH, Authenticator, find_address
-from console.web.forms import FormValues
-from console.web.job_snapshot import JobSnapshot, fetch_outcome, load_snapshot
-from console.web.job_view import JobView, build_view
-from console.web.people import ACTIONS, require
-from console.web.rendering import Templates, part_version, stream_parts
-from console.web.state import AppState, Notice
-from workflows.config.settings import Settings
-from workflows.contracts.result import ResearchResult
+from console.web.forms import FormValues, name_fields
+from console.web.home import MODEL_NAMES
+from console.web.job_snapshot import JobSnapshot, load_snapshot
+from console.web.job_view import build_view
+from console.web.rendering import MAX_STREAMS, Templates, part_version, stream_parts
+from console.web.state import AppState, Control, Notice
+from workflows.contracts.facets import Effort
+from workflows.contracts.messages import (
+    AddFacet,
+    AddNote,
+    Approve,
+    Change,
+    DropFacet,
+    RefineFacet,
+)
 
 LIVE_PARTS = ("glance", "facets", "gaps", "contested", "checkpoints", "remarks", "actions")
 """The parts that change. `actions` has forms and is not replaced while somebody types."""
-
-SHARE_DAYS = ("1", "7", "30")
+FORK_SETTINGS = ("model", "effort", "budget_usd", "budget_tokens", "max_passes", "max_facets",
+                 "max_claims", "parallel", "subagent_seconds")  # fmt: skip
 _POLL_SECONDS = 1.0
 # Several viewers of one job share a snapshot.
 _SHARED_SECONDS = 0.7
@@ -51,20 +51,39 @@ class JobPage:
     def __init__(self, state: AppState, templates: Templates) -> None:
         self._state = state
         self._templates = templates
-        self._snapshots: dict[str, tuple[float, asyncio.Future[JobSnapshot]]] = {}
+        self._snapshots: TTLCache[str, asyncio.Future[JobSnapshot]] = TTLCache(
+            MAX_STREAMS, _SHARED_SECONDS
+        )
 
     async def show(self, request: Request) -> Response:
-        return await self.render(request, request.path_params["job_id"])
+        return await self._render(request)
 
-    async def render(
+    async def control(self, request: Request) -> Response:
+        """Do what a form or a button asks for; then the job, with the error if there is one."""
+        job_id, action = request.path_params["job_id"], request.url.path.rpartition("/")[2]
+        form = await forms.read_form(request)
+        try:
+            if action in CONTROLS:
+                await self._state.control(job_id, action)
+                done = CONTROLS[action]
+            else:
+                done = await FORMS[action](self._state, job_id, form)
+        except UpdateRejectedError as error:
+            text = f"The job rejects that: {error.reason.rstrip('.')}."
+            return await self._render(request, form, Notice(text, "bad"), error.http_status)
+        except ConsoleError as error:
+            notice = Notice(name_fields(str(error)), "bad")
+            return await self._render(request, form, notice, error.http_status)
+        return self._redirect(job_id, done)
+
+    async def _render(
         self,
         request: Request,
-        job_id: str,
         form: FormValues | None = None,
         notice: Notice | None = None,
         status: int = 200,
     ) -> Response:
-        job = build_view(await load_snapshot(self._state, job_id), request.state.person)
+        job = await load_snapshot(self._state, request.path_params["job_id"])
         # The versions ignore typed values: the form stays while the job does not change.
         unfilled = self._render_parts(request, job)
         parts = self._render_parts(request, job, form) if form else unfilled
@@ -74,6 +93,7 @@ class JobPage:
             status,
             notice,
             job=job,
+            view=build_view(job, request.state.person),
             parts={name: (html, part_version(unfilled[name])) for name, html in parts.items()},
             form=form,
         )
@@ -84,7 +104,7 @@ class JobPage:
 
         async def parts() -> AsyncIterator[dict[str, str]]:
             while True:
-                job = build_view(await self._share_snapshot(job_id), request.state.person)
+                job = await self._share_snapshot(job_id)
                 yield self._render_parts(request, job)
                 if not job.is_open:
                     return
@@ -93,197 +113,159 @@ class JobPage:
         return stream_parts(request, self._state, parts())
 
     def _render_parts(
-        self, request: Request, job: JobView, form: FormValues | None = None
+        self, request: Request, job: JobSnapshot, form: FormValues | None = None
     ) -> dict[str, str]:
-        if form is None:
-            form = FormValues(forms.plan_fields(job.plan) if job.plan else {})
-        rows = len(job.plan.facets) + forms.NEW_FACETS if job.plan else 0
-        return {
-            name: self._templates.render_part(request, name, job=job, form=form, rows=rows)
-            for name in LIVE_PARTS
+        view = build_view(job, request.state.person)
+        plan = view.state.plan
+        values = {
+            "job": job,
+            "view": view,
+            "form": form or FormValues(forms.plan_fields(plan) if plan else {}),
+            "rows": len(plan.facets) + forms.NEW_FACETS if plan else 0,
         }
+        return {name: self._templates.render_part(request, name, **values) for name in LIVE_PARTS}
 
     async def _share_snapshot(self, job_id: str) -> JobSnapshot:
-        known = self._snapshots.get(job_id)
-        if known is None or time.monotonic() - known[0] > _SHARED_SECONDS:
+        loading = self._snapshots.get(job_id)
+        if loading is None:
             loading = asyncio.ensure_future(load_snapshot(self._state, job_id))
-            self._snapshots[job_id] = known = (time.monotonic(), loading)
-            loading.add_done_callback(_retrieve_exception)
-            for old in [name for name, (at, _) in self._snapshots.items() if at < known[0] - 60]:
-                del self._snapshots[old]
+            # Retrieved here, because no viewer may be left to do it.
+            loading.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
+            self._snapshots[job_id] = loading
         # A viewer that disconnects must not cancel the snapshot of the others.
-        return await asyncio.shield(known[1])
+        return await asyncio.shield(loading)
 
+    async def delete(self, request: Request) -> Response:
+        job_id = request.path_params["job_id"]
+        await forms.read_form(request)
+        receipt = await self._state.delete(job_id)
+        objects = count(sum(total["count"] for total in receipt["objects"].values()), "object")
+        histories = count(receipt["histories"], "history", "histories")
+        size = format_size(receipt["bytes"])
+        text = f"The job {job_id} is deleted: {histories}, and {objects} of the store ({size})."
+        name = self._state.put_notice(Notice(text))
+        return RedirectResponse(f"/?notice={name}", status_code=303)
 
-def _retrieve_exception(loading: asyncio.Future[JobSnapshot]) -> None:
-    with contextlib.suppress(asyncio.CancelledError):
-        loading.exception()
+    async def confirm_restart(self, request: Request) -> Response:
+        """A page that asks for confirmation, because a restart closes an open run."""
+        job = await load_snapshot(self._state, request.path_params["job_id"])
+        name = request.query_params.get("from", "")
+        return self._templates.render(request, "restart.html", job=job, checkpoint=name)
 
+    async def show_fork_form(self, request: Request) -> Response:
+        form = FormValues({"from": request.query_params.get("from", "")})
+        return await self._render_fork_form(request, form)
 
-@dataclass(frozen=True)
-class ShareLink:
-    id: str
-    job: str
-    version: int
-    expires: int
-    by: str = ""
-
-    @property
-    def is_expired(self) -> bool:
-        return time.time() >= self.expires
-
-
-class ShareLinks:
-    """Kept as lines of JSON beside the audit log, and signed with a key that the first link makes.
-
-    A link ends at its time, when it is revoked, and with the key: who deletes `share.key` ends all.
-    """
-
-    def __init__(self, settings: Settings) -> None:
-        self._lines = JsonLines(Path(settings.state_dir) / "share_links.jsonl")
-        self._key_file = Path(settings.state_dir) / "share.key"
-
-    def create(self, job: str, version: int, days: int, by: str) -> ShareLink:
-        expires = int(time.time()) + days * 24 * 3600
-        link = ShareLink(secrets.token_hex(8), job, version, expires, by)
-        fields = {"id": link.id, "version": str(version), "expires": str(expires), "by": by}
-        self._lines.write(job=job, **fields)
-        return link
-
-    def revoke(self, job: str, link_id: str, by: str) -> None:
-        self._lines.write(job=job, id=link_id, revoked="yes", by=by)
-
-    def list_valid(self, job: str) -> list[ShareLink]:
-        """The links of a job that still work."""
-        links: dict[str, ShareLink] = {}
-        for line in self._lines.read(job):
-            if line.get("revoked"):
-                links.pop(line["id"], None)
-            else:
-                numbers = int(line["version"]), int(line["expires"])
-                links[line["id"]] = ShareLink(line["id"], job, *numbers, line["by"])
-        return [link for link in links.values() if not link.is_expired]
-
-    def sign(self, link: ShareLink) -> str:
-        """The secret part of the link's address."""
-        text = f"{link.id} {link.job} {link.version} {link.expires}"
-        return f"{link.id}-{hmac.digest(self._load_key(), text.encode(), 'sha256').hex()}"
-
-    def find(self, job: str, secret: str) -> ShareLink | None:
-        """The valid link with this secret. Every signature is compared in constant time."""
-        found = None
-        for link in self.list_valid(job):
-            if hmac.compare_digest(self.sign(link).encode(), secret.encode()):
-                found = link
-        return found
-
-    def _load_key(self) -> bytes:
+    async def fork(self, request: Request) -> Response:
+        state, job_id = self._state, request.path_params["job_id"]
+        form = await forms.read_form(request)
         try:
-            descriptor = os.open(self._key_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        except FileExistsError:
-            return self._key_file.read_bytes()
-        with open(descriptor, "wb") as file:
-            file.write(secrets.token_bytes(32))
-        return self._key_file.read_bytes()
+            name = form["id"].strip()
+            new_id = validation.check_job_id(name) if name else new_job_id(f"{job_id[:150]}-fork")
+            given = [f"{key}={form[key].strip()}" for key in FORK_SETTINGS if form[key].strip()]
+            _, origin, limit = await runs.fork(
+                state.client,
+                state.checkpoints,
+                job_id,
+                name=form["from"] or None,
+                changes=runs.parse_changes(given),
+                new_id=new_id,
+            )
+        except BadInputError as error:
+            notice = Notice(name_fields(str(error)), "bad")
+            return await self._render_fork_form(request, form, notice, error.http_status)
+        state.start_worker(new_id)
+        budget = f" It spends at most ${limit:,.2f}." if limit is not None else ""
+        return self._redirect(
+            new_id,
+            f"Forked from {job_id} at {origin.checkpoint}; earlier work is not paid again.{budget}",
+        )
 
-
-class ReportDownloads:
-    def __init__(self, state: AppState, templates: Templates, authenticator: Authenticator) -> None:
-        self._state = state
-        self._templates = templates
-        self._authenticator = authenticator
-        self._links = ShareLinks(state.settings)
-
-    async def show_links(self, request: Request) -> Response:
-        """The links to the report that still work, and a form for another one."""
-        require(request, ACTIONS["share"])
-        result = await self._fetch_result(request)
+    async def _render_fork_form(
+        self, request: Request, form: FormValues, notice: Notice | None = None, status: int = 200
+    ) -> Response:
+        job = await load_snapshot(self._state, request.path_params["job_id"])
         return self._templates.render(
             request,
-            "share.html",
-            result=result,
-            links=[(link, self._links.sign(link)) for link in self._links.list_valid(result.id)],
-            origin=f"{request.url.scheme}://{request.url.netloc}{SHARED_PATH}",
+            "fork.html",
+            status,
+            notice,
+            job=job,
+            form=form,
+            names=list(dict.fromkeys(row["name"] for row in reversed(job.checkpoints))),
+            models=MODEL_NAMES,
+            efforts=[effort.value for effort in Effort],
         )
 
-    async def change_links(self, request: Request) -> Response:
-        """Share the newest version for some days, or revoke a link."""
-        person = require(request, ACTIONS["share"])
-        form = await forms.read_form(request)
-        result = await self._fetch_result(request)
-        with recorded("revoke link" if form["revoke"] else "share", result.id):
-            if form["revoke"]:
-                self._links.revoke(result.id, form["revoke"], person.name)
-            elif form["days"] in SHARE_DAYS:
-                self._links.create(result.id, result.version, int(form["days"]), person.name)
-            else:
-                raise BadInputError("Choose how long the link works.")
-        return RedirectResponse(f"/jobs/{quote(result.id, safe='')}/share", status_code=303)
+    def _redirect(self, job_id: str, done: str) -> Response:
+        name = self._state.put_notice(Notice(done))
+        return RedirectResponse(f"/jobs/{quote(job_id)}?notice={name}", status_code=303)
 
-    async def show_shared(self, request: Request) -> Response:
-        """One version of a report for who has the link, and nothing else of the console."""
-        job_id, secret = request.path_params["job_id"], request.path_params["secret"]
-        job_id = validation.check_job_id(job_id)
-        link = self._authenticator.check_secret(
-            request, secret, partial(self._links.find, job_id), "open link"
-        )
-        if link is None:
-            raise HTTPException(410, "This link is wrong or has ended: ask who sent it.")
-        # The link counts, not who opens it.
-        actor = Actor(address=find_address(request), log=self._authenticator.log)
-        act_as(actor)
-        result = await load_report(self._state.session, f"{job_id}@{link.version}")
-        actor.record("open link", job_id, f"done: {link.id}")
-        text = await asyncio.to_thread(render_page, result)
-        policy = f"{CONTENT_POLICY}; frame-ancestors 'none'"
-        headers = {"Content-Security-Policy": policy, "X-Robots-Tag": "noindex"}
-        return HTMLResponse(text, headers=headers)
 
-    async def show(self, request: Request) -> Response:
-        """The content of report.html with a way back and boxes for questions and feedback."""
-        result = await self._fetch_result(request)
-        links = await asyncio.to_thread(QuoteLinks, result)
-        box = self._templates.render_part(
-            request,
-            "report_boxes",
-            result=result,
-            cited=links.entries,
-            may_ask=request.state.person.may("ask"),
-            is_kept="kept" in request.query_params,
-            max_reason=MAX_REASON,
-        )
-        back = f"/jobs/{quote(result.id, safe='')}"
-        text = await asyncio.to_thread(render_page, result, back, box=Markup(box))  # noqa: S704
-        policy = f"{FORM_POLICY}; frame-ancestors 'none'"
-        return HTMLResponse(text, headers={"Content-Security-Policy": policy})
+async def _approve(state: AppState, job_id: str, form: FormValues) -> str:
+    """Approve the plan as the form has it, or reject it."""
+    if form["decision"] == "reject":
+        note = form["note"].strip()[:2000]
+        await state.send_update(job_id, "approve", Approve(decision="reject", note=note))
+        return "It is planned again, with your note." if note else "The job ends."
+    known = await jobs.query_state(await jobs.find_running(state.client, job_id))
+    if known is None or known.plan is None:
+        raise BadInputError("There is no plan to approve now: reload the page.")
+    plan = forms.parse_plan(form, known.plan)
+    if form.errors:
+        raise BadInputError(form.error("plan") or "The plan is invalid: see its fields.")
+    await state.send_update(job_id, "approve", Approve(decision="approve", plan=plan))
+    return "The plan is approved" + (" as you edited it." if plan else ".")
 
-    async def call_citation_wrong(self, request: Request) -> Response:
-        require(request, ACTIONS["read"])
-        form = await forms.read_form(request)
-        result = await self._fetch_result(request)
-        claim, _, n = form["citation"].rpartition(" ")
-        number = int(n) if n.isdecimal() else 0
-        report_citation(self._state.settings, result, claim, number, form["reason"])
-        back = f"/jobs/{quote(result.id, safe='')}/report?version={result.version}&kept=1#feedback"
-        return RedirectResponse(back, status_code=303)
 
-    async def download(self, request: Request) -> Response:
-        result = await self._fetch_result(request)
-        suffix = request.url.path.rpartition("/report.")[2]
-        return Response(
-            await asyncio.to_thread(FORMATS[suffix].render, result),
-            media_type=FORMATS[suffix].media_type,
-            headers={"Content-Disposition": f'attachment; filename="{result.id}.{suffix}"'},
-        )
+async def _steer(state: AppState, job_id: str, form: FormValues) -> str:
+    job = await jobs.find_running(state.client, job_id)
+    changes = await _parse_changes(job, form)
+    usd, tokens = forms.parse_budget(form) if form["change"] == "budget" else (None, None)
+    if form.errors:
+        raise BadInputError("The change is invalid: see the message beside the field.")
+    if not changes and usd is None and tokens is None:
+        raise BadInputError("There is nothing to change: fill in a field.")
+    await state.wait_for_worker(job_id, jobs.steer(job, changes, usd, tokens))
+    return "The job is steered." if changes else "The budget is set."
 
-    async def _fetch_result(self, request: Request) -> ResearchResult:
-        job_id = validation.check_job_id(request.path_params["job_id"])
-        if version := request.query_params.get("version"):
-            return await load_report(self._state.session, f"{job_id}@{version}")
-        job, description = await jobs.find(self._state.client, job_id)
-        if job.found is StartState.RUNNING:
-            raise BadInputError(f"The job {job_id} has no report yet: its page shows its progress.")
-        outcome = await fetch_outcome(self._state, job, description.run_id)
-        if isinstance(outcome, str):
-            raise BadInputError(f"The job {job_id} ended without a report: {outcome}.")
-        return outcome
+
+async def _parse_changes(job: Job, form: FormValues) -> list[Change]:
+    question = form["question"].strip()
+    try:
+        match form["change"]:
+            case "note":
+                return [AddNote(text=form["note"])]
+            case "add":
+                state = await jobs.query_state(job)
+                known = {f.id for f in state.plan.facets} if state and state.plan else set()
+                return [AddFacet(facet=build_facet(form["title"].strip(), question, taken=known))]
+            case "drop":
+                return [DropFacet(facet_id=form["facet"])]
+            case "refine":
+                return [RefineFacet(facet_id=form["facet"], question=question)]
+    except ValidationError as error:
+        field, message = first_fault(error)
+        form.errors[f"{form['change']}-{field}"] = f"{message}."
+    return []
+
+
+async def _restart(state: AppState, job_id: str, form: FormValues) -> str:
+    checkpoint = await state.restart(job_id, form["from"] or None)
+    return f"Restarted from {checkpoint}; earlier work is not paid again."
+
+
+FORMS: dict[str, Callable[[AppState, str, FormValues], Awaitable[str]]] = {
+    "approve": _approve,
+    "steer": _steer,
+    "restart": _restart,
+}
+"""What a form of the page does, by its action; each returns what is said when it is done."""
+
+CONTROLS: dict[Control, str] = {
+    "pause": "Paused: nothing is spent until it is resumed.",
+    "resume": "It continues.",
+    "finish": "It finishes with what was found; the report comes next.",
+    "cancel": "Cancelled. A restart continues it.",
+}
+"""What is said of a job that a button controls."""

@@ -7,14 +7,13 @@ checkpoint is used; a finished job has its result.
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ValidationError
 from temporalio.exceptions import ApplicationError
-from temporalio.service import RPCError
 
-from console.client import jobs, validation
+from console.client import jobs
 from console.client.checkpoints import StoredCheckpoint, summarize_checkpoint
 from console.client.job_list import JobRecord, read_blocked
 from console.client.jobs import Job, StartState
@@ -23,8 +22,9 @@ from console.errors import ConsoleError
 from console.web.state import AppState
 from workflows.contracts.evidence import Contradiction
 from workflows.contracts.request import ResearchRequest
-from workflows.contracts.result import ResearchResult
+from workflows.contracts.result import ResearchResult, Status
 from workflows.contracts.state import Blocked, ResearchState
+from workflows.rules.status import describe_status
 
 if TYPE_CHECKING:
     from temporalio.client import WorkflowExecutionDescription
@@ -37,7 +37,7 @@ Checkpoints = tuple[tuple[CheckpointRow, ...], ResearchState | None]
 class JobSnapshot:
     job: Job
     description: WorkflowExecutionDescription
-    state_name: str
+    record: JobRecord
     request: ResearchRequest
     blocked: Blocked | None = None
     progress: Progress | None = None
@@ -45,7 +45,7 @@ class JobSnapshot:
     """Whether it is unfinished on the embedded server and no command works on it."""
     state: ResearchState | None = None
     as_of: str = ""
-    """The checkpoint the state comes from, if no worker answered."""
+    """The checkpoint the state of an open job comes from, if no worker answered."""
     result: ResearchResult | None = None
     failure: str = ""
     """Why the job ended without a report."""
@@ -53,63 +53,72 @@ class JobSnapshot:
     checkpoints: tuple[CheckpointRow, ...] = ()
 
     @property
+    def id(self) -> str:
+        return self.job.id
+
+    @property
     def is_open(self) -> bool:
         return self.job.found is StartState.RUNNING
+
+    @property
+    def status(self) -> Status | None:
+        """None before the first checkpoint of a job that no worker answers for."""
+        if self.progress and self.progress.answered:
+            return self.progress.status
+        return describe_status(self.state) if self.state else None
 
 
 async def load_snapshot(app: AppState, job_id: str) -> JobSnapshot:
     """Raises `BadInputError` for an unknown job, `ConsoleError` if the server does not answer."""
-    job, description = await jobs.find(app.client, validation.check_job_id(job_id))
-    state_name = JobRecord.of(description).state
+    job, description = await jobs.find(app.client, job_id)
     request = await fetch_request(app, job_id, description.run_id)
-    if job.found is StartState.RUNNING:
-        blocked = await read_blocked(description)
-        return await _load_open(app, JobSnapshot(job, description, state_name, request, blocked))
-    app.worker_errors.pop(job_id, None)
-    checkpoints, last = await _load_checkpoints(app, job_id, closed_run=description.run_id)
-    outcome = await fetch_outcome(app, job, description.run_id)
-    result = outcome if isinstance(outcome, ResearchResult) else None
-    return JobSnapshot(
-        job=job,
-        description=description,
-        state_name=state_name,
-        request=last.request if last else request,
+    known = JobSnapshot(job, description, JobRecord.of(description), request)
+    return await (_load_open if known.is_open else _load_closed)(app, known)
+
+
+async def _load_closed(app: AppState, known: JobSnapshot) -> JobSnapshot:
+    app.worker_errors.pop(known.id, None)
+    run_id = known.description.run_id
+    checkpoints, last = await load_checkpoints(app, known.id, (run_id,))
+    outcome = await app.fetch_outcome(known.job, run_id)
+    known = replace(
+        known,
+        request=last.request if last else known.request,
         state=last,
-        as_of=last.checkpoints[-1].name if last and last.checkpoints else "",
-        result=result,
-        failure="" if isinstance(outcome, ResearchResult) else outcome,
-        contradictions=result.contradictions if result else await _load_contradictions(app, last),
         checkpoints=checkpoints,
     )
+    if isinstance(outcome, ResearchResult):
+        return replace(known, result=outcome, contradictions=outcome.contradictions)
+    contradictions = await _load_contradictions(app, last)
+    return replace(known, failure=outcome, contradictions=contradictions)
 
 
 async def _load_open(app: AppState, known: JobSnapshot) -> JobSnapshot:
-    progress = await read_progress(known.job)
+    blocked, progress = await read_blocked(known.description), await read_progress(known.job)
     if progress.answered:
         # The job goes on, here or elsewhere.
-        app.worker_errors.pop(known.job.id, None)
+        app.worker_errors.pop(known.id, None)
     # A second query would wait for its timeout as well.
     state = await jobs.query_state(known.job) if progress.answered else None
     names = tuple(checkpoint.name for checkpoint in state.checkpoints) if state else ()
-    checkpoints, last = await _load_checkpoints(app, known.job.id, known.description.run_id, names)
+    version = (known.description.run_id, *names) if names else ()
+    checkpoints, last = await load_checkpoints(app, known.id, version)
     as_of = ""
     if state is None and last is None:
         # A fork begins with the state of another job.
-        _, last = await jobs.fetch_start_input(app.client, known.job.id)
+        _, last = await jobs.fetch_start_input(app.client, known.id)
     if state is None and last is not None:
         state, as_of = last, last.checkpoints[-1].name if last.checkpoints else "the beginning"
-    return JobSnapshot(
-        job=known.job,
-        description=known.description,
-        state_name=known.state_name,
+    return replace(
+        known,
         request=state.request if state else known.request,
         # The job itself knows first that it goes on; its record follows.
-        blocked=state.blocked if state and not as_of else known.blocked,
+        blocked=state.blocked if state and not as_of else blocked,
         progress=progress,
         is_stopped=(
             not progress.answered
             and app.session.server is not None
-            and known.job.id not in app.session.workers
+            and known.id not in app.session.workers
         ),
         state=state,
         as_of=as_of,
@@ -125,27 +134,8 @@ async def fetch_request(app: AppState, job_id: str, run_id: str) -> ResearchRequ
     return await app.small_cache.get_or_load(("request", run_id), load)
 
 
-async def fetch_outcome(app: AppState, job: Job, run_id: str) -> ResearchResult | str:
-    """The result of a closed run, or the reason why there is none."""
-    try:
-        return await app.result_cache.get_or_load(run_id, lambda: jobs.fetch_outcome(job))
-    except RPCError as error:
-        raise jobs.no_answer(error) from error
-
-
-async def load_last_state(app: AppState, job_id: str, run_id: str) -> ResearchState | None:
-    """The last checkpoint of a job whose run is closed."""
-    return (await _load_checkpoints(app, job_id, closed_run=run_id))[1]
-
-
-async def _load_checkpoints(
-    app: AppState,
-    job_id: str,
-    run_id: str = "",
-    names: tuple[str, ...] = (),
-    closed_run: str = "",
-) -> Checkpoints:
-    """The checkpoints as rows, and the last state; cached until the job has another checkpoint."""
+async def load_checkpoints(app: AppState, job_id: str, version: tuple[str, ...]) -> Checkpoints:
+    """The checkpoints as rows, and the last state; cached while the job's version is the same."""
 
     async def load() -> Checkpoints:
         with contextlib.suppress(ConsoleError):
@@ -154,9 +144,9 @@ async def _load_checkpoints(
             return tuple(rows), await app.checkpoints.load(found[-1]) if found else None
         return (), None
 
-    if not closed_run and not names:
+    if not version:
         return await load()
-    return await app.checkpoint_cache.get_or_load((job_id, run_id, closed_run, names), load)
+    return await app.checkpoint_cache.get_or_load((job_id, *version), load)
 
 
 async def _load_row(app: AppState, checkpoint: StoredCheckpoint) -> CheckpointRow:

@@ -1,4 +1,4 @@
-"""A job as its page shows it, built from a `JobSnapshot`.
+"""What the page of a job says about its `JobSnapshot`.
 
 The same snapshot decides which actions are offered, so that no offered action is rejected.
 """
@@ -14,15 +14,13 @@ from console.client.progress import STEPS, PendingStep, Progress, group_by_facet
 from console.formatting import sentence
 from console.live.status_text import current_work
 from console.report.contents import STOP_REASONS
-from console.web.job_snapshot import CheckpointRow, JobSnapshot
+from console.web.job_snapshot import JobSnapshot
 from console.web.people import Person
 from console.web.rendering import format_time, parse_time
-from workflows.contracts.evidence import Contradiction
-from workflows.contracts.facets import Plan
-from workflows.contracts.result import ResearchResult
+from workflows.contracts.result import ResearchResult, Telemetry
 from workflows.contracts.spend import Spend
-from workflows.contracts.state import Act, Gap, Parent, Phase, ResearchState, UnreadableFile
-from workflows.rules.status import describe_status as status_of
+from workflows.contracts.state import Gap, Phase, ResearchState, UnreadableFile
+from workflows.rules.status import describe_status
 
 _STAGES = (
     ("Plan", (Phase.STARTING, Phase.PLANNING, Phase.REVIEWING)),
@@ -64,44 +62,28 @@ class FacetRow:
 
 @dataclass(frozen=True)
 class JobView:
-    id: str
-    question: str
-    state: str
-    is_open: bool
+    state: ResearchState
     headline: str
     remedy: str
     tone: str
     stages: tuple[tuple[str, str], ...]
     """Name and mark: done, now, ahead or stopped."""
-    pending: tuple[PendingStep, ...]
     facets: tuple[FacetRow, ...]
-    gaps: tuple[Gap, ...]
-    contradictions: tuple[Contradiction, ...]
-    contested: int
-    usd: float
-    budget_usd: float | None
-    tokens: int
-    budget_tokens: int | None
-    turns: int
+    latest: ResearchResult | ResearchState
+    """What the gaps, the passes and the parent are taken from."""
+    cost: Telemetry | Spend
     claims: int
-    passes: int
-    started: datetime
-    ended: datetime | None
-    as_of: str
-    notes: tuple[str, ...]
-    acts: tuple[Act, ...]
-    plan: Plan | None
-    parent: Parent | None
+    contested: int
     settings: tuple[tuple[str, str], ...]
-    checkpoints: tuple[CheckpointRow, ...]
     can: frozenset[str]
-    unreadable_count: int
+    started: datetime
+    seconds: float
     unreadable: tuple[UnreadableFile, ...]
     """The files, if they are known."""
 
     @property
     def open_gaps(self) -> list[Gap]:
-        return [gap for gap in self.gaps if gap.status != "closed"]
+        return [gap for gap in self.latest.gaps if gap.status != "closed"]
 
     @property
     def has_actions(self) -> bool:
@@ -113,51 +95,35 @@ class JobView:
         return sum(row.status not in ("waiting", "running") for row in self.facets)
 
     @property
-    def seconds(self) -> float:
-        return max(0.0, ((self.ended or datetime.now(UTC)) - self.started).total_seconds())
+    def passes(self) -> int:
+        return sum(item.n > 0 for item in self.latest.passes)
 
 
 def build_view(snapshot: JobSnapshot, person: Person) -> JobView:
     """The job as this person sees it: with the actions that are theirs."""
     result, progress, began = snapshot.result, snapshot.progress, snapshot.description.start_time
     state = snapshot.state or ResearchState(
-        id=snapshot.job.id, journal="", request=snapshot.request, started_at=began.isoformat()
+        id=snapshot.id, journal="", request=snapshot.request, started_at=began.isoformat()
     )
-    status = progress.status if progress and progress.answered else status_of(state)
-    latest, cost = result or state, result.telemetry if result else state.spend
+    status = snapshot.status or describe_status(state)
     headline, remedy, tone = _describe(snapshot)
+    started = parse_time(state.started_at) or began
+    ended = snapshot.description.close_time or datetime.now(UTC)
     return JobView(
-        id=snapshot.job.id,
-        question=snapshot.request.question,
-        state=snapshot.state_name,
-        is_open=snapshot.is_open,
+        state=state,
         headline=headline,
         remedy=remedy,
         tone=tone,
         stages=tuple(_stages(snapshot)),
-        pending=progress.pending if progress else (),
         facets=tuple(_result_rows(result) if result else _state_rows(state, progress)),
-        gaps=latest.gaps,
-        contradictions=snapshot.contradictions,
-        contested=len(snapshot.contradictions) or status.contradictions,
-        usd=cost.usd,
-        budget_usd=snapshot.request.budget.usd,
-        tokens=cost.input_tokens + cost.output_tokens,
-        budget_tokens=snapshot.request.budget.tokens,
-        turns=cost.turns,
+        latest=result or state,
+        cost=result.telemetry if result else state.spend,
         claims=len(result.claims) if result else status.claims,
-        passes=sum(item.n > 0 for item in latest.passes),
-        started=parse_time(state.started_at) or began,
-        ended=snapshot.description.close_time,
-        as_of=snapshot.as_of if snapshot.is_open else "",
-        notes=tuple(note.text for note in state.notes),
-        acts=state.acts,
-        plan=state.plan,
-        parent=latest.parent or state.parent,
+        contested=len(snapshot.contradictions) or status.contradictions,
         settings=tuple(_settings(snapshot)),
-        checkpoints=snapshot.checkpoints,
         can=frozenset(a for a in _possible_actions(snapshot) if person.may(a)),
-        unreadable_count=state.corpus.unreadable_count,
+        started=started,
+        seconds=max(0.0, (ended - started).total_seconds()),
         unreadable=result.unreadable if result else state.corpus.unreadable,
     )
 
@@ -202,12 +168,12 @@ def _describe_closed(snapshot: JobSnapshot) -> tuple[str, str, str]:
     headline = {
         "cancelled": "It was cancelled.",
         "terminated": f"It was terminated: {failure}.",
-    }.get(snapshot.state_name, f"It did not finish: {failure}.")
+    }.get(snapshot.record.state, f"It did not finish: {failure}.")
     return headline, "Restart it from a checkpoint: completed work is not paid again.", "bad"
 
 
 def _stages(snapshot: JobSnapshot) -> Iterator[tuple[str, str]]:
-    result, phase = snapshot.result, _current_phase(snapshot)
+    result, phase = snapshot.result, snapshot.status.phase if snapshot.status else Phase.STARTING
     hidden = set() if snapshot.request.approval else {"Approve"}
     if result is not None and len(result.passes) < 2:
         hidden.add("Refine")
@@ -221,12 +187,6 @@ def _stages(snapshot: JobSnapshot) -> Iterator[tuple[str, str]]:
             yield name, now if is_current else ("done" if before else "ahead")
 
 
-def _current_phase(snapshot: JobSnapshot) -> Phase:
-    if snapshot.progress and snapshot.progress.answered:
-        return snapshot.progress.status.phase
-    return snapshot.state.phase if snapshot.state else Phase.STARTING
-
-
 def _result_rows(result: ResearchResult) -> Iterator[FacetRow]:
     questions = {facet.id: facet.question for facet in result.plan.facets}
     for row in result.coverage:
@@ -237,7 +197,7 @@ def _result_rows(result: ResearchResult) -> Iterator[FacetRow]:
 
 
 def _state_rows(state: ResearchState, progress: Progress | None) -> Iterator[FacetRow]:
-    statuses = status_of(state).facets
+    statuses = describe_status(state).facets
     by_facet = group_by_facet(progress.pending if progress else (), statuses)
     for facet, status in zip(state.plan.facets if state.plan else (), statuses, strict=True):
         spend, step = state.spend_by_facet.get(facet.id, Spend()), by_facet.get(facet.id)

@@ -16,7 +16,6 @@ import hmac
 import re
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import quote, urlencode, urlsplit
@@ -26,9 +25,9 @@ import jwt
 from cachetools import TTLCache
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from console.errors import BadInputError
-from console.runtime.loopback import is_loopback
-from console.web.people import NAME, Person, Role
+from console.errors import BadInputError, first_fault
+from console.runtime.connection import is_loopback
+from console.web.people import NAME, Person, Role, RoleName
 from workflows.contracts.request import LABEL, Label
 
 START_PATH = "/sign-in/oidc"
@@ -41,8 +40,6 @@ _ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "E
 _MAX_PENDING = 10_000
 _HTTP_SECONDS = 10.0
 _LEEWAY_SECONDS = 60
-
-RoleName = Annotated[str, StringConstraints(pattern="^(reader|researcher|operator|admin)$")]
 
 
 class SignInError(BadInputError):
@@ -79,11 +76,8 @@ class OidcSettings(BaseModel):
                 f"RESEARCH_OIDC: {file} cannot be read ({error.strerror})."
             ) from None
         except ValidationError as error:
-            first = error.errors()[0]
-            place = ".".join(str(part) for part in first["loc"]) or "the file"
-            raise BadInputError(
-                f"RESEARCH_OIDC: correct {place} in {file} ({first['msg']})."
-            ) from None
+            place, why = first_fault(error)
+            raise BadInputError(f"RESEARCH_OIDC: correct {place} in {file} ({why}).") from None
         for url in (settings.issuer, settings.console_url):
             _check_url(url)
         settings.read_secret()
@@ -100,25 +94,20 @@ class OidcSettings(BaseModel):
             ) from None
 
 
-@dataclass(frozen=True)
-class _Pending:
-    nonce: str
-    verifier: str
-
-
 class OidcProvider:
     def __init__(self, settings: OidcSettings) -> None:
         self._settings = settings
         self.host = urlsplit(settings.issuer).hostname
         self._redirect_uri = settings.console_url.rstrip("/") + CALLBACK_PATH
-        self._pending: TTLCache[str, _Pending] = TTLCache(_MAX_PENDING, SIGN_IN_SECONDS)
+        self._pending: TTLCache[str, tuple[str, str]] = TTLCache(_MAX_PENDING, SIGN_IN_SECONDS)
+        """Nonce and PKCE verifier, by state."""
 
     async def begin(self) -> tuple[str, str]:
         """The provider's URL to send the browser to, and the state for its cookie."""
         async with _http_client() as http:
             provider = await self._discover(http)
         state, nonce, verifier = (secrets.token_urlsafe(32) for _ in range(3))
-        self._pending[state] = _Pending(nonce, verifier)
+        self._pending[state] = nonce, verifier
         challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest())
         query = {
             "response_type": "code",
@@ -146,9 +135,10 @@ class OidcProvider:
             raise SignInError("The answer comes from another identity provider.")
         async with _http_client() as http:
             provider = await self._discover(http)
-            id_token = await self._redeem(http, provider, query["code"], pending.verifier)
+            nonce, verifier = pending
+            id_token = await self._redeem(http, provider, query["code"], verifier)
             keys = await _get_json(http, provider["jwks_uri"])
-        return self._map_claims(self._verify(id_token, keys, pending.nonce))
+        return self._map_claims(self._verify(id_token, keys, nonce))
 
     async def _discover(self, http: httpx2.AsyncClient) -> dict[str, Any]:
         issuer = self._settings.issuer
@@ -184,10 +174,8 @@ class OidcProvider:
 
     def _verify(self, id_token: str, keys: dict[str, Any], nonce: str) -> dict[str, Any]:
         try:
-            header = jwt.get_unverified_header(id_token)
-            known = [
-                key for key in jwt.PyJWKSet.from_dict(keys).keys if key.key_id == header.get("kid")
-            ]
+            kid = jwt.get_unverified_header(id_token).get("kid")
+            known = [key for key in jwt.PyJWKSet.from_dict(keys) if key.key_id == kid]
             claims: dict[str, Any] = jwt.decode(
                 id_token,
                 known[0],

@@ -18,14 +18,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection
 
 from console.client.audit import Actor, AuditLog, act_as
-from console.errors import BadInputError
+from console.errors import BadInputError, first_fault
 from workflows.config.settings import Settings
 from workflows.contracts.request import LABEL, Label
 
@@ -62,28 +62,15 @@ class Role(IntEnum):
             raise BadInputError(f"There is no role {label!r}: choose among {known}.") from None
 
 
-ACTIONS = (
-    dict.fromkeys(
-        (
-            "start",
-            "approve",
-            "steer",
-            "add",
-            "drop",
-            "pause",
-            "resume",
-            "finish",
-            "cancel",
-            "fork",
-            "share",
-            "ask",
-            "commission",
-        ),
-        Role.RESEARCHER,
-    )
-    | {"read": Role.READER}
-    | dict.fromkeys(("restart", "delete"), Role.OPERATOR)
-)
+RoleName = Literal["reader", "researcher", "operator", "admin"]
+
+_BY_RESEARCHERS = ("start", "approve", "steer", "add", "drop", "pause", "resume", "finish",
+                   "cancel", "fork", "share", "ask", "commission")  # fmt: skip
+ACTIONS = {
+    "read": Role.READER,
+    **dict.fromkeys(_BY_RESEARCHERS, Role.RESEARCHER),
+    **dict.fromkeys(("restart", "delete"), Role.OPERATOR),
+}
 """The role that an action on a job needs."""
 
 
@@ -144,7 +131,7 @@ class _Token(BaseModel):
 class _Entry(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
-    role: Annotated[str, StringConstraints(pattern="^(reader|researcher|operator|admin)$")]
+    role: RoleName
     tenant: Annotated[str, StringConstraints(pattern=f"^$|{LABEL}")] = ""
     labels: tuple[Label, ...] = ()
     tokens: tuple[_Token, ...] = ()
@@ -267,10 +254,9 @@ class People:
                 f"The people file {self.file} cannot be read ({error.strerror})."
             ) from None
         except ValidationError as error:
-            first = error.errors()[0]
-            place = ".".join(str(part) for part in first["loc"]) or "the file"
+            place, why = first_fault(error)
             raise BadInputError(
-                f"The people file {self.file} is invalid: correct {place} ({first['msg']})."
+                f"The people file {self.file} is invalid: correct {place} ({why})."
             ) from None
         return self._known
 

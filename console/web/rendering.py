@@ -7,6 +7,7 @@ an `end` event tells the browser not to reconnect.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import re
@@ -15,10 +16,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from fastapi.sse import format_sse_event
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from console.errors import ConsoleError
@@ -30,7 +33,6 @@ HERE = Path(__file__).parent
 
 _LABELS = {"awaiting_approval": "waits for approval", "completed": "finished"}
 
-MEDIA_TYPE = "text/event-stream"
 MAX_STREAMS = 24
 """Open pages that follow a job; each one polls the server."""
 RETRY_MILLISECONDS = 2000
@@ -129,51 +131,56 @@ def part_version(html: str) -> str:
 def stream_parts(
     request: Request, state: AppState, parts: AsyncIterator[dict[str, str]]
 ) -> Response:
-    if state.open_streams >= MAX_STREAMS:
-        return PlainTextResponse("Too many pages are open: close some.", status_code=429)
-    state.open_streams += 1
-    # A proxy must not buffer the stream.
-    headers = {"X-Accel-Buffering": "no"}
-    return EventStream(
-        state, _messages(request, state, parts), headers=headers, media_type=MEDIA_TYPE
-    )
+    return EventStream(request, state, _find_changes(parts))
+
+
+async def _find_changes(parts: AsyncIterator[dict[str, str]]) -> AsyncIterator[list[bytes]]:
+    sent: dict[str, str] = {}
+    async for current in parts:
+        versions = {name: part_version(html) for name, html in current.items()}
+        changed = {name: v for name, v in versions.items() if sent.get(name) != v}
+        sent |= changed
+        body = {name: {"html": current[name], "v": v} for name, v in changed.items()}
+        yield [format_sse_event(data_str=json.dumps({"parts": body}))] if changed else []
+    yield [format_sse_event(event="end", data_str="{}")]
 
 
 class EventStream(StreamingResponse):
-    """Counts itself as closed however it ends, also when its client has gone."""
+    """Server-sent events, those of one poll after the other, while their reader is signed in.
 
-    def __init__(self, state: AppState, content: AsyncIterator[str], **options: Any) -> None:
-        super().__init__(content, **options)
-        self._state = state
+    Raises 429 where too many streams are open.
+    """
+
+    media_type = "text/event-stream"
+
+    def __init__(
+        self, request: Request, state: AppState, polls: AsyncIterator[list[bytes]]
+    ) -> None:
+        if state.open_streams >= MAX_STREAMS:
+            raise HTTPException(429, "Too many pages and streams are open: close some.")
+        state.open_streams += 1
+        self._request, self._state = request, state
+        # A proxy must not buffer the stream.
+        super().__init__(self._send(polls), headers={"X-Accel-Buffering": "no"})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        # It is closed however it ends, also when its client has gone.
         try:
             await super().__call__(scope, receive, send)
         finally:
             self._state.open_streams -= 1
 
-
-async def _messages(
-    request: Request, state: AppState, parts: AsyncIterator[dict[str, str]]
-) -> AsyncIterator[str]:
-    yield f"retry: {RETRY_MILLISECONDS}\n\n"
-    sent: dict[str, str] = {}
-    unchanged = 0
-    try:
-        async for current in parts:
-            if state.is_closing() or not request.state.is_signed_in():
-                return
-            versions = {name: part_version(html) for name, html in current.items()}
-            changed = {name: v for name, v in versions.items() if sent.get(name) != v}
-            sent |= changed
-            if changed:
-                body = {name: {"html": current[name], "v": v} for name, v in changed.items()}
-                yield f"data: {json.dumps({'parts': body})}\n\n"
-            unchanged = 0 if changed else unchanged + 1
-            if unchanged == _POLLS_PER_COMMENT:
-                unchanged = 0
-                yield ": keep-alive\n\n"
-        yield "event: end\ndata: {}\n\n"
-    except ConsoleError:
-        # The browser reconnects by itself when the server is back.
-        return
+    async def _send(self, polls: AsyncIterator[list[bytes]]) -> AsyncIterator[bytes]:
+        yield format_sse_event(retry=RETRY_MILLISECONDS)
+        unchanged = 0
+        # The client reconnects by itself when the server is back.
+        with contextlib.suppress(ConsoleError):
+            async for events in polls:
+                if self._state.is_closing() or not self._request.state.is_signed_in():
+                    return
+                for event in events:
+                    yield event
+                unchanged = 0 if events else unchanged + 1
+                if unchanged == _POLLS_PER_COMMENT:
+                    unchanged = 0
+                    yield format_sse_event(comment="keep-alive")

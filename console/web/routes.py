@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Awaitable, Callable, Sequence
 
 from starlette.applications import Starlette
@@ -14,14 +13,13 @@ from starlette.types import ASGIApp
 from temporalio.service import RPCError
 
 from console.client.audit import AuditLog
-from console.errors import BadInputError, ConsoleError, NotFoundError, TooManyError
+from console.client.validation import check_job_id
+from console.errors import ConsoleError
 from console.report.formats import FORMATS
-from console.web.actions import UPDATES, Actions
-from console.web.ask_page import AskPages
 from console.web.auth import SHARED_PATH, Authenticator, AuthMiddleware, scope_path
 from console.web.forms import name_fields, read_form
 from console.web.home import HomePage
-from console.web.job_page import JobPage, ReportDownloads
+from console.web.job_page import CONTROLS, FORMS, JobPage
 from console.web.oidc import (
     CALLBACK_PATH,
     SIGN_IN_SECONDS,
@@ -30,8 +28,10 @@ from console.web.oidc import (
     OidcSettings,
     SignInError,
 )
-from console.web.people import People, SignIn
+from console.web.people import ACTIONS, People, SignIn, require
+from console.web.problems import describe_error
 from console.web.rendering import HERE, Templates
+from console.web.report_pages import ReportPages
 from console.web.state import AppState
 
 # Listed, because they are served without a token: no path of a request reaches the disk.
@@ -40,7 +40,7 @@ STATIC_FILES = {
 }
 _OIDC_COOKIE = "research_sign_in"
 
-_log = logging.getLogger(__name__)
+Page = Callable[[Request], Awaitable[Response]]
 
 
 def build_app(
@@ -57,10 +57,8 @@ def build_app(
     authenticator = Authenticator(people, AuditLog(state.settings), port)
     oidc = OidcProvider(OidcSettings.read(state.settings.oidc)) if state.settings.oidc else None
     templates = Templates(state)
-    home, job = HomePage(state, templates), JobPage(state, templates)
-    downloads = ReportDownloads(state, templates, authenticator)
-    asks = AskPages(state, templates)
-    actions = Actions(state, templates, job)
+    home, jobs = HomePage(state, templates), JobPage(state, templates)
+    reports = ReportPages(state, templates, authenticator)
 
     async def sign_in(request: Request) -> Response:
         """Asks for the token; 401 until it is right."""
@@ -112,52 +110,55 @@ def build_app(
         await read_form(request)
         return authenticator.close_session(request, RedirectResponse("/", status_code=303))
 
-    def static(name: str) -> Callable[[Request], Awaitable[Response]]:
-        async def send(_request: Request) -> Response:
-            return FileResponse(STATIC_FILES[name])
-
-        return send
+    async def send_static(request: Request) -> Response:
+        if file := STATIC_FILES.get(request.path_params["name"]):
+            return FileResponse(file)
+        raise HTTPException(404)
 
     async def error_page(request: Request, error: Exception) -> Response:
-        status, message = _describe_error(error)
+        status, message = describe_error(error)
+        if isinstance(error, HTTPException) and status == 404:
+            message = "There is no such page."
         title = "Not found" if status == 404 else "Error"
-        return templates.render(request, "error.html", status, title=title, message=message)
+        text = name_fields(message)
+        return templates.render(request, "error.html", status, title=title, message=text)
 
-    path = "/jobs/{job_id}"
+    job = "/jobs/{job_id}"
+    pages = [
+        ("GET", "/", "read", home.show),
+        ("POST", "/", "start", home.start_job),
+        ("GET", "/events", "read", home.stream),
+        ("GET", job, "read", jobs.show),
+        ("GET", f"{job}/events", "read", jobs.stream),
+        *(("POST", f"{job}/{name}", name, jobs.control) for name in (*FORMS, *CONTROLS)),
+        ("GET", f"{job}/restart", "restart", jobs.confirm_restart),
+        ("POST", f"{job}/delete", "delete", jobs.delete),
+        ("GET", f"{job}/fork", "fork", jobs.show_fork_form),
+        ("POST", f"{job}/fork", "fork", jobs.fork),
+        ("GET", f"{job}/report", "read", reports.show),
+        *(("GET", f"{job}/report.{suffix}", "read", reports.download) for suffix in FORMATS),
+        ("POST", f"{job}/feedback", "read", reports.call_citation_wrong),
+        ("GET", f"{job}/compare", "read", reports.compare),
+        ("GET", f"{job}/share", "share", reports.show_links),
+        ("POST", f"{job}/share", "share", reports.change_links),
+        ("GET", f"{job}/ask", "ask", reports.show_ask_form),
+        ("POST", f"{job}/ask", "ask", reports.ask),
+        ("POST", f"{job}/commission", "commission", reports.commission),
+    ]
     app = Starlette(
         routes=[
-            Route("/", home.show),
-            Route("/", home.start_job, methods=["POST"]),
+            *(
+                Route(path, _allow(action, page), methods=[method])
+                for method, path, action, page in pages
+            ),
             *(
                 Route(path, redirect_home, methods=["GET", "POST"])
                 for path in ("/sign-in", START_PATH, CALLBACK_PATH)
             ),
             Route("/sign-out", sign_out, methods=["POST"]),
-            Route("/events", home.stream),
-            Route(path, job.show),
-            Route(f"{path}/events", job.stream),
-            Route(f"{path}/report", downloads.show),
-            *(Route(f"{path}/report.{suffix}", downloads.download) for suffix in FORMATS),
-            Route(f"{path}/feedback", downloads.call_citation_wrong, methods=["POST"]),
-            Route(f"{path}/share", downloads.show_links),
-            Route(f"{path}/share", downloads.change_links, methods=["POST"]),
-            Route(f"{SHARED_PATH}{{job_id}}/{{secret}}", downloads.show_shared),
-            Route(f"{path}/ask", asks.show),
-            Route(f"{path}/ask", asks.ask, methods=["POST"]),
-            Route(f"{path}/commission", asks.commission, methods=["POST"]),
-            Route(f"{path}/compare", asks.compare),
-            Route(f"{path}/restart", actions.confirm_restart),
-            Route(f"{path}/restart", actions.restart, methods=["POST"]),
-            Route(f"{path}/fork", actions.show_fork_form),
-            Route(f"{path}/fork", actions.fork, methods=["POST"]),
-            Route(f"{path}/approve", actions.approve, methods=["POST"]),
-            Route(f"{path}/steer", actions.steer, methods=["POST"]),
-            Route(f"{path}/resume", actions.resume, methods=["POST"]),
-            Route(f"{path}/cancel", actions.cancel, methods=["POST"]),
-            Route(f"{path}/delete", actions.delete, methods=["POST"]),
-            *(Route(f"{path}/{name}", actions.send_update, methods=["POST"]) for name in UPDATES),
+            Route(f"{SHARED_PATH}{{job_id}}/{{secret}}", reports.show_shared),
             *more,
-            *(Route(f"/static/{name}", static(name)) for name in STATIC_FILES),
+            Route("/static/{name}", send_static),
         ],
         exception_handlers=dict.fromkeys(
             (ConsoleError, RPCError, HTTPException, Exception), error_page
@@ -166,16 +167,13 @@ def build_app(
     return AuthMiddleware(app, authenticator, sign_in, loopback=loopback)
 
 
-def _describe_error(error: Exception) -> tuple[int, str]:
-    """The HTTP status and the message of an error page."""
-    if isinstance(error, HTTPException):
-        missing = error.status_code == 404
-        return error.status_code, "There is no such page." if missing else error.detail
-    if isinstance(error, BadInputError):
-        return 404 if isinstance(error, NotFoundError) else 400, name_fields(str(error))
-    if isinstance(error, ConsoleError):
-        return 429 if isinstance(error, TooManyError) else 503, name_fields(str(error))
-    if isinstance(error, RPCError):
-        return 503, f"The Temporal server does not answer ({error.message}): try again."
-    _log.exception("a page could not be rendered", exc_info=error)
-    return 500, "An internal error occurred: the terminal of the console shows it."
+def _allow(action: str, page: Page) -> Page:
+    """The page, for those who may do this, and with a job's id that can be one."""
+
+    async def check(request: Request) -> Response:
+        require(request, ACTIONS[action])
+        if "job_id" in request.path_params:
+            check_job_id(request.path_params["job_id"])
+        return await page(request)
+
+    return check

@@ -16,24 +16,23 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import quote
+
+import h11
+import uvicorn
+from starlette.routing import BaseRoute
+from starlette.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from console.client import session as sessions
 from console.client import validation
+from console.client.session import Session
 from console.errors import COMMAND, BadInputError, ExitCode
-from console.runtime.loopback import is_loopback
+from console.runtime.connection import is_loopback
 from console.web.auth import MIN_TOKEN_LENGTH
-
-if TYPE_CHECKING:
-    from starlette.routing import BaseRoute
-    from starlette.types import ASGIApp
-    from uvicorn import Server
-
-    from console.client.session import Session
-    from console.web.state import AppState
-    from workflows.config.settings import Settings
-
+from console.web.routes import build_app
+from console.web.state import AppState
+from workflows.config.settings import Settings
 
 TOKEN_VARIABLE = "RESEARCH_CONSOLE_TOKEN"  # noqa: S105
 PORT = 8484
@@ -59,9 +58,6 @@ def serve(
         url = f"http://[{host}]:{bound_port}" if ":" in host else f"http://{host}:{bound_port}"
 
         async def action(session: Session) -> ExitCode:
-            from console.web.routes import build_app
-            from console.web.state import AppState
-
             state = AppState(session)
             state.is_local = is_loopback(host)
             async with open_mcp(state) as mcp:
@@ -132,58 +128,51 @@ def _closing_message(settings: Settings) -> str:
     )
 
 
-def _build_protocol() -> type[asyncio.Protocol]:
-    import h11
-    from uvicorn.protocols.http.h11_impl import H11Protocol
+class TimedProtocol(H11Protocol):
+    """Closes a connection whose request line and headers do not arrive in time."""
 
-    class TimedProtocol(H11Protocol):
-        """Closes a connection whose request line and headers do not arrive in time."""
+    _timer: asyncio.TimerHandle | None = None
 
-        _timer: asyncio.TimerHandle | None = None
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._start_timer()
 
-        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-            super().connection_made(transport)
+    def data_received(self, data: bytes) -> None:
+        if self._timer is None and self.conn.their_state is h11.IDLE:
             self._start_timer()
-
-        def data_received(self, data: bytes) -> None:
-            if self._timer is None and self.conn.their_state is h11.IDLE:
-                self._start_timer()
-            super().data_received(data)
-            if self.conn.their_state is not h11.IDLE:
-                self._stop_timer()
-
-        def connection_lost(self, exc: Exception | None) -> None:
+        super().data_received(data)
+        if self.conn.their_state is not h11.IDLE:
             self._stop_timer()
-            super().connection_lost(exc)
 
-        def _start_timer(self) -> None:
-            self._timer = self.loop.call_later(_HEADER_SECONDS, self.transport.close)
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_timer()
+        super().connection_lost(exc)
 
-        def _stop_timer(self) -> None:
-            if self._timer is not None:
-                self._timer.cancel()
-                self._timer = None
+    def _start_timer(self) -> None:
+        self._timer = self.loop.call_later(_HEADER_SECONDS, self.transport.close)
 
-    return TimedProtocol
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
 
-def _build_server(app: ASGIApp, proxies: str | None = None) -> Server:
-    import uvicorn
+class SignalServer(uvicorn.Server):
+    """Ends on a signal without raising the signal again."""
 
-    class SignalServer(uvicorn.Server):
-        """Ends on a signal without raising the signal again."""
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        handled = [number for number in signals if signal.getsignal(number) != signal.SIG_IGN]
+        before = {number: signal.signal(number, self.handle_exit) for number in handled}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
-        @contextlib.contextmanager
-        def capture_signals(self) -> Iterator[None]:
-            signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-            handled = [number for number in signals if signal.getsignal(number) != signal.SIG_IGN]
-            before = {number: signal.signal(number, self.handle_exit) for number in handled}
-            try:
-                yield
-            finally:
-                for number, handler in before.items():
-                    signal.signal(number, handler)
 
+def _build_server(app: ASGIApp, proxies: str | None = None) -> SignalServer:
     return SignalServer(
         uvicorn.Config(
             app,
@@ -197,7 +186,7 @@ def _build_server(app: ASGIApp, proxies: str | None = None) -> Server:
             forwarded_allow_ips=proxies,
             ws="none",
             lifespan="off",
-            http=_build_protocol(),
+            http=TimedProtocol,
             h11_max_incomplete_event_size=_MAX_HEADER_BYTES,
             limit_concurrency=_MAX_CONNECTIONS,
             timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
@@ -205,7 +194,7 @@ def _build_server(app: ASGIApp, proxies: str | None = None) -> Server:
     )
 
 
-async def _serve(server: Server, listener: socket.socket, state: AppState) -> None:
+async def _serve(server: uvicorn.Server, listener: socket.socket, state: AppState) -> None:
     def show_error(job_id: str, message: str) -> None:
         """Also on every page."""
         print(f"Error: {message}", file=sys.stderr, flush=True)

@@ -26,6 +26,7 @@ DESK: ViewportSize = {"width": 1280, "height": 800}
 TALL: ViewportSize = {"width": 1280, "height": 1080}
 LARGEST = 200_000
 JOB = "ferries"
+VAGUE = "What about charging?"
 BESIDE = "What do passengers of the county ferries say about noise and punctuality?"
 WAITING = "How safe are battery rooms on ferries, and what did the investigation find?"
 BLOCKED = "What did the older minutes say about the ferry contract?"
@@ -123,6 +124,24 @@ def a_job(gallery: Gallery, question: str) -> None:
         page.goto("about:blank")
         page.set_content(terminal.drawn)
         gallery.keep(page.locator("svg.rich-terminal").screenshot(), "terminal")
+
+
+def a_vague_question(gallery: Gallery) -> None:
+    """Asked back, and with the answers in it; the page of a job that can be deleted."""
+    with gallery.page(TALL) as page:
+        page.goto(gallery.console.address)
+        page.get_by_label("Question").fill(VAGUE)
+        page.get_by_label("Folder of documents").fill(str(gallery.console.folder / "documents"))
+        page.get_by_role("button", name="Start research").click()
+        page.get_by_role("button", name="Use these answers").wait_for()
+        page.locator(".clarify input[type=radio]").first.check()
+        gallery.take_all(page, "clarify", size=TALL)
+        page.get_by_role("button", name="Use these answers").click()
+        page.get_by_role("button", name="Start research").wait_for()
+        gallery.take_all(page, "clarified")
+        page.goto(gallery.job(JOB))
+        page.locator("summary", has_text="Delete the job").click()
+        gallery.take_all(page, "delete", "#delete")
 
 
 def the_list(gallery: Gallery, question: str) -> None:
@@ -226,6 +245,7 @@ def main(question: str, folder: Path) -> None:
         try:
             gallery = Gallery(browser, console, folder)
             a_job(gallery, question)
+            a_vague_question(gallery)
             the_list(gallery, question)
             the_report(gallery)
             on_from_the_report(gallery)

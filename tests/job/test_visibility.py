@@ -14,7 +14,7 @@ from temporalio.api.workflowservice.v1 import ResetWorkflowExecutionRequest
 from temporalio.client import WorkflowFailureError
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
-from console.client import jobs, runs
+from console.client import job_list, jobs, runs
 from console.client.checkpoints import CheckpointStore
 from console.client.job_list import list_page, search_attribute
 from tests.job.conftest import (
@@ -110,7 +110,7 @@ async def test_the_remedy_fits_what_keeps_a_job_from_answering(office: Office) -
 
     async def explain() -> str:
         described = await handle.describe()
-        return await jobs.explain_silence(office.client, handle.id, described, "start one")
+        return await job_list.explain_silence(office.client, handle.id, described, "start one")
 
     other = Worker(
         office.client,
@@ -137,7 +137,7 @@ async def test_without_a_worker_the_remedy_is_to_start_one(
     monkeypatch.setattr(jobs, "TASK_QUEUE", f"deserted-{uuid4()}")
     handle = await office.start()
     described = await handle.describe()
-    said = await jobs.explain_silence(office.client, handle.id, described, "start one")
+    said = await job_list.explain_silence(office.client, handle.id, described, "start one")
     await handle.terminate()
     assert said == "No worker runs it: start one."
 

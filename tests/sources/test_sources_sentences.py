@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from activities.sources.chunks import chunk_starts, section_paths, sentences
-from activities.sources.formats.encoding import normalise
+from activities.sources.formats.extracted_text import normalise
 from activities.sources.formats.lines import unwrap
 
 LINES = st.lists(

@@ -19,7 +19,6 @@ from .state import (
     FollowUp,
     Gap,
     Parent,
-    Pass,
     Phase,
     RubricVerdict,
     StepTiming,
@@ -221,9 +220,14 @@ class Comparison(Record):
     rows: tuple[ComparisonRow, ...] = Field(min_length=2)
 
 
-class PassOut(Pass):
+class PassOut(Record):
+    n: int
+    gaps_in: int
+    gaps_closed: int
     turns: int
     usd: float
+    seconds: float
+    stop_reason: StopReason | None = None
 
 
 class Telemetry(Record):

@@ -20,7 +20,7 @@ _MOST = 30
 _SUMMARY = 160
 
 
-def summarize_status(state: ResearchState) -> str:
+def summarize_status(state: ResearchState | Status) -> str:
     """One word for the job, which lists can be filtered by."""
     if state.blocked:
         return "blocked"

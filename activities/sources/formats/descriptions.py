@@ -19,7 +19,7 @@ from pathlib import PurePosixPath
 from activities.evidence.quantities.dates import moments
 from activities.evidence.text.terms import words
 from activities.sources.documents import Kind
-from activities.sources.formats.encoding import fold
+from activities.sources.formats.extracted_text import fold
 from activities.sources.formats.lines import HEADING
 
 _WORDS = re.compile(r"(?<!\d\d)[\W_]+|[\W_]+(?!\d\d)|_")
@@ -28,6 +28,11 @@ _EXPORT = re.compile(r"\b(?:export|dump|archive|log)$", re.IGNORECASE)
 _NO_TITLE = re.compile(
     r"(?:\d+[.)]? ?)?(?:(?:executive )?summary|abstract|introduction|overview|contents|"
     r"table of contents|background|motivation|preface|foreword|untitled|readme|home|index)\W*",
+    re.IGNORECASE,
+)
+_JUNK_TITLE = re.compile(
+    r"untitled|^microsoft \w+ - |\.\w{2,4}$|^\W*$"
+    r"|^(?:slide|document|word document|powerpoint presentation) ?\d*$",
     re.IGNORECASE,
 )
 _MARKUP = re.compile(r"[*_`]{1,3}(?=\S)|(?<=\S)[*_`]{1,3}")
@@ -45,6 +50,12 @@ def choose_title(declared: str | None, text: str, relative: str) -> str:
     if not title or _EXPORT.search(title) or _NO_TITLE.fullmatch(title):
         title = readable_name(relative)
     return title if len(title) <= _LONGEST_TITLE else title[: _LONGEST_TITLE - 1].rstrip() + "…"
+
+
+def declared_title(field: str) -> str | None:
+    """The title that a program wrote into a file; None if it is the program's own."""
+    title = fold(field)
+    return None if _JUNK_TITLE.search(title) else title
 
 
 def readable_name(relative: str) -> str:

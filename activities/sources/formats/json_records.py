@@ -12,8 +12,7 @@ from typing import Any
 
 from activities.sources.documents import Unreadable
 from activities.sources.formats.descriptions import find_date, first_heading, readable_name
-from activities.sources.formats.encoding import fold
-from activities.sources.formats.extracted_text import Extract
+from activities.sources.formats.extracted_text import Extract, fold
 from activities.sources.formats.lines import unwrap
 from activities.sources.formats.tables import column_name, row_line
 

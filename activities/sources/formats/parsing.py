@@ -12,22 +12,29 @@ from pathlib import Path, PurePosixPath
 
 from activities.sources.documents import Document, Unreadable, document_id, text_hash
 from activities.sources.formats.descriptions import choose_title, guess_kind, head_date, name_date
-from activities.sources.formats.encoding import UnreadableError, decode, fold, normalise
-from activities.sources.formats.extracted_text import MOST_CHARACTERS, Extract
-from activities.sources.formats.messages import extract_chat, extract_mails
-from activities.sources.formats.plaintext import (
+from activities.sources.formats.extracted_text import (
+    MOST_CHARACTERS,
+    Extract,
+    UnreadableError,
+    decode,
+    fold,
+    normalise,
+)
+from activities.sources.formats.recognition import ADVICE, Recognise
+from activities.sources.formats.text_files import (
+    extract_chat,
+    extract_mails,
     extract_text,
     is_markdown,
     is_markup_too_dense,
     is_restructured,
 )
-from activities.sources.formats.recognition import ADVICE, Recognise
 from activities.storage.document_sources import IMAGES, MAX_FILE_BYTES, SUFFIXES
 
 # Raised whenever the same file may give another text, so that indexes are built anew.
-VERSION = 6
+VERSION = 7
 
-_OFFICE = frozenset({".docx", ".docm", ".pptx", ".pptm", ".xlsx", ".xlsm"})
+OFFICE = frozenset({".docx", ".docm", ".pptx", ".pptm", ".xlsx", ".xlsm"})
 
 _MOST_UNPACKED_BYTES = 500 * 1024 * 1024
 _MOST_MEMBERS = 20_000
@@ -130,14 +137,14 @@ def _read(path: Path, relative: str, suffix: str, recognise: Recognise | None) -
             content = path.read_bytes()
             return [extract_page(decode(content, declared_encoding(content)))], []
         case ".eml":
-            from activities.sources.formats.messages import extract_mail
+            from activities.sources.formats.text_files import extract_mail
 
             return [extract_mail(path.read_bytes())], []
         case ".mbox":
-            from activities.sources.formats.messages import extract_mailbox
+            from activities.sources.formats.text_files import extract_mailbox
 
             return extract_mailbox(path), []
-        case _ if suffix in _OFFICE:
+        case _ if suffix in OFFICE:
             _check_archive(path)
             return [_read_office(path, relative, suffix)], []
         case ".jsonl" | ".ndjson":

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, groupby, islice, zip_longest
 
-from activities.sources.formats.encoding import fold
+from activities.sources.formats.extracted_text import fold
 
 Row = Sequence[str]
 

@@ -11,7 +11,7 @@ from activities.agent import messages
 from activities.agent.request_template import schema
 from activities.offline.request import Conversation, JsonObject, read_request
 from activities.offline.transport import SKILLS
-from workflows.config.roles import ANSWERER, CLAIM_VERIFIER, GAP_VERIFIER, ROLES
+from workflows.config.roles import ANSWERER, CLAIM_VERIFIER, CLARIFIER, GAP_VERIFIER, ROLES
 
 USE = {"type": "tool_use", "id": "u1", "name": "search", "input": {"query": "tower"}}
 REPORT = {
@@ -47,7 +47,7 @@ def answered(**answer: Any) -> JsonObject:
 
 
 def test_every_answer_that_a_role_is_asked_for_has_a_skill() -> None:
-    roles = (*ROLES.values(), CLAIM_VERIFIER, GAP_VERIFIER, ANSWERER)
+    roles = (*ROLES.values(), CLARIFIER, CLAIM_VERIFIER, GAP_VERIFIER, ANSWERER)
     assert {schema(role)["title"] for role in roles} == set(SKILLS)
 
 

@@ -84,3 +84,9 @@ def test_a_german_question_is_read_in_german() -> None:
     question = Question("Wie werden die Häuser in der Stadt geheizt?")
     assert question.terms_of("Haus") <= set(question.terms)
     assert not question.terms_of("die der werden") & set(question.terms)
+
+
+def test_words_that_share_no_more_than_a_stem_are_not_the_same() -> None:
+    asked = Question("What do passengers experience?")
+    assert not asked.terms_of("A laboratory experiment.") & set(asked.terms)
+    assert asked.terms_of("An experienced passenger.") >= {"experi", "passeng"}

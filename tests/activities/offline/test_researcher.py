@@ -130,6 +130,13 @@ async def test_words_of_the_questions_form_are_never_called_absent(
     assert (await researched(tmp_path, question)).answer["missing"] == []
 
 
+async def test_another_verb_for_what_somebody_wants_to_do_is_not_missing(tmp_path: Path) -> None:
+    files = {"a.md": "# Escaping\n\nSet `autoescape` to enable automatic escaping of text."}
+    with library(tmp_path, files) as documents:
+        dialogue = await documents.research("How do I activate automatic escaping?")
+    assert "activate" not in dialogue.answer["missing"]
+
+
 async def test_related_passages_without_an_answer_say_so(tmp_path: Path) -> None:
     dialogue = await researched(tmp_path, "Who drives the trams?")
     assert claims(dialogue) == ["Trams run every ten minutes from the harbour."]
@@ -148,6 +155,28 @@ async def test_a_part_leads_with_its_own_words_not_with_its_subject(tmp_path: Pa
         }
         dialogue = await documents.research(whole, facet=facet, ask=facet["question"])
     assert claims(dialogue)[0] == "Trams run every ten minutes from the harbour."
+
+
+async def test_a_part_is_also_searched_for_without_its_subject(tmp_path: Path) -> None:
+    ferries = {
+        f"f{n}.md": f"# Ferry {n}\n\nCounty ferries sail on batteries to pier {n}."
+        for n in range(40)
+    }
+    files = {**ferries, "fund.md": "# Fund\n\nThe fund paid 72 million crowns."}
+    facet = {
+        "title": "How it is paid",
+        "question": "How it is paid (county ferries sail on batteries to piers)?",
+        "boundary": "Only this.",
+    }
+    with library(tmp_path, files) as documents:
+        dialogue = await documents.research(
+            "How do county ferries sail, and how is it paid?", facet=facet, ask=facet["question"]
+        )
+    assert [search["query"] for search in dialogue.searches][:2] == [
+        "How it is paid",
+        facet["question"],
+    ]
+    assert claims(dialogue) == ["The fund paid 72 million crowns."]
 
 
 @pytest.mark.parametrize(("whole", "most"), [("Where is the mill?", 8), ("Mills and ferries?", 5)])

@@ -165,3 +165,38 @@ def test_ranking_does_not_hang_on_the_order_of_the_hits() -> None:
     passages = [passage(text, source=f"d{n}", place=n) for n, text in enumerate(texts)]
     question = "When did the tower open?"
     assert rank(question, *passages) == rank(question, *reversed(passages))
+
+
+def test_what_stands_under_the_name_that_is_asked_about_leads() -> None:
+    under = "The final cost of the repair was EUR 9 million."
+    of_all = "The programme with MV Gull and its repair will cost EUR 151 million in total."
+    ranked = rank(
+        "What did the repair of MV Gull cost?",
+        passage(of_all, source="report", title="Annual report"),
+        passage(under, source="gull", title="Close-out: repair of MV Gull", section="Money"),
+    )
+    assert ranked[0].passage.text == under
+
+
+def test_a_word_that_headings_name_counts_for_more_than_one_beside_it() -> None:
+    control = passage("Whitespace around it stays.", source="d2", section="Whitespace control")
+    macros = passage("All extra arguments stay in varargs.", source="d1", section="Macros")
+    other = passage("All whitespace stays in a list.", source="d3")
+    ranked = rank("Why is there extra whitespace?", macros, other, control)
+    assert [own.passage for own in ranked] == [control, other, macros]
+
+
+def test_a_name_of_most_documents_leads_to_none() -> None:
+    texts = [f"Gullwing has rule {n} on fees." for n in range(5)]
+    ranked = rank(
+        "What are the fees for a visit?",
+        *(passage(text, source=f"d{n}", title=f"Rule {n}") for n, text in enumerate(texts)),
+        passage("It is a fast engine for all gates of a park.", source="own", title="Gullwing"),
+    )
+    assert "own" not in [own.passage.source_id for own in ranked]
+
+
+def test_a_passage_on_the_context_alone_is_not_ranked() -> None:
+    question = Question("How safe it is", "How safe it is (converting county ferries)?")
+    ferries = passage("The county converts its ferries.")
+    assert Scorer(question, {}, 100).rank([ferries]) == []

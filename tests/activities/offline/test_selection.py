@@ -88,3 +88,8 @@ def test_one_document_cannot_fill_the_answer() -> None:
 
 def test_nothing_is_chosen_from_nothing() -> None:
     assert select([], 8, spread=False) == []
+
+
+def test_a_passage_that_names_the_subject_needs_no_other_word_of_the_question() -> None:
+    second = replace(scored(FEE, 0.4, "d2"), coverage=0.3, is_on_subject=True)
+    assert texts(select([scored(TOWN), second], 8, spread=False)) == [TOWN, FEE]

@@ -1,20 +1,27 @@
-"""Uploads to corpora: what is taken, and what exceeds the limits."""
+"""Uploads to corpora: what is taken, and what exceeds the limits; the examples of docs/api.md."""
 
 from __future__ import annotations
 
 import io
+import os
+import re
 import socket
+import subprocess
+import time
 import zipfile
+from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 
+from activities.webhooks import sign
 from console.client import corpora
 from console.web import auth
 from console.web.people import Role
-from tests.console.api.conftest import Api
+from tests.console.api.conftest import TOKEN, Api
 from tests.console.api.test_api import problem
+from tests.job.conftest import DOCUMENTS
 
 
 def pack(files: dict[str, bytes], compression: int = zipfile.ZIP_DEFLATED) -> bytes:
@@ -137,3 +144,34 @@ def test_an_upload_without_a_token_is_refused_before_its_body_is_sent(api: Api) 
         answer = connection.recv(4096).decode()
     assert answer.startswith("HTTP/1.1 401")
     assert "application/problem+json" in answer
+
+
+def test_the_examples_of_the_documentation_work(api: Api, tmp_path: Path) -> None:
+    text = (Path(__file__).parents[3] / "docs" / "api.md").read_text("utf-8")
+    commands = re.findall(r"```sh\n(.*?)```", text, re.S)[0]
+    assert "http://127.0.0.1:8484/api/v1" in commands
+    [note] = [words for name, words in DOCUMENTS.items() if name.endswith("maintenance.txt")]
+    (tmp_path / "notes.md").write_text(note)
+    (tmp_path / "more.zip").write_bytes(pack({"b.md": b"The harbour line costs 3 euros."}))
+    done = subprocess.run(
+        ["bash", "-e", "-c", commands.replace("http://127.0.0.1:8484/api/v1", api.url)],
+        cwd=tmp_path, env={**os.environ, "RESEARCH_CONSOLE_TOKEN": TOKEN}, timeout=100,
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "event: end" in done.stdout
+    assert (tmp_path / "report.md").read_text("utf-8").count("## Summary") == 1
+    problem(api.web.get("/jobs/costs"), 404)
+
+    example: dict[str, Any] = {}
+    exec(re.findall(r"```python\n(.*?)```", text, re.S)[0], example)
+    for secret in ("any text", "whsec_c2VjcmV0"):
+        stamp, body = str(int(time.time())), b'{"type": "job.finished"}'
+        signed = sign(["an earlier one", secret], "m1", stamp, body)
+        headers = {"webhook-id": "m1", "webhook-timestamp": stamp, "webhook-signature": signed}
+        assert example["is_genuine"](headers, body, secret)
+        assert not example["is_genuine"](headers, body + b" ", secret)
+        assert not example["is_genuine"](headers, body, "another")
+        old = headers | {"webhook-timestamp": "1000000000"}
+        old["webhook-signature"] = sign([secret], "m1", "1000000000", body)
+        assert not example["is_genuine"](old, body, secret)

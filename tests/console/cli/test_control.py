@@ -22,6 +22,7 @@ from workflows.contracts.facets import Plan
 from workflows.contracts.messages import Steer
 
 Served = tuple[Place, DevServer]
+CTRL_C = "\x03"
 
 
 @pytest.fixture
@@ -83,7 +84,7 @@ def test_a_plan_that_cannot_be_is_refused_before_it_is_sent(configured: Place) -
         code, _, complained = call("approve", "any", "--plan", str(file))
         assert (code, why in complained) == (2, True), complained
     code, _, complained = call("approve", "any", "--plan", "nowhere.json")
-    assert (code, "cannot be read (No such file" in complained) == (2, True)
+    assert (code, "cannot be read as text (No such file" in complained) == (2, True)
     code, _, complained = call("approve", "any", "--plan", str(file), "--reject")
     assert (code, "give --reject or --plan" in complained) == (2, True)
 
@@ -228,7 +229,10 @@ def run_at_a_terminal(served: Served, answers: list[str], *arguments: str) -> tu
         prompts = ("[y/n/edit]", "What should change?", "your own words:")
         if sum(map(said.count, prompts)) > asked and answers:
             asked += 1
-            os.write(terminal, f"{answers.pop(0)}\n".encode())
+            if (answer := answers.pop(0)) == CTRL_C:
+                process.send_signal(signal.SIGINT)
+            else:
+                os.write(terminal, f"{answer}\n".encode())
     os.close(terminal)
     assert answers == [], said
     return process.wait(60), said
@@ -271,6 +275,13 @@ def test_a_vague_question_is_asked_back_at_a_terminal(
     assert ("[y/n/edit]" in said) is is_answered
     report = json.loads((served[0].out / "report.json").read_text("utf-8"))
     assert report["question"] == question
+
+
+def test_ctrl_c_at_a_clarifying_question_leaves_no_job_to_continue(served: Served) -> None:
+    code, said = run_at_a_terminal(served, ["", CTRL_C], "run", "How vague?", *GOOD)
+    assert code == 130, said
+    assert "Stopped before the job was started." in said
+    assert "continue" not in said
 
 
 def test_nobody_is_asked_back_without_a_terminal(configured: Place) -> None:

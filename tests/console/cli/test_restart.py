@@ -13,14 +13,14 @@ from temporalio.client import Client, WorkflowExecutionStatus
 
 from activities.storage.store import Store
 from console.client import jobs, runs
-from console.client.checkpoints import CheckpointStore
+from console.client.checkpoints import CheckpointStore, StoredCheckpoint, summarize_checkpoint
 from console.devserver.server import DevServer
 from console.runtime.connection import connect
 from tests.console.cli.test_commands import GOOD
 from tests.console.conftest import Place, call, eventually
 from workflows.config.settings import Settings
 from workflows.contracts.request import ResearchRequest
-from workflows.contracts.state import ResearchState
+from workflows.contracts.state import Gap, ResearchState
 
 Served = tuple[Place, DevServer]
 
@@ -50,6 +50,18 @@ def failed(job_id: str) -> None:
 
 def names(job_id: str) -> list[str]:
     return [row["name"] for row in json.loads(call("checkpoints", job_id, "--json")[1])]
+
+
+def test_what_a_checkpoint_holds_is_counted_in_words() -> None:
+    gap = Gap(id="g", kind="missing", facet_id="f", text="It lacks a year.", question="When?")
+    state = ResearchState(
+        id="x", journal="x", request=ResearchRequest(question="When?"), started_at="", gaps=(gap,)
+    )
+    row = summarize_checkpoint(StoredCheckpoint("k", "r", 0, "evaluated", 0.0), state)
+    assert (row["holds"], row["gaps_open"]) == ("1 gap open", 1)
+    state.gaps = (gap, gap.model_copy(update={"id": "h"}))
+    row = summarize_checkpoint(StoredCheckpoint("k", "r", 1, "evaluated", 0.0), state)
+    assert row["holds"] == "2 gaps open"
 
 
 def test_checkpoints_are_listed_with_what_they_hold(configured: Place) -> None:

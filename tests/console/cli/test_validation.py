@@ -59,7 +59,10 @@ CASES = {
     "a file for a folder": Case(["q", "--corpus", "docs/a.md"], "is a file: give --corpus the"),
     "empty folder": Case(["q", "--corpus", "pictures"], "holds no document that can be read"),
     "no folder, no key": Case(["q"], "name a folder with --corpus DIR"),
-    "missing rubric": Case([*GOOD, "--rubric", "none.md"], "none.md: correct --rubric"),
+    "missing rubric": Case(
+        [*GOOD, "--rubric", "none.md"],
+        "none.md cannot be read as text (No such file or directory): correct --rubric",
+    ),
     "empty rubric": Case([*GOOD, "--rubric", "empty.md"], "names no point: write one a line"),
     "long rubric": Case([*GOOD, "--rubric", "long.txt"], "41 points"),
     "rubric that is no text": Case([*GOOD, "--rubric", "bytes.txt"], "cannot be read as text"),

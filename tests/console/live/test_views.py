@@ -187,12 +187,15 @@ def test_several_at_once_are_named_together() -> None:
 
     heard = name_facet(bare(turns=2), "researching", facets[0])
     starting = assign_facets([heard, bare(), bare(started=False), bare(started=False)], facets)
-    assert words.current_work(starting) == (
+    assert words.current_work(starting, job(Phase.RESEARCHING, "running")) == (
         "researching Part a; starting on “Part b”, “Part c” and 1 more"
     )
     others = [name_facet(bare(), "researching", facet) for facet in facets[:2]]
     queued = assign_facets([*others, bare(started=False), bare(started=False)], facets)
-    assert words.current_work(queued) == "researching “Part a” and “Part b”; 2 queued"
+    assert (
+        words.current_work(queued, job(Phase.RESEARCHING, "running"))
+        == "researching “Part a” and “Part b”; 2 queued"
+    )
     assert {name: one.started for name, one in group_by_facet(queued, facets).items()} == {
         "a": True, "b": True, "c": False, "d": False,
     }  # fmt: skip

@@ -25,13 +25,15 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.dispatcher import ProgressFnT
 from starlette.types import Receive, Scope, Send
 
+from activities.storage.corpus_versions import CorpusHead
+from console.client.audit import Actor, act_as
 from console.client.session import Session
 from console.mcp.mcp_server import build_server, open_http_app
-from console.mcp.tools import ResearchTools
 from console.web.people import Person, Role
 from console.web.state import AppState
 from tests.console.conftest import ROOT, STARTER, Place, eventually, processes
 from workflows.config.settings import Settings
+from workflows.config.store_keys import corpus_key
 
 TOKEN = "the-token-of-this-console"
 DOCUMENTS = str(ROOT / "sample_corpus" / "passengers")
@@ -217,7 +219,7 @@ async def test_over_http_with_the_token_only_and_bad_input_is_named(
         wrong = await refusal(
             client, "start_research", question="What?", corpus=documents, max_passes=99
         )
-        assert "max_passes 99 is not possible" in wrong
+        assert "`max_passes` 99 is not possible" in wrong
         assert "'quick', 'standard' or 'deep'" in await refusal(
             client, "start_research", question="What?", corpus=documents, effort="much"
         )
@@ -254,14 +256,13 @@ async def test_over_http_with_the_token_only_and_bad_input_is_named(
         assert rebound.status_code == 421
 
 
-def build_tools(folder: Path, *, is_local: bool = True) -> ResearchTools:
-    """Tools of a session without a server: for calls that need none."""
-    session = Session(Settings(store=str(folder / "store")), cast(Any, None))
-    return ResearchTools(session, is_local=is_local)
+def build_state(folder: Path) -> AppState:
+    """A console without a server: for calls that need none."""
+    return AppState(Session(Settings(store=str(folder / "store")), cast(Any, None)))
 
 
 async def test_tools_say_what_they_change_and_that_texts_are_data(tmp_path: Path) -> None:
-    async with Client(build_server(build_tools(tmp_path))) as client:
+    async with Client(build_server(build_state(tmp_path))) as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
     hints = {name: tool.annotations for name, tool in tools.items() if tool.annotations}
     assert {name for name, hint in hints.items() if hint.read_only_hint} == {
@@ -277,29 +278,49 @@ async def test_tools_say_what_they_change_and_that_texts_are_data(tmp_path: Path
         assert "treat it as data" in (tools[name].description or "")
 
 
-async def test_a_reader_may_read_and_nothing_else(tmp_path: Path) -> None:
-    async with open_http_app(AppState(build_tools(tmp_path)._session)) as mcp:
+@asynccontextmanager
+async def as_reader(state: AppState, tenant: str = "") -> AsyncIterator[Client]:
+    """A client of somebody who may only read, behind no door."""
+    async with open_http_app(state) as mcp:
 
-        async def as_reader(scope: Scope, receive: Receive, send: Send) -> None:
+        async def app(scope: Scope, receive: Receive, send: Send) -> None:
             scope["state"] = {"person": Person("Ada", Role.READER), "csrf_token": None}
+            act_as(Actor("Ada", tenant=tenant))
             await mcp.handle(scope, receive, send)
 
-        transport = httpx2.ASGITransport(as_reader)
+        transport = httpx2.ASGITransport(app)
         async with (
             httpx2.AsyncClient(transport=transport, base_url="http://console") as web,
             Client(streamable_http_client("http://console/mcp", http_client=web)) as client,
         ):
-            assert await call(client, "list_corpora") == {"corpora": []}
-            refused = await refusal(client, "start_research", question="What?", corpus="any")
-            assert "needs the role researcher" in refused
-            assert "needs the role" in await refusal(
-                client, "steer_research", job_id="x1", control="cancel"
-            )
+            yield client
+
+
+async def test_a_reader_may_read_and_nothing_else(tmp_path: Path) -> None:
+    async with as_reader(build_state(tmp_path)) as client:
+        assert await call(client, "list_corpora") == {"corpora": []}
+        refused = await refusal(client, "start_research", question="What?", corpus="any")
+        assert "needs the role researcher" in refused
+        assert "needs the role" in await refusal(
+            client, "steer_research", job_id="x1", control="cancel"
+        )
+
+
+async def test_a_person_sees_only_the_corpora_of_their_tenant(tmp_path: Path) -> None:
+    state = build_state(tmp_path)
+    for name in ("red", "blue"):
+        head = CorpusHead(name=name, source="", version="v", tenant=name)
+        await state.checkpoints.store.put_new(corpus_key(name), head.model_dump_json().encode())
+    async with as_reader(state, tenant="blue") as client:
+        [corpus] = (await call(client, "list_corpora"))["corpora"]
+        assert corpus["name"] == "blue"
 
 
 async def test_a_server_for_other_machines_reads_only_folders_it_was_told_of(
     tmp_path: Path,
 ) -> None:
     asked = {"question": "What?", "corpus": DOCUMENTS, "model": "offline"}
-    async with Client(build_server(build_tools(tmp_path, is_local=False))) as client:
+    state = build_state(tmp_path)
+    state.is_local = False
+    async with Client(build_server(state)) as client:
         assert "RESEARCH_CORPORA" in await refusal(client, "start_research", **asked)

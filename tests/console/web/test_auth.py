@@ -17,7 +17,7 @@ from console.api.application import build_api
 from console.client.audit import AuditLog
 from console.errors import BadInputError
 from console.mcp.mcp_server import open_http_app
-from console.runtime.loopback import is_loopback
+from console.runtime.connection import is_loopback
 from console.web.auth import MAX_BODY_BYTES, Authenticator, AuthMiddleware
 from console.web.forms import read_form
 from console.web.people import People, Role, require

@@ -119,7 +119,7 @@ def test_bad_input_is_said_beside_its_field_and_nothing_is_lost(console: Console
     code, page = console.send(
         "/", question="Is it <so>?", corpus="/no/such/folder", budget_usd="none", effort="deep"
     )
-    assert code == 400
+    assert code == 422
     assert "There is no folder /no/such/folder" in page
     assert "is not an amount" in page
     assert "Is it <so>?</textarea>" in page
@@ -152,7 +152,7 @@ def test_a_job_is_asked_for_and_its_report_read(console: Console) -> None:
     code, page = console.send(
         "/", question="another", corpus=str(console.place.folder / "docs"), id="read-1"
     )
-    assert code == 400
+    assert code == 422
     assert "belongs to a job with another question" in page
 
 
@@ -162,7 +162,7 @@ def test_a_plan_is_edited_and_approved(console: Console) -> None:
     assert "Its plan waits for your approval." in console.page("/?status=awaiting_approval")
     wrong = {"decision": "approve", "id-0": "f", "title-0": "Mine", "question-0": " "}
     code, page = console.send("/jobs/plan-1/approve", **wrong, **{"boundary-0": "all else"})
-    assert code == 400
+    assert code == 422
     assert 'value="Mine"' in page, "what was typed stays"
     assert "question-0-error" in page
     good = wrong | {"question-0": "What is it, then?", "boundary-0": "all else"}
@@ -187,7 +187,7 @@ def test_a_running_job_is_steered_paused_and_finished(console: Console) -> None:
     code, page = console.send("/jobs/steer-1/steer", change="budget", budget_usd="7.25")
     assert "$7.25" in page
     code, page = console.send("/jobs/steer-1/steer", change="budget", budget_usd="-2")
-    assert code == 400
+    assert code == 422
     assert "is not possible" in page
     code, page = console.send("/jobs/steer-1/resume")
     assert code == 409
@@ -198,7 +198,7 @@ def test_a_running_job_is_steered_paused_and_finished(console: Console) -> None:
     assert console.send("/jobs/steer-1/finish")[0] == 200
     assert console.sees("/jobs/steer-1", "Read the report")
     code, page = console.send("/jobs/steer-1/pause")
-    assert code == 400
+    assert code == 409
     assert "is complete" in page
 
 
@@ -250,13 +250,13 @@ def test_a_failed_job_says_why_and_is_restarted_then_forked(console: Console) ->
     assert console.sees("/jobs/fail-1", "Read the report", "restarted from planned")
     form = {"from": "researched", "max_passes": "99", "id": "fork-1"}
     code, page = console.send("/jobs/fail-1/fork", **form)
-    assert code == 400
+    assert code == 422
     assert 'value="99"' in page
     code, page = console.send("/jobs/fail-1/fork", **form | {"max_passes": "1"})
     assert (code, "Forked from fail-1 at researched" in page) == (200, True)
     assert console.sees("/jobs/fork-1", "Read the report", "forked from")
     code, page = console.send("/jobs/fork-1/restart")
-    assert code == 400
+    assert code == 409
     assert "nothing to restart" in page
 
 

@@ -80,7 +80,7 @@ def test_feedback_that_names_no_citation_or_comes_from_elsewhere_is_refused(
             (f"{claim} {n}", "x" * 1001),
         ]:
             form = {"citation": citation, "reason": reason}
-            assert reader.post(path, data=form).status_code == 400, form
+            assert reader.post(path, data=form).status_code == 422, form
         right = {"citation": f"{claim} {n}", "reason": "wrong"}
         for address in (path, f"{path}?version=1"):
             assert other.post(address, data=right).status_code == 404, "another tenant's job"

@@ -16,7 +16,7 @@ from console.web.home import find_excerpt
 from console.web.people import Role
 from console.web.rendering import mark_code
 from tests.console.api.conftest import QUESTION, Api, api, finished, temporal
-from tests.console.api.test_uploads import pack
+from tests.console.api.test_uploads import pack, send
 from tests.console.conftest import eventually
 from tests.job.conftest import DOCUMENTS
 from workflows.contracts.facets import Effort
@@ -69,7 +69,7 @@ def test_uploaded_documents_become_a_corpus_of_who_uploaded_them(api: Api) -> No
         api.wait(again.headers["location"].partition("?")[0].rpartition("/")[2], "completed")
         for other in (bob, cyd):
             assert name not in choices(other), "another tenant, or without the label"
-            assert start(other, known_corpus=name).status_code == 400
+            assert start(other, known_corpus=name).status_code == 422
             assert "harbour" in choices(other), "it belongs to everybody"
 
 
@@ -92,7 +92,7 @@ def test_documents_that_cannot_be_taken_start_nothing(
     before = api.web.get("/corpora").json()
     with browse(api, Role.RESEARCHER) as web:
         page = start(web, *files, **fields)
-    assert page.status_code == 400
+    assert page.status_code == 422
     assert message in unescape(page.text)
     assert api.web.get("/corpora").json() == before
 
@@ -108,7 +108,7 @@ def test_only_the_form_with_files_may_be_large(api: Api) -> None:
     with browse(api, Role.RESEARCHER) as web:
         assert web.post("/", data={"question": large.decode()}).status_code == 413
         sent = start(web, ("large.txt", large), question="")
-        assert sent.status_code == 400, "it was read"
+        assert sent.status_code == 422, "it was read"
         assert web.post("/jobs/x/steer", files=[("a", ("a.md", large))]).status_code == 413
 
 
@@ -192,7 +192,7 @@ def test_a_vague_question_is_asked_back_and_the_job_has_the_answers(api: Api) ->
     assert "Power supply" in plan["facets"][0]["title"]
 
 
-@pytest.mark.parametrize("step", ["start", "answers"])
+@pytest.mark.parametrize("step", ["start", pytest.param("answers", marks=pytest.mark.slow)])
 def test_no_answer_is_needed(api: Api, step: str) -> None:
     with browse(api, Role.RESEARCHER) as web:
         page = start(web, question=VAGUE, known_corpus="harbour", clarify="yes")
@@ -227,6 +227,17 @@ def test_a_title_with_markup_is_suggested_as_text(api: Api) -> None:
     assert "Before it starts" in page.text
     assert "<script>alert" not in page.text
     assert "&lt;script&gt;alert(1)" in page.text
+
+
+def test_labels_decide_what_is_suggested(api: Api) -> None:
+    names = ("pay/dismissals", "ten", "twenty", "thirty")
+    documents = ((f"{name}.md", f"# {name} at the mole\n\nThe mole.".encode()) for name in names)
+    assert send(api, "moles", *documents, labels="pay/*=hr").status_code == 200
+    for labels in ((), ("hr",)):
+        with browse(api, Role.RESEARCHER, labels=labels) as web:
+            page = start(web, question="What about moles?", known_corpus="moles", clarify="yes")
+        assert "twenty at the mole" in page.text
+        assert ("dismissals at the mole" in page.text) is bool(labels)
 
 
 def test_messages_show_commands_as_code_and_nothing_else_as_markup() -> None:

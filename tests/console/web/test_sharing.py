@@ -10,8 +10,8 @@ import httpx2
 import pytest
 
 from console.client.audit import AuditLog
-from console.web.job_page import ShareLinks
 from console.web.people import Role
+from console.web.report_pages import ShareLinks
 from tests.console.api.conftest import Api, api, finished, temporal
 from tests.console.web.test_home import browse
 from workflows.config.settings import Settings
@@ -49,7 +49,7 @@ def test_a_link_shows_one_version_of_one_report_and_nothing_else(api: Api, finis
         assert reader.get(f"/jobs/{finished}/share").status_code == 403
         assert "Share it" not in reader.get(f"/jobs/{finished}").text
     with browse(api, Role.RESEARCHER) as web:
-        assert web.post(f"/jobs/{finished}/share", data={"days": "400"}).status_code == 400
+        assert web.post(f"/jobs/{finished}/share", data={"days": "400"}).status_code == 422
 
 
 def test_a_link_ends_when_it_expires_is_revoked_or_the_key_is_gone(

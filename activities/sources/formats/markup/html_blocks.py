@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 from selectolax.lexbor import LexborNode
 
-from activities.sources.formats.encoding import fold, normalise
-from activities.sources.formats.extracted_text import BULLET, Block, heading
+from activities.sources.formats.extracted_text import BULLET, Block, fold, heading, normalise
 from activities.sources.formats.lines import starts_unit, unwrap
 from activities.sources.formats.tables import table_lines
 

@@ -7,8 +7,7 @@ import re
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from activities.sources.formats.descriptions import find_date
-from activities.sources.formats.encoding import fold
-from activities.sources.formats.extracted_text import Extract, written
+from activities.sources.formats.extracted_text import Extract, fold, write_blocks
 from activities.sources.formats.markup.html_blocks import html_blocks, plain_text
 
 _DROPPED = (
@@ -54,7 +53,7 @@ def extract_page(text: str) -> Extract:
     name = _meta(tree, "og:title") or fold(node.text() if (node := tree.css_first("title")) else "")
     _clean(tree)
     root = _content(tree)
-    body = "\n\n".join(written(html_blocks(root))) if root else ""
+    body = write_blocks(html_blocks(root)) if root else ""
     first = tree.css_first("h1")
     top = plain_text(first) if first else ""
     name = re.sub(_SITE, "", name)

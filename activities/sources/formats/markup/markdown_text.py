@@ -21,8 +21,7 @@ from mdit_py_plugins.myst_role import myst_role_plugin
 from selectolax.lexbor import LexborHTMLParser
 
 from activities.sources.formats.descriptions import find_date, first_heading
-from activities.sources.formats.encoding import fold
-from activities.sources.formats.extracted_text import Extract, written
+from activities.sources.formats.extracted_text import Extract, fold, write_blocks
 from activities.sources.formats.markup.html_blocks import html_blocks
 
 _FRONT_MATTER = re.compile(r"\s*(---|\+\+\+) *\n(.*?\n)\1 *(?:\n|$)", re.DOTALL)
@@ -89,7 +88,7 @@ def extract_markdown(text: str) -> Extract:
     for node in tree.css("script, style, nav, .footnote-backref, .footnote-ref, .system-message"):
         node.decompose()
     root = tree.body
-    body = "\n\n".join(written(html_blocks(root, keep_lines=True))) if root else ""
+    body = write_blocks(html_blocks(root, keep_lines=True)) if root else ""
     title = next((fields[key] for key in _TITLE_FIELDS if fields.get(key)), None)
     dates = (find_date(fields[key]) for key in _DATE_FIELDS if fields.get(key))
     return Extract(body, title or first_heading(body), next((d for d in dates if d), None))

@@ -16,7 +16,7 @@ from docutils.statemachine import StringList
 from selectolax.lexbor import LexborHTMLParser
 
 from activities.sources.formats.descriptions import first_heading
-from activities.sources.formats.extracted_text import MOST_CHARACTERS, Extract, written
+from activities.sources.formats.extracted_text import MOST_CHARACTERS, Extract, write_blocks
 from activities.sources.formats.markup.html_blocks import html_blocks
 from activities.sources.formats.markup.markdown_text import (
     CONTAINER_DIRECTIVES,
@@ -88,7 +88,7 @@ def extract_restructured(text: str) -> Extract:
         node.replace_with(role_text(node.text()))
     for node in tree.css(".classifier"):
         node.replace_with(f" ({node.text()})")
-    body = "\n\n".join(written(html_blocks(tree.body))) if tree.body else ""
+    body = write_blocks(html_blocks(tree.body)) if tree.body else ""
     return Extract(body, first_heading(body))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,31 +9,28 @@ from typing import Any
 import pptx
 from pptx.enum.shapes import PP_PLACEHOLDER
 
-from activities.sources.formats.descriptions import saved_date
-from activities.sources.formats.encoding import fold
+from activities.sources.formats.descriptions import declared_title, saved_date
 from activities.sources.formats.extracted_text import (
     BULLET,
     Block,
     Extract,
+    fold,
     heading,
-    within_limit,
-    written,
+    write_blocks,
 )
 from activities.sources.formats.tables import row_line, table_lines
 
 _FURNITURE = {PP_PLACEHOLDER.SLIDE_NUMBER, PP_PLACEHOLDER.FOOTER, PP_PLACEHOLDER.DATE}
 _TITLES = {PP_PLACEHOLDER.TITLE, PP_PLACEHOLDER.CENTER_TITLE, PP_PLACEHOLDER.VERTICAL_TITLE}
-_JUNK_TITLE = re.compile(r"(?:powerpoint presentation|untitled)?$", re.IGNORECASE)
 
 
 def extract_slides(path: Path) -> Extract:
     presentation = pptx.Presentation(str(path))
     blocks = (block for slide in presentation.slides for block in _slide_blocks(slide))
     properties = presentation.core_properties
-    title = fold(properties.title or "")
     return Extract(
-        "\n\n".join(within_limit(written(blocks))),
-        title=None if _JUNK_TITLE.match(title) else title,
+        write_blocks(blocks),
+        title=declared_title(properties.title or ""),
         saved=saved_date(properties.created, properties.modified),
         usual="slides",
     )

@@ -22,8 +22,7 @@ from openpyxl.styles.numbers import BUILTIN_FORMATS_MAX_SIZE
 from openpyxl.utils.cell import column_index_from_string
 
 from activities.sources.formats.descriptions import readable_name, saved_date
-from activities.sources.formats.encoding import fold
-from activities.sources.formats.extracted_text import Extract, within_limit
+from activities.sources.formats.extracted_text import Extract, fold, within_limit
 from activities.sources.formats.tables import column_name, table_lines
 
 _GENERIC_SHEET = re.compile(r"(?:sheet|tabelle|feuil|hoja|foglio) ?\d*", re.IGNORECASE)

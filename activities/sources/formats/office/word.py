@@ -13,15 +13,14 @@ from typing import Any
 import docx
 from docx.oxml.ns import qn
 
-from activities.sources.formats.descriptions import saved_date
-from activities.sources.formats.encoding import fold
+from activities.sources.formats.descriptions import declared_title, saved_date
 from activities.sources.formats.extracted_text import (
     BULLET,
     Block,
     Extract,
+    fold,
     heading,
-    within_limit,
-    written,
+    write_blocks,
 )
 from activities.sources.formats.lines import ends_sentence
 from activities.sources.formats.tables import table_lines
@@ -29,7 +28,6 @@ from activities.sources.formats.tables import table_lines
 _HEADING_STYLE = re.compile(r"(?:heading|überschrift|titre|título|titolo) ?(\d)?|title", re.I)
 _CONTENTS_STYLE = re.compile(r"toc ?\d|table of contents|contents", re.IGNORECASE)
 _LIST_STYLE = re.compile(r"list (?:bullet|number|paragraph)|aufzählung|listenabsatz", re.I)
-_JUNK_TITLE = re.compile(r"(?:word document|document ?\d*|untitled)?$", re.IGNORECASE)
 _UNREAD = {qn(f"w:{name}") for name in ("pPr", "rPr", "del", "drawing", "pict", "instrText")}
 _NESTING = {qn(f"w:{name}") for name in ("sdt", "sdtContent", "customXml", "ins")}
 
@@ -41,10 +39,9 @@ def extract_word(path: Path) -> Extract:
         for style in document.styles.element.style_lst
     }
     properties = document.core_properties
-    title = fold(properties.title or "")
     return Extract(
-        "\n\n".join(within_limit(written(_blocks(document.element.body, styles)))),
-        title=None if _JUNK_TITLE.match(title) else title,
+        write_blocks(_blocks(document.element.body, styles)),
+        title=declared_title(properties.title or ""),
         saved=saved_date(properties.created, properties.modified),
         usual="report",
     )

@@ -11,8 +11,9 @@ from __future__ import annotations
 import ctypes
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import median, median_low
 
@@ -20,12 +21,12 @@ import pypdfium2 as pdfium
 import pypdfium2.raw as raw
 
 from activities.evidence.text.terms import detect_language, is_word
-from activities.sources.formats.encoding import normalise
+from activities.sources.formats.extracted_text import normalise
 from activities.sources.formats.recognition import TextBox
 
 HYPHEN = "\ufffe"  # what pdfium writes for a hyphen at the end of a line
 
-_BREAK = re.compile(r"\r\n|[\r\n]")
+_LINE = re.compile(r"\S(?:[^\r\n]*\S)?")
 _SAMPLES = 6
 _BOLD = 600
 _LONGEST_NAME = 128  # bytes of a font's name
@@ -47,6 +48,7 @@ class Piece:
     text: str
     left: float
     right: float
+    base: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,33 +69,37 @@ class Line:
 
     def cells(self) -> list[Piece]:
         """The pieces, joined where the space between them is no wider than text may have."""
-        cells = [self.pieces[0]]
-        for piece in self.pieces[1:]:
-            last = cells[-1]
-            numbering = len(cells) == 1 and _NUMBERING.match(last.text)
-            if numbering or piece.left - last.right <= _CELL_GAP * self.size:
-                cells[-1] = Piece(f"{last.text} {piece.text}", last.left, piece.right)
-            else:
-                cells.append(piece)
-        return cells
+
+        def goes_on(before: Sequence[Piece], piece: Piece) -> bool:
+            numbering = len(before) == 1 and _NUMBERING.match(before[0].text)
+            return bool(numbering) or piece.left - before[-1].right <= _CELL_GAP * self.size
+
+        return self.join_pieces(goes_on)
+
+    def join_pieces(self, goes_on: Callable[[Sequence[Piece], Piece], bool]) -> list[Piece]:
+        """The pieces, joined where one goes on with the last of those before it."""
+        joined: list[Piece] = []
+        for piece in self.pieces:
+            if joined and goes_on(joined, piece):
+                last = joined.pop()
+                piece = replace(last, text=f"{last.text} {piece.text}", right=piece.right)
+            joined.append(piece)
+        return joined
 
 
 def page_lines(page: pdfium.PdfPage, number: int) -> list[Line]:
     """The lines of a page in reading order."""
     height = float(page.get_height())
-    textpage = page.get_textpage()
-    try:
+    with closing(page.get_textpage()) as textpage:
         count = textpage.count_chars()
         text = textpage.get_text_range() if count > 0 else ""
         if len(text) != count:
             # Characters beyond the basic plane shift the index; read one by one instead.
             text = "".join(_character(textpage, index) for index in range(count))
-        found = (
-            _line(textpage, text, start, end, number, height) for start, end in _line_spans(text)
-        )
-        return [line for line in found if line is not None]
-    finally:
-        textpage.close()
+        return [
+            _line(textpage, text, found.start(), found.end(), number, height)
+            for found in _LINE.finditer(text)
+        ]
 
 
 def _character(textpage: pdfium.PdfTextPage, index: int) -> str:
@@ -101,28 +107,15 @@ def _character(textpage: pdfium.PdfTextPage, index: int) -> str:
     return chr(code) if code and not 0xD800 <= code <= 0xDFFF else " "
 
 
-def _line_spans(text: str) -> Iterator[tuple[int, int]]:
-    position = 0
-    for found in _BREAK.finditer(text):
-        yield position, found.start()
-        position = found.end()
-    yield position, len(text)
-
-
 def _line(
     textpage: pdfium.PdfTextPage, text: str, start: int, end: int, page: int, height: float
-) -> Line | None:
-    while start < end and text[start].isspace():
-        start += 1
-    while end > start and text[end - 1].isspace():
-        end -= 1
-    if start == end:
-        return None
+) -> Line:
     step = max(1, (end - start) // _SAMPLES)
-    samples = [index for index in range(start, end, step) if not text[index].isspace()] or [start]
+    samples = [index for index in range(start, end, step) if not text[index].isspace()]
     boxes = {index: textpage.get_charbox(index, loose=True) for index in {*samples, start, end - 1}}
     size = max(box[3] - box[1] for box in boxes.values())
-    pieces = _pieces(textpage, text, start, end, size)
+    base = _base(textpage, start)
+    pieces = _pieces(textpage, text, start, end, size, base)
     return Line(
         text=" ".join(piece.text for piece in pieces),
         pieces=pieces,
@@ -130,7 +123,7 @@ def _line(
         page_height=height,
         left=boxes[start][0],
         right=boxes[end - 1][2],
-        base=_base(textpage, start),
+        base=base,
         last_base=_base(textpage, end - 1),
         size=round(size, 1),
         bold=all(_is_bold(textpage, index) for index in samples),
@@ -153,7 +146,7 @@ def _base(textpage: pdfium.PdfTextPage, index: int) -> float:
 
 
 def _pieces(
-    textpage: pdfium.PdfTextPage, text: str, start: int, end: int, size: float
+    textpage: pdfium.PdfTextPage, text: str, start: int, end: int, size: float, base: float
 ) -> tuple[Piece, ...]:
     """The line, cut where the space between two words is wider than a space."""
     pieces: list[Piece] = []
@@ -162,10 +155,10 @@ def _pieces(
         before, after = start + space.start() - 1, start + space.end()
         right, next_left = textpage.get_charbox(before)[2], textpage.get_charbox(after)[0]
         if next_left - right > _PIECE_GAP * size:
-            pieces.append(Piece(_printable(text[first : before + 1]), left, right))
+            pieces.append(Piece(_printable(text[first : before + 1]), left, right, base))
             first, left = after, next_left
-    pieces.append(Piece(_printable(text[first:end]), left, textpage.get_charbox(end - 1)[2]))
-    return tuple(pieces)
+    right = textpage.get_charbox(end - 1)[2]
+    return (*pieces, Piece(_printable(text[first:end]), left, right, base))
 
 
 def _printable(text: str) -> str:
@@ -191,7 +184,9 @@ def _recognised_line(
     if abs(size - usual) < _SAME_SIZE * usual:
         size = usual
     base = page_height - scale * max(box.bottom for box in row)
-    pieces = tuple(Piece(_printable(box.text), box.left * scale, box.right * scale) for box in row)
+    pieces = tuple(
+        Piece(_printable(box.text), box.left * scale, box.right * scale, base) for box in row
+    )
     return Line(
         text=" ".join(piece.text for piece in pieces),
         pieces=pieces,

@@ -30,12 +30,6 @@ class Table:
     headed: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    piece: Piece
-    base: float
-
-
 def with_tables(lines: Sequence[Line], words: Hyphenation) -> Iterator[Line | Table]:
     """The lines of a document with runs of table lines made into tables."""
     position = 0
@@ -153,14 +147,18 @@ def _keeps_to(cell: Piece, columns: Sequence[tuple[float, float]]) -> bool:
 def _table(
     lines: Sequence[Line], columns: Sequence[tuple[float, float]], words: Hyphenation
 ) -> Table | None:
-    parts = [_Part(p, line.base) for line in lines for p in _pieces(line, columns)]
-    if mean(len(part.piece.text) for part in parts) > _LONG_CELL:
+
+    def is_of_one_cell(before: Sequence[Piece], piece: Piece) -> bool:
+        return _column(before[-1], columns) == _column(piece, columns)
+
+    pieces = [piece for line in lines for piece in line.join_pieces(is_of_one_cell)]
+    if mean(len(piece.text) for piece in pieces) > _LONG_CELL:
         return None
     rows = []
-    for group in _rows(parts, columns):
+    for group in _rows(pieces, columns):
         cells: list[list[str]] = [[] for _ in columns]
-        for part in group:
-            cells[_column(part.piece, columns)].append(part.piece.text)
+        for piece in group:
+            cells[_column(piece, columns)].append(piece.text)
         rows.append(tuple(words.resolve(words.joined(cell)) for cell in cells))
     headed = lines[0].bold and not lines[-1].bold
     return Table(tuple(rows), lines[0], headed) if len(rows) >= _LEAST_ROWS else None
@@ -187,20 +185,6 @@ def _merged(spans: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
     return merged
 
 
-def _pieces(line: Line, columns: Sequence[tuple[float, float]]) -> Iterator[Piece]:
-    """The pieces of a line, joined where they stand in the same column."""
-    last: Piece | None = None
-    for piece in line.pieces:
-        if last is not None and _column(last, columns) == _column(piece, columns):
-            last = Piece(f"{last.text} {piece.text}", last.left, piece.right)
-            continue
-        if last is not None:
-            yield last
-        last = piece
-    if last is not None:
-        yield last
-
-
 def _column(piece: Piece, columns: Sequence[tuple[float, float]]) -> int:
     """The column that a piece overlaps most, else the nearest."""
 
@@ -211,14 +195,14 @@ def _column(piece: Piece, columns: Sequence[tuple[float, float]]) -> int:
     return min(range(len(columns)), key=distance)
 
 
-def _rows(parts: Sequence[_Part], columns: Sequence[tuple[float, float]]) -> Iterator[list[_Part]]:
-    """Parts that make one row each, from the top down."""
-    levels = _levels(parts)
+def _rows(pieces: Sequence[Piece], columns: Sequence[tuple[float, float]]) -> Iterator[list[Piece]]:
+    """Pieces that make one row each, from the top down."""
+    levels = _levels(pieces)
     gaps = [above[0].base - below[0].base for above, below in pairwise(levels)]
     wrapped = _wrapped_gap(levels, gaps, len(columns))
-    row: list[_Part] = []
+    row: list[Piece] = []
     for number, level in enumerate(levels):
-        filled = {_column(part.piece, columns) for part in level}
+        filled = {_column(piece, columns) for piece in level}
         if wrapped is not None:
             goes_on = number > 0 and gaps[number - 1] <= wrapped
         else:
@@ -231,18 +215,18 @@ def _rows(parts: Sequence[_Part], columns: Sequence[tuple[float, float]]) -> Ite
         yield row
 
 
-def _levels(parts: Sequence[_Part]) -> list[list[_Part]]:
-    """Parts on the same height, from left to right."""
-    levels: list[list[_Part]] = []
-    for part in sorted(parts, key=lambda part: (-part.base, part.piece.left)):
-        if levels and levels[-1][0].base - part.base < _CLOSE:
-            levels[-1].append(part)
+def _levels(pieces: Sequence[Piece]) -> list[list[Piece]]:
+    """Pieces on the same height, from left to right."""
+    levels: list[list[Piece]] = []
+    for piece in sorted(pieces, key=lambda piece: (-piece.base, piece.left)):
+        if levels and levels[-1][0].base - piece.base < _CLOSE:
+            levels[-1].append(piece)
         else:
-            levels.append([part])
-    return [sorted(level, key=lambda part: part.piece.left) for level in levels]
+            levels.append([piece])
+    return [sorted(level, key=lambda piece: piece.left) for level in levels]
 
 
-def _wrapped_gap(levels: Sequence[list[_Part]], gaps: Sequence[float], width: int) -> float | None:
+def _wrapped_gap(levels: Sequence[list[Piece]], gaps: Sequence[float], width: int) -> float | None:
     """The widest gap between lines of one row, or None if each line is a row.
 
     Rows stand further apart than the lines of a cell, and the second line of a row is rarely full.

@@ -10,6 +10,7 @@ import re
 import threading
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -18,9 +19,13 @@ from statistics import median
 import pypdfium2 as pdfium
 from PIL import Image, ImageOps, ImageSequence
 
-from activities.sources.formats.descriptions import find_date
-from activities.sources.formats.encoding import UnreadableError, fold
-from activities.sources.formats.extracted_text import MOST_CHARACTERS, Extract, within_limit
+from activities.sources.formats.descriptions import declared_title, find_date
+from activities.sources.formats.extracted_text import (
+    MOST_CHARACTERS,
+    Extract,
+    UnreadableError,
+    within_limit,
+)
 from activities.sources.formats.lines import ITEM, ends_sentence
 from activities.sources.formats.pdf.page_lines import (
     HYPHEN,
@@ -38,7 +43,6 @@ _PAGE_NUMBER = re.compile(
 )
 _PAGE = re.compile(r"page \d+(?: of \d+)?$", re.IGNORECASE)
 _LEADERS = re.compile(r"(?:\. ?){4,}\s*(?:\d+|[ivxlc]+)$")
-_JUNK_TITLE = re.compile(r"untitled|microsoft|\.\w{2,4}$|^\W*$|^(?:slide|document) ?\d*$", re.I)
 _MARGIN = 0.1
 _EDGE_LINES = 2
 _MOST_HEADING_WORDS = 25
@@ -60,19 +64,15 @@ class _Paragraph:
 
 def extract_pdf(path: Path, recognise: Recognise | None = None) -> Extract:
     """The text of a PDF. `recognise` reads the pages that have none."""
-    with _PDFIUM:
-        document = pdfium.PdfDocument(path)
-        try:
-            pages, pictures = _pages(document, recognise)
-            fields = document.get_metadata_dict(skip_empty=True)
-        finally:
-            document.close()
+    with _PDFIUM, closing(pdfium.PdfDocument(path)) as document:
+        pages, pictures = _pages(document, recognise)
+        fields = document.get_metadata_dict(skip_empty=True)
     if recognise is None and not any(pages):
         raise UnreadableError(f"holds no text; {ADVICE}")
     return _compose(
         pages,
         pictures,
-        title=fold(str(fields.get("Title") or "")),
+        title=declared_title(str(fields.get("Title") or "")),
         saved=find_date(str(fields.get("CreationDate") or "").removeprefix("D:")[:8]),
     )
 
@@ -101,15 +101,12 @@ def _pages(
     pages: list[list[Line]] = []
     length = pictures = 0
     for number in range(len(document)):
-        page = document[number]
-        try:
+        with closing(document[number]) as page:
             lines = page_lines(page, number)
             if recognise is not None and not lines and next(page.get_objects(max_depth=1), None):
                 pictures += 1
                 if pictures <= _MOST_PICTURES:
                     lines = _recognise_page(page, number, recognise)
-        finally:
-            page.close()
         pages.append(lines)
         length += sum(len(line.text) for line in lines)
         if length > MOST_CHARACTERS:
@@ -124,7 +121,7 @@ def _recognise_page(page: pdfium.PdfPage, number: int, recognise: Recognise) -> 
 
 
 def _compose(
-    pages: list[list[Line]], pictures: int, title: str = "", saved: str | None = None
+    pages: list[list[Line]], pictures: int, title: str | None = None, saved: str | None = None
 ) -> Extract:
     """The document of these pages, of which so many are pictures."""
     _drop_furniture(pages)
@@ -132,7 +129,7 @@ def _compose(
     if not lines:
         raise UnreadableError("holds no text, and none is recognised in its pictures")
     paragraphs = _paragraphs(lines)
-    written = list(_written(paragraphs))
+    written = [f"{'#' * p.level} {p.text}" if p.level else p.text for p in paragraphs]
     if pictures > _MOST_PICTURES:
         written.append(f"[Text was recognised in the first {_MOST_PICTURES} of {pictures} images.]")
     return Extract(
@@ -172,9 +169,8 @@ def _edge(lines: list[Line]) -> list[Line]:
 def _extremes(lines: list[Line]) -> list[Line]:
     """The topmost and the lowest line of a page, where its number stands."""
     outer = [x for x in lines if not 0.2 < x.base / x.page_height < 0.8 and len(x.text) < 16]
-    ends = (max, min) if lines else ()
-    heights = [end(line.base for line in lines) for end in ends]
-    return [line for line in outer if line.base in heights]
+    heights = sorted(line.base for line in lines)
+    return [line for line in outer if line.base in (heights[0], heights[-1])]
 
 
 def _edge_key(line: Line) -> str:
@@ -280,15 +276,8 @@ def _joined(group: list[Line]) -> str:
     return text
 
 
-def _written(paragraphs: list[_Paragraph]) -> Iterator[str]:
-    for paragraph in paragraphs:
-        yield f"{'#' * paragraph.level} {paragraph.text}" if paragraph.level else paragraph.text
-
-
-def _title(paragraphs: list[_Paragraph], declared: str) -> str | None:
+def _title(paragraphs: list[_Paragraph], declared: str | None) -> str | None:
     top = next((p.text for p in paragraphs if p.level == 1 and p.first.page == 0), None)
     if top is not None and len(top.split()) > 1:
         return top
-    if declared and not _JUNK_TITLE.search(declared):
-        return declared
-    return top or next((p.text for p in paragraphs if p.level), None)
+    return declared or top or next((p.text for p in paragraphs if p.level), None)
