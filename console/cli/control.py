@@ -16,7 +16,7 @@ import typer
 
 from console import client
 from console.cli.options import CONTROL, JobId, Json, examples
-from console.errors import COMMAND, BadInputError, ConsoleError, ExitCode
+from console.errors import COMMAND, BadInputError, ConsoleError, ExitCode, first_fault
 from console.formatting import plain, say, usd
 
 if TYPE_CHECKING:
@@ -279,10 +279,8 @@ def _build(build: Callable[..., Model], option: str, **fields: str) -> Model:
     try:
         return build(**fields)
     except ValidationError as error:
-        first = error.errors()[0]
-        raise BadInputError(
-            f"{option} is invalid: correct its {first['loc'][-1]} ({first['msg']})."
-        ) from None
+        place, why = first_fault(error)
+        raise BadInputError(f"{option} is invalid: correct its {place} ({why}).") from None
 
 
 def _read_question(path: Path) -> str:
@@ -298,10 +296,9 @@ def _read_plan(path: Path) -> Plan:
     try:
         plan = Plan.model_validate_json(client.validation.read_text(path, "--plan"))
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"]) or "the file"
+        place, why = first_fault(error)
         raise BadInputError(
-            f"{path} is not a plan: edit the output of `plan ID --json` ({place}: {first['msg']})."
+            f"{path} is not a plan: edit the output of `plan ID --json` ({place}: {why})."
         ) from None
     if errors := faults(plan):
         raise BadInputError(f"The plan in {path} breaks the rules: {'; '.join(errors)}.")

@@ -26,7 +26,7 @@ from pydantic import ValidationError
 from console.client import audit, validation
 from console.devserver.server import DevServer, read_port, run_dev_server
 from console.devserver.worker_process import WorkerProcess
-from console.errors import BadInputError, ConsoleError, ExitCode
+from console.errors import BadInputError, ConsoleError, ExitCode, first_fault
 from workflows.config.settings import Settings
 from workflows.contracts.request import TASK_QUEUE
 
@@ -182,8 +182,7 @@ def read_settings() -> Settings:
     except (ValidationError, ValueError) as error:
         reason = str(error).splitlines()[0]
         if isinstance(error, ValidationError):
-            first = error.errors()[0]
-            reason = f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"
+            reason = ": ".join(first_fault(error))
         raise BadInputError(
             f"A setting in the environment is invalid: correct the RESEARCH_* variables ({reason})."
         ) from None
