@@ -39,7 +39,7 @@ from activities.mcp.server_settings import McpSettings
 from activities.mcp.servers import McpServers
 from activities.nexus import ResearchHandler
 from activities.records import Records
-from activities.storage.background import run_beside
+from activities.storage.background_tasks import run_beside
 from activities.storage.corpus_publishing import Limits
 from activities.storage.retention import delete_stale_indexes
 from activities.storage.store import Store
@@ -61,7 +61,12 @@ from console.runtime.connection import (
 from console.runtime.data_converter import load_keyring
 from console.runtime.health import count_jobs, serve_health
 from console.runtime.logs import set_up_logging
-from workflows.auxiliary import (
+from workflows.config.policies import SUBAGENT_QUEUE
+from workflows.config.settings import Settings
+from workflows.contracts.state import Timing
+from workflows.coordinator import ResearchWorkflow
+from workflows.refinement import RefinementWorkflow
+from workflows.side_workflows import (
     AskWorkflow,
     ClarifyWorkflow,
     CompareWorkflow,
@@ -69,11 +74,6 @@ from workflows.auxiliary import (
     RetentionWorkflow,
     WebhookWorkflow,
 )
-from workflows.config.policies import SUBAGENT_QUEUE
-from workflows.config.settings import Settings
-from workflows.contracts.state import Timing
-from workflows.coordinator import ResearchWorkflow
-from workflows.refinement import RefinementWorkflow
 
 DRAIN = timedelta(seconds=30)
 """How long turns in flight may take to finish after SIGTERM."""

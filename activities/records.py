@@ -46,7 +46,7 @@ from workflows.contracts.asking import CompareReports, Comparison
 from workflows.contracts.evidence import Cycle, Findings, Quote
 from workflows.contracts.result import ReportRef, ResearchResult
 from workflows.contracts.state import CorpusReady, Timing
-from workflows.rules.report_pages import split_pages
+from workflows.rules.report_paging import split_pages
 from workflows.stages.activity_interfaces import RecordActivities
 
 REACH = 220

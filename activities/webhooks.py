@@ -25,8 +25,8 @@ import httpx2
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
-from workflows.auxiliary import REFUSED
 from workflows.contracts.messages import CANCELLED, FAILED, FINISHED, Delivery
+from workflows.side_workflows import REFUSED
 from workflows.stages.activity_interfaces import WebhookActivities
 
 SECRET_VARIABLE = "RESEARCH_WEBHOOK_SECRET"  # noqa: S105

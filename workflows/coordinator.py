@@ -37,7 +37,7 @@ with workflow.unsafe.imports_passed_through():
     from workflows.refinement import RefinementPasses, stop_reason
     from workflows.rules import steering
     from workflows.rules.gaps import explain_open
-    from workflows.rules.report_pages import report_page
+    from workflows.rules.report_paging import report_page
     from workflows.rules.status import describe_status
     from workflows.stages import evaluation, planning, publishing, writing
     from workflows.stages.execution import Execution

@@ -33,7 +33,7 @@ from workflows.contracts.changes import (
 )
 from workflows.contracts.evidence import Contradiction, Verdict
 from workflows.contracts.result import ClaimOut, ResearchResult, SourceOut
-from workflows.rules.report_pages import summary_section
+from workflows.rules.report_paging import summary_section
 
 ALIKE = 0.75
 """The share of content words two statements have in common when they are about one thing."""

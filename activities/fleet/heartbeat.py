@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
-from activities.storage.background import run_beside
+from activities.storage.background_tasks import run_beside
 
 BEAT_SECONDS = 1.0
 FROZEN_SECONDS = 2.5

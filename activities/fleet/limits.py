@@ -34,7 +34,7 @@ from temporalio.worker import (
     SlotReserveContext,
 )
 
-from activities.storage.background import run_beside
+from activities.storage.background_tasks import run_beside
 from activities.storage.store import Store
 from workflows.config.store_keys import safe
 

@@ -40,7 +40,7 @@ from activities.storage.backends import (
     create_or_renew,
     open_backend,
 )
-from activities.storage.background import run_beside
+from activities.storage.background_tasks import run_beside
 from activities.storage.encryption import (
     NONCE_BYTES,
     EncryptionError,

@@ -103,6 +103,9 @@ class ResearchTools:
             budget_usd=budget_usd, max_facets=max_facets, max_passes=max_passes, labels=labels,
             approve=approve, audience=audience, length=length, tone=tone,
         )  # fmt: skip
+        if corpus is not None and is_source(corpus):
+            # Before it is looked for: a refusal may not tell which folders there are.
+            self._console.check_folders_allowed()
         request = await asyncio.to_thread(build_request, options, self._console.settings)
         if request.corpus is not None and is_source(request.corpus):
             self._console.check_folders_allowed()

@@ -40,7 +40,7 @@ from workflows.contracts.result import (
     Status,
 )
 from workflows.contracts.state import Blocked, Checkpoint, Phase, ResearchState
-from workflows.rules.report_pages import summarize_result
+from workflows.rules.report_paging import summarize_result
 from workflows.rules.status import describe_status, summarize_status
 from workflows.rules.steering import apply, check_approval, check_change
 

@@ -227,8 +227,6 @@ def comparable(result: ResearchResult, corpus: Path) -> JsonObject:
     for part in (*found["passes"], *found["coverage"]):
         for clock in ("seconds", "usd"):
             part.pop(clock, None)
-        # Of what a pass cost: a call that a kill made vain is counted, and was not made before.
-        part.get("spend", {}).pop("bought_again", None)
     # A folder's name carries a digest of its path, and each site has a folder of its own.
     found["corpus"].pop("name")
     plain: JsonObject = _plain(found, result.id, str(corpus))

@@ -24,9 +24,9 @@ from activities.webhooks import SECRET_VARIABLE, Webhooks
 from console.client.job_list import wait_for_deliveries
 from tests.job.conftest import NO_GAPS, PASSENGERS, QUESTION, UNREVIEWED, Office, Wire, planned
 from tests.triggers.conftest import Held, eventually, unique
-from workflows.auxiliary import REFUSED
 from workflows.contracts.messages import WEBHOOK_ID, CheckpointReached, Delivery
 from workflows.contracts.request import ResearchRequest
+from workflows.side_workflows import REFUSED
 
 SECRET = "whsec_" + base64.b64encode(b"a secret of this deployment").decode()
 LOOPBACK = ip_network("127.0.0.0/8")

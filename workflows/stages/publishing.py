@@ -12,7 +12,7 @@ from workflows.contracts.activity_io import PublishBrief
 from workflows.contracts.messages import FINISHED
 from workflows.contracts.result import ResearchResult, ResearchSummary
 from workflows.contracts.state import Phase
-from workflows.rules.report_pages import summarize_result
+from workflows.rules.report_paging import summarize_result
 from workflows.stages.activity_interfaces import RecordActivities
 from workflows.stages.execution import Execution
 from workflows.stages.notifications import notify_callers

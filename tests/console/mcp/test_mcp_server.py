@@ -316,10 +316,12 @@ async def test_a_person_sees_only_the_corpora_of_their_tenant(tmp_path: Path) ->
         assert corpus["name"] == "blue"
 
 
+@pytest.mark.parametrize("folder", [DOCUMENTS, "/no/such/folder"], ids=["one", "none"])
 async def test_a_server_for_other_machines_reads_only_folders_it_was_told_of(
-    tmp_path: Path,
+    tmp_path: Path, folder: str
 ) -> None:
-    asked = {"question": "What?", "corpus": DOCUMENTS, "model": "offline"}
+    """Nor does its refusal say whether there is such a folder."""
+    asked = {"question": "What?", "corpus": folder, "model": "offline"}
     state = build_state(tmp_path)
     state.is_local = False
     async with Client(build_server(state)) as client:
