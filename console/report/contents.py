@@ -22,7 +22,7 @@ MAX_CONTEXT = 1_400_000
 _CONTEXT_PER_QUOTE = 220
 _MAX_QUERIES = 6
 STOP_REASONS = {
-    StopReason.SUFFICIENT: "no gap was left",
+    StopReason.SUFFICIENT: "no gap was left that another pass could close",
     StopReason.NO_PROGRESS: "the last pass closed no gap",
     StopReason.CAP: "the effort allows no more passes",
     StopReason.BUDGET: "the budget was reached",
