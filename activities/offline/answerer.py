@@ -36,7 +36,7 @@ def answer(conversation: Conversation) -> Reply:
     scorer = Scorer(question, brief["frequency"], int(brief["sources"]))
     hits = [_read(item) for item in brief["evidence"]]
     ranked = scorer.rank(cut_passages(hits, is_open=question.is_open))
-    asked = {own for own, weight in question.terms.items() if weight >= 0.5}
+    asked = set(question.terms)
     missing = [question.surface[own] for own in question.terms if own in asked & scorer.absent]
     allowed = _ABSENT_OPEN if question.is_open else _ABSENT
     is_brief = question.wants in _BRIEF

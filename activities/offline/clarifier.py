@@ -26,7 +26,7 @@ _PERIOD = re.compile(
 
 def clarify(conversation: Conversation) -> UseTools | Reply:
     question = Question(str(conversation.brief["question"]))
-    asked = {own for own, weight in question.terms.items() if weight >= 1}
+    asked = set(question.terms)
     if len(asked) > _FEW_TERMS or "search" not in conversation.tools:
         return Reply({"questions": []})
     if not conversation.calls:

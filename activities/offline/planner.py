@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from activities.evidence.text.sentences import sentences
-from activities.evidence.text.terms import STOP_WORDS, WORD, detect_language
+from activities.evidence.text.terms import STOP_WORDS, WORD, detect_language, lemma
 from activities.offline.passages import HEADING
 from activities.offline.question import PRONOUN, Question, Wants, content_words
 from activities.offline.request import Conversation, Hit, Reply, UseTools
@@ -93,7 +93,7 @@ def _with_note(facets: list[Facet], note: str) -> list[Facet]:
 
 def _headings(question: Question, hits: Sequence[Hit]) -> list[tuple[str, str]]:
     """Headings and titles in sight that share a term with the question and add one of their own."""
-    asked = {own for own, weight in question.terms.items() if weight >= 1}
+    asked = set(question.terms)
     found: dict[frozenset[str], tuple[str, str]] = {}
     for hit in hits:
         within = [block[mark.end() :] for block in hit.blocks if (mark := HEADING.match(block))]
@@ -257,9 +257,9 @@ def _clauses(text: str) -> list[str]:
     clauses: list[str] = []
     for start, end in pairwise(starts):
         clause = text[start:end]
-        asked = Question(clause)
-        has_subject = any(weight >= 1 for weight in asked.terms.values())
-        if clauses and not has_subject and asked.wants not in _KEPT_APART:
+        # `done` names no subject, as `do` does not.
+        has_subject = any(lemma(word) not in STOP_WORDS["en"] for word in content_words(clause))
+        if clauses and not has_subject and Question(clause).wants not in _KEPT_APART:
             clauses[-1] += clause
         else:
             clauses.append(clause)

@@ -37,11 +37,13 @@ class Wants(StrEnum):
     ANYTHING = "anything"
 
 
+_EXTENTS = "many|much|long|old|far|big|tall|high|large|often|fast|deep|wide|hot"
+_EXTENTS_DE = "hoch|lange|alt|weit|groß|teuer|oft"
 # How questions open that want each kind of answer, in English and German.
 _OPENERS = {
     Wants.DATE: "when|since when|wann|seit wann",
-    Wants.NUMBER: "how (?:many|much|long|old|far|big|tall|high|large|often|fast|deep|wide|hot)"
-    "|wie ?viele?|wie (?:hoch|lange|alt|weit|groß|teuer|oft)|was kostet|what (?:it|they) costs?"
+    Wants.NUMBER: rf"how (?:{_EXTENTS})|wie ?viele?|wie (?:{_EXTENTS_DE})|was kostet"
+    "|what (?:it|they) costs?"
     r"|what (?:do|does|did|will|would) [^?.,]{1,60} cost",
     Wants.PERSON: "who|whom|whose|(?:by|with|to) whom|wer|wem|wen",
     Wants.PLACE: "where|wo|wohin|woher",
@@ -95,15 +97,16 @@ _STRATEGY = re.compile(
     r"how (?:can|could|should|might|would) (?:we|our|the|(?-i:[A-Z]\w+))\b", re.I
 )
 
-# Words that carry the form of a question or of any sentence, rather than its subject.
-_LIGHT = """use make get find work happen know tell need want way thing kind type name number year
-    date time example different difference main major important good well possible explain describe
-    people person place give take go come do have be say see show mean call include provide
-    recommend set put let try often long far old high tall deep wide fast overview summary summarize
-    summarise everything compare comparison versus hoch lange lang alt weit groß teuer oft"""
-_LIGHT_WEIGHT = 0.35
+# Words that carry the form of a question, rather than its subject.
+_FORM = re.compile(
+    r"^(?:please )?(?:give|tell|show|explain|describe|list|name|compare|summari[sz]e)\b"
+    r"|\b(?:everything|overview|summary|comparison|versus)\b",
+    re.I,
+)
 _LONGEST_ENDING = 2
-_DOES = re.compile(r"\b(?:I|we|you|one|they|to) (\w+)", re.I)
+_DOES = re.compile(
+    rf"\b(?:(?:I|we|you|one|they|to) (\w+)|how ({_EXTENTS})|wie ({_EXTENTS_DE}))", re.I
+)
 _PARTICLES = frozenset(["back", "down", "in", "off", "on", "out", "over", "up"])
 _IDENTIFIER = re.compile(r"\b[^\W_]+(?:(?:_|\.(?=[a-z]))[^\W_]+)+\b", re.I)
 _CONTEXT, _MOST_CONTEXT = 0.25, 0.5
@@ -189,13 +192,11 @@ class Question:
 
     def _weighed(self, text: str) -> dict[str, float]:
         found: dict[str, float] = {}
-        text = _BROAD.sub(" ", text)
+        text = _FORM.sub(" ", _BROAD.sub(" ", text))
         for joined, (one, other) in self._compounds.items():
             text = re.sub(rf"\b{one} {other}\b", joined, text, flags=re.I)
         for word in content_words(text, self._language):
-            own = term(word, self._language)
-            light = is_on("light_words") and own in _LIGHT_TERMS
-            found.setdefault(own, _LIGHT_WEIGHT if light else 1.0)
+            found[term(word, self._language)] = 1.0
         return found | dict.fromkeys(_identifiers(text), 1.0)
 
     @cached_property
@@ -210,10 +211,10 @@ class Question:
         return found | {term(joined, self._language): " ".join(pair) for joined, pair in pairs}
 
     @cached_property
-    def verbs(self) -> frozenset[str]:
-        """What somebody wants to do, as in "how do I turn on …": documents may word it otherwise,
-        so that its absence says nothing."""
-        return self.terms_of(" ".join(_DOES.findall(self.text)))
+    def reworded(self) -> frozenset[str]:
+        """What somebody wants to do, as in "how do I turn on …", and "how often": documents may
+        word it otherwise, so that its absence says nothing."""
+        return self.terms_of(" ".join(found[0] for found in _DOES.finditer(self.text)))
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -329,6 +330,3 @@ def content_words(text: str, language: str = "en") -> list[str]:
     """The words of a text in lower case, without function words."""
     stop = STOP_WORDS[language]
     return [word for word in dict.fromkeys(words(text)) if word not in stop]
-
-
-_LIGHT_TERMS = frozenset(term(word) for word in _LIGHT.split())

@@ -178,7 +178,7 @@ class _Search:
 
     def _missing(self, found: bool, answered: bool) -> list[str]:
         surface = self.question.surface
-        unused = self.question.verbs if found else frozenset[str]()
+        unused = self.question.reworded if found else frozenset[str]()
         absent = [surface[own] for own, w in self.question.terms.items()
                   if own in self._scorer.absent - unused and w >= 0.5]  # fmt: skip
         if found and not answered:

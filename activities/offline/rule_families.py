@@ -8,11 +8,9 @@ from typing import Literal, get_args
 Family = Literal[
     "answer_types",
     "figures",
-    "light_words",
     "links",
     "parts",
     "proximity",
-    "release_notes",
     "sections",
     "spread",
 ]

@@ -17,7 +17,6 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from activities.evidence.quantities.amounts import quantities
-from activities.evidence.text.headings import asks_for_changes, heads_release_notes
 from activities.evidence.text.names import names
 from activities.evidence.text.terms import words
 from activities.offline.answer_types import holds_answer
@@ -35,8 +34,8 @@ _FIGURES = 0.2
 _TOGETHER = 0.2
 _NEAR = 4
 _FIRST_HIT = 0.18
-_ASKS, _UNWRITTEN, _ON_CHANGES, _LEANS = 0.5, 0.5, 0.75, 0.95
-"""Factors for what is seldom an answer: questions, notes to oneself, release notes, half a text."""
+_ASKS, _UNWRITTEN, _LEANS = 0.5, 0.5, 0.95
+"""Factors for what is seldom an answer: questions, notes to oneself, half a text."""
 _SCRAP = 6
 _LINKED = 0.85
 _LINKS_FROM = 12
@@ -85,7 +84,6 @@ class Scorer:
             if (count := counts.get(own, max(1, size // 10)))
         }
         self._total = sum(self.weights.values()) or 1.0
-        self._on_changes = asks_for_changes(question.text)
         asked = content_words(question.text)
         self._asked_words = frozenset(asked)
         self._pairs = [
@@ -153,12 +151,6 @@ class Scorer:
         factor = _ASKS if core.endswith("?") else 1.0
         if _TO_DO.match(passage.text):
             factor *= _UNWRITTEN
-        if (
-            is_on("release_notes")
-            and not self._on_changes
-            and heads_release_notes(passage.title, passage.section)
-        ):
-            factor *= _ON_CHANGES
         return factor * _LEANS if leans(passage.parts[0]) else factor
 
     def _shares(self, passage: Passage) -> dict[str, float]:

@@ -105,14 +105,6 @@ def test_a_note_to_oneself_is_a_poor_answer() -> None:
     assert best("explain the red tower", note, told) == told
 
 
-def test_the_manual_comes_before_release_notes_that_use_its_words() -> None:
-    told = "The oil of the lamp is filled by hand."
-    notes = passage(told, source="d1", title="Acme 2.1.0")
-    manual = passage(told, source="d2", title="Acme manual")
-    assert rank("How is lamp oil filled?", notes, manual)[0].passage is manual
-    assert rank("Since which version is lamp oil filled?", notes, manual)[0].passage is notes
-
-
 def test_a_section_is_shown_from_its_beginning() -> None:
     opening = replace(passage("Lamp oil is kept in the cellar.", section="Oil"), heading="Oil")
     later = passage("Fill lamp oil by the lamp oil pump.", section="Oil", place=1)
