@@ -25,7 +25,7 @@ run: $(RUNTIME)  ## a research job on the sample documents, into out/
 	$(PY) starter.py run "$(Q)" --corpus "$(CORPUS)" --out "$(OUT)" $(ARGS)
 
 test: $(DEV)  ## the suite: a real Temporal server, real processes, no network
-	$(PY) -m pytest -m "not slow" -n 2 --dist loadfile --no-loadscope-reorder --cov --cov-report=term --cov-fail-under=90
+	$(PY) -m pytest -m "not slow" -n 3 --dist loadfile --no-loadscope-reorder --cov --cov-report=term --cov-fail-under=91
 
 browser:  ## Chromium from Debian's packages, for the tests of pages; sudo where one is not root
 	command -v chromium >/dev/null || for try in 1 2 3; do \
