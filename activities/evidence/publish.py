@@ -93,17 +93,7 @@ def publish(
         else PlanOut(kind=""),
         coverage=coverage,
         sources=tuple(sources),
-        claims=tuple(
-            ClaimOut(
-                **claim.model_dump(exclude={"quotes"}),
-                quotes=tuple(_quote(quote, *around.get(quote, ("", ""))) for quote in claim.quotes),
-                origins=origin_count(claim, origin),
-                labels=tuple(
-                    sorted({one for sid in claim.source_ids for one in ledger.sources[sid].labels})
-                ),
-            )
-            for claim in ledger.claims
-        ),
+        claims=tuple(_claim(claim, ledger, origin, around) for claim in ledger.claims),
         contradictions=ledger.contradictions,
         differences=ledger.differences,
         dropped=ledger.all_dropped(),
@@ -307,6 +297,21 @@ def _status(state: ResearchState, ledger: Ledger) -> ResultStatus:
     unclosed = any(gap.status != "closed" for gap in state.gaps)
     unclosed |= state.answer is not None and state.answer.status != "answered"
     return "complete_with_gaps" if unclosed else "complete"
+
+
+def _claim(
+    claim: Claim,
+    ledger: Ledger,
+    origin: Mapping[str, str],
+    around: Mapping[Quote, tuple[str, str]],
+) -> ClaimOut:
+    labels = {label for sid in claim.source_ids for label in ledger.sources[sid].labels}
+    return ClaimOut(
+        **claim.model_dump(exclude={"quotes"}),
+        quotes=tuple(_quote(quote, *around.get(quote, ("", ""))) for quote in claim.quotes),
+        origins=origin_count(claim, origin),
+        labels=tuple(sorted(labels)),
+    )
 
 
 def _quote(quote: Quote, before: str, after: str) -> QuoteOut:

@@ -188,35 +188,40 @@ def rule(
     found: list[Difference] = []
     settled: list[tuple[str, ...]] = []
     for name, group in groups.items():
-        judged = [entry for entry in answer.groups if entry.group == name] if answer else []
-        entries = [kept for entry in judged if (kept := _known(entry, group))]
-        if entries:
+        if entries := _entries_of(name, group, answer):
             # Whether a claim stands at all is for those who judge it alone.
             given = [one for entry in entries for one in entry.rulings]
             rulings += [Ruling(**r.model_dump()) for r in given if r.verdict is not Verdict.FAILED]
             found += filter(None, (_difference(entry, group, ledger) for entry in entries))
         elif group.sides:
             reason = why or "the verifier gave no usable answer"
-            notes = f"could not be checked: {reason}"
-            rulings += [
-                Ruling(claim_id=ledger.claim(cid).id, verdict=Verdict.UNVERIFIED, notes=notes)
-                for cid in group.claim_ids
-            ]
+            rulings += _unchecked(group, reason, ledger)
             found.append(_unjudged(group, reason, ledger))
         elif answer is None:
             continue  # nothing is known of it, so that it is judged another time
         settled.append(tuple(sorted(group.claim_ids)))
-    contradictions = [
-        Contradiction(**d.model_dump(exclude={"relation"}))
-        for d in found
-        if d.relation == "contradicts"
-    ]
+    contested = [one for one in found if one.relation == "contradicts"]
     return Rulings(
         rulings=tuple(rulings),
-        contradictions=tuple(contradictions),
-        differences=tuple(d for d in found if d.relation != "contradicts"),
+        contradictions=tuple(
+            Contradiction(**one.model_dump(exclude={"relation"})) for one in contested
+        ),
+        differences=tuple(one for one in found if one not in contested),
         settled=tuple(settled),
     )
+
+
+def _unchecked(group: Group, reason: str, ledger: Ledger) -> list[Ruling]:
+    notes = f"could not be checked: {reason}"
+    return [
+        Ruling(claim_id=ledger.claim(cid).id, verdict=Verdict.UNVERIFIED, notes=notes)
+        for cid in group.claim_ids
+    ]
+
+
+def _entries_of(name: str, group: Group, answer: RelationsAnswer | None) -> list[GroupAnswer]:
+    judged = [entry for entry in answer.groups if entry.group == name] if answer else []
+    return [kept for entry in judged if (kept := _known(entry, group))]
 
 
 def _known(entry: GroupAnswer, group: Group) -> GroupAnswer | None:
