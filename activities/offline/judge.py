@@ -1,8 +1,10 @@
 """The judge without a model: a claim is entailed only if it stands in its quotes.
 
-`judge_claims` answers `EntailmentAnswer`, `judge_gaps` `GapRulingsAnswer` and `judge_draft`
-`DraftJudgement`. Nothing is read into a text: what does not stand there is not supported, and a gap
-is closed only by claims that hold the words of its question where the researcher misses nothing.
+`judge_claims` answers `EntailmentAnswer`, `judge_gaps` `GapRulingsAnswer`, `judge_draft`
+`DraftJudgement` and `evaluate` `EvaluationAnswer`. Nothing is read into a text: what does not stand
+there is not supported, and a gap is closed only by claims that hold the words of its question where
+the researcher misses nothing. A facet is adequate where a passage of the right kind answers it;
+with related passages only it is thin, and in the first round a gap: a follow-up may look once more.
 Whether findings are enough is measured: by the words of the ask in them, their confidence, and the
 names that lead elsewhere. The engine's own sentences are passages word for word, so a sentence of a
 draft is entailed where its words stand in what it cites.
@@ -31,6 +33,9 @@ _SUPPORTED = 0.4
 _RELEVANT = 0.3
 """Below this relevance a claim does not support an answer."""
 _LISTED = 6
+_MOST_GAPS = 2
+_MOST_TERMS = 0.6
+"""The share of a rubric point's terms in one passage that meets it in part."""
 _LEAD = re.compile(r"^\s*(?:[-*+]\s+)?\*\*[^*\n]+\*\*:?")
 _CITATION = re.compile(r"\[\d{1,5}\]")
 _SAID_OF_SIDES = frozenset({"dated", "likely", "reason", "why", "they", "may", "differ"})
@@ -184,3 +189,69 @@ def _strings(value: object) -> list[str]:
         return [value]
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return [text for one in inner for text in _strings(one)]
+
+
+def evaluate(conversation: Conversation) -> Reply:
+    brief = conversation.brief
+    facets: list[JsonObject] = list(brief.get("facets", ()))
+    counts = {facet["id"]: 0 for facet in facets}
+    for claim in brief.get("claims", ()):
+        for facet_id in (claim["facet_id"], *claim.get("also_for", ())):
+            counts[facet_id] = counts.get(facet_id, 0) + (claim.get("verdict") != "failed")
+    judgements = [_judge_facet(facet, counts[facet["id"]]) for facet in facets]
+    asked = {gap["facet_id"] for gap in brief.get("gaps", ())}
+    thin = [
+        facet
+        for facet, judged in zip(facets, judgements, strict=True)
+        if judged["depth"] == "thin" and facet["id"] not in asked and not brief.get("pass")
+    ]
+    return Reply(
+        {
+            "judgements": judgements,
+            "gaps": [_gap(facet) for facet in thin[:_MOST_GAPS]],
+            "rubric": [_judge_point(point, brief["claims"]) for point in brief.get("rubric", ())],
+        }
+    )
+
+
+def _judge_point(point: JsonObject, claims: list[JsonObject]) -> JsonObject:
+    """A point is met where one cited passage holds all its terms, partly where it holds most."""
+    wanted = set(terms(point["text"]))
+    shares = [len(wanted & set(terms(claim["text"]))) / max(1, len(wanted)) for claim in claims]
+    best = max(range(len(claims)), key=lambda i: shares[i], default=None)
+    share = shares[best] if best is not None else 0.0
+    status = "met" if share == 1 else "partly" if share >= _MOST_TERMS else "not_met"
+    found = best is not None and status != "not_met"
+    return {
+        "point": point["point"],
+        "status": status,
+        "reason": "A passage holds its words." if found else "No passage holds its words.",
+        "cite": claims[best]["cite"] if found and best is not None else [],
+        "facet_id": claims[best]["facet_id"] if found and best is not None else "",
+    }
+
+
+def _judge_facet(facet: JsonObject, claims: int) -> JsonObject:
+    missing = "; ".join(str(point) for point in facet.get("missing", ()))
+    if not claims:
+        depth, reason = "absent", facet.get("reason") or "No passage was found for it."
+    elif missing:
+        depth, reason = "thin", f"{claims} related passages; not found: {missing}"
+    else:
+        depth, reason = "adequate", f"{claims} passages, one of which answers it."
+    return {
+        "facet_id": facet["id"],
+        "addressed": claims > 0,
+        "depth": depth,
+        "reason": str(reason),
+    }
+
+
+def _gap(facet: JsonObject) -> JsonObject:
+    missing = "; ".join(str(point) for point in facet["missing"])
+    return {
+        "facet_id": facet["id"],
+        "kind": "thin",
+        "text": f"“{facet['title']}” has related passages only; not found: {missing}."[:600],
+        "question": str(facet["question"])[:600],
+    }

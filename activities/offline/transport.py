@@ -16,10 +16,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import httpx2
 
-from activities.offline.answerer import answer
-from activities.offline.clarifier import clarify
-from activities.offline.evaluator import evaluate
-from activities.offline.judge import judge_claims, judge_draft, judge_gaps
+from activities.offline.asking import answer, clarify
+from activities.offline.judge import evaluate, judge_claims, judge_draft, judge_gaps
 from activities.offline.planner import plan, review
 from activities.offline.request import Conversation, JsonObject, Reply, UseTools, read_request
 from activities.offline.researcher import research

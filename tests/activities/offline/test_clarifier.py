@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from activities.agent.schemas import ClarifyAnswer
-from activities.offline.clarifier import clarify
+from activities.offline.asking import clarify
 from activities.offline.request import Conversation, Hit, Reply, ToolCall, UseTools
 
 HITS = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from activities.agent.schemas import EvaluationAnswer
-from activities.offline.evaluator import evaluate
+from activities.offline.judge import evaluate
 from activities.offline.request import Conversation, JsonObject
 from tests.activities.offline.reports import facet
 

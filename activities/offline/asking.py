@@ -1,20 +1,24 @@
-"""A question to a finished report, answered with passages: the sentence that answers comes first.
+"""Questions beside a job: what to ask back before it, and an answer from its report.
 
-`answer` answers `AskAnswer`. It is held only where a passage covers most of what is asked and holds
-the kind of answer that is wanted; words of the question that stand in no source are missing.
+`clarify` answers `ClarifyAnswer`. A question is vague where its few words stand in several
+documents; what is suggested are the titles, headings and years of these documents.
+
+`answer` answers `AskAnswer`, with the sentence that answers first. It is held only where a passage
+covers most of what is asked and holds the kind of answer that is wanted; words of the question that
+stand in no source are missing.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from activities.evidence.text.terms import STOP_WORDS, lemma, words
 from activities.offline.answer_types import holds_answer
 from activities.offline.markdown import cited, fenced, plain
 from activities.offline.passages import ROW, cut_passages, leans
 from activities.offline.question import Question, Wants
-from activities.offline.request import Conversation, Hit, JsonObject, Reply
+from activities.offline.request import Conversation, Hit, JsonObject, Reply, UseTools
 from activities.offline.researcher import select
 from activities.offline.scoring import Scored, Scorer
 
@@ -131,3 +135,67 @@ def _tell(scored: Scored, *, is_brief: bool) -> str:
             blocks.append(fenced(piece) if "\n" in piece else cited(plain(piece), cite))
         was_prose = is_prose
     return "\n\n".join(blocks)
+
+
+_FEW_TERMS = 2
+_MANY_DOCUMENTS = 3
+_MOST_CHOICES = 4
+_LONGEST_CHOICE = 100
+_NUMBERING = re.compile(r"^[\d.]+\s+")
+_PERIOD = re.compile(
+    r"\b(?:1[5-9]|20)\d\d\b|\b(?:now|today|currently?|latest|newest|recent(?:ly)?|last|next|since"
+    r"|until|before|after|ever|history|heute|derzeit|aktuell\w*|seit|bis|vor|nach)\b",
+    re.I,
+)
+
+
+def clarify(conversation: Conversation) -> UseTools | Reply:
+    question = Question(str(conversation.brief["question"]))
+    asked = set(question.terms)
+    if len(asked) > _FEW_TERMS or "search" not in conversation.tools:
+        return Reply({"questions": []})
+    if not conversation.calls:
+        return UseTools((("search", {"query": question.text, "aim": "what it could mean"}),))
+    hits = [hit for hit in conversation.hits if not asked or asked & _terms_of(hit, question)]
+    if len({hit.source_id for hit in hits}) < _MANY_DOCUMENTS:
+        return Reply({"questions": []})
+    titles = _distinct((hit.title for hit in hits), asked)
+    sections = (_NUMBERING.sub("", hit.section.rpartition(" › ")[2]) for hit in hits)
+    headings = _distinct(sections, asked, titles)
+    years = [] if _PERIOD.search(question.text) else _years(hits)
+    found = (
+        ("Which of these do you mean?", titles),
+        ("What matters most to you about it?", headings),
+        ("For which period?", years),
+    )
+    questions: list[JsonObject] = [
+        {"text": text, "suggestions": choices} for text, choices in found if len(choices) > 1
+    ]
+    return Reply({"questions": questions})
+
+
+def _terms_of(hit: Hit, question: Question) -> frozenset[str]:
+    return question.terms_of(" ".join((hit.title, hit.section, *hit.blocks)))
+
+
+def _distinct(texts: Iterable[str], asked: set[str], others: Sequence[str] = ()) -> list[str]:
+    """Texts that add words of their own, to the question and to each other; those that share words
+    with the question first."""
+    known = [set(Question(text).terms) for text in others]
+    found: list[str] = []
+    for text in sorted(texts, key=lambda text: asked.isdisjoint(Question(text).terms)):
+        own = set(Question(text).terms)
+        if (
+            0 < len(text) <= _LONGEST_CHOICE
+            and own - asked
+            and not any(own <= one or one <= own for one in known)
+        ):
+            known.append(own)
+            found.append(text)
+    return found[:_MOST_CHOICES]
+
+
+def _years(hits: Iterable[Hit]) -> list[str]:
+    """The newest years that the documents are dated by, and all of them together."""
+    years = sorted({hit.date[:4] for hit in hits if hit.date}, reverse=True)
+    return [*years[: _MOST_CHOICES - 1], f"{years[-1]} to {years[0]}"] if len(years) > 1 else years
