@@ -26,7 +26,7 @@ _PERIOD = re.compile(
 
 def clarify(conversation: Conversation) -> UseTools | Reply:
     question = Question(str(conversation.brief["question"]))
-    asked = set(question.terms)
+    asked = question.main_terms
     if len(asked) > _FEW_TERMS or "search" not in conversation.tools:
         return Reply({"questions": []})
     if not conversation.calls:
@@ -34,26 +34,25 @@ def clarify(conversation: Conversation) -> UseTools | Reply:
     hits = [hit for hit in conversation.hits if not asked or asked & _terms(hit, question)]
     if len({hit.source_id for hit in hits}) < _MANY_DOCUMENTS:
         return Reply({"questions": []})
+    return Reply({"questions": _questions(question, asked, hits)})
+
+
+def _questions(question: Question, asked: frozenset[str], hits: Sequence[Hit]) -> list[JsonObject]:
     titles = _distinct((hit.title for hit in hits), asked)
     sections = (_NUMBERING.sub("", hit.section.rpartition(" › ")[2]) for hit in hits)
-    headings = _distinct(sections, asked, titles)
-    years = [] if _PERIOD.search(question.text) else _years(hits)
-    found = (
-        ("Which of these do you mean?", titles),
-        ("What matters most to you about it?", headings),
-        ("For which period?", years),
-    )
-    questions: list[JsonObject] = [
-        {"text": text, "suggestions": choices} for text, choices in found if len(choices) > 1
-    ]
-    return Reply({"questions": questions})
+    found = {
+        "Which of these do you mean?": titles,
+        "What matters most to you about it?": _distinct(sections, asked, titles),
+        "For which period?": [] if _PERIOD.search(question.text) else _years(hits),
+    }
+    return [{"text": t, "suggestions": choices} for t, choices in found.items() if len(choices) > 1]
 
 
 def _terms(hit: Hit, question: Question) -> frozenset[str]:
     return question.terms_of(" ".join((hit.title, hit.section, *hit.blocks)))
 
 
-def _distinct(texts: Iterable[str], asked: set[str], others: Sequence[str] = ()) -> list[str]:
+def _distinct(texts: Iterable[str], asked: frozenset[str], others: Sequence[str] = ()) -> list[str]:
     """Texts that add words of their own, to the question and to each other; those that share words
     with the question first."""
     known = [set(Question(text).terms) for text in others]
