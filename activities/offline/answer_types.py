@@ -43,9 +43,6 @@ _DEFINES = re.compile(
     r"|consists? of|ist|sind|bedeutet|bezeichnet)\b|:",
     re.IGNORECASE,
 )
-_PRICE = re.compile(r"\b(?:costs?|prices?|fees?|kost(?:en|et)|preise?|gebühr(?:en)?)\b", re.I)
-# "the Discord channel", "a Friendly tag": such a name is a thing's.
-_OF_A_THING = re.compile(r"\b(?:an? |the (?:\S+ )?)$", re.I)
 # "the route to Outer Skarn", "between Lindrey and Morrow Point": such a name is a place's.
 _OF_A_PLACE = re.compile(
     r"\b(?:to|in|at|from|between|near|into|towards?|through|via|across)"
@@ -70,31 +67,17 @@ def _holds_date(text: str, question: Question) -> bool:
 
 
 def _holds_number(text: str, question: Question) -> bool:
-    """A figure the question does not hold; half of a price is no price."""
-    is_price = _PRICE.search(question.text) is not None
-    return any(
-        amount.text not in question.text and not (is_price and amount.unit == "%")
-        for amount in quantities(text)
-    )
+    return any(amount.text not in question.text for amount in quantities(text))
 
 
 def _holds_name(text: str, question: Question) -> bool:
-    """A name the question does not hold; a lone capital that only opens the text is none."""
-    return any(
-        not name.key <= question.names and (name.start > 0 or " " in name.text)
-        for name in names(text)
-    )
-
-
-def _holds_person(text: str, question: Question) -> bool:
-    """A name as a person or firm has it: of several words, or one word that no article stands
-    before; not a place's, unless somebody's place is asked for, as in "to whom"."""
-    asks_for_receiver = " whom" in question.text.lower()
+    """A name the question does not hold; a lone capital that only opens the text is none. A who
+    wants no place's name, unless it is "to whom"."""
+    may_be_place = question.wants is Wants.PLACE or " whom" in question.text.lower()
     return any(
         not name.key <= question.names
-        and (" " in name.text or (name.start > 0 and name.text[1:].islower()))
-        and not _OF_A_THING.search(before := text[: name.start][-_BEFORE:])
-        and (asks_for_receiver or not _OF_A_PLACE.search(before))
+        and (name.start > 0 or " " in name.text)
+        and (may_be_place or not _OF_A_PLACE.search(text[: name.start][-_BEFORE:]))
         for name in names(text)
     )
 
@@ -120,7 +103,7 @@ def _holds_definition(text: str, question: Question) -> bool:
 _CHECKS: dict[Wants, Callable[[str, Question], bool]] = {
     Wants.DATE: _holds_date,
     Wants.NUMBER: _holds_number,
-    Wants.PERSON: _holds_person,
+    Wants.PERSON: _holds_name,
     Wants.PLACE: _holds_name,
     Wants.INSTRUCTION: _holds_instruction,
     Wants.RULE: lambda text, _: _RULE.search(text) is not None,

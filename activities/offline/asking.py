@@ -38,19 +38,14 @@ def answer(conversation: Conversation) -> Reply:
     brief = conversation.brief
     question = Question(str(brief["question"]))
     scorer = Scorer(question, brief["frequency"], int(brief["sources"]))
-    hits = [_read(item) for item in brief["evidence"]]
+    absent = question.main_terms & scorer.absent
+    missing = [question.surface[own] for own in question.terms if own in absent]
+    hits = map(_read, brief["evidence"] if _may_be_held(question, len(missing)) else ())
     ranked = scorer.rank(cut_passages(hits, is_open=question.is_open))
-    asked = set(question.terms)
-    missing = [question.surface[own] for own in question.terms if own in asked & scorer.absent]
-    allowed = _ABSENT_OPEN if question.is_open else _ABSENT
     is_brief = question.wants in _BRIEF
-    # One word alone, as in "who maintains it?", stands everywhere.
-    is_vague = len(asked) < (2 if is_brief else 1)
-    if is_vague or len(missing) > allowed * len(asked):
-        return Reply({"status": "not_held", "missing": missing, "offer": question.text})
-    chosen = _choose(ranked, lambda own: _is_direct(own, question, asked))
+    chosen = _choose(ranked, lambda own: _is_direct(own, question))
     if not chosen and not is_brief:
-        chosen = _choose(ranked, lambda own: _is_related(own, question, asked))
+        chosen = _choose(ranked, lambda own: _is_related(own, question))
         missing += [f"a direct answer to “{question.text}”"] if chosen else []
     told = [_tell(own, is_brief=is_brief or n > 0) for n, own in enumerate(chosen)]
     status = "not_held" if not chosen else "partly" if missing else "answered"
@@ -64,6 +59,15 @@ def answer(conversation: Conversation) -> Reply:
     )
 
 
+def _may_be_held(question: Question, absent: int) -> bool:
+    """Not where much of it stands nowhere, nor where one word alone, as in "who maintains it?",
+    stands everywhere."""
+    terms = len(question.main_terms)
+    fewest = 2 if question.wants in _BRIEF else 1
+    allowed = _ABSENT_OPEN if question.is_open else _ABSENT
+    return terms >= fewest and absent <= allowed * terms
+
+
 def _choose(ranked: Sequence[Scored], may: Callable[[Scored], bool]) -> list[Scored]:
     """The best passages that may answer, as long as they are nearly as good as the first."""
     able = [own for own in ranked if may(own)]
@@ -71,7 +75,7 @@ def _choose(ranked: Sequence[Scored], may: Callable[[Scored], bool]) -> list[Sco
     return select(alike, _MOST, spread=False)
 
 
-def _is_direct(scored: Scored, question: Question, asked: set[str]) -> bool:
+def _is_direct(scored: Scored, question: Question) -> bool:
     """Whether one sentence, under its heading, holds what is asked and the kind of answer wanted.
 
     All words of a short question: each may be the one that matters.
@@ -81,7 +85,7 @@ def _is_direct(scored: Scored, question: Question, asked: set[str]) -> bool:
     return (
         scored.answers
         and len(scored.core.split()) <= _SENTENCE_WORDS
-        and len(asked - held) <= len(asked) // 4
+        and len(question.main_terms - held) <= len(question.main_terms) // 4
         and (question.wants not in _BRIEF or holds_answer(scored.core, question))
         and _says_who(scored.core, question)
     )
@@ -95,10 +99,11 @@ def _says_who(sentence: str, question: Question) -> bool:
     return lemma(asked[1].lower()) in map(lemma, words(sentence))
 
 
-def _is_related(scored: Scored, question: Question, asked: set[str]) -> bool:
+def _is_related(scored: Scored, question: Question) -> bool:
     """Whether all that is asked about stands together, though not in one sentence."""
     passage = scored.passage
-    return scored.answers and asked <= question.terms_of(f"{passage.text} {passage.section}")
+    held = question.terms_of(f"{passage.text} {passage.section}")
+    return scored.answers and question.main_terms <= held
 
 
 def _read(item: JsonObject) -> Hit:
@@ -114,20 +119,10 @@ def _read(item: JsonObject) -> Hit:
 
 def _tell(scored: Scored, *, is_brief: bool) -> str:
     """The core of a passage, and what follows it there where a sentence is not enough."""
-    passage, cite = scored.passage, [int(scored.passage.source_id)]
-    pieces = passage.sentences
-    first = pieces.index(scored.core)
-    last = first + 1
-    while first > 0 and (leans(pieces[first]) or "\n" in pieces[first]):
-        first -= 1
-    room = 0 if is_brief else _REST_WORDS
-    while last < len(pieces) and (
-        pieces[last - 1].endswith(":") or (room := room - len(pieces[last].split())) >= 0
-    ):
-        last += 1
+    cite = [int(scored.passage.source_id)]
     blocks: list[str] = []
     was_prose = False
-    for piece in pieces[first:last]:
+    for piece in _around(scored.core, scored.passage.sentences, 0 if is_brief else _REST_WORDS):
         is_prose = "\n" not in piece and not ROW.match(piece)
         if is_prose and was_prose:
             blocks[-1] = f"{blocks[-1]} {cited(plain(piece), cite)}"
@@ -135,6 +130,19 @@ def _tell(scored: Scored, *, is_brief: bool) -> str:
             blocks.append(fenced(piece) if "\n" in piece else cited(plain(piece), cite))
         was_prose = is_prose
     return "\n\n".join(blocks)
+
+
+def _around(core: str, pieces: Sequence[str], room: int) -> Sequence[str]:
+    """The core with what it leans on before it, and after it what it leads to or has room."""
+    first = pieces.index(core)
+    last = first + 1
+    while first > 0 and (leans(pieces[first]) or "\n" in pieces[first]):
+        first -= 1
+    while last < len(pieces) and (
+        pieces[last - 1].endswith(":") or (room := room - len(pieces[last].split())) >= 0
+    ):
+        last += 1
+    return pieces[first:last]
 
 
 _FEW_TERMS = 2
@@ -151,7 +159,7 @@ _PERIOD = re.compile(
 
 def clarify(conversation: Conversation) -> UseTools | Reply:
     question = Question(str(conversation.brief["question"]))
-    asked = set(question.terms)
+    asked = question.main_terms
     if len(asked) > _FEW_TERMS or "search" not in conversation.tools:
         return Reply({"questions": []})
     if not conversation.calls:
@@ -159,26 +167,25 @@ def clarify(conversation: Conversation) -> UseTools | Reply:
     hits = [hit for hit in conversation.hits if not asked or asked & _terms_of(hit, question)]
     if len({hit.source_id for hit in hits}) < _MANY_DOCUMENTS:
         return Reply({"questions": []})
+    return Reply({"questions": _questions(question, asked, hits)})
+
+
+def _questions(question: Question, asked: frozenset[str], hits: Sequence[Hit]) -> list[JsonObject]:
     titles = _distinct((hit.title for hit in hits), asked)
     sections = (_NUMBERING.sub("", hit.section.rpartition(" › ")[2]) for hit in hits)
-    headings = _distinct(sections, asked, titles)
-    years = [] if _PERIOD.search(question.text) else _years(hits)
-    found = (
-        ("Which of these do you mean?", titles),
-        ("What matters most to you about it?", headings),
-        ("For which period?", years),
-    )
-    questions: list[JsonObject] = [
-        {"text": text, "suggestions": choices} for text, choices in found if len(choices) > 1
-    ]
-    return Reply({"questions": questions})
+    found = {
+        "Which of these do you mean?": titles,
+        "What matters most to you about it?": _distinct(sections, asked, titles),
+        "For which period?": [] if _PERIOD.search(question.text) else _years(hits),
+    }
+    return [{"text": t, "suggestions": choices} for t, choices in found.items() if len(choices) > 1]
 
 
 def _terms_of(hit: Hit, question: Question) -> frozenset[str]:
     return question.terms_of(" ".join((hit.title, hit.section, *hit.blocks)))
 
 
-def _distinct(texts: Iterable[str], asked: set[str], others: Sequence[str] = ()) -> list[str]:
+def _distinct(texts: Iterable[str], asked: frozenset[str], others: Sequence[str] = ()) -> list[str]:
     """Texts that add words of their own, to the question and to each other; those that share words
     with the question first."""
     known = [set(Question(text).terms) for text in others]

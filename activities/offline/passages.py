@@ -22,9 +22,11 @@ _LEANS = re.compile(
     r"(?:this|that|these|those|it|its|they|their|them|he|she|his|her|such|here|there|both|either"
     r"|however|therefore|thus|hence|also|but|and|or|so|then|instead|otherwise|nevertheless|moreover"
     r"|furthermore|additionally|similarly|likewise|conversely|meanwhile|consequently"
-    r"|in (?:this|that|these|those|both|either|addition|contrast)"
-    r"|for (?:this|that|these|example|instance)"
-    r"|as a result|on the other hand|er|sie|es|dies\w*|daher|deshalb|jedoch|außerdem)\b",
+    r"|in (?:both|either|addition|contrast)|for (?:example|instance)|as a result|on the other hand"
+    # "By doing this, …", "With that in mind …", "To do so …", "Because of these …".
+    r"|(?:by|after|before|besides|despite|following|from|for|in|on|at|to|with|without|using|once"
+    r"|like|because of|due to|apart from|based on|instead of)(?: \w+ing| do| done)?"
+    r" (?:this|that|these|those|such|so|which)|er|sie|es|dies\w*|daher|deshalb|jedoch|außerdem)\b",
     re.IGNORECASE,
 )
 # "Here is …", "The following example shows …", "See the guide for …": the content is elsewhere.
@@ -83,7 +85,7 @@ def cut_passages(hits: Iterable[Hit], *, is_open: bool = False) -> Iterator[Pass
     """
     ranks: dict[str, int] = {}
     for rank, hit in enumerate(hits):
-        yield from _Cutter(hit, ranks.setdefault(hit.source_id, rank), is_open).passages()
+        yield from _cut(hit, ranks.setdefault(hit.source_id, rank), is_open)
 
 
 def leans(sentence: str) -> bool:
@@ -134,45 +136,25 @@ def _read(text: str) -> _Block:
     return _Block("prose", text)
 
 
-class _Cutter:
-    """Cuts the passages of one hit."""
-
-    def __init__(self, hit: Hit, rank: int, is_open: bool) -> None:
-        self._hit = hit
-        self._rank = rank
-        self._is_open = is_open
-
-    def passages(self) -> Iterator[Passage]:
-        section, heading = self._hit.section, ""
-        pieces: list[_Piece] = []
-        place, skipped = 0, False
-        for block in (*map(_read, self._hit.blocks), _Block("heading", "")):
-            if block.kind != "heading":
-                found = _pieces(block)
-                if found and skipped:
-                    found[0] = replace(found[0], before=None)
-                skipped = not found
-                pieces += found
-                continue
-            for stretch in _stretches(pieces, self._is_open):
-                yield self._passage(section, stretch, place, heading)
-                place, heading = place + 1, ""
-            section = _under(section, block.text) if section else block.text
-            pieces, heading = [], block.text
-
-    def _passage(
-        self, section: str, stretch: Sequence[_Piece], place: int, heading: str
-    ) -> Passage:
-        return Passage(
-            self._hit.source_id,
-            self._hit.title,
-            section,
-            tuple(_join(stretch)),
-            tuple(piece.text for piece in stretch if not piece.is_repeated),
-            self._rank,
-            place,
-            heading,
-        )
+def _cut(hit: Hit, rank: int, is_open: bool) -> Iterator[Passage]:
+    section, heading = hit.section, ""
+    pieces: list[_Piece] = []
+    place, skipped = 0, False
+    for block in (*map(_read, hit.blocks), _Block("heading", "")):
+        if block.kind != "heading":
+            found = _pieces(block)
+            if found and skipped:
+                found[0] = replace(found[0], before=None)
+            skipped = not found
+            pieces += found
+            continue
+        for stretch in _stretches(pieces, is_open):
+            own = tuple(piece.text for piece in stretch if not piece.is_repeated)
+            parts = tuple(_join(stretch))
+            yield Passage(hit.source_id, hit.title, section, parts, own, rank, place, heading)
+            place, heading = place + 1, ""
+        section = _under(section, block.text) if section else block.text
+        pieces, heading = [], block.text
 
 
 def _pieces(block: _Block) -> list[_Piece]:
@@ -195,25 +177,29 @@ def _stretches(pieces: Sequence[_Piece], is_open: bool) -> Iterator[list[_Piece]
 
     The rest of a list that is too long for one stretch begins with the line that leads to it.
     """
-    words = _WORDS_OPEN if is_open else _WORDS
     stretch: list[_Piece] = []
     lead: _Piece | None = None
     for piece in pieces:
-        length = _length(stretch)
-        is_full = length + len(piece.text.split()) > words
-        led = bool(stretch) and stretch[-1].text.endswith(":")
-        is_apart = is_full or (not is_open and _stands_alone(stretch, piece))
-        # A paragraph that leans on the one before opens a stretch only where that one is full.
-        opens = piece.opens or (piece.begins and length > words)
         if piece.kind == "prose":
             lead = piece if piece.text.endswith(":") else None
-        if stretch and opens and not led and is_apart:
+        if stretch and _begins_another(stretch, piece, is_open):
             yield stretch
-            is_listed = piece.kind == "item" and lead is not None
-            stretch = [replace(lead, is_repeated=True)] if is_listed and lead else []
+            stretch = [replace(lead, is_repeated=True)] if lead and piece.kind == "item" else []
         stretch.append(piece)
     if stretch:
         yield stretch
+
+
+def _begins_another(stretch: Sequence[_Piece], piece: _Piece, is_open: bool) -> bool:
+    if stretch[-1].text.endswith(":"):
+        return False
+    most = _WORDS_OPEN if is_open else _WORDS
+    length = sum(len(own.text.split()) for own in stretch)
+    has_room = length + len(piece.text.split()) <= most
+    if has_room and (is_open or not _stands_alone(stretch, piece)):
+        return False
+    # A paragraph that leans on the one before opens a stretch only where that one is full.
+    return piece.opens or (piece.begins and length > most)
 
 
 def _stands_alone(stretch: Sequence[_Piece], piece: _Piece) -> bool:
@@ -233,10 +219,6 @@ def _join(stretch: Sequence[_Piece]) -> list[str]:
             parts.append(piece.text)
         before = piece.kind
     return parts
-
-
-def _length(pieces: Sequence[_Piece]) -> int:
-    return sum(len(piece.text.split()) for piece in pieces)
 
 
 def _under(section: str, heading: str) -> str:

@@ -15,7 +15,7 @@ from itertools import pairwise
 from activities.evidence.text.sentences import sentences
 from activities.evidence.text.terms import STOP_WORDS, WORD, detect_language, lemma
 from activities.offline.passages import HEADING
-from activities.offline.question import PRONOUN, Question, Wants, content_words
+from activities.offline.question import BROAD, PRONOUN, Question, Wants, content_words
 from activities.offline.request import Conversation, Hit, Reply, UseTools
 from activities.offline.rule_families import is_on
 from workflows.contracts.facets import Facet, QuestionKind
@@ -93,7 +93,7 @@ def _with_note(facets: list[Facet], note: str) -> list[Facet]:
 
 def _headings(question: Question, hits: Sequence[Hit]) -> list[tuple[str, str]]:
     """Headings and titles in sight that share a term with the question and add one of their own."""
-    asked = set(question.terms)
+    asked = question.main_terms
     found: dict[frozenset[str], tuple[str, str]] = {}
     for hit in hits:
         within = [block[mark.end() :] for block in hit.blocks if (mark := HEADING.match(block))]
@@ -143,16 +143,6 @@ _COMPARED = re.compile(r"\s*,\s*(?:and\s+)?|\s+(?:and|with|to|or|und|mit)\s+", r
 _CRITERIA = re.compile(
     r"\s+(?:in terms of|with respect to|with regard to|regarding|for|on|by|when|as to)\s+", re.I
 )
-_SCAFFOLD = re.compile(
-    r"^.*?\b(?:what (?:is|do we|do you|does one) know\w*|what is known|tell (?:me|us)|overview"
-    r"|everything|all|report|summary|learn|find out)\b.{0,20}?\b(?:about|of|on)\s+",
-    re.I,
-)
-_OPENING = re.compile(
-    rf"^(?:[^?:]{{0,160}},\s+)?{_WH}\b\s*(?:(?:is|are|was|were|do|does|did|can|could|should|would|will"
-    r"|must|may|has|have|had|to)\b\s*)?(?:(?:i|we|you|one|they)\b\s*)?",
-    re.I,
-)
 # Three or more things of which one thing is asked: "the costs, risks and benefits of X", or "what
 # do ships, cables and turbines cost", where a word each names them.
 _NOUNS = tuple(
@@ -167,7 +157,6 @@ _NOUNS = tuple(
     )
 )
 _ARTICLE = re.compile(r"^(?:the|an?)\s+", re.I)
-_LONGEST_SUBJECT = 14
 
 
 @dataclass(frozen=True)
@@ -237,15 +226,13 @@ def _parts(sentence: str, subject: str = "") -> list[Part]:
 
 def _listed_parts(sentence: str) -> list[Part]:
     """The parts that stand after a colon, or as the nouns asked of one subject; else none."""
-    head, colon, tail = sentence.partition(": ")
-    if colon:
-        items = _clauses(tail) if re.match(rf"{_WH}\b", tail, re.I) else _LISTED.split(tail)
-        items = [item for item in items if content_words(item)]
-        if len(items) > 1:
-            return [_part(item, _subject(head)) for item in items]
+    head, _, tail = sentence.partition(": ")
+    items = _clauses(tail) if re.match(rf"{_WH}\b", tail, re.I) else _LISTED.split(tail)
+    items = list(filter(content_words, items))
+    if len(items) > 1:
+        return [_part(item, _key_words(BROAD.sub(" ", head))) for item in items]
     if found := next(filter(None, (pattern.match(sentence) for pattern in _NOUNS)), None):
-        things = [t for t in _LISTED.split(found["list"]) if content_words(t)]
-        named = [_ARTICLE.sub("", thing) for thing in things]
+        named = [_ARTICLE.sub("", t) for t in _LISTED.split(found["list"]) if content_words(t)]
         return [_part(f"{found['head']}{thing}{found['tail']}", "") for thing in named]
     return []
 
@@ -264,13 +251,6 @@ def _clauses(text: str) -> list[str]:
         else:
             clauses.append(clause)
     return [_CONNECTOR.sub("", clause).strip(" ,;") for clause in clauses]
-
-
-def _subject(text: str) -> str:
-    """What the first part asks about, in its own words."""
-    rest = _SCAFFOLD.sub("", text)
-    rest = rest if rest != text else _OPENING.sub("", text)
-    return " ".join(rest.split()[:_LONGEST_SUBJECT]).strip(" ,")
 
 
 def _key_words(text: str) -> str:

@@ -14,7 +14,6 @@ from activities.evidence.text.terms import (
     WORD,
     detect_language,
     is_word,
-    lemma,
     term,
     word_terms,
     words,
@@ -37,13 +36,11 @@ class Wants(StrEnum):
     ANYTHING = "anything"
 
 
-_EXTENTS = "many|much|long|old|far|big|tall|high|large|often|fast|deep|wide|hot"
-_EXTENTS_DE = "hoch|lange|alt|weit|groß|teuer|oft"
 # How questions open that want each kind of answer, in English and German.
 _OPENERS = {
     Wants.DATE: "when|since when|wann|seit wann",
-    Wants.NUMBER: rf"how (?:{_EXTENTS})|wie ?viele?|wie (?:{_EXTENTS_DE})|was kostet"
-    "|what (?:it|they) costs?"
+    Wants.NUMBER: "how (?:many|much|long|old|far|big|tall|high|large|often|fast|deep|wide|hot)"
+    "|wie ?viele?|wie (?:hoch|lange|alt|weit|groß|teuer|oft)|was kostet|what (?:it|they) costs?"
     r"|what (?:do|does|did|will|would) [^?.,]{1,60} cost",
     Wants.PERSON: "who|whom|whose|(?:by|with|to) whom|wer|wem|wen",
     Wants.PLACE: "where|wo|wohin|woher",
@@ -97,16 +94,14 @@ _STRATEGY = re.compile(
     r"how (?:can|could|should|might|would) (?:we|our|the|(?-i:[A-Z]\w+))\b", re.I
 )
 
-# Words that carry the form of a question, rather than its subject.
-_FORM = re.compile(
-    r"^(?:please )?(?:give|tell|show|explain|describe|list|name|compare|summari[sz]e)\b"
-    r"|\b(?:everything|overview|summary|comparison|versus)\b",
-    re.I,
-)
-_LONGEST_ENDING = 2
-_DOES = re.compile(
-    rf"\b(?:(?:I|we|you|one|they|to) (\w+)|how ({_EXTENTS})|wie ({_EXTENTS_DE}))", re.I
-)
+# Words that carry the form of a question or of any sentence, rather than its subject.
+_LIGHT = """use make get find work happen know tell need want way thing kind type name number year
+    date time example different difference main major important good well possible explain describe
+    people person place give take go come do have be say see show mean call include provide
+    recommend set put let try often long far old high tall deep wide fast overview summary summarize
+    summarise everything compare comparison versus hoch lange lang alt weit groß teuer oft"""
+_LIGHT_WEIGHT, _MAIN = 0.35, 0.5
+_DOES = re.compile(r"\b(?:I|we|you|one|they|to) (\w+)", re.I)
 _PARTICLES = frozenset(["back", "down", "in", "off", "on", "out", "over", "up"])
 _IDENTIFIER = re.compile(r"\b[^\W_]+(?:(?:_|\.(?=[a-z]))[^\W_]+)+\b", re.I)
 _CONTEXT, _MOST_CONTEXT = 0.25, 0.5
@@ -132,7 +127,7 @@ _KINDS = (
         r"\b(?:why|what caused|what causes|causes? of|reasons? for|effects? of|impact of"
         r"|consequences? of|warum|weshalb)\b", re.I)),
 )  # fmt: skip
-_BROAD = re.compile(
+BROAD = re.compile(
     r"\b(?:what (?:is|do we|do you) know(?:n)?\b|what is known|overview|everything (?:about|on)"
     r"|all about|tell (?:me|us) about|state of|landscape|summari[sz]e|introduction to|report on"
     r"|review of|guide to|main (?:aspects|topics|areas|themes|parts|features|concepts)"
@@ -186,17 +181,23 @@ class Question:
         return own | {t: w * share for t, w in around.items()}
 
     @cached_property
+    def main_terms(self) -> frozenset[str]:
+        """The terms that say what it is about."""
+        return frozenset(own for own, weight in self.terms.items() if weight >= _MAIN)
+
+    @cached_property
     def context_terms(self) -> frozenset[str]:
         """The terms that only stand around the question; none where it is the whole question."""
         return frozenset(self.terms) - frozenset(self._weighed(self.text))
 
     def _weighed(self, text: str) -> dict[str, float]:
         found: dict[str, float] = {}
-        text = _FORM.sub(" ", _BROAD.sub(" ", text))
+        text = BROAD.sub(" ", text)
         for joined, (one, other) in self._compounds.items():
             text = re.sub(rf"\b{one} {other}\b", joined, text, flags=re.I)
         for word in content_words(text, self._language):
-            found[term(word, self._language)] = 1.0
+            own = term(word, self._language)
+            found[own] = _LIGHT_WEIGHT if is_on("light_words") and own in _LIGHT_TERMS else 1.0
         return found | dict.fromkeys(_identifiers(text), 1.0)
 
     @cached_property
@@ -211,10 +212,10 @@ class Question:
         return found | {term(joined, self._language): " ".join(pair) for joined, pair in pairs}
 
     @cached_property
-    def reworded(self) -> frozenset[str]:
-        """What somebody wants to do, as in "how do I turn on …", and "how often": documents may
-        word it otherwise, so that its absence says nothing."""
-        return self.terms_of(" ".join(found[0] for found in _DOES.finditer(self.text)))
+    def verbs(self) -> frozenset[str]:
+        """What somebody wants to do, as in "how do I turn on …": documents may word it otherwise,
+        so that its absence says nothing."""
+        return self.terms_of(" ".join(_DOES.findall(self.text)))
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -242,32 +243,10 @@ class Question:
         if known is None:
             found = WORD.findall(text)
             joined = (a + b for a, b in pairwise(words(text)) if a + b in self._joined)
-            read = (self._terms_of_word(word) for word in {*found, *joined})
+            read = (word_terms(word, self._language) for word in {*found, *joined})
             known = frozenset().union(*read, _identifiers(text) & self._identifiers)
             self._read[text] = known
         return known
-
-    def _terms_of_word(self, word: str) -> frozenset[str]:
-        """Without a term of the question that only the stem makes the same: `experiment` is not
-        `experience`."""
-        found = word_terms(word, self._language)
-        if found.isdisjoint(self._lemmas):
-            return found
-        own = lemma(word.lower(), self._language)
-        # A word inside the word, as in `maxRetries`, has a lemma of its own.
-        alone = term(word.lower(), self._language)
-        asked = self._lemmas.get(alone)
-        if asked and not any(_are_related(own, other) for other in asked):
-            return found - {alone}
-        return found
-
-    @cached_property
-    def _lemmas(self) -> dict[str, set[str]]:
-        """The dictionary forms that each term of the question stands for."""
-        found: dict[str, set[str]] = {}
-        for word in words(f"{self.text} {self.context}"):
-            found.setdefault(term(word, self._language), set()).add(lemma(word, self._language))
-        return found
 
     @cached_property
     def _read(self) -> dict[str, frozenset[str]]:
@@ -296,7 +275,7 @@ class Question:
 
     @property
     def is_broad(self) -> bool:
-        return _BROAD.search(self.text) is not None
+        return BROAD.search(self.text) is not None
 
     @cached_property
     def is_open(self) -> bool:
@@ -320,13 +299,10 @@ def _identifiers(text: str) -> frozenset[str]:
     return frozenset(found.lower() for found in _IDENTIFIER.findall(text))
 
 
-def _are_related(one: str, other: str) -> bool:
-    """Whether two words of one stem differ in little more than an ending."""
-    least = min(len(one), len(other)) - _LONGEST_ENDING
-    return one[:least] == other[:least]
-
-
 def content_words(text: str, language: str = "en") -> list[str]:
     """The words of a text in lower case, without function words."""
     stop = STOP_WORDS[language]
     return [word for word in dict.fromkeys(words(text)) if word not in stop]
+
+
+_LIGHT_TERMS = frozenset(term(word) for word in _LIGHT.split())

@@ -56,8 +56,6 @@ class Conversation:
     calls: tuple[ToolCall, ...] = ()
     complaints: tuple[str, ...] = ()
     """What the caller sent back about answers to the question in hand, newest last."""
-    turns: int = 0
-    last_answer: JsonObject | None = field(default=None)
     answers: tuple[JsonObject, ...] = ()
     notes: tuple[str, ...] = ()
     """What people had to say, to all or to this one."""
@@ -101,7 +99,6 @@ def read_request(body: JsonObject) -> Conversation:
     found = _BRIEF.search(next(_texts(messages[0]["content"]), ""))
     if not found:
         raise ValueError("the first message holds no <brief>")
-    assistants = [m for m in messages if m["role"] == "assistant"]
     said = _said(messages)
     return Conversation(
         wanted=wanted,
@@ -109,9 +106,7 @@ def read_request(body: JsonObject) -> Conversation:
         tools=frozenset(tool["name"] for tool in body.get("tools", ())),
         calls=tuple(_calls(messages)),
         complaints=tuple(said.complaints),
-        turns=len(assistants),
-        last_answer=_last_answer(assistants),
-        answers=tuple(a for m in assistants if (a := _last_answer([m])) is not None),
+        answers=tuple(_answers(messages)),
         notes=tuple(said.notes),
         follow_ups=tuple(said.follow_ups),
         since=said.since,
@@ -208,13 +203,13 @@ def _hit(block: JsonObject, about: JsonObject) -> Hit:
     )
 
 
-def _last_answer(assistants: list[JsonObject]) -> JsonObject | None:
-    for message in reversed(assistants):
-        text = "".join(_texts(message["content"]))
-        if text:
+def _answers(messages: list[JsonObject]) -> Iterator[JsonObject]:
+    """The answers given so far; text that is none is left out."""
+    for message in messages:
+        if message["role"] == "assistant" and (text := "".join(_texts(message["content"]))):
             try:
                 answer = json.loads(text)
             except ValueError:
-                return None
-            return answer if isinstance(answer, dict) else None
-    return None
+                continue
+            if isinstance(answer, dict):
+                yield answer

@@ -39,8 +39,8 @@ _FAULT = re.compile(r"does not stand in|copy it exactly|validation error|schema"
 
 def research(conversation: Conversation) -> UseTools | Reply:
     faults = [c for c in conversation.complaints if _FAULT.search(c)]
-    if faults and conversation.last_answer:
-        return Reply(_without_faults(conversation.last_answer, "\n".join(faults)))
+    if faults and conversation.answers:
+        return Reply(_without_faults(conversation.answers[-1], "\n".join(faults)))
     if conversation.follow_ups:
         conversation = _with_follow_up(conversation)
     search = _Search(conversation)
@@ -171,19 +171,23 @@ class _Search:
 
     def _is_off_topic(self) -> bool:
         """Most of what is asked about stands in no document, and no passage holds the rest."""
-        terms = {own: w for own, w in self.question.terms.items() if w >= 0.5}
-        absent = sum(own in self._scorer.absent for own in terms)
+        terms = self.question.main_terms
+        absent = len(terms & self._scorer.absent)
         best = max(own.coverage for own in self._ranked)
         return 2 * absent > len(terms) or (absent > 0 and best < _RELATED)
 
     def _missing(self, found: bool, answered: bool) -> list[str]:
-        surface = self.question.surface
-        unused = self.question.reworded if found else frozenset[str]()
-        absent = [surface[own] for own, w in self.question.terms.items()
-                  if own in self._scorer.absent - unused and w >= 0.5]  # fmt: skip
+        """What stands in no document; beside an answer only names, as it may use other words."""
+        question = self.question
+        absent = question.main_terms & self._scorer.absent
+        if found:
+            absent -= question.verbs
+        if answered:
+            absent &= question.terms_of(" ".join(question.names))
+        told = [question.surface[own] for own in question.terms if own in absent]
         if found and not answered:
-            return [*absent, f"a direct answer to “{self.question.text}”"]
-        return absent if found or absent else [self.question.text]
+            return [*told, f"a direct answer to “{question.text}”"]
+        return told if found or told else [question.text]
 
     def _claim(self, own: Scored, best: float) -> JsonObject:
         passage = own.passage

@@ -8,9 +8,11 @@ from typing import Literal, get_args
 Family = Literal[
     "answer_types",
     "figures",
+    "light_words",
     "links",
     "parts",
     "proximity",
+    "release_notes",
     "sections",
     "spread",
 ]

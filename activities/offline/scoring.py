@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from activities.evidence.quantities.amounts import quantities
+from activities.evidence.text.headings import asks_for_changes, heads_release_notes
 from activities.evidence.text.names import names
 from activities.evidence.text.terms import words
 from activities.offline.answer_types import holds_answer
@@ -34,13 +35,11 @@ _FIGURES = 0.2
 _TOGETHER = 0.2
 _NEAR = 4
 _FIRST_HIT = 0.18
-_ASKS, _UNWRITTEN, _LEANS = 0.5, 0.5, 0.95
-"""Factors for what is seldom an answer: questions, notes to oneself, half a text."""
+_ASKS, _ON_CHANGES, _LEANS = 0.5, 0.75, 0.95
+"""Factors for what is seldom an answer: a question, release notes, half a text."""
 _SCRAP = 6
 _LINKED = 0.85
 _LINKS_FROM = 12
-_FEW = 3
-_TO_DO = re.compile(r"(?:TODO|FIXME|XXX|TBD)\b")
 _PARENTHESIS = re.compile(r"\s*\([^)]*\)")
 
 
@@ -149,8 +148,9 @@ class Scorer:
     def _factor(self, passage: Passage, core: str) -> float:
         """What the passage is worth by what it is, whatever its words."""
         factor = _ASKS if core.endswith("?") else 1.0
-        if _TO_DO.match(passage.text):
-            factor *= _UNWRITTEN
+        is_on_changes = heads_release_notes(passage.title, passage.section)
+        if is_on("release_notes") and is_on_changes and not asks_for_changes(self.question.text):
+            factor *= _ON_CHANGES
         return factor * _LEANS if leans(passage.parts[0]) else factor
 
     def _shares(self, passage: Passage) -> dict[str, float]:
@@ -234,12 +234,11 @@ class Scorer:
         """Passages with what a passage covers that names the thing they are about."""
         origins = [_Origin(own) for own in scored[:_LINKS_FROM]]
         linked: dict[str, _Origin | None] = {}
-        common = _find_common_words(scored)
         for own in scored:
             passage = own.passage
             if passage.source_id not in linked:
                 title = frozenset(words(_PARENTHESIS.sub("", passage.title)))
-                new = title - self._asked_words - common
+                new = title - self._asked_words
                 linked[passage.source_id] = next(
                     (o for o in origins if new and o.names_title(passage.source_id, title)), None
                 )
@@ -277,15 +276,6 @@ class _Origin:
             key == title or (len(key) > 1 and key <= title and 2 * len(key) > len(title))
             for key in self._names
         )
-
-
-def _find_common_words(scored: Sequence[Scored]) -> frozenset[str]:
-    """Words of most documents in sight, such as a product's name: they lead to none of them."""
-    held: dict[str, set[str]] = {}
-    for own in scored:
-        held.setdefault(own.passage.source_id, set()).update(words(own.passage.text))
-    counts = Counter(word for known in held.values() for word in known)
-    return frozenset(word for word, count in counts.items() if 2 * count > len(held) > _FEW)
 
 
 def _last(section: str) -> str:

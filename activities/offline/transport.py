@@ -149,39 +149,25 @@ def events(message: JsonObject) -> Iterator[JsonObject]:
     yield {"type": "message_stop"}
 
 
-def _taken_apart(block: JsonObject) -> tuple[JsonObject, Iterator[JsonObject]]:
+def _taken_apart(block: JsonObject) -> tuple[JsonObject, list[JsonObject]]:
     """A block as it starts, and the deltas that fill it; other kinds arrive whole."""
     match block["type"]:
         case "text":
-            citations = (
-                {"type": "citations_delta", "citation": citation}
-                for citation in block.get("citations") or ()
-            )
-            words = ({"type": "text_delta", "text": piece} for piece in _pieces(block["text"]))
-            return {**block, "text": "", **_without(block, "citations")}, _chain(words, citations)
+            cited = block.get("citations") or ()
+            deltas = [{"type": "text_delta", "text": piece} for piece in _pieces(block["text"])]
+            deltas += [{"type": "citations_delta", "citation": citation} for citation in cited]
+            return {**block, "text": "", **({"citations": None} if cited else {})}, deltas
         case "tool_use" | "server_tool_use":
-            written = json.dumps(block["input"], ensure_ascii=False)
-            return {**block, "input": {}}, (
-                {"type": "input_json_delta", "partial_json": piece} for piece in _pieces(written)
-            )
+            pieces = _pieces(json.dumps(block["input"], ensure_ascii=False))
+            deltas = [{"type": "input_json_delta", "partial_json": piece} for piece in pieces]
+            return {**block, "input": {}}, deltas
         case "thinking":
-            thought = (
-                {"type": "thinking_delta", "thinking": piece}
-                for piece in _pieces(block["thinking"])
-            )
-            signed = ({"type": "signature_delta", "signature": block.get("signature", "")},)
-            return {**block, "thinking": "", "signature": ""}, _chain(thought, signed)
+            pieces = _pieces(block["thinking"])
+            deltas = [{"type": "thinking_delta", "thinking": piece} for piece in pieces]
+            deltas += [{"type": "signature_delta", "signature": block.get("signature", "")}]
+            return {**block, "thinking": "", "signature": ""}, deltas
         case _:
-            return block, iter(())
-
-
-def _chain(*parts: Iterable[JsonObject]) -> Iterator[JsonObject]:
-    for part in parts:
-        yield from part
-
-
-def _without(block: JsonObject, key: str) -> JsonObject:
-    return {key: None} if key in block else {}
+            return block, []
 
 
 def _pieces(text: str) -> Iterator[str]:

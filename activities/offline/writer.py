@@ -31,7 +31,6 @@ _WORTH = 0.6
 """The share of the best claim's relevance from which on a claim may stand in the summary."""
 _SHORT = 10
 _FEWEST = 5
-_CODE_LINES = 16
 _ANSWERED = frozenset({"answered", "contested", "found", "partial"})
 _ABSENT = frozenset({"absent", "no_results"})
 # A heading's number is no figure.
@@ -69,12 +68,23 @@ class _Lead:
     label: str
     claim: _Claim
 
-    def code(self) -> list[str]:
-        """The short code block that follows the line in its source, as lines of Markdown."""
+    @property
+    def code(self) -> str:
+        """The code block that follows the line in its source, as Markdown."""
         for part, after in pairwise(self.claim.parts):
-            if self.text.endswith(part[-30:]) and 0 < after.count("\n") <= _CODE_LINES:
-                return ["", fenced(after)]
-        return []
+            if self.text.endswith(part[-30:]) and "\n" in after:
+                return fenced(after)
+        return ""
+
+    @property
+    def reads_alone(self) -> bool:
+        """Whether it needs nothing that stands before it or after it."""
+        is_led = self.text.endswith(":") and not self.code
+        return len(self.text.split()) >= _FEWEST and not is_led and not leans(self.text)
+
+    def markdown(self) -> str:
+        label = f"**{bare(self.label)}:** " if self.label else ""
+        return f"{label}{cited(plain(self.text), self.claim.cite)}"
 
 
 def write(conversation: Conversation) -> Reply:
@@ -117,25 +127,26 @@ class _Writer:
 
     def summary(self) -> str:
         """The best passage or fact first, then the best sentences of others; one a facet."""
+        leads = self._leads()
         lines: list[str] = []
         room = SUMMARY_WORDS
-        leads = self._leads()
-        for lead in leads:
+        for n, lead in enumerate(leads):
             size = len(lead.text.split())
             # Of several facets each has its line; more of one facet only where there is room.
-            reads_alone = _FEWEST <= size <= room and not lead.text.endswith(":")
-            if lines and not reads_alone and not lead.label:
+            if n == 0 and not lead.label:
+                lines += [lead.markdown(), *(["", lead.code] if lead.code else []), ""]
+            elif lead.label or (lead.reads_alone and not lead.text.endswith(":") and size <= room):
+                lines.append(f"- {lead.markdown()}")
+            else:
                 continue
             room -= size
-            label = f"**{bare(lead.label)}:** " if lead.label else ""
-            bullet = "- " if lines or label else ""
-            lines.append(f"{bullet}{label}{cited(plain(lead.text), lead.claim.cite)}")
-        if lines and not lines[0].startswith("- "):
-            lines = [lines[0], *leads[0].code(), "", *lines[1:]]
-        if disputed := [lead for lead in leads if self._is_disputed(lead)]:
-            about = ", ".join(f"“{lead.label}”" for lead in disputed if lead.label)
-            lines += ["", remark(f"The sources disagree{about and f' on {about}'}: see below.")]
-        return "\n".join(lines).rstrip()
+        return "\n".join([*lines, *self._disputed(leads)]).rstrip()
+
+    def _disputed(self, leads: Sequence[_Lead]) -> list[str]:
+        disputed = [lead for lead in leads if self._is_disputed(lead)]
+        about = ", ".join(f"“{lead.label}”" for lead in disputed if lead.label)
+        said = remark(f"The sources disagree{about and f' on {about}'}: see below.")
+        return ["", said] if disputed else []
 
     def _is_disputed(self, lead: _Lead) -> bool:
         """Whether the line is one side of a contradiction that the report tells."""
@@ -162,17 +173,11 @@ class _Writer:
         title = str(facet["title"])
         key = _KeySentence(Question(title, str(facet["question"])), self._claims)
         worth = [claim for claim in self._of(facet) if claim.relevance >= _WORTH]
-        if key.may_open and worth:
-            first = _first_in_document(worth)
-            worth = [first, *(claim for claim in worth if claim is not first)]
-        texts = [key.of(claim) for claim in worth]
-        if worth and not several:
-            texts[0] = key.lead(worth[0])
-        label = title if several else ""
-        leads = [_Lead(text, label, claim) for text, claim in zip(texts, worth, strict=True)]
-        if several:
-            return leads
-        return [lead for n, lead in enumerate(leads) if n == 0 or key.speaks_of_it(lead.text)]
+        if several or not worth:
+            return [_Lead(key.of(claim), title, claim) for claim in worth]
+        first = key.opening(worth)
+        others = [_Lead(key.of(claim), "", claim) for claim in worth if claim is not first.claim]
+        return [first, *(lead for lead in others if key.speaks_of_it(lead.text))]
 
     def section(self, facet: JsonObject) -> str:
         """A facet's passages by document and section, those with the best passage first."""
@@ -197,14 +202,6 @@ class _Writer:
         """What a facet's section shows: its best, and what no other section is the place for."""
         ranked = self._of(facet)
         return [c for n, c in enumerate(ranked) if n == 0 or c.facet_ids[0] == facet["id"]]
-
-
-def _first_in_document(ranked: Sequence[_Claim]) -> _Claim:
-    """Of the best document's good passages the one that stands first in it."""
-    best = ranked[0]
-    good = [c for c in ranked if c.cite[0] == best.cite[0]
-            and c.relevance >= _NEARLY_BEST * best.relevance]  # fmt: skip
-    return min(good, key=lambda claim: claim.start)
 
 
 def _by_section(ranked: Sequence[_Claim]) -> list[_Claim]:
@@ -252,7 +249,7 @@ class _KeySentence:
         self._answer = max(self._weights.values(), default=1.0)
 
     @property
-    def may_open(self) -> bool:
+    def _may_open(self) -> bool:
         """Whether the first words of a document may be the answer, as no fact is asked for."""
         return self._question.wants not in _FACTS
 
@@ -262,10 +259,19 @@ class _KeySentence:
         that may stand anywhere in it."""
         return self._question.wants in _EXPLAINED
 
-    def lead(self, claim: _Claim) -> str:
+    def opening(self, ranked: Sequence[_Claim]) -> _Lead:
+        """The line a report opens with. Where no fact is asked for, the best document's good
+        passages come as they stand in it; what needs another text beside it comes last."""
+        good = [c for c in ranked if c.relevance >= _NEARLY_BEST * ranked[0].relevance]
+        if self._may_open:
+            good.sort(key=lambda c: (c.cite[0] != ranked[0].cite[0], c.start))
+        leads = [_Lead(self._lead(claim), "", claim) for claim in good]
+        return next((lead for lead in leads if lead.reads_alone), leads[0])
+
+    def _lead(self, claim: _Claim) -> str:
         """What a summary opens with: the fact that is asked for, else how the passage opens."""
         opening, key = sentences(claim.parts[0]), self.of(claim)
-        if not self.may_open or not opening or "\n" in claim.parts[0]:
+        if not self._may_open or not opening or "\n" in claim.parts[0]:
             return key
         if not self._is_explained:
             is_short = len(claim.parts[0].split()) <= _LEAD_WORDS
@@ -292,10 +298,11 @@ class _KeySentence:
         best = max(range(len(given)), key=lambda i: (self._worth(given[i], given[i] in shown), -i))
         sentence = given[best]
         is_cut = len(sentence.split()) < _SHORT or sentence.endswith(":")
-        if is_cut and sentence not in shown and best + 1 < len(given):
-            sentence = f"{sentence} {given[best + 1]}"
-        if best and leans(sentence):
-            sentence = f"{given[best - 1]} {sentence}"
+        if is_cut and sentence not in shown:
+            sentence = " ".join(given[best : best + 2])
+        while best and leans(sentence) and not announces(given[best - 1]):
+            best -= 1
+            sentence = f"{given[best]} {sentence}"
         return sentence
 
     def _lines_to_code(self, claim: _Claim) -> set[str]:

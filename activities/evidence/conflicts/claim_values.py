@@ -70,27 +70,28 @@ def parse_question(text: str) -> Question | None:
     if not expected or _MANY.search(question):
         return None
     language = detect_language(question)
-    subject = {
-        token.term for name in names(question) for token in locate_terms(name.text, language)
-    }
-    counted: set[str] = set()
-    if found := _COUNT.search(question):
-        counted = {token.term for token in locate_terms(found["counted"], language)} - subject
-        if not counted:
-            return None
-    rest = {token.term for token in locate_terms(_ASKING.sub(" ", question), language)}
+    subject = _terms(language, *(name.text for name in names(question)))
+    counting = _COUNT.search(question)
+    counted = _terms(language, counting["counted"]) - subject if counting else frozenset[str]()
+    if counting and not counted:
+        return None
     moments, _ = read(question)
-    rest -= {t.term for m in moments for t in locate_terms(m.text, language)}
+    rest = _terms(language, _ASKING.sub(" ", question))
+    rest -= _terms(language, *(moment.text for moment in moments))
     return Question(
         question,
         expected,
-        frozenset(subject),
-        frozenset(rest - subject - counted),
-        frozenset(counted),
+        subject,
+        rest - subject - counted,
+        counted,
         moments,
         _PLACE.search(question) is not None,
         _WHETHER.match(question) is not None,
     )
+
+
+def _terms(language: str, *texts: str) -> frozenset[str]:
+    return frozenset(token.term for text in texts for token in locate_terms(text, language))
 
 
 def _expected(question: str) -> Expected:

@@ -63,11 +63,24 @@ class Statement:
     context: frozenset[str]
     """Terms of all claims of the same documents and of the documents' titles."""
     title: frozenset[str]
-    titles: frozenset[str]
-    origins: frozenset[str]
     language: str
-    editions: frozenset[tuple[str, str]]
-    superseded: bool
+    documents: Mapping[str, Document]
+
+    @cached_property
+    def titles(self) -> frozenset[str]:
+        return frozenset(document.title for document in self.documents.values())
+
+    @cached_property
+    def origins(self) -> frozenset[str]:
+        return frozenset(document.origin or s for s, document in self.documents.items())
+
+    @cached_property
+    def editions(self) -> frozenset[tuple[str, str]]:
+        return frozenset(document.edition for document in self.documents.values())
+
+    @cached_property
+    def superseded(self) -> bool:
+        return all(document.superseded for document in self.documents.values())
 
     @cached_property
     def tokens(self) -> tuple[Token, ...]:
@@ -142,18 +155,18 @@ def read_claims(
         shared = Statement(
             claim=place,
             text=claim.text,
-            context=frozenset[str]().union(*(context[source] for source in sources)),
-            title=frozenset[str]().union(*(titles[source] for source in sources)),
-            titles=frozenset(known[source].title for source in sources),
-            origins=frozenset(known[source].origin or source for source in sources),
+            context=frozenset[str]().union(*map(context.__getitem__, sources)),
+            title=frozenset[str]().union(*map(titles.__getitem__, sources)),
             language=language,
-            editions=frozenset(known[source].edition for source in sources),
-            superseded=all(known[source].superseded for source in sources),
+            documents={source: known[source] for source in sources},
         )
-        spans = split_sentences(claim.text) or [(0, len(claim.text))]
-        texts = [" ".join(claim.text[start:end].split()) for start, end in spans]
-        found.append([replace(shared, text=text) for text in texts])
+        found.append([replace(shared, text=text) for text in _sentences(claim.text)])
     return found
+
+
+def _sentences(text: str) -> list[str]:
+    spans = split_sentences(text) or [(0, len(text))]
+    return [" ".join(text[start:end].split()) for start, end in spans]
 
 
 def _terms(text: str, language: str) -> frozenset[str]:

@@ -39,7 +39,6 @@ def test_a_text_of_the_right_kind_holds_an_answer(question: str, text: str) -> N
         ("Who built the tower?", "The tower is tall."),
         ("Who runs the boats?", "Boats run on the long route to Outer Skarn."),
         ("Who runs the boats?", "Boats run between Venby and Morrow Point."),
-        ("Who built the tower?", "Ask in the tower Discord channel or open a Good Issue there."),
         ("Where was Ada Holt born?", "Ada Holt was born at sea."),
         ("How do I install it?", "The installer is a program."),
         ("How do I install it?", "Name: setup; Note: it can be run at once"),

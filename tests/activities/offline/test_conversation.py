@@ -100,7 +100,7 @@ def test_a_follow_up_settles_complaints_and_a_final_answer_request() -> None:
 def test_an_answer_that_is_no_json_object_is_no_answer() -> None:
     for broken in ("not JSON", "[1]"):
         conversation = read(said(messages.text(broken)), messages.complaint(["wrong"]))
-        assert conversation.last_answer is None
+        assert conversation.answers == ()
 
 
 @pytest.mark.parametrize(

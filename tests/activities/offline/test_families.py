@@ -21,14 +21,19 @@ FILES = {
     "## Baskets\n\nWages of pickers are paid by the basket at noon.\n\n"
     "## Storms\n\nWages are low in summer, which pickers know.\n\n"
     "## Towns\n\nPickers of summer fruit near towns, growers say, get wages too.\n",
+    "changes.md": "# Release notes\n\nThe lamp oil is filled by a pump that is quick.\n",
+    "lamp.md": "# Lamp\n\nThe oil of the lamp is filled by hand, slowly.\n",
+    "growers.md": "# Growers\n\nGrowers use a tower. Growers need wages.\n",
 }
 # A question for each family that is answered otherwise without it.
 QUESTIONS: dict[Family, str] = {
     "answer_types": "When was the tower built?",
     "figures": "How can we vary the wages of pickers?",
+    "light_words": "What is the main use of a tower for growers?",
     "links": "Where was the last keeper of the Venby tower born?",
     "parts": "When was the tower built, and who was its last keeper?",
     "proximity": "wages of pickers in summer",
+    "release_notes": "lamp oil filled",
     "sections": "What is the height of the Venby tower?",
     "spread": "Give an overview of wages of pickers.",
 }

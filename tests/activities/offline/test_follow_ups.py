@@ -93,4 +93,4 @@ def test_the_messages_of_the_agent_are_understood() -> None:
     conversation = read_request(body)
     assert conversation.brief == brief
     assert "one thing is wrong" in conversation.complaints[0]
-    assert conversation.last_answer == {"summary": "x", "claims": []}
+    assert conversation.answers[-1] == {"summary": "x", "claims": []}

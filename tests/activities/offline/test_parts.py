@@ -37,9 +37,9 @@ def test_a_list_after_a_colon_names_parts_of_the_subject_before_it() -> None:
     parts = split_question("What is known about coffee in Velmora: drying, labour and exports?")
     assert [part.title for part in parts] == ["Drying", "Labour", "Exports"]
     assert {part.question for part in parts} == {
-        "Drying (coffee in Velmora)?",
-        "Labour (coffee in Velmora)?",
-        "Exports (coffee in Velmora)?",
+        "Drying (coffee Velmora)?",
+        "Labour (coffee Velmora)?",
+        "Exports (coffee Velmora)?",
     }
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from activities.evidence.quotes import StoredText, fold
-from activities.offline.passages import Passage, cut_passages
+from activities.offline.passages import Passage, cut_passages, leans
 from activities.offline.question import Question
 from activities.offline.request import Hit
 from activities.offline.scoring import Scorer
@@ -92,6 +92,22 @@ def test_a_paragraph_that_leans_on_the_one_before_opens_no_passage() -> None:
     told = " ".join(f"Sentence number {n} says a few words about the tram." for n in range(10))
     passages = cut(told, "However, " + told, "The ferry is another matter.")
     assert not any(passage.text.startswith("However") for passage in passages)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    ["By doing this, it opens.", "To do so, turn it.", "With that, it opens.", "Due to this it is.",
+     "After doing so, wait.", "Because of these, wait.", "Like so it opens.", "In this case wait."],
+)  # fmt: skip
+def test_a_sentence_leans_that_opens_with_a_pointer_to_the_one_before(sentence: str) -> None:
+    assert leans(sentence)
+
+
+@pytest.mark.parametrize(
+    "sentence", ["By default it is shut.", "To open the gate, turn it.", "After rain the gate is."]
+)
+def test_a_sentence_that_opens_otherwise_stands_alone(sentence: str) -> None:
+    assert not leans(sentence)
 
 
 def test_a_full_passage_never_ends_with_the_line_that_leads_to_a_list() -> None:

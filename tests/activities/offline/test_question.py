@@ -58,15 +58,9 @@ def test_forms_of_one_word_are_one_term() -> None:
     assert set(question.terms) == question.terms_of("build tower")
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
-        "Give an overview of seaweed",
-        "Summarise everything on seaweed",
-    ],
-)
-def test_words_that_only_carry_the_form_of_a_question_are_no_terms(question: str) -> None:
-    assert set(Question(question).terms) == {"seawe"}
+def test_words_that_only_carry_the_form_of_a_question_count_less() -> None:
+    terms = Question("What is the main reason to use seaweed?").terms
+    assert terms["main"] == terms["us"] < terms["seawe"]
 
 
 def test_a_dotted_name_of_a_program_is_one_thing() -> None:
@@ -90,9 +84,3 @@ def test_a_german_question_is_read_in_german() -> None:
     question = Question("Wie werden die Häuser in der Stadt geheizt?")
     assert question.terms_of("Haus") <= set(question.terms)
     assert not question.terms_of("die der werden") & set(question.terms)
-
-
-def test_words_that_share_no_more_than_a_stem_are_not_the_same() -> None:
-    asked = Question("What do passengers experience?")
-    assert not asked.terms_of("A laboratory experiment.") & set(asked.terms)
-    assert asked.terms_of("An experienced passenger.") >= {"experi", "passeng"}

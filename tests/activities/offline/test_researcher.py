@@ -137,6 +137,19 @@ async def test_another_verb_for_what_somebody_wants_to_do_is_not_missing(tmp_pat
     assert "activate" not in dialogue.answer["missing"]
 
 
+@pytest.mark.parametrize(
+    ("question", "missing"),
+    [
+        ("When did the board build the red Venby tower?", []),
+        ("When did the board build the Venby tower for Orla Gate?", ["gate"]),
+    ],
+)
+async def test_beside_an_answer_only_names_are_called_absent(
+    tmp_path: Path, question: str, missing: list[str]
+) -> None:
+    assert (await researched(tmp_path, question)).answer["missing"] == missing
+
+
 async def test_related_passages_without_an_answer_say_so(tmp_path: Path) -> None:
     dialogue = await researched(tmp_path, "Who drives the trams?")
     assert claims(dialogue) == ["Trams run every ten minutes from the harbour."]
