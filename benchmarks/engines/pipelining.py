@@ -1,8 +1,9 @@
 """Stages that overlap: `python -m benchmarks.engines.pipelining [--json FILE]`.
 
-A job with simulated latencies: planning 0.5 s, research 5 s, verification 3 s, writing 3 s. One
-stage after the other that is 11.5 s. With facets of one length there is nothing to overlap; where
-they differ, each is verified as it returns, and the critical path is shorter.
+A job with simulated latencies: planning 0.5 s, research 5 s, verification 2 s, how the claims of
+all facets relate 1 s, writing 3 s. One stage after the other that is 11.5 s. With facets of one
+length there is nothing to overlap; where they differ, each is verified as it returns, and the
+critical path is shorter.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ from workflows.config.settings import EMBEDDED, Settings
 from workflows.contracts.request import TASK_QUEUE, ResearchRequest
 from workflows.coordinator import ResearchWorkflow
 
-PLAN, RESEARCH, VERIFY, WRITE = 0.5, 5.0, 3.0, 3.0
-STAGED = PLAN + RESEARCH + VERIFY + WRITE
+PLAN, RESEARCH, VERIFY, RELATE, WRITE = 0.5, 5.0, 2.0, 1.0, 3.0
+STAGED = PLAN + RESEARCH + VERIFY + RELATE + WRITE
 ALIKE = dict.fromkeys(stub.SUBJECTS, RESEARCH)
 DIFFERING = {s: RESEARCH * (n + 1) / len(stub.SUBJECTS) for n, s in enumerate(stub.SUBJECTS)}
 
@@ -36,7 +37,7 @@ def critical(facets: Mapping[str, float]) -> float:
     """The longest way through: the last facets may be those without anything to verify."""
     verified = stub.SUBJECTS[: topology.VERIFIED]
     ready = max(took + (VERIFY if facet in verified else 0) for facet, took in facets.items())
-    return PLAN + ready + WRITE
+    return PLAN + ready + RELATE + WRITE
 
 
 async def timed(home: Path, facets: Mapping[str, float], jobs: int) -> list[float]:
@@ -46,8 +47,10 @@ async def timed(home: Path, facets: Mapping[str, float], jobs: int) -> list[floa
                 return facets[brief["facet"]["title"].lower()] / topology.RESEARCH_TURNS
             case "PlanDraft":
                 return PLAN
-            case "EntailmentAnswer" | "RelationsAnswer":
+            case "EntailmentAnswer":
                 return VERIFY
+            case "RelationsAnswer":
+                return RELATE
             case "DraftAnswer":
                 return WRITE
             case _:

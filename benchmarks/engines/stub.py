@@ -217,6 +217,7 @@ def _write_report(brief: JsonObject, _: list[JsonObject]) -> JsonObject:
         "sections": sections,
         "contradictions": told,
         "gaps": gaps,
+        "conclusion": " ".join(text[-1] for text in lines.values()),
     }
 
 
