@@ -41,6 +41,7 @@ _ANNOUNCES = re.compile(
 _WORDS, _WORDS_OPEN = 110, 90
 """How long a stretch is: for a narrow question, and for an open one, which needs many."""
 _CODE_LINES = 20
+_COLUMNS = "About the columns: "
 _ITEM_WORDS = 10
 
 
@@ -62,6 +63,8 @@ class Passage:
     """Its place within the hit."""
     heading: str = ""
     """The heading it opens the section of, which then is part of what it says."""
+    columns: str = ""
+    """What a table says of its columns, for a passage of its rows."""
 
     @property
     def text(self) -> str:
@@ -140,6 +143,7 @@ def _cut(hit: Hit, rank: int, is_open: bool) -> Iterator[Passage]:
     section, heading = hit.section, ""
     pieces: list[_Piece] = []
     place, skipped = 0, False
+    columns = next((text for text in hit.blocks if text.startswith(_COLUMNS)), "")
     for block in (*map(_read, hit.blocks), _Block("heading", "")):
         if block.kind != "heading":
             found = _pieces(block)
@@ -151,7 +155,9 @@ def _cut(hit: Hit, rank: int, is_open: bool) -> Iterator[Passage]:
         for stretch in _stretches(pieces, is_open):
             own = tuple(piece.text for piece in stretch if not piece.is_repeated)
             parts = tuple(_join(stretch))
-            yield Passage(hit.source_id, hit.title, section, parts, own, rank, place, heading)
+            yield Passage(
+                hit.source_id, hit.title, section, parts, own, rank, place, heading, columns
+            )
             place, heading = place + 1, ""
         section = _under(section, block.text) if section else block.text
         pieces, heading = [], block.text

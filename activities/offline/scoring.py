@@ -57,8 +57,6 @@ class Scored:
     """Whether it holds the kind of answer that is wanted."""
     held: frozenset[str]
     """The question's terms that stand in it or above it."""
-    via: Passage | None = None
-    """The passage that names what this one is about."""
     is_on_subject: bool = False
     """Whether it holds a name that is asked about, itself or in the headings above it, or is about
     a thing that such a passage names."""
@@ -172,7 +170,11 @@ class Scorer:
         """
         is_row = ROW.match(passage.parts[0]) is not None
         is_on_it = bool(self._held(passage.text))
-        given = ((passage.section, _IN_SECTION), (passage.title, _IN_TITLE))
+        given = (
+            (passage.section, _IN_SECTION),
+            (passage.title, _IN_TITLE),
+            (passage.columns, _IN_SECTION),
+        )
         return [
             (text, 1.0 if is_row or (is_on_it and self.question.is_named_in(text)) else share)
             for text, share in given
@@ -254,7 +256,7 @@ class Scorer:
         score += self._covered(shares)
         coverage = self._coverage(shares)
         return replace(
-            own, score=score, coverage=coverage, held=frozenset(shares), via=origin.scored.passage,
+            own, score=score, coverage=coverage, held=frozenset(shares),
             is_on_subject=own.is_on_subject or origin.scored.is_on_subject,
         )  # fmt: skip
 

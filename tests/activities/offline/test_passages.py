@@ -132,6 +132,12 @@ def test_a_row_is_one_sentence_with_its_headers() -> None:
     assert passage.parts == passage.sentences == rows
 
 
+def test_rows_carry_what_their_table_says_of_its_columns() -> None:
+    about = "About the columns: Fee: what a visit of the tower costs; Year: when it was paid."
+    first, *_, last = cut(about, *(f"Fee: {n} euros; Year: 19{n}" for n in range(10, 60)))
+    assert first.columns == last.columns == about
+
+
 def test_rows_are_cut_only_between_rows() -> None:
     rows = [f"Region: {n}; Sales: {n} million; Year: 2024; Note: none" for n in range(40)]
     passages = cut(*rows)
