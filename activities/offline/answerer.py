@@ -108,7 +108,6 @@ def _read(item: JsonObject) -> Hit:
         title=str(item["title"]),
         section=str(item["section"]),
         date=item.get("date"),
-        kind=str(item["kind"]),
         blocks=tuple(map(str, item.get("blocks") or item["quotes"])),
     )
 

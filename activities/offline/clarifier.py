@@ -31,7 +31,11 @@ def clarify(conversation: Conversation) -> UseTools | Reply:
         return Reply({"questions": []})
     if not conversation.calls:
         return UseTools((("search", {"query": question.text, "aim": "what it could mean"}),))
-    hits = [hit for hit in conversation.hits if not asked or asked & _terms(hit, question)]
+    hits = [
+        hit
+        for hit in conversation.hits
+        if not asked or asked & question.terms_of(" ".join((hit.title, hit.section, *hit.blocks)))
+    ]
     if len({hit.source_id for hit in hits}) < _MANY_DOCUMENTS:
         return Reply({"questions": []})
     return Reply({"questions": _questions(question, asked, hits)})
@@ -46,10 +50,6 @@ def _questions(question: Question, asked: frozenset[str], hits: Sequence[Hit]) -
         "For which period?": [] if _PERIOD.search(question.text) else _years(hits),
     }
     return [{"text": t, "suggestions": choices} for t, choices in found.items() if len(choices) > 1]
-
-
-def _terms(hit: Hit, question: Question) -> frozenset[str]:
-    return question.terms_of(" ".join((hit.title, hit.section, *hit.blocks)))
 
 
 def _distinct(texts: Iterable[str], asked: frozenset[str], others: Sequence[str] = ()) -> list[str]:

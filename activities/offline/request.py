@@ -28,7 +28,6 @@ class Hit:
     section: str
     """The headings above the passage, outermost first."""
     date: str | None
-    kind: str
     blocks: tuple[str, ...]
 
 
@@ -186,7 +185,6 @@ def _hit(block: JsonObject, about: JsonObject) -> Hit:
         title=title,
         section=section,
         date=about.get("date"),
-        kind=about.get("kind", "page"),
         blocks=tuple(_texts(block["content"])),
     )
 

@@ -26,7 +26,7 @@ CHANGES = (
 
 
 def hit(*blocks: str, section: str = "") -> Hit:
-    return Hit("d1", "Client guide", section, None, "page", blocks)
+    return Hit("d1", "Client guide", section, None, blocks)
 
 
 def cut(*blocks: str, section: str = "", is_open: bool = False) -> list[Passage]:
@@ -182,7 +182,7 @@ def test_only_the_passage_that_opens_a_section_has_its_heading() -> None:
 
 
 def test_passages_of_one_document_share_its_first_rank() -> None:
-    other = Hit("d2", "Fees", "", None, "page", ("A visit is free.",))
+    other = Hit("d2", "Fees", "", None, ("A visit is free.",))
     passages = cut_passages([hit("The tower is tall."), other, hit("It is red.")])
     assert [passage.rank for passage in passages] == [0, 1, 0]
 
