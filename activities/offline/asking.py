@@ -112,7 +112,6 @@ def _read(item: JsonObject) -> Hit:
         title=str(item["title"]),
         section=str(item["section"]),
         date=item.get("date"),
-        kind=str(item["kind"]),
         blocks=tuple(map(str, item.get("blocks") or item["quotes"])),
     )
 
@@ -164,7 +163,11 @@ def clarify(conversation: Conversation) -> UseTools | Reply:
         return Reply({"questions": []})
     if not conversation.calls:
         return UseTools((("search", {"query": question.text, "aim": "what it could mean"}),))
-    hits = [hit for hit in conversation.hits if not asked or asked & _terms_of(hit, question)]
+    hits = [
+        hit
+        for hit in conversation.hits
+        if not asked or asked & question.terms_of(" ".join((hit.title, hit.section, *hit.blocks)))
+    ]
     if len({hit.source_id for hit in hits}) < _MANY_DOCUMENTS:
         return Reply({"questions": []})
     return Reply({"questions": _questions(question, asked, hits)})
@@ -179,10 +182,6 @@ def _questions(question: Question, asked: frozenset[str], hits: Sequence[Hit]) -
         "For which period?": [] if _PERIOD.search(question.text) else _years(hits),
     }
     return [{"text": t, "suggestions": choices} for t, choices in found.items() if len(choices) > 1]
-
-
-def _terms_of(hit: Hit, question: Question) -> frozenset[str]:
-    return question.terms_of(" ".join((hit.title, hit.section, *hit.blocks)))
 
 
 def _distinct(texts: Iterable[str], asked: frozenset[str], others: Sequence[str] = ()) -> list[str]:

@@ -59,17 +59,13 @@ def passage(parts: Sequence[str], numbers: Sequence[int], lead: str) -> str:
         if "\n" in part:
             blocks += [f"{label}{marks(numbers)}"] * (n == 0)
             blocks.append(fenced(part))
-        elif n == 0 or _is_paragraph(part):
+        elif n == 0 or part.endswith(":") or len(part.split()) > _ITEM_WORDS:
             blocks.append(f"{label}{cited(plain(part), numbers)}")
         elif blocks[-1].startswith("- "):
             blocks[-1] += f"\n- {cited(plain(part), numbers)}"
         else:
             blocks.append(f"- {cited(plain(part), numbers)}")
     return "\n\n".join(blocks)
-
-
-def _is_paragraph(part: str) -> bool:
-    return part.endswith(":") or len(part.split()) > _ITEM_WORDS
 
 
 def fenced(code: str) -> str:

@@ -41,6 +41,7 @@ _ANNOUNCES = re.compile(
 _WORDS, _WORDS_OPEN = 110, 90
 """How long a stretch is: for a narrow question, and for an open one, which needs many."""
 _CODE_LINES = 20
+_COLUMNS = "About the columns: "
 _ITEM_WORDS = 10
 
 
@@ -62,6 +63,8 @@ class Passage:
     """Its place within the hit."""
     heading: str = ""
     """The heading it opens the section of, which then is part of what it says."""
+    columns: str = ""
+    """What a table says of its columns, for a passage of its rows."""
 
     @property
     def text(self) -> str:
@@ -99,18 +102,12 @@ def announces(sentence: str) -> bool:
 
 
 @dataclass(frozen=True)
-class _Block:
-    kind: str
-    text: str
-
-
-@dataclass(frozen=True)
 class _Piece:
-    """A sentence of a paragraph, or a whole item, row or code block."""
+    """A sentence of a paragraph, or a whole heading, item, row or code block."""
 
     kind: str
     text: str
-    opens: bool
+    opens: bool = False
     """Whether a stretch may begin with it."""
     before: str | None = " "
     """What stands between it and the sentence before; None where they are no one quote."""
@@ -120,29 +117,30 @@ class _Piece:
     """Whether it is the line that leads to a list, told again before the rest of the list."""
 
 
-def _read(text: str) -> _Block:
+def _read(text: str) -> list[_Piece]:
+    """The pieces of a block."""
     if mark := HEADING.match(text):
-        return _Block("heading", text[mark.end() :])
+        return [_Piece("heading", text[mark.end() :])]
     if "\n" in text:
         lines = text.splitlines()
         lines = lines[1:] if _FENCE.match(lines[0]) else lines
         lines = lines[:-1] if lines and _FENCE.match(lines[-1]) else lines
         # The line break at the end tells one line of code from prose.
-        return _Block("code", "\n".join(lines[:_CODE_LINES]) + "\n")
+        return [_Piece("code", "\n".join(lines[:_CODE_LINES]) + "\n")]
     if ROW.match(text):
-        return _Block("row", text)
+        return [_Piece("row", text, opens=True)]
     if mark := ITEM.match(text):
-        return _Block("item", text[mark.end() :])
-    return _Block("prose", text)
+        return [_Piece("item", text[mark.end() :], opens=True)]
+    return list(_sentences(text))
 
 
 def _cut(hit: Hit, rank: int, is_open: bool) -> Iterator[Passage]:
     section, heading = hit.section, ""
     pieces: list[_Piece] = []
     place, skipped = 0, False
-    for block in (*map(_read, hit.blocks), _Block("heading", "")):
-        if block.kind != "heading":
-            found = _pieces(block)
+    columns = next((text for text in hit.blocks if text.startswith(_COLUMNS)), "")
+    for found in (*map(_read, hit.blocks), [_Piece("heading", "")]):
+        if not found or found[0].kind != "heading":
             if found and skipped:
                 found[0] = replace(found[0], before=None)
             skipped = not found
@@ -151,16 +149,12 @@ def _cut(hit: Hit, rank: int, is_open: bool) -> Iterator[Passage]:
         for stretch in _stretches(pieces, is_open):
             own = tuple(piece.text for piece in stretch if not piece.is_repeated)
             parts = tuple(_join(stretch))
-            yield Passage(hit.source_id, hit.title, section, parts, own, rank, place, heading)
+            yield Passage(
+                hit.source_id, hit.title, section, parts, own, rank, place, heading, columns
+            )
             place, heading = place + 1, ""
-        section = _under(section, block.text) if section else block.text
-        pieces, heading = [], block.text
-
-
-def _pieces(block: _Block) -> list[_Piece]:
-    if block.kind == "prose":
-        return list(_sentences(block.text))
-    return [_Piece(block.kind, block.text, opens=block.kind in ("row", "item"))]
+        section = _under(section, found[0].text) if section else found[0].text
+        pieces, heading = [], found[0].text
 
 
 def _sentences(text: str) -> Iterator[_Piece]:

@@ -37,9 +37,10 @@ def plan(conversation: Conversation) -> UseTools | Reply:
         return UseTools((("search", query),))
     notes = [*brief.get("notes", ()), *conversation.notes]
     facets = _facets(question, conversation.hits, notes, brief.get("pinned", ()))
+    kind, is_split = Question(question).kind, len(facets) > 1
     return Reply(
         {
-            "kind": _kind(question, len(facets)),
+            "kind": QuestionKind.OVERVIEW if is_split and kind is QuestionKind.FACT else kind,
             "facets": [facet.model_dump(mode="json") for facet in facets],
         }
     )
@@ -114,11 +115,6 @@ def _facet(part: Part, number: int, reason: str) -> Facet:
         prefer="documents whose titles or headings speak of it, the latest and most official first",
         reason=reason,
     )
-
-
-def _kind(question: str, facets: int) -> QuestionKind:
-    kind = Question(question).kind
-    return QuestionKind.OVERVIEW if kind is QuestionKind.FACT and facets > 1 else kind
 
 
 _WH = (

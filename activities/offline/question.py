@@ -244,7 +244,7 @@ class Question:
             found = WORD.findall(text)
             joined = (a + b for a, b in pairwise(words(text)) if a + b in self._joined)
             read = (word_terms(word, self._language) for word in {*found, *joined})
-            known = frozenset().union(*read, _identifiers(text) & self._identifiers)
+            known = frozenset().union(*read, _identifiers(text) & self.terms.keys())
             self._read[text] = known
         return known
 
@@ -252,10 +252,6 @@ class Question:
     def _read(self) -> dict[str, frozenset[str]]:
         """Terms of texts read before: headings and surroundings come again with each passage."""
         return {}
-
-    @cached_property
-    def _identifiers(self) -> frozenset[str]:
-        return _identifiers(f"{self.text} {self.context}")
 
     @cached_property
     def _compounds(self) -> dict[str, tuple[str, str]]:

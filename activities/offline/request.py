@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 JsonObject = dict[str, Any]
@@ -28,7 +28,6 @@ class Hit:
     section: str
     """The headings above the passage, outermost first."""
     date: str | None
-    kind: str
     blocks: tuple[str, ...]
 
 
@@ -99,35 +98,22 @@ def read_request(body: JsonObject) -> Conversation:
     found = _BRIEF.search(next(_texts(messages[0]["content"]), ""))
     if not found:
         raise ValueError("the first message holds no <brief>")
-    said = _said(messages)
     return Conversation(
         wanted=wanted,
         brief=json.loads(found.group(1)),
         tools=frozenset(tool["name"] for tool in body.get("tools", ())),
         calls=tuple(_calls(messages)),
-        complaints=tuple(said.complaints),
         answers=tuple(_answers(messages)),
-        notes=tuple(said.notes),
-        follow_ups=tuple(said.follow_ups),
-        since=said.since,
-        last_call=said.last_call,
+        **_said(messages),
     )
 
 
-@dataclass
-class _Said:
+def _said(messages: list[JsonObject]) -> JsonObject:
     """What our messages say beside the brief and the tools' results."""
-
-    complaints: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    follow_ups: list[str] = field(default_factory=list)
-    since: int = 0
-    last_call: bool = False
-
-
-def _said(messages: list[JsonObject]) -> _Said:
-    said = _Said()
-    turns = 0
+    complaints: list[str] = []
+    notes: list[str] = []
+    follow_ups: list[str] = []
+    turns, since, last_call = 0, 0, False
     for at, message in enumerate(messages):
         if message["role"] == "assistant":
             turns += 1
@@ -138,16 +124,17 @@ def _said(messages: list[JsonObject]) -> _Said:
             if aside is None:
                 plain.append(text)
             elif aside[1] == "note":
-                said.notes.append(aside[2])
+                notes.append(aside[2])
             elif aside[1] == "follow-up":
-                said.follow_ups.append(aside[2])
+                follow_ups.append(aside[2])
                 # Another question: what was held against answers to the last one is settled.
-                said.complaints, said.since, said.last_call = [], turns, False
+                complaints, since, last_call = [], turns, False
             else:
-                said.last_call = True
+                last_call = True
         if plain and at:
-            said.complaints.append("\n".join(plain))
-    return said
+            complaints.append("\n".join(plain))
+    return {"complaints": tuple(complaints), "notes": tuple(notes), "since": since,
+            "follow_ups": tuple(follow_ups), "last_call": last_call}  # fmt: skip
 
 
 def _texts(content: str | list[JsonObject]) -> Iterator[str]:
@@ -198,7 +185,6 @@ def _hit(block: JsonObject, about: JsonObject) -> Hit:
         title=title,
         section=section,
         date=about.get("date"),
-        kind=about.get("kind", "page"),
         blocks=tuple(_texts(block["content"])),
     )
 

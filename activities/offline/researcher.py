@@ -91,7 +91,9 @@ class _Search:
         """Whether a second search is not allowed, was made, or would bring nothing."""
         left = min(int(call.report.get("cycles_left", 0)) for call in done)
         is_followed = any(call.input.get("aim") == _FOLLOWED for call in done)
-        return left < 1 or is_followed or self._is_enough() or self._has_seen_all(done)
+        documents = max(int(call.report.get("documents", 0)) for call in done)
+        has_seen_all = len({hit.source_id for hit in self._conversation.hits}) >= documents
+        return left < 1 or is_followed or has_seen_all or self._is_enough()
 
     def _second_query(self) -> JsonObject:
         useless = [sid for sid, entry in self._sources.items() if entry["score"] < USELESS]
@@ -110,10 +112,6 @@ class _Search:
         return list(dict.fromkeys(own.passage.source_id for own in self._ranked[:_READ_FROM]))[
             :_READS
         ]
-
-    def _has_seen_all(self, done: Sequence[ToolCall]) -> bool:
-        documents = max(int(call.report.get("documents", 0)) for call in done)
-        return len({hit.source_id for hit in self._conversation.hits}) >= documents
 
     def answer(self) -> JsonObject:
         chosen = self._chosen()

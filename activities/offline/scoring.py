@@ -57,8 +57,6 @@ class Scored:
     """Whether it holds the kind of answer that is wanted."""
     held: frozenset[str]
     """The question's terms that stand in it or above it."""
-    via: Passage | None = None
-    """The passage that names what this one is about."""
     is_on_subject: bool = False
     """Whether it holds a name that is asked about, itself or in the headings above it, or is about
     a thing that such a passage names."""
@@ -128,7 +126,8 @@ class Scorer:
         score = (1 - _CORE) * self._covered(shares) + _CORE * self._core_coverage(passage, core)
         score += _FIRST_HIT / (1 + 0.25 * passage.rank)
         if is_on("sections"):
-            score += _TOPIC * max(self._topic(passage.title), self._topic(_last(passage.section)))
+            heading = passage.section.rpartition(" › ")[2]
+            score += _TOPIC * max(self._topic(passage.title), self._topic(heading))
         if is_on("answer_types"):
             core_answers = holds_answer(core, self.question)
             score += _ANSWERS if core_answers else _ANSWERS_NEARBY if answers else 0.0
@@ -155,8 +154,8 @@ class Scorer:
 
     def _shares(self, passage: Passage) -> dict[str, float]:
         """How far each term of the question is covered, by where and how often it stands."""
-        counts = self._counts(passage)
-        counts.update(self._held(passage.heading))
+        read = (*passage.sentences, passage.heading)
+        counts = Counter(own for text in read for own in self._held(text))
         shares = {own: n / (n + _SATURATION) * (1 + _SATURATION) for own, n in counts.items()}
         if is_on("sections"):
             for text, share in self._headings(passage):
@@ -172,18 +171,15 @@ class Scorer:
         """
         is_row = ROW.match(passage.parts[0]) is not None
         is_on_it = bool(self._held(passage.text))
-        given = ((passage.section, _IN_SECTION), (passage.title, _IN_TITLE))
+        given = (
+            (passage.section, _IN_SECTION),
+            (passage.title, _IN_TITLE),
+            (passage.columns, _IN_SECTION),
+        )
         return [
             (text, 1.0 if is_row or (is_on_it and self.question.is_named_in(text)) else share)
             for text, share in given
         ]
-
-    def _counts(self, passage: Passage) -> Counter[str]:
-        """In how many sentences of a passage each term of the question stands."""
-        counts: Counter[str] = Counter()
-        for sentence in passage.sentences:
-            counts.update(self._held(sentence))
-        return counts
 
     def _core_worth(self, sentence: str) -> tuple[bool, float]:
         covered = self._covered(dict.fromkeys(self._held(sentence), 1.0))
@@ -254,7 +250,7 @@ class Scorer:
         score += self._covered(shares)
         coverage = self._coverage(shares)
         return replace(
-            own, score=score, coverage=coverage, held=frozenset(shares), via=origin.scored.passage,
+            own, score=score, coverage=coverage, held=frozenset(shares),
             is_on_subject=own.is_on_subject or origin.scored.is_on_subject,
         )  # fmt: skip
 
@@ -276,10 +272,6 @@ class _Origin:
             key == title or (len(key) > 1 and key <= title and 2 * len(key) > len(title))
             for key in self._names
         )
-
-
-def _last(section: str) -> str:
-    return section.rpartition(" › ")[2]
 
 
 def _order(scored: Scored) -> tuple[float, str, int, int]:

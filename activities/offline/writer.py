@@ -143,18 +143,12 @@ class _Writer:
         return "\n".join([*lines, *self._disputed(leads)]).rstrip()
 
     def _disputed(self, leads: Sequence[_Lead]) -> list[str]:
-        disputed = [lead for lead in leads if self._is_disputed(lead)]
+        """A remark where a line is one side of a contradiction that the report tells."""
+        told = [s["text"].rstrip(".") for c in self._contradictions for s in c["sides"]]
+        disputed = [lead for lead in leads if any(side in lead.text for side in told)]
         about = ", ".join(f"“{lead.label}”" for lead in disputed if lead.label)
         said = remark(f"The sources disagree{about and f' on {about}'}: see below.")
         return ["", said] if disputed else []
-
-    def _is_disputed(self, lead: _Lead) -> bool:
-        """Whether the line is one side of a contradiction that the report tells."""
-        return any(
-            side["text"].rstrip(".") in lead.text
-            for contradiction in self._contradictions
-            for side in contradiction["sides"]
-        )
 
     def _leads(self) -> list[_Lead]:
         """What the summary may say, in order; nothing that stands in another facet's lead."""
@@ -247,17 +241,10 @@ class _KeySentence:
             for own, weight in question.terms.items()
         }
         self._answer = max(self._weights.values(), default=1.0)
-
-    @property
-    def _may_open(self) -> bool:
-        """Whether the first words of a document may be the answer, as no fact is asked for."""
-        return self._question.wants not in _FACTS
-
-    @property
-    def _is_explained(self) -> bool:
-        """Whether the answer is an explanation, which a section begins with; others are a phrase
-        that may stand anywhere in it."""
-        return self._question.wants in _EXPLAINED
+        # The first words of a document may be the answer where no fact is asked for.
+        self._may_open = question.wants not in _FACTS
+        # A section begins with an explanation; others are a phrase that may stand anywhere in it.
+        self._is_explained = question.wants in _EXPLAINED
 
     def opening(self, ranked: Sequence[_Claim]) -> _Lead:
         """The line a report opens with. Where no fact is asked for, the best document's good

@@ -9,10 +9,10 @@ from activities.offline.asking import clarify
 from activities.offline.request import Conversation, Hit, Reply, ToolCall, UseTools
 
 HITS = (
-    Hit("a", "Mills of the north", "1. Water rights", "2021-03-01", "page", ("Mills need water.",)),
-    Hit("b", "A census of mills", "2. Owners", "2023-05-02", "page", ("There are 40 mills.",)),
-    Hit("c", "Orchards", "Mills and presses", None, "page", ("Some orchards have mills.",)),
-    Hit("d", "Bridges", "Stone", "1999-01-01", "page", ("Nothing of the kind.",)),
+    Hit("a", "Mills of the north", "1. Water rights", "2021-03-01", ("Mills need water.",)),
+    Hit("b", "A census of mills", "2. Owners", "2023-05-02", ("There are 40 mills.",)),
+    Hit("c", "Orchards", "Mills and presses", None, ("Some orchards have mills.",)),
+    Hit("d", "Bridges", "Stone", "1999-01-01", ("Nothing of the kind.",)),
 )
 
 

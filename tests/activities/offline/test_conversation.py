@@ -56,7 +56,7 @@ def test_a_hit_keeps_its_document_headings_and_blocks() -> None:
     (call,) = read(said(USE), messages.results([USE], [result])).searches()
     (hit,) = call.hits
     assert (hit.source_id, hit.title, hit.section) == ("d1", "Guide", "Towers")
-    assert (hit.date, hit.kind) == ("2024-05-01", "note")
+    assert hit.date == "2024-05-01"
     assert hit.blocks == ("## Height", "It is tall.")
     assert call.report["terms"] == {"tower": 1}
 

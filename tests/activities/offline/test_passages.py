@@ -26,7 +26,7 @@ CHANGES = (
 
 
 def hit(*blocks: str, section: str = "") -> Hit:
-    return Hit("d1", "Client guide", section, None, "page", blocks)
+    return Hit("d1", "Client guide", section, None, blocks)
 
 
 def cut(*blocks: str, section: str = "", is_open: bool = False) -> list[Passage]:
@@ -132,6 +132,12 @@ def test_a_row_is_one_sentence_with_its_headers() -> None:
     assert passage.parts == passage.sentences == rows
 
 
+def test_rows_carry_what_their_table_says_of_its_columns() -> None:
+    about = "About the columns: Fee: what a visit of the tower costs; Year: when it was paid."
+    first, *_, last = cut(about, *(f"Fee: {n} euros; Year: 19{n}" for n in range(10, 60)))
+    assert first.columns == last.columns == about
+
+
 def test_rows_are_cut_only_between_rows() -> None:
     rows = [f"Region: {n}; Sales: {n} million; Year: 2024; Note: none" for n in range(40)]
     passages = cut(*rows)
@@ -176,7 +182,7 @@ def test_only_the_passage_that_opens_a_section_has_its_heading() -> None:
 
 
 def test_passages_of_one_document_share_its_first_rank() -> None:
-    other = Hit("d2", "Fees", "", None, "page", ("A visit is free.",))
+    other = Hit("d2", "Fees", "", None, ("A visit is free.",))
     passages = cut_passages([hit("The tower is tall."), other, hit("It is red.")])
     assert [passage.rank for passage in passages] == [0, 1, 0]
 
