@@ -72,6 +72,8 @@ def _choose(ranked: Sequence[Scored], may: Callable[[Scored], bool]) -> list[Sco
     """The best passages that may answer, as long as they are nearly as good as the first."""
     able = [own for own in ranked if may(own)]
     alike = [own for own in able if own.score >= _NEARLY_BEST * able[0].score]
+    # What points at a sentence that does not stand there comes last.
+    alike.sort(key=lambda own: leans(_around(own.core, own.passage.sentences, 0)[0]))
     return select(alike, _MOST, spread=False)
 
 

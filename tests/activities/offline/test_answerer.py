@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import pytest
 
+from activities.offline.request import JsonObject
 from tests.activities.offline.library import start
 
 
-async def answered(question: str, sentence: str) -> str:
-    evidence = {"n": 1, "title": "Notes", "section": "", "kind": "page", "quotes": [sentence]}
-    brief = {"question": question, "frequency": {}, "sources": 1, "evidence": [evidence]}
-    dialogue = await start("AskAnswer", brief).run()
-    return str(dialogue.answer["status"])
+async def asked(question: str, *sentences: str) -> JsonObject:
+    evidence = [
+        {"n": n, "title": "Notes", "section": "", "kind": "page", "quotes": [sentence]}
+        for n, sentence in enumerate(sentences, 1)
+    ]
+    brief = {"question": question, "frequency": {}, "sources": len(evidence), "evidence": evidence}
+    return (await start("AskAnswer", brief).run()).answer
 
 
 @pytest.mark.parametrize(
@@ -24,4 +27,11 @@ async def answered(question: str, sentence: str) -> str:
     ],
 )
 async def test_a_who_is_answered_by_whoever_does_what_is_asked(sentence: str, status: str) -> None:
-    assert await answered("Who operates the ferries?", sentence) == status
+    assert (await asked("Who operates the ferries?", sentence))["status"] == status
+
+
+async def test_half_a_text_does_not_open_an_answer() -> None:
+    half = "By doing this, you can fill the lamp oil of the tower."
+    whole = "In every tower, oil of a lamp can be had with a pump that you fill."
+    answer = await asked("How do I fill the lamp oil of the tower?", half, whole)
+    assert answer["text"].startswith(whole[:-1])
