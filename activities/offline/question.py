@@ -219,8 +219,9 @@ class Question:
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """Words of the names in the question, in lower case."""
-        return frozenset(word for name in names(self.text) for word in name.key)
+        """Words of the names in the question and what it stands in, in lower case."""
+        asked = f"{self.text} {self.context}"
+        return frozenset(word for name in names(asked) for word in name.key)
 
     def is_named_in(self, text: str) -> bool:
         """Whether a text holds a name that the question, or what it stands in, asks about."""
