@@ -52,9 +52,6 @@ RETENTION = ActivityPolicy(
 REFUSED = "webhook_refused"
 """The error type of a delivery that no attempt can make."""
 _HEARTBEAT = timedelta(seconds=Timing().heartbeat_seconds)
-_SOONER, _SHORT_HEARTBEAT = 2, timedelta(seconds=10)
-"""A person waits for the answer: it goes before the work of jobs, which has priority 3, and a
-worker that died is noticed sooner."""
 
 
 @workflow.defn(name="CorpusWorkflow")
@@ -81,14 +78,8 @@ class CorpusWorkflow:
 class AskWorkflow:
     @workflow.run
     async def run(self, request: AskRequest) -> Answer:
-        priority = Priority(priority_key=_SOONER, fairness_key=request.tenant or None)
-        answer: Answer = await _call(
-            AskingActivities.ask,
-            request,
-            ASKING,
-            "answer from the ledger",
-            priority,
-            _SHORT_HEARTBEAT,
+        answer: Answer = await _call_soon(
+            AskingActivities.ask, request, ASKING, "answer from the ledger", request.tenant
         )
         return answer
 
@@ -121,14 +112,10 @@ class ClarifyWorkflow:
             started_at=workflow.now().isoformat(),
             corpus=ready,
         )
-        priority = Priority(priority_key=_SOONER, fairness_key=request.tenant or None)
-        clarification: Clarification = await _call(
-            PlanningActivities.clarify,
-            Job.of(state, MAX_CLARIFYING),
-            CLARIFYING,
-            "find what the question leaves open",
-            priority,
-            _SHORT_HEARTBEAT,
+        brief = Job.of(state, MAX_CLARIFYING)
+        what = "find what the question leaves open"
+        clarification: Clarification = await _call_soon(
+            PlanningActivities.clarify, brief, CLARIFYING, what, request.tenant
         )
         return clarification
 
@@ -162,6 +149,15 @@ class WebhookWorkflow:
             ),
             summary=f"tell {delivery.host} of {delivery.event.checkpoint}",
         )
+
+
+async def _call_soon(
+    activity: Any, brief: Any, policy: ActivityPolicy, summary: str, tenant: str
+) -> Any:
+    """A person waits for the answer: it goes before the work of jobs, which has priority 3, and a
+    worker that died is noticed sooner."""
+    priority = Priority(priority_key=2, fairness_key=tenant or None)
+    return await _call(activity, brief, policy, summary, priority, timedelta(seconds=10))
 
 
 async def _call(

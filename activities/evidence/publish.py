@@ -143,9 +143,10 @@ def _in_order(draft: Draft, ledger: Ledger) -> Draft:
 
 
 def _body(state: ResearchState, draft: Draft) -> str:
-    facets = state.plan.facets if state.plan else ()
     unpursued = [gap for gap in state.gaps if gap.status == "open" and gap.reason]
-    return assemble_body(draft, facets, [*_unanswered(state), _head(state)], unpursued)
+    return assemble_body(
+        draft, state.facets.values(), [*_unanswered(state), _head(state)], unpursued
+    )
 
 
 def _unanswered(state: ResearchState) -> list[str]:
@@ -178,10 +179,9 @@ def assemble_body(
 
 def _nothing_found(state: ResearchState) -> str:
     """No report is invented: the result says what was tried."""
-    facets = state.plan.facets if state.plan else ()
     tried = [
-        f"- **{facet.title}**: {getattr(outcome, 'reason', outcome.status)}"
-        for facet in facets
+        f"- **{facet.title}**: {outcome.reason or outcome.status}"
+        for facet in state.facets.values()
         if (outcome := state.outcomes.get(facet.id))
     ]
     return "\n\n".join(
@@ -254,7 +254,7 @@ def _coverage(
             next_step=outcome.findings.next_step if outcome and outcome.findings else "",
             searched=outcome.searched if outcome else (),
             problems=outcome.problems if outcome else (),
-            alternatives=getattr(outcome, "alternatives", ()),
+            alternatives=outcome.alternatives if outcome else (),
             follow_ups=acceptance.follow_ups,
             transcript=acceptance.transcript,
         )
@@ -284,10 +284,10 @@ def _facet_status(
 
 
 def _remark(outcome: SubagentOutcome | None, *, is_answered: bool) -> str:
-    reason: str = getattr(outcome, "reason", "")
+    reason = outcome.reason if outcome else ""
     if not is_answered:
         return reason or "it was not researched"
-    missing = "; ".join(getattr(outcome, "missing", ()))
+    missing = "; ".join(outcome.missing) if outcome else ""
     return f"not found: {missing}" if missing else reason
 
 

@@ -200,13 +200,14 @@ def rule(
         elif answer is None:
             continue  # nothing is known of it, so that it is judged another time
         settled.append(tuple(sorted(group.claim_ids)))
-    contested = [one for one in found if one.relation == "contradicts"]
     return Rulings(
         rulings=tuple(rulings),
         contradictions=tuple(
-            Contradiction(**one.model_dump(exclude={"relation"})) for one in contested
+            Contradiction(**one.model_dump(exclude={"relation"}))
+            for one in found
+            if one.relation == "contradicts"
         ),
-        differences=tuple(one for one in found if one not in contested),
+        differences=tuple(one for one in found if one.relation != "contradicts"),
         settled=tuple(settled),
     )
 

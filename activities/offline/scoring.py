@@ -75,12 +75,12 @@ class Scorer:
         self.absent = frozenset(t for t in question.terms if counts.get(t, 1) == 0)
         # The root, because what is asked about is often the common word beside a rare verb.
         size = max(documents, *counts.values(), 1) if counts else max(documents, 1)
-        self.weights = {
+        self._rarity = {
             own: weight * math.sqrt(math.log(1 + (size - count + 0.5) / (count + 0.5)))
             for own, weight in question.terms.items()
             if (count := counts.get(own, max(1, size // 10)))
         }
-        self._total = sum(self.weights.values()) or 1.0
+        self._weigh(frozenset())
         asked = content_words(question.text)
         self._asked_words = frozenset(asked)
         self._pairs = [
@@ -92,7 +92,7 @@ class Scorer:
         """The passages that cover anything of the question, best first."""
         passages = [passage for passage in passages if not self._is_scrap(passage)]
         if is_on("sections"):
-            self._weigh_topics(passages)
+            self._weigh(self._topics(passages))
         scored = [self._score(passage) for passage in passages]
         scored.sort(key=_order)
         if is_on("links"):
@@ -100,14 +100,18 @@ class Scorer:
             scored.sort(key=_order)
         return [own for own in scored if own.coverage > 0]
 
-    def _weigh_topics(self, passages: Sequence[Passage]) -> None:
+    def _topics(self, passages: Sequence[Passage]) -> frozenset[str]:
         """What headings name is what documents speak of: it tells more of a question's subject
         than the words around it."""
         headings = {text for own in passages for text in (own.title, own.section)}
-        topics = frozenset[str]().union(*map(self._held, headings))
-        for own in topics:
-            self.weights[own] *= _NAMED_IN_HEADINGS
-        self._total = sum(self.weights.values()) or 1.0
+        return frozenset[str]().union(*map(self._held, headings))
+
+    def _weigh(self, topics: frozenset[str]) -> None:
+        self._weights = {
+            own: weight * (_NAMED_IN_HEADINGS if own in topics else 1.0)
+            for own, weight in self._rarity.items()
+        }
+        self._total = sum(self._weights.values()) or 1.0
 
     def _is_scrap(self, passage: Passage) -> bool:
         """Only announcements, or a few words that hold none of the question's, such as a date; or
@@ -196,17 +200,17 @@ class Scorer:
         return self._covered(shares)
 
     def _held(self, text: str) -> frozenset[str]:
-        return self.question.terms_of(text) & self.weights.keys()
+        return self.question.terms_of(text) & self._weights.keys()
 
     def _topic(self, heading: str) -> float:
         """How far a heading names what is asked, and little else."""
         terms = self.question.terms_of(heading)
-        shared = terms & self.weights.keys()
+        shared = terms & self._weights.keys()
         focus = len(shared) / len(terms) if terms else 0.0
         return self._covered(dict.fromkeys(shared, 1.0)) * (1 + focus) / 2
 
     def _covered(self, shares: Mapping[str, float]) -> float:
-        return sum(self.weights[own] * share for own, share in shares.items()) / self._total
+        return sum(self._weights[own] * share for own, share in shares.items()) / self._total
 
     def _coverage(self, shares: Mapping[str, float]) -> float:
         """What is covered where a term that comes again counts once."""

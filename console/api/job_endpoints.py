@@ -29,6 +29,7 @@ from console.errors import BadInputError, ConflictError, NotFoundError
 from console.report.formats import FORMATS
 from console.web.job_snapshot import JobSnapshot, load_snapshot
 from console.web.people import Person
+from console.web.rendering import send_report
 from console.web.state import AppState
 from workflows.contracts.activity_io import ObjectTotal
 from workflows.contracts.asking import Clarification
@@ -280,11 +281,4 @@ async def download_report(
     """The report as a file."""
     if report_format not in FORMATS:
         raise NotFoundError(f"There is no format {report_format}: use {', '.join(FORMATS)}.")
-    result = await console.fetch_report(job_id)
-    name = f"{job_id}.{report_format}"
-    return Response(
-        await asyncio.to_thread(FORMATS[report_format].render, result),
-        media_type=FORMATS[report_format].media_type,
-        # The page has its own content policy; opened under the API's address it would be bare.
-        headers={"Content-Disposition": f'attachment; filename="{name}"'},
-    )
+    return await send_report(await console.fetch_report(job_id), report_format)

@@ -259,11 +259,9 @@ async def _load_state(session: Session, job_id: str, n: int = 0) -> ResearchStat
 
 def _build_facet(question: str, state: ResearchState) -> Facet:
     """The facet of the plan with this question, or a new one."""
-    facets = state.plan.facets if state.plan else ()
-    same = (facet for facet in facets if facet.question == question)
+    same = (facet for facet in state.facets.values() if facet.question == question)
     title = cut(question.rstrip(" ?.!"), _TITLE)
-    taken = {facet.id for facet in facets}
-    return next(same, None) or build_facet(title, question, taken=taken)
+    return next(same, None) or build_facet(title, question, taken=set(state.facets))
 
 
 def _widen_budget(state: ResearchState, usd: float | None) -> Budget:

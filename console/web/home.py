@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from temporalio.client import WorkflowExecutionStatus, WorkflowFailureError
 from temporalio.service import RPCError
 
@@ -132,8 +132,7 @@ class HomePage:
             text = _START_NOTICES.get(
                 job.found, f"Started. {budget} {name_fields(clarification.note)}".strip()
             )
-            name = state.put_notice(Notice(text))
-            return RedirectResponse(f"/jobs/{job.id}?notice={name}", status_code=303)
+            return self._templates.redirect(text, job.id)
         return await self._render(request, form, status=422)
 
     async def _read_request(self, form: FormValues) -> ResearchRequest | None:

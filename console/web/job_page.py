@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from urllib.parse import quote
 
 from cachetools import TTLCache
 from pydantic import ValidationError
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from console.client import jobs, runs, validation
 from console.client.job_options import new_job_id
@@ -74,7 +73,7 @@ class JobPage:
         except ConsoleError as error:
             notice = Notice(name_fields(str(error)), "bad")
             return await self._render(request, form, notice, error.http_status)
-        return self._redirect(job_id, done)
+        return self._templates.redirect(done, job_id)
 
     async def _render(
         self,
@@ -143,8 +142,7 @@ class JobPage:
         histories = count(receipt["histories"], "history", "histories")
         size = format_size(receipt["bytes"])
         text = f"The job {job_id} is deleted: {histories}, and {objects} of the store ({size})."
-        name = self._state.put_notice(Notice(text))
-        return RedirectResponse(f"/?notice={name}", status_code=303)
+        return self._templates.redirect(text)
 
     async def confirm_restart(self, request: Request) -> Response:
         """A page that asks for confirmation, because a restart closes an open run."""
@@ -176,9 +174,9 @@ class JobPage:
             return await self._render_fork_form(request, form, notice, error.http_status)
         state.start_worker(new_id)
         budget = f" It spends at most ${limit:,.2f}." if limit is not None else ""
-        return self._redirect(
-            new_id,
+        return self._templates.redirect(
             f"Forked from {job_id} at {origin.checkpoint}; earlier work is not paid again.{budget}",
+            new_id,
         )
 
     async def _render_fork_form(
@@ -196,10 +194,6 @@ class JobPage:
             models=MODEL_NAMES,
             efforts=[effort.value for effort in Effort],
         )
-
-    def _redirect(self, job_id: str, done: str) -> Response:
-        name = self._state.put_notice(Notice(done))
-        return RedirectResponse(f"/jobs/{quote(job_id)}?notice={name}", status_code=303)
 
 
 async def _approve(state: AppState, job_id: str, form: FormValues) -> str:

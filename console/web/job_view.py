@@ -199,7 +199,7 @@ def _result_rows(result: ResearchResult) -> Iterator[FacetRow]:
 def _state_rows(state: ResearchState, progress: Progress | None) -> Iterator[FacetRow]:
     statuses = describe_status(state).facets
     by_facet = group_by_facet(progress.pending if progress else (), statuses)
-    for facet, status in zip(state.plan.facets if state.plan else (), statuses, strict=True):
+    for facet, status in zip(state.facets.values(), statuses, strict=True):
         spend, step = state.spend_by_facet.get(facet.id, Spend()), by_facet.get(facet.id)
         yield FacetRow(
             facet.id, facet.title, facet.question, status.status, status.claims,

@@ -7,6 +7,7 @@ an `end` event tells the browser not to reconnect.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import hashlib
 import json
@@ -15,19 +16,21 @@ from collections.abc import AsyncIterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from fastapi.sse import format_sse_event
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response, StreamingResponse
+from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from console.errors import ConsoleError
 from console.formatting import age, capitalize, clock, count, cut, duration, sentence, tone, usd
 from console.report.formats import FORMATS
 from console.web.state import AppState, Notice
+from workflows.contracts.result import ResearchResult
 
 HERE = Path(__file__).parent
 
@@ -81,6 +84,12 @@ class Templates:
         text = self._render(request, name, {"notice": notice, **values})
         return HTMLResponse(text, status, headers)
 
+    def redirect(self, done: str, job_id: str = "") -> Response:
+        """To the page of a job, or else home, where it is said what was done."""
+        name = self._state.put_notice(Notice(done))
+        path = f"/jobs/{quote(job_id)}" if job_id else "/"
+        return RedirectResponse(f"{path}?notice={name}", status_code=303)
+
     def render_part(self, request: Request, name: str, **values: Any) -> str:
         return self._render(request, f"parts/{name}.html", values)
 
@@ -92,6 +101,15 @@ class Templates:
             "csrf_token": getattr(request.state, "csrf_token", None) or "",
         }
         return self._jinja.get_template(name).render(known | dict(values))
+
+
+async def send_report(result: ResearchResult, suffix: str) -> Response:
+    """A report as a file, never as a page: a page has a content policy of its own."""
+    return Response(
+        await asyncio.to_thread(FORMATS[suffix].render, result),
+        media_type=FORMATS[suffix].media_type,
+        headers={"Content-Disposition": f'attachment; filename="{result.id}.{suffix}"'},
+    )
 
 
 def format_label(status: str) -> str:

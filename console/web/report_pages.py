@@ -21,15 +21,14 @@ from console.client import asking, validation
 from console.client.audit import Actor, JsonLines, act_as, recorded
 from console.errors import BadInputError
 from console.report.chapters import MarkdownRenderer
-from console.report.formats import FORMATS
 from console.report.page import CONTENT_POLICY, FORM_POLICY, render_page
 from console.report.quote_links import QuoteLinks
 from console.web import forms
 from console.web.auth import SHARED_PATH, Authenticator, find_address
 from console.web.forms import FormValues
 from console.web.job_snapshot import load_snapshot
-from console.web.rendering import Templates
-from console.web.state import AppState, Notice
+from console.web.rendering import Templates, send_report
+from console.web.state import AppState
 from workflows.config.settings import Settings
 from workflows.contracts.asking import Answer
 from workflows.contracts.result import PlanOut, ResearchResult, SourceOut
@@ -183,12 +182,7 @@ class ReportPages:
 
     async def download(self, request: Request) -> Response:
         result = await self._fetch_result(request)
-        suffix = request.url.path.rpartition("/report.")[2]
-        return Response(
-            await asyncio.to_thread(FORMATS[suffix].render, result),
-            media_type=FORMATS[suffix].media_type,
-            headers={"Content-Disposition": f'attachment; filename="{result.id}.{suffix}"'},
-        )
+        return await send_report(result, request.url.path.rpartition("/report.")[2])
 
     async def _fetch_result(self, request: Request) -> ResearchResult:
         job_id = request.path_params["job_id"]
@@ -215,13 +209,11 @@ class ReportPages:
         form = await forms.read_form(request)
         taken = await asking.commission(self._state.session, job_id, form["question"])
         limit = f" It spends at most ${taken.budget_usd:,.2f} in all." if taken.budget_usd else ""
-        notice = self._state.put_notice(
-            Notice(
-                f"Researched for version {taken.version} of the report; earlier work is not paid"
-                f" again.{limit}"
-            )
+        return self._templates.redirect(
+            f"Researched for version {taken.version} of the report; earlier work is not paid"
+            f" again.{limit}",
+            job_id,
         )
-        return RedirectResponse(f"/jobs/{quote(job_id)}?notice={notice}", status_code=303)
 
     async def compare(self, request: Request) -> Response:
         """What changed between two reports, each named as ID or ID@N."""

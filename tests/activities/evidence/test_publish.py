@@ -14,6 +14,8 @@ from workflows.contracts.evidence import (
     SideContext,
     Source,
 )
+from workflows.contracts.facets import Facet, Plan, QuestionKind
+from workflows.contracts.outcomes import FindingsRef, Found
 from workflows.contracts.request import ResearchRequest
 from workflows.contracts.state import ResearchState
 
@@ -101,3 +103,17 @@ def test_contradictions_stand_in_one_order_and_addresses_are_links() -> None:
     sources = result.report_markdown.partition("## Sources")[2]
     assert "<https://example.org/2>" in sources
     assert "`https://example.org/a b`" in sources, "what is no address stays as it is"
+
+
+def test_a_facet_whose_claims_were_all_dropped_is_told_with_its_outcome() -> None:
+    facet = Facet(
+        id="f", title="Exports", question="What does Orla export?", boundary="Orla.",
+        prefer="reports", reason="It is the question.",
+    )  # fmt: skip
+    state = ResearchState(
+        id="job", journal="j", started_at="2026-01-05T00:00:00Z",
+        request=ResearchRequest(question="What does Orla export?"),
+        plan=Plan(kind=QuestionKind.FACT, facets=(facet,)),
+        outcomes={"f": Found(findings=FindingsRef(key="k", claims=1, sources=1))},
+    )  # fmt: skip
+    assert "- **Exports**: found" in publish(state, Ledger(), None, {}, 1.0).report_markdown
