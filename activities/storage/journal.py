@@ -7,6 +7,7 @@ answer and pays nothing; two attempts that race agree on the first answer.
     {fingerprint}.json              the turn
     {fingerprint}/call-{n}          one model call for it: written before the call is made, deleted
                                     if the provider did not charge it
+    {fingerprint}.waiting/{token}   an attempt that waits for another process's call
     {fingerprint}.interrupt.json    the interrupt that was inserted instead of sending this request
     {fingerprint}.batch.json        the batch that was created for it
     {fingerprint}.{tool use}.json   what a tool returned
@@ -27,6 +28,7 @@ import asyncio
 import hashlib
 import json
 import random
+import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -197,29 +199,38 @@ class Journal:
 
     async def _claim_call(self, request: JsonObject) -> tuple[str, bool] | None:
         """The mark of a call that is to be made now, and whether it is the first; None where the
-        call of another process has brought the turn.
-
-        A call in flight makes its mark new again and again; one whose mark has become old is dead.
-        The ages of marks are counted by the store's clock, from a mark that is written for it and
-        deleted while the other call is waited for: marks that stay are counted as calls.
-        """
+        call of another process has brought the turn."""
+        path = self._path(request)
+        if await self._store.put_new(f"{path}/call-1", b""):
+            return f"{path}/call-1", True
         clock = asyncio.get_running_loop().time
-        deadline, stale = clock() + LONGEST_WAIT_SECONDS, 3 * _refresh_seconds()
-        while True:
-            marker, is_first = await self._mark_call(request)
-            if is_first:
-                return marker, True
-            ages = await self._store.ages(self._path(request), marker)
-            fresh = sum(age < stale for age in ages.values()) - 1
-            # Looked up last: a process that was frozen may wake and store its answer at any time.
-            if await self._store.get(f"{self._path(request)}.json") is not None:
+        deadline = clock() + LONGEST_WAIT_SECONDS
+        while await self._store.get(f"{path}.json") is None:
+            if clock() > deadline or not await self._calls_in_flight(request):
+                marker, is_first = await self._mark_call(request)
+                others = await self._calls_in_flight(request) - 1
+                # Looked up last: a process that was frozen may wake and store its answer now.
+                is_stored = await self._store.get(f"{path}.json") is not None
+                if not is_stored and (clock() > deadline or others <= 0):
+                    return marker, is_first
                 await self._store.delete(marker)
-                return None
-            if clock() > deadline or fresh <= 0:
-                return marker, False
-            await self._store.delete(marker)
             # Not all at the same time: those who wait must not take each other for callers.
             await asyncio.sleep(_POLL_SECONDS * random.uniform(0.5, 1.5))  # noqa: S311
+        return None
+
+    async def _calls_in_flight(self, request: JsonObject) -> int:
+        """How many calls for the request are being made, in any process.
+
+        A call in flight makes its mark new again and again; one whose mark has become old is dead.
+        Ages are counted by the store's clock, from an object that is written for it. It is not
+        among the marks, which are counted as calls.
+        """
+        path = self._path(request)
+        now = f"{path}.waiting/{secrets.token_hex(8)}"
+        await self._store.put_new(now, b"")
+        ages = await self._store.ages(path, now)
+        await self._store.delete(now)
+        return sum(age < 3 * _refresh_seconds() for age in ages.values())
 
     async def _find_stored(self, request: JsonObject) -> Turn:
         if (turn := await self.find(request)) is None:

@@ -27,7 +27,7 @@ async def list_versions(store: Store, job_id: str) -> list[ReportVersion]:
 
 async def load_last_state(store: Store, job_id: str, run_id: str = "") -> ResearchState | None:
     """The job at the last checkpoint of a run; of any run where that one has none of its own."""
-    ages = await store.ages(checkpoints_folder(job_id), "")
+    ages = await store.ages(checkpoints_folder(job_id))
     keys = sorted(ages, key=lambda key: (-ages[key], key))
     own = [key for key in keys if key.split("/")[-2] == run_id] or keys
     return await store.load(own[-1], ResearchState) if own else None

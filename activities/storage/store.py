@@ -208,17 +208,18 @@ class Store:
                 found += await self._backend.list(path)
         return sorted(found)
 
-    async def ages(self, folder: str, reference: str) -> dict[str, float]:
-        """By how many seconds each object in a folder is older than the reference among them.
+    async def ages(self, folder: str, reference: str = "") -> dict[str, float]:
+        """By how many seconds each object in a folder is older than the reference, or than the
+        newest of them.
 
         Times are those of the store's clock, which is the same for every worker.
         """
         with self._report_errors():
             written = await self._backend.list(self.paths(folder)[0])
-        reference = self.paths(reference)[0]
+            now = await self._backend.find(self.paths(reference)[0]) if reference else None
         times = {path: found.at for path, found in written.items()}
-        now = times.get(reference, max(times.values(), default=0.0))
-        return {path: now - at for path, at in times.items()}
+        newest = now.at if now else max(times.values(), default=0.0)
+        return {path: newest - at for path, at in times.items()}
 
     async def delete(self, key: str) -> None:
         with self._report_errors():

@@ -92,7 +92,9 @@ async def test_an_attempt_waits_for_the_call_that_another_one_is_making(
     one = asyncio.create_task(find_or_call(Journal(store, "job"), REQUEST, first))
     await first.asked.wait()
     two = asyncio.create_task(find_or_call(Journal(other, "job"), REQUEST, second))
-    await asyncio.sleep(0.5)
+    for _ in range(200):
+        await asyncio.sleep(0.005)
+        assert await Journal(store, "job")._count_calls(REQUEST) == 1, "an attempt that waits"
     first.told.set()
     turns = await asyncio.gather(one, two)
     assert [turn.message for turn in turns] == [{"id": "first"}] * 2
