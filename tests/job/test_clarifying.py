@@ -9,6 +9,7 @@ import pytest
 
 from console.client import asking, jobs
 from console.client.session import Session
+from tests.durability.waiting import eventually
 from tests.job.conftest import NO_GAPS, UNREVIEWED, Office, Rule, Wire, reply
 from workflows.contracts.asking import Clarification
 from workflows.contracts.request import ResearchRequest
@@ -19,6 +20,7 @@ MEANT = {"text": "Which side of it?", "suggestions": ["passengers", "power suppl
 
 
 async def clarify(office: Office, question: str, job_id: str = "unstarted") -> Clarification:
+    await eventually(lambda: jobs.has_worker(office.client), "the worker polls")
     session = Session(office.settings.model_copy(update={"has_server": True}), office.client)
     request = ResearchRequest(question=question, corpus=str(office.corpus))
     return await asking.clarify(session, job_id, request)
