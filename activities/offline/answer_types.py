@@ -51,7 +51,7 @@ _OF_A_PLACE = re.compile(
 _BEFORE = 60
 _SUBJECT_WORDS = 12
 # What a row of a table does not say.
-_IN_SENTENCES = frozenset({Wants.INSTRUCTION, Wants.REASON})
+_IN_SENTENCES = frozenset({Wants.INSTRUCTION, Wants.MANNER, Wants.REASON})
 
 
 def holds_answer(text: str, question: Question) -> bool:

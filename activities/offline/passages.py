@@ -42,7 +42,7 @@ _WORDS, _WORDS_OPEN = 110, 90
 """How long a stretch is: for a narrow question, and for an open one, which needs many."""
 _CODE_LINES = 20
 _COLUMNS = "About the columns: "
-_ITEM_WORDS = 10
+_ITEM_WORDS, _LINE_WORDS = 10, 8
 
 
 @dataclass(frozen=True)
@@ -131,6 +131,8 @@ def _read(text: str) -> list[_Piece]:
         return [_Piece("row", text, opens=True)]
     if mark := ITEM.match(text):
         return [_Piece("item", text[mark.end() :], opens=True)]
+    if len(text.split()) <= _LINE_WORDS and not text.endswith((*".!?:…”\"')",)) and text[0] != "[":
+        return [_Piece("line", text, opens=True)]
     return list(_sentences(text))
 
 
@@ -147,14 +149,23 @@ def _cut(hit: Hit, rank: int, is_open: bool) -> Iterator[Passage]:
             pieces += found
             continue
         for stretch in _stretches(pieces, is_open):
+            head, stretch = _split_head(stretch)
             own = tuple(piece.text for piece in stretch if not piece.is_repeated)
             parts = tuple(_join(stretch))
             yield Passage(
-                hit.source_id, hit.title, section, parts, own, rank, place, heading, columns
-            )
+                hit.source_id, hit.title, section, parts, own, rank, place,
+                f"{heading} {head}".strip(), columns,
+            )  # fmt: skip
             place, heading = place + 1, ""
         section = _under(section, found[0].text) if section else found[0].text
         pieces, heading = [], found[0].text
+
+
+def _split_head(stretch: list[_Piece]) -> tuple[str, list[_Piece]]:
+    """The lines a stretch opens with that are no sentences, such as an address or a date, and what
+    it says. They count as a heading does; where there is nothing else they are what it says."""
+    first = next((n for n, piece in enumerate(stretch) if piece.kind != "line"), 0)
+    return " ".join(piece.text for piece in stretch[:first]), stretch[first:]
 
 
 def _sentences(text: str) -> Iterator[_Piece]:
@@ -187,6 +198,8 @@ def _stretches(pieces: Sequence[_Piece], is_open: bool) -> Iterator[list[_Piece]
 def _begins_another(stretch: Sequence[_Piece], piece: _Piece, is_open: bool) -> bool:
     if stretch[-1].text.endswith(":"):
         return False
+    if piece.kind == "line" != stretch[-1].kind:
+        return True
     most = _WORDS_OPEN if is_open else _WORDS
     length = sum(len(own.text.split()) for own in stretch)
     has_room = length + len(piece.text.split()) <= most

@@ -30,6 +30,7 @@ class Wants(StrEnum):
     DATE = "date"
     NUMBER = "number"
     INSTRUCTION = "instruction"
+    MANNER = "manner"
     REASON = "reason"
     RULE = "rule"
     DEFINITION = "definition"
@@ -48,6 +49,7 @@ _OPENERS = {
     Wants.INSTRUCTION: "how (?:do|does|can|could|should|would|to|must|may|might)"
     "|what (?:should|must|do) (?:i|we|you|one|they)|what steps"
     r"|wie (?:kann|können|soll|sollte|muss|macht|\w+e ich|\w+en wir|\w+t man)",
+    Wants.MANNER: "how|wie",
     Wants.RULE: "is|are|was|were|do|does|did|can|could|may|must|should|shall|will|would|has|have"
     "|had|ist|sind|war|darf|dürfen|kann|können|muss|müssen|soll|hat|haben|gibt es|wird|werden",
 }
@@ -98,8 +100,9 @@ _STRATEGY = re.compile(
 _LIGHT = """use make get find work happen know tell need want way thing kind type name number year
     date time example different difference main major important good well possible explain describe
     people person place give take go come do have be say see show mean call include provide
-    recommend set put let try often long far old high tall deep wide fast overview summary summarize
-    summarise everything compare comparison versus hoch lange lang alt weit groß teuer oft"""
+    experience recommend set put let try often long far old high tall deep wide fast overview
+    summary summarize summarise everything compare comparison versus hoch lange lang alt weit groß
+    teuer oft"""
 _LIGHT_WEIGHT, _MAIN = 0.35, 0.5
 _DOES = re.compile(r"\b(?:I|we|you|one|they|to) (\w+)", re.I)
 _PARTICLES = frozenset(["back", "down", "in", "off", "on", "out", "over", "up"])
@@ -277,7 +280,8 @@ class Question:
     @cached_property
     def is_open(self) -> bool:
         """Whether many passages of many documents serve it together, as for a strategy."""
-        asks_much = self.wants is Wants.ANYTHING and len(self._weighed(self.text)) >= _MANY_TERMS
+        is_free = self.wants in (Wants.ANYTHING, Wants.MANNER)
+        asks_much = is_free and len(self._weighed(self.text)) >= _MANY_TERMS
         return self.is_broad or self.kind in _OPEN_KINDS or asks_much
 
     @property

@@ -132,15 +132,21 @@ class _Search:
     def _first_queries(self) -> list[JsonObject]:
         """The ask; other words where an earlier attempt brought too little or too much.
 
-        Of a part, its own words first: those of the subject, which all parts share, find the same
-        documents for each.
+        Of a part, what it is about first: the words of the subject, which all parts share, find
+        the same documents for each.
         """
         alternative = self._brief.get("try_now") or {}
         asked = str(alternative.get("query") or self._brief["ask"])
         queries = [{"query": asked, "aim": "the question in its own words"}]
         if self.question.form and self.question.context_terms and not alternative:
-            queries.insert(0, {"query": self.question.text, "aim": "this part alone"})
+            queries.insert(0, {"query": self._own_words(), "aim": "this part alone"})
         return queries
+
+    def _own_words(self) -> str:
+        """What a part is about, without the words that only carry its form."""
+        question = self.question
+        own = question.main_terms - question.context_terms
+        return " ".join(question.surface[t] for t in question.terms if t in own) or question.text
 
     def _is_enough(self) -> bool:
         """Whether to stop: enough good sources, and an answer without a hole.

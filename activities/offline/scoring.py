@@ -21,7 +21,7 @@ from activities.evidence.text.headings import asks_for_changes, heads_release_no
 from activities.evidence.text.names import names
 from activities.evidence.text.terms import words
 from activities.offline.answer_types import holds_answer
-from activities.offline.passages import ROW, Passage, announces, leans
+from activities.offline.passages import ROW, Passage, announces
 from activities.offline.question import Question, content_words
 from activities.offline.rule_families import is_on
 
@@ -35,8 +35,7 @@ _FIGURES = 0.2
 _TOGETHER = 0.2
 _NEAR = 4
 _FIRST_HIT = 0.18
-_ASKS, _ON_CHANGES, _LEANS = 0.5, 0.75, 0.95
-"""Factors for what is seldom an answer: a question, release notes, half a text."""
+_ON_CHANGES = 0.75
 _SCRAP = 6
 _LINKED = 0.85
 _LINKS_FROM = 12
@@ -139,7 +138,7 @@ class Scorer:
             score += _FIGURES
         if is_on("proximity"):
             score += _TOGETHER * self._together(f"{passage.heading} {core}")
-        score *= self._factor(passage, core)
+        score *= self._factor(passage)
         is_on_subject = self.question.is_named_in(
             f"{passage.title} {passage.section} {passage.text}"
         )
@@ -148,17 +147,17 @@ class Scorer:
             is_on_subject=is_on_subject,
         )  # fmt: skip
 
-    def _factor(self, passage: Passage, core: str) -> float:
-        """What the passage is worth by what it is, whatever its words."""
-        factor = _ASKS if core.endswith("?") else 1.0
+    def _factor(self, passage: Passage) -> float:
+        """Release notes are seldom an answer."""
         is_on_changes = heads_release_notes(passage.title, passage.section)
-        if is_on("release_notes") and is_on_changes and not asks_for_changes(self.question.text):
-            factor *= _ON_CHANGES
-        return factor * _LEANS if leans(passage.parts[0]) else factor
+        is_asked = not is_on("release_notes") or asks_for_changes(self.question.text)
+        return _ON_CHANGES if is_on_changes and not is_asked else 1.0
 
     def _shares(self, passage: Passage) -> dict[str, float]:
         """How far each term of the question is covered, by where and how often it stands."""
-        read = (*passage.sentences, passage.heading)
+        # Rows of a table repeat the names of its columns.
+        rows = " ".join(own for own in passage.sentences if ROW.match(own))
+        read = (*(own for own in passage.sentences if own not in rows), rows, passage.heading)
         counts = Counter(own for text in read for own in self._held(text))
         shares = {own: n / (n + _SATURATION) * (1 + _SATURATION) for own, n in counts.items()}
         if is_on("sections"):

@@ -1,9 +1,7 @@
 """The offline model at the wire: an `httpx2` transport that answers the Messages API.
 
 The real client, its request building and its response parsing stay in use; only the network is
-not. A skill per output schema makes the answer, whole or as a stream, as it is asked for:
-`streamed(message)` is a whole response, `events(message)` its events and `body(events)` their
-bytes, so that tests can break a stream off anywhere.
+not. A skill per output schema makes the answer, whole or as a stream, as it is asked for.
 """
 
 from __future__ import annotations
@@ -126,48 +124,30 @@ def body(parts: Iterable[JsonObject]) -> bytes:
 
 def events(message: JsonObject) -> Iterator[JsonObject]:
     """`message_start` to `message_stop`; put together again they are the message."""
-    usage = message.get("usage") or {}
-    ending = {key: message.get(key) for key in ("stop_reason", "stop_sequence", "stop_details")}
-    start = {**message, "content": [], **dict.fromkeys(ending)}
-    if usage:
-        start["usage"] = {**usage, "output_tokens": 0}
+    ending = {key: message.get(key) for key in ("stop_reason", "stop_sequence")}
+    counts = {"output_tokens": message["usage"]["output_tokens"]}
+    usage = {**message["usage"], "output_tokens": 0}
+    start = {**message, "content": [], **dict.fromkeys(ending), "usage": usage}
     yield {"type": "message_start", "message": start}
-    for index, block in enumerate(message.get("content") or ()):
+    for index, block in enumerate(message["content"]):
         empty, deltas = _taken_apart(block)
         yield {"type": "content_block_start", "index": index, "content_block": empty}
         for delta in deltas:
             yield {"type": "content_block_delta", "index": index, "delta": delta}
         yield {"type": "content_block_stop", "index": index}
-    delta = {key: value for key, value in ending.items() if value is not None}
-    # A reader may count on these two being there.
-    delta.setdefault("stop_reason", None)
-    delta.setdefault("stop_sequence", None)
-    counts = {"output_tokens": usage.get("output_tokens", 0)}
-    if usage.get("server_tool_use"):
-        counts["server_tool_use"] = usage["server_tool_use"]
-    yield {"type": "message_delta", "delta": delta, "usage": counts}
+    yield {"type": "message_delta", "delta": ending, "usage": counts}
     yield {"type": "message_stop"}
 
 
 def _taken_apart(block: JsonObject) -> tuple[JsonObject, list[JsonObject]]:
-    """A block as it starts, and the deltas that fill it; other kinds arrive whole."""
-    match block["type"]:
-        case "text":
-            cited = block.get("citations") or ()
-            deltas = [{"type": "text_delta", "text": piece} for piece in _pieces(block["text"])]
-            deltas += [{"type": "citations_delta", "citation": citation} for citation in cited]
-            return {**block, "text": "", **({"citations": None} if cited else {})}, deltas
-        case "tool_use" | "server_tool_use":
-            pieces = _pieces(json.dumps(block["input"], ensure_ascii=False))
-            deltas = [{"type": "input_json_delta", "partial_json": piece} for piece in pieces]
-            return {**block, "input": {}}, deltas
-        case "thinking":
-            pieces = _pieces(block["thinking"])
-            deltas = [{"type": "thinking_delta", "thinking": piece} for piece in pieces]
-            deltas += [{"type": "signature_delta", "signature": block.get("signature", "")}]
-            return {**block, "thinking": "", "signature": ""}, deltas
-        case _:
-            return block, []
+    """A text or the use of a tool as it starts, and the deltas that fill it."""
+    if block["type"] == "text":
+        return {**block, "text": ""}, [
+            {"type": "text_delta", "text": piece} for piece in _pieces(block["text"])
+        ]
+    pieces = _pieces(json.dumps(block["input"], ensure_ascii=False))
+    deltas = [{"type": "input_json_delta", "partial_json": piece} for piece in pieces]
+    return {**block, "input": {}}, deltas
 
 
 def _pieces(text: str) -> Iterator[str]:

@@ -82,9 +82,12 @@ class _Lead:
         is_led = self.text.endswith(":") and not self.code
         return len(self.text.split()) >= _FEWEST and not is_led and not leans(self.text)
 
-    def markdown(self) -> str:
+    def markdown(self, sides: Sequence[JsonObject]) -> str:
+        """The line; the sides of a contradiction instead where it is one of them, newest first."""
         label = f"**{bare(self.label)}:** " if self.label else ""
-        return f"{label}{cited(plain(self.text), self.claim.cite)}"
+        newest = sorted(sides, key=lambda side: str(side.get("date") or ""), reverse=True)
+        text = " ".join(cited(f"{plain(s['text']).rstrip('.')}.", s["cite"]) for s in newest)
+        return f"{label}{text or cited(plain(self.text), self.claim.cite)}"
 
 
 def write(conversation: Conversation) -> Reply:
@@ -131,21 +134,26 @@ class _Writer:
         lines: list[str] = []
         room = SUMMARY_WORDS
         for n, lead in enumerate(leads):
-            size = len(lead.text.split())
+            text = lead.markdown(self._sides(lead))
+            size = len(text.split())
             # Of several facets each has its line; more of one facet only where there is room.
             if n == 0 and not lead.label:
-                lines += [lead.markdown(), *(["", lead.code] if lead.code else []), ""]
+                lines += [text, *(["", lead.code] if lead.code else []), ""]
             elif lead.label or (lead.reads_alone and not lead.text.endswith(":") and size <= room):
-                lines.append(f"- {lead.markdown()}")
+                lines.append(f"- {text}")
             else:
                 continue
             room -= size
         return "\n".join([*lines, *self._disputed(leads)]).rstrip()
 
+    def _sides(self, lead: _Lead) -> list[JsonObject]:
+        """The sides of a contradiction that the line is one side of."""
+        told = (list(contradiction["sides"]) for contradiction in self._contradictions)
+        return next((s for s in told if any(o["text"].rstrip(".") in lead.text for o in s)), [])
+
     def _disputed(self, leads: Sequence[_Lead]) -> list[str]:
         """A remark where a line is one side of a contradiction that the report tells."""
-        told = [s["text"].rstrip(".") for c in self._contradictions for s in c["sides"]]
-        disputed = [lead for lead in leads if any(side in lead.text for side in told)]
+        disputed = [lead for lead in leads if self._sides(lead)]
         about = ", ".join(f"“{lead.label}”" for lead in disputed if lead.label)
         said = remark(f"The sources disagree{about and f' on {about}'}: see below.")
         return ["", said] if disputed else []

@@ -13,8 +13,8 @@ from temporalio.exceptions import ApplicationError
 
 from activities.llm.client import Models
 from activities.llm.errors import RATE_LIMITED
-from activities.offline.transport import body, events, streamed
 from tests.activities.scripted import JsonObject, ScriptedTransport, failure, message, text, use
+from tests.simulator.streaming import body, events, streamed
 from workflows.config.model_catalog import MEDIUM
 
 ASKED: JsonObject = {
@@ -140,7 +140,7 @@ def sse(parts: Iterable[JsonObject]) -> httpx2.Response:
 async def test_trap_an_error_in_mid_stream_has_status_200_and_is_known_by_its_type(
     kind: str, expected: str, final: bool
 ) -> None:
-    begun = list(events(message(text("half of it"))))[:3]
+    begun = list(events(message(text("half of it"))))[:4]
     broken = sse([*begun, {"type": "error", "error": {"type": kind, "message": "sorry"}}])
     error = await raised_by(broken)
     assert (error.type, error.non_retryable) == (expected, final)
@@ -149,7 +149,7 @@ async def test_trap_an_error_in_mid_stream_has_status_200_and_is_known_by_its_ty
 async def test_trap_a_dropped_stream_is_retried() -> None:
     class Dropped(httpx2.AsyncByteStream):
         async def __aiter__(self) -> AsyncIterator[bytes]:
-            yield body(list(events(message(text("half of it"))))[:3])
+            yield body(list(events(message(text("half of it"))))[:4])
             raise httpx2.ReadError("connection reset")
 
     answer = httpx2.Response(200, headers={"content-type": "text/event-stream"}, stream=Dropped())
@@ -198,7 +198,10 @@ async def test_trap_a_field_the_client_does_not_know_is_a_bad_request() -> None:
 
 
 async def test_trap_tool_input_that_is_no_json_is_kept_as_it_was_written() -> None:
-    parts = list(events(message(use("search", query="a"), stop="tool_use")))
-    parts[2]["delta"]["partial_json"] = '{"query": nonsense'
+    whole = events(message(use("search", query="a"), stop="tool_use"))
+    parts = [part for part in whole if part["type"] != "content_block_delta"]
+    started = [part["type"] for part in parts].index("content_block_start")
+    delta = {"type": "input_json_delta", "partial_json": '{"query": nonsense'}
+    parts.insert(started + 1, {"type": "content_block_delta", "index": 0, "delta": delta})
     answer = await Models(ScriptedTransport([sse(parts)])).ask(ASKED)
     assert answer["content"][0]["input"] == '{"query": nonsense', "the turn loop answers it"

@@ -13,8 +13,8 @@ import pytest
 from temporalio.exceptions import ApplicationError
 
 from activities.llm.client import Models, spend_of
-from activities.offline.transport import body, events, streamed
 from tests.activities.scripted import JsonObject, ScriptedTransport, message, text, use
+from tests.simulator.streaming import body, events, streamed
 from workflows.config.model_catalog import (
     DEFAULT_CLAUDE,
     LARGE,

@@ -14,10 +14,10 @@ from temporalio.exceptions import ApplicationError
 from activities.agent.request_template import SEARCH, build_template
 from activities.llm.client import Models
 from activities.llm.prompt_cache import PromptCache, prefix_of
-from activities.offline.transport import body, events
 from tests.activities.scripted import JsonObject, message, text
 from tests.simulator.brains import Turn, use
 from tests.simulator.simulator import Simulator
+from tests.simulator.streaming import body, events
 from tests.simulator.transport import SimulatorTransport
 from workflows.config.model_catalog import MEDIUM
 from workflows.config.roles import RESEARCHER

@@ -9,8 +9,8 @@ import pytest
 from temporalio.exceptions import ApplicationError
 
 from activities.llm.client import Models
-from activities.offline.transport import body, events, streamed
 from tests.activities.scripted import ScriptedTransport
+from tests.simulator.streaming import body, events, streamed
 from workflows.config.model_catalog import MEDIUM
 
 JsonObject = dict[str, Any]

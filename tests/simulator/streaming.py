@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
+
+import httpx2
 
 from tests.simulator.history import NOVELTY
 
@@ -40,6 +42,17 @@ def events(message: JsonObject) -> Iterator[Event]:
              "service_tier")}  # fmt: skip
     yield {"type": "message_delta", "delta": delta, "usage": total}
     yield {"type": "message_stop"}
+
+
+def streamed(message: JsonObject) -> httpx2.Response:
+    """The message as a request with `stream: true` is answered."""
+    return httpx2.Response(
+        200, headers={"content-type": "text/event-stream"}, content=body(events(message))
+    )
+
+
+def body(parts: Iterable[Event]) -> bytes:
+    return b"".join(map(encode, parts))
 
 
 def encode(event: Event) -> bytes:

@@ -25,6 +25,7 @@ from activities.offline.question import Question
         ("What is a heat pump?", "A heat pump is a device that moves heat."),
         ("Darf man Hunde halten?", "Hunde sind nicht erlaubt."),
         ("Drying of coffee", "Coffee dries on beds."),
+        ("How the tower is paid for", "The tower is paid for by the board."),
     ],
 )
 def test_a_text_of_the_right_kind_holds_an_answer(question: str, text: str) -> None:
@@ -37,6 +38,7 @@ def test_a_text_of_the_right_kind_holds_an_answer(question: str, text: str) -> N
         ("When was the tower built?", "The tower was built by the board."),
         ("How tall is the tower?", "The tower is very tall."),
         ("Who built the tower?", "The tower is tall."),
+        ("How the tower is paid for", "Item: Tower; Status: paid; Sum: 12"),
         ("Who runs the boats?", "Boats run on the long route to Outer Skarn."),
         ("Who runs the boats?", "Boats run between Venby and Morrow Point."),
         ("Where was Ada Holt born?", "Ada Holt was born at sea."),

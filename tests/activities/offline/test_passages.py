@@ -48,6 +48,21 @@ def test_the_paragraphs_of_a_section_are_one_passage() -> None:
     assert passage.sentences == ("The tower stands in Orla.", "It was built in 1871.", other)
 
 
+def test_lines_that_are_no_sentences_head_a_passage_and_are_not_quoted() -> None:
+    told, decided = "You applied for a smaller crew.", "The board has not approved it."
+    letter = ("Harbour board", "12 November 2025", "Request for a crew of five", told)
+    first, second = cut(*letter, "Decision", decided)
+    assert (first.parts, first.sentences) == ((told,), (told,))
+    assert first.heading == "Harbour board 12 November 2025 Request for a crew of five"
+    assert (second.heading, second.parts) == ("Decision", (decided,))
+
+
+def test_lines_without_a_sentence_are_what_a_passage_says() -> None:
+    (passage,) = cut("Trams: 14", "Boats: none", section="Fleet")
+    assert passage.parts == ("Trams: 14", "Boats: none")
+    assert passage.heading == ""
+
+
 @pytest.mark.parametrize(("is_open", "most"), [(False, 110), (True, 90)])
 def test_a_long_section_is_cut_between_sentences(is_open: bool, most: int) -> None:
     told = [f"Sentence number {n} says a few words about the tram." for n in range(40)]

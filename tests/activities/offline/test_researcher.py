@@ -186,7 +186,7 @@ async def test_a_part_is_also_searched_for_without_its_subject(tmp_path: Path) -
             "How do county ferries sail, and how is it paid?", facet=facet, ask=facet["question"]
         )
     assert [search["query"] for search in dialogue.searches][:2] == [
-        "How it is paid",
+        "paid",
         facet["question"],
     ]
     assert claims(dialogue) == ["The fund paid 72 million crowns."]

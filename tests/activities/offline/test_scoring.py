@@ -83,6 +83,14 @@ def test_the_title_above_a_row_counts_as_its_own_words() -> None:
     assert [own.passage.source_id for own in ranked] == ["row", "prose"]
 
 
+def test_the_names_of_columns_count_once_however_many_rows_there_are() -> None:
+    rows = tuple(f"Year: {year}; Passengers: {year}; Trams: 9" for year in (2021, 2022, 2023))
+    one = replace(passage(rows[0]), sentences=rows[:1])
+    many = replace(one, parts=rows, sentences=rows, place=1)
+    first, second = rank("What do passengers pay?", one, many)
+    assert first.score == second.score
+
+
 def test_a_rare_word_counts_more_than_a_common_one() -> None:
     counts = {"tower": 90, "seaweed": 2}
     texts = "The tower is near.", "The seaweed is near."

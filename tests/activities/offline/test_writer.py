@@ -196,11 +196,12 @@ def test_a_failed_claim_is_not_told() -> None:
     assert "free" not in written(given).sections[0].markdown
 
 
-def test_a_contradiction_shows_both_sides_cited() -> None:
+def test_a_contradiction_shows_both_sides_cited_the_newest_first_in_the_summary() -> None:
     claims = [claim(1, "It cost 41 crowns."), claim(2, "It cost 58 crowns.", source="s2")]
+    dated = [SideContext(date="2021-03-01"), SideContext(date="2024-03-01")]
     sides = tuple(
-        Side(text=own.text, claim_ids=(own.id,), source_ids=own.source_ids, context=SideContext())
-        for own in claims
+        Side(text=own.text, claim_ids=(own.id,), source_ids=own.source_ids, context=context)
+        for own, context in zip(claims, dated, strict=True)
     )
     contradiction = Contradiction(
         id="x", about="cost of the tower", cause="unexplained", explanation="", sides=sides
@@ -208,8 +209,9 @@ def test_a_contradiction_shows_both_sides_cited() -> None:
     held = ledger(claims, [contradiction])
     answer = written(brief(held, [BUILT]))
     told = answer.contradictions[0].markdown
-    assert "- It cost 41 crowns [1]." in told
-    assert "- It cost 58 crowns [2]." in told
+    assert "- It cost 41 crowns (dated 2021-03-01) [1]." in told
+    assert "- It cost 58 crowns (dated 2024-03-01) [2]." in told
+    assert answer.summary.startswith("It cost 58 crowns [2]. It cost 41 crowns [1].")
     assert "_The sources disagree: see below._" in answer.summary
     assert gate(answer, held) == []
 
