@@ -25,12 +25,10 @@ SUMMARY_WORDS = 120
 _SENTENCE_WORDS = 45
 _MOST_LEADS = 3
 _LEAD_WORDS = 70
-_NEARLY_BEST = 0.8
-_ON_TOPIC = 0.5
+_NEARLY_BEST, _ON_TOPIC = 0.8, 0.5
 _WORTH = 0.6
 """The share of the best claim's relevance from which on a claim may stand in the summary."""
-_SHORT = 10
-_FEWEST = 5
+_SHORT, _FEWEST = 10, 5
 _ANSWERED = frozenset({"answered", "contested", "found", "partial"})
 _ABSENT = frozenset({"absent", "no_results"})
 # A heading's number is no figure.
@@ -135,6 +133,8 @@ class _Writer:
         room = SUMMARY_WORDS
         for n, lead in enumerate(leads):
             text = lead.markdown(self._sides(lead))
+            if any(text in line for line in lines):
+                continue
             size = len(text.split())
             # Of several facets each has its line; more of one facet only where there is room.
             if n == 0 and not lead.label:
@@ -256,12 +256,16 @@ class _KeySentence:
 
     def opening(self, ranked: Sequence[_Claim]) -> _Lead:
         """The line a report opens with. Where no fact is asked for, the best document's good
-        passages come as they stand in it; what needs another text beside it comes last."""
+        passages come as they stand in it; what needs another text beside it comes last, and before
+        that what is not the kind of answer that is wanted."""
         good = [c for c in ranked if c.relevance >= _NEARLY_BEST * ranked[0].relevance]
         if self._may_open:
             good.sort(key=lambda c: (c.cite[0] != ranked[0].cite[0], c.start))
         leads = [_Lead(self._lead(claim), "", claim) for claim in good]
-        return next((lead for lead in leads if lead.reads_alone), leads[0])
+        return max(leads, key=lambda own: (own.reads_alone, self._decides(own)))
+
+    def _decides(self, lead: _Lead) -> bool:
+        return bool(lead.code) or holds_answer(lead.text, self._question)
 
     def _lead(self, claim: _Claim) -> str:
         """What a summary opens with: the fact that is asked for, else how the passage opens."""

@@ -49,6 +49,16 @@ def test_text_with_rules_and_hard_wrapped_lines(folder: Path) -> None:
     ]
 
 
+def test_a_short_numbered_line_above_a_paragraph_is_a_heading(folder: Path) -> None:
+    told = "The board has not approved a crew of five, and the certificate stays in force."
+    listed = "1. Paint\n\n2. Rope\n\nNothing else was bought."
+    text = f"Dear crew,\n\n1. Decision\n\n{told}\n\n3. May 2024\n\n{told}\n\n{listed}\n"
+    document = one(folder, "letter.txt", text)
+    assert "## 1. Decision" in document.text
+    assert document.text.count("## ") == 1, "a date and the items of a list are none"
+    assert document.title == "Letter", "it is not the document's title"
+
+
 PAGE = """<!doctype html><html><head><title>Ferry costs - Coast Council</title>
 <meta property="article:published_time" content="2025-01-30T08:00:00Z"><style>p{}</style></head>
 <body class="no-sidebar"><header><a href="/">Home</a></header><nav>Menu one</nav>

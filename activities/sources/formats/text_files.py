@@ -23,11 +23,12 @@ from typing import IO, Any
 
 from activities.sources.formats.descriptions import find_date, first_heading
 from activities.sources.formats.extracted_text import Extract, fold, normalise
-from activities.sources.formats.lines import looks_like_heading, unwrap
+from activities.sources.formats.lines import looks_like_heading, starts_unit, unwrap
 
 _UNDERLINE = re.compile(r" *([=\-~*_#+^\"'`.:])(?: ?\1){2,} *$")
 _SUBJECT = re.compile(r"^Subject: *(.+)$", re.MULTILINE)
 _LONGEST_HEADING = 100
+_NUMBERED = re.compile(r"(?:\d{1,2}[.)]|\d{1,2}(?:\.\d{1,2})+[.)]?) +[^\W\d].{0,80}(?<![.,;:!?])$")
 _RESTRUCTURED = re.compile(r"^ *\.\. [\w-]+::|(?<!\w):[a-z][\w:-]*:`", re.MULTILINE)
 _MARKDOWN = re.compile(r"^#{1,4} \w|^```|^\|? ?:?-{3,}:? ?\|[-:| ]+$|\]\(https?://", re.MULTILINE)
 _MARK = re.compile(r"[`*_\[]|\|(?=\w)")
@@ -52,8 +53,10 @@ def is_markdown(text: str) -> bool:
 
 def extract_text(text: str) -> Extract:
     body = unwrap(normalise("\n".join(_lines_with_headings(text))))
-    subject = _SUBJECT.search(body[:2000])
-    return Extract(body, first_heading(body) or (subject[1] if subject else _first_line(body)))
+    heading, subject = first_heading(body), _SUBJECT.search(body[:2000])
+    if heading and not _NUMBERED.match(heading):
+        return Extract(body, heading)
+    return Extract(body, subject[1] if subject else _first_line(body))
 
 
 def _first_line(text: str) -> str | None:
@@ -77,11 +80,26 @@ def _lines_with_headings(text: str) -> Iterator[str]:
                 position += 2
             else:
                 yield ""
+        elif _is_numbered_heading(lines, position - 1):
+            yield f"## {line.strip()}"
         elif _is_underlined(line, following):
             yield from ("", f"{'#' if following[0] in '=#*' else '##'} {line.strip()}", "")
             position += 1
         else:
             yield line
+
+
+def _is_numbered_heading(lines: list[str], at: int) -> bool:
+    """Whether a short line with a number, such as `2. Costs`, stands alone above a paragraph."""
+    before, line, after, below = ["", *lines, "", ""][at : at + 4]
+    return (
+        not before
+        and not after
+        and _NUMBERED.match(line) is not None
+        and find_date(line) is None
+        and len(below) > _LONGEST_HEADING // 2
+        and not starts_unit(below)
+    )
 
 
 def _is_underlined(line: str, following: str) -> bool:
