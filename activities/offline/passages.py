@@ -40,7 +40,7 @@ _ANNOUNCES = re.compile(
 )
 _WORDS, _WORDS_OPEN = 110, 90
 """How long a stretch is: for a narrow question, and for an open one, which needs many."""
-_CODE_LINES = 20
+_CODE_LINES = 40
 _COLUMNS = "About the columns: "
 _ITEM_WORDS, _LINE_WORDS = 10, 8
 

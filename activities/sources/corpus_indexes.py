@@ -17,10 +17,11 @@ import itertools
 import shutil
 import sqlite3
 from collections import deque
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Collection, Iterator, Sequence
 from contextlib import aclosing, closing
 from functools import partial
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from pydantic import TypeAdapter
 
@@ -158,9 +159,7 @@ class Corpora:
                         ahead.append(asyncio.create_task(parsing))
                     yield await ahead.popleft()
             finally:
-                for task in ahead:
-                    task.cancel()
-                await asyncio.gather(*ahead, return_exceptions=True)
+                await _end(ahead)
 
     async def _parse_pack(self, pack: str, place: Path, spread: bool) -> bytes:
         key = parsed_key(self._version, pack)
@@ -174,7 +173,11 @@ class Corpora:
             contents[start : start + _FILES_AT_ONCE]
             for start in range(0, len(contents), _FILES_AT_ONCE)
         ]
-        parts = await asyncio.gather(*(self._parse_files(part, place, spread) for part in some))
+        tasks = [asyncio.create_task(self._parse_files(part, place, spread)) for part in some]
+        try:
+            parts = await asyncio.gather(*tasks)
+        finally:
+            await _end(tasks)
         parsed = b"[" + b",".join(itertools.chain.from_iterable(parts)) + b"]"
         await self._store.put_new(key, parsed)
         return parsed
@@ -318,6 +321,13 @@ def _read_part(file: Path, start: int) -> bytes:
     with file.open("rb") as content:
         content.seek(start)
         return content.read(_PART_BYTES)
+
+
+async def _end(tasks: Collection[asyncio.Task[Any]]) -> None:
+    """Cancel tasks and wait until none of them writes any more."""
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _write_copies(copies: Sequence[tuple[Path, bytes]]) -> None:

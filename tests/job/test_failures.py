@@ -239,7 +239,7 @@ def search_then_answer(*missing: str) -> Callable[[JsonObject], JsonObject]:
         results = [b for m in body["messages"] for b in m["content"] if b["type"] == "tool_result"]
         shown = [b for r in results for b in r["content"] if b["type"] == "search_result"]
         if not shown:
-            return message(use("search", query="harbour line", aim="all"), stop="tool_use")
+            return message(use("search", query="power supply", aim="all"), stop="tool_use")
         quote = {"source_id": shown[0]["source"], "text": shown[0]["content"][-1]["text"]}
         claim = {"text": quote["text"], "quotes": [quote], "confidence": 0.9, "relevance": 0.9}
         found = {"summary": "It is known.", "claims": [claim], "missing": list(missing)}

@@ -106,8 +106,11 @@ def test_feedback_on_a_deleted_job_is_deleted_and_no_other(tmp_path: Path) -> No
 def test_a_person_calls_only_so_many_citations_wrong_in_an_hour(
     api: Api, finished: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    claim = load_report(api, finished)["claims"][0]["id"]
-    wrong = {"claim": claim, "source": 1, "reason": "No."}
+    report = load_report(api, finished)
+    claim = report["claims"][0]
+    quoted = claim["quotes"][0]["source_id"]
+    source = next(one["n"] for one in report["sources"] if one["id"] == quoted)
+    wrong = {"claim": claim["id"], "source": source, "reason": "No."}
     monkeypatch.setattr(asking, "MAX_FEEDBACK", 2)
     with (
         api.sign_in("complains", Role.READER) as often,
