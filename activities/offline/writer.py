@@ -35,7 +35,6 @@ _ABSENT = frozenset({"absent", "no_results"})
 _NUMBERING = re.compile(r"^\d+(?:\.\d+)*[.)]? +")
 _FACTS = frozenset({Wants.DATE, Wants.NUMBER, Wants.PERSON, Wants.PLACE})
 _EXPLAINED = frozenset({Wants.INSTRUCTION, Wants.REASON, Wants.RULE})
-_DIRECT = "a direct answer to"
 _CLOSEST = "No passage answers this question directly; the closest stand below."
 _NOTHING = "No passage could be cited for this question."
 _FAULT = re.compile(r"in “(?P<start>[^”]+?)…?”\s*$", re.M)
@@ -326,7 +325,8 @@ class _KeySentence:
 
 def _shortfall(facet: JsonObject) -> str:
     missing = [str(point) for point in facet.get("missing", ())]
-    absent = [f"“{point}”" for point in missing if not point.startswith(_DIRECT)]
+    asked = f"{facet['title']} {facet['question']}".lower()
+    absent = [f"“{point}”" for point in missing if point.lower() in asked]
     said = [f"In no document: {', '.join(absent)}."] if absent else []
     if len(absent) < len(missing):
         said.append("No passage answers this directly; these are the closest.")
