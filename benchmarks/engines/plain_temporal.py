@@ -9,6 +9,8 @@ alone is the least that keeping to them can cost.
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -20,6 +22,7 @@ from benchmarks.engines.plain_temporal_worker import QUEUE, Job, OurSteps, PerSu
 from benchmarks.engines.processes import Process, python
 from console.devserver import ports, server
 
+_PATIENCE = 60.0
 _PRAGMAS = ("journal_mode=wal", "synchronous=normal")
 
 
@@ -43,7 +46,14 @@ class PlainTemporal(OnTemporal):
         )
 
     async def _connected(self) -> Client:
-        return await Client.connect(self._address)
+        deadline = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                return await Client.connect(self._address)
+            except RuntimeError:  # it listens before it is healthy
+                if time.monotonic() > deadline:
+                    raise
+                await asyncio.sleep(0.1)
 
     async def _started(self, name: str, seconds: float) -> WorkflowHandle[Any, Any]:
         return await self._client.start_workflow(
