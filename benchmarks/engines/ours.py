@@ -21,8 +21,9 @@ from workflows.coordinator import ResearchWorkflow
 
 class Ours(OnTemporal):
     name = "this project"
-    # Our plan is reviewed before anybody sets out: a turn the others do not buy.
-    in_a_row, in_all = topology.IN_A_ROW + 1, topology.IN_ALL + 1
+    # Turns the others do not buy: the plan is reviewed, all five facets are judged, and so are both
+    # drafts, the gap that was closed, and how the claims of each round relate.
+    in_a_row, in_all = topology.IN_A_ROW + 6, topology.IN_ALL + 7
 
     def open(self, folder: Path) -> None:
         stub.write_documents(folder / "documents")
