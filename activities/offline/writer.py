@@ -254,12 +254,12 @@ class _KeySentence:
         self._is_explained = question.wants in _EXPLAINED
 
     def opening(self, ranked: Sequence[_Claim]) -> _Lead:
-        """The line a report opens with. Where no fact is asked for, the best document's good
-        passages come as they stand in it; what needs another text beside it comes last, and before
-        that what is not the kind of answer that is wanted."""
-        good = [c for c in ranked if c.relevance >= _NEARLY_BEST * ranked[0].relevance]
+        """The line a report opens with: where no fact is asked for, how the best section begins.
+        What needs another text beside it, or is no answer of the kind asked for, comes last."""
+        top = ranked[0]
+        good = [c for c in ranked if c.relevance >= _NEARLY_BEST * top.relevance]
         if self._may_open:
-            good.sort(key=lambda c: (c.cite[0] != ranked[0].cite[0], c.start))
+            good.sort(key=lambda c: (c.cite[0] != top.cite[0], c.sections != top.sections, c.start))
         leads = [_Lead(self._lead(claim), "", claim) for claim in good]
         return max(leads, key=lambda own: (own.reads_alone, self._decides(own)))
 

@@ -127,6 +127,19 @@ def test_passages_are_grouped_by_document_with_the_best_one_first() -> None:
     ]
 
 
+def test_a_report_opens_with_the_section_of_the_best_passage() -> None:
+    asked = facet("tower", "How do I light the lamp of the tower?")
+    oil = "You can fill the lamp of the tower with oil before you light it."
+    lit = "You can light the lamp of the tower with a taper."
+    held = ledger([
+        claim(1, oil, relevance=0.9, section="Oil"),
+        claim(2, lit, relevance=1.0, section="Lamp"),
+    ])  # fmt: skip
+    given = brief(held, [asked])
+    given["claims"][1]["start"] = 500
+    assert written(given).summary.startswith(lit[:-1])
+
+
 def test_the_section_with_the_best_passage_comes_first_and_reads_from_its_beginning() -> None:
     held = ledger(
         [
