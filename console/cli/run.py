@@ -7,6 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -166,9 +167,11 @@ def resume(job_id: JobId, out: Out = Path("out"), as_json: Json = False) -> Exit
     settings = client.session.prepare_settings()
     if not settings.has_server:
         out = client.validation.check_writable(out, "--out")
+    begun = datetime.now(UTC)
 
     async def action(session: Session) -> ExitCode:
-        job = await client.jobs.find_running(session.client, job_id)
+        # The worker of this command may have ended the job by now.
+        job = await client.jobs.find_running(session.client, job_id, since=begun)
         await list_stopped_jobs(session, job_id, stream)
         if session.server is not None:
             result = await follow_job(job, session, stream, unblock=True)

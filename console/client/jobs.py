@@ -110,10 +110,11 @@ async def find(client: Client, job_id: str) -> tuple[Job, WorkflowExecutionDescr
     return Job(get_handle(client, job_id), found), description
 
 
-async def find_running(client: Client, job_id: str) -> Job:
-    """The job of this id. Raises `BadInputError` if it has ended."""
+async def find_running(client: Client, job_id: str, since: datetime | None = None) -> Job:
+    """The job of this id. Raises `ConflictError` if it has ended, unless it ran at `since`."""
     job, description = await find(client, job_id)
-    if description.status in OPEN_STATUSES:
+    ended = description.close_time
+    if description.status in OPEN_STATUSES or (since and ended and ended > since):
         return job
     raise ConflictError(_describe_end(job_id, description.status))
 

@@ -100,3 +100,9 @@ def visit(
 # What does not depend on the width is seen at one: the one where it is harder.
 at_a_desk = pytest.mark.parametrize("visit", [DESKTOP], indirect=True, ids=["desktop"])
 on_a_phone = pytest.mark.parametrize("visit", [PHONE], indirect=True, ids=["phone"])
+slow_on_a_phone = pytest.mark.parametrize(
+    "visit",
+    [DESKTOP, pytest.param(PHONE, marks=pytest.mark.slow)],
+    indirect=True,
+    ids=["desktop", "phone"],
+)

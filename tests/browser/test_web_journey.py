@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from .conftest import Visit, at_a_desk
+from .conftest import Visit, at_a_desk, slow_on_a_phone
 from .serving import SLOWLY, Console
 
 ATTACK = "<script>window.hacked = 1</script>"
@@ -84,6 +84,7 @@ def ask(page: Page, console: Console, question: str = QUESTION) -> str:
     return page.url.partition("?")[0]
 
 
+@slow_on_a_phone
 def test_from_a_question_to_the_report_and_another_way(
     console: Console, visit: Visit, page: Page
 ) -> None:

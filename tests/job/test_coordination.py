@@ -5,12 +5,16 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
+from datetime import UTC, datetime
 from typing import Any
 
+import pytest
 from temporalio.api.enums.v1 import EventType
 from temporalio.client import WorkflowHandle
 
+from console.client import jobs
 from console.client.jobs import fetch_report
+from console.errors import ConflictError
 from tests.activities.scripted import JsonObject, message, text
 from tests.job.conftest import (
     NO_GAPS,
@@ -309,3 +313,14 @@ async def test_history_stays_small(office: Office) -> None:
 def test_the_fake_stands_only_at_the_wire() -> None:
     answer: Answer = reply(changes=[])
     assert answer({})["type"] == "message"  # type: ignore[index]
+
+
+async def test_a_job_that_ends_while_a_command_takes_it_up_is_no_fault(office: Office) -> None:
+    async with office.working(Wire()):
+        begun = datetime.now(UTC)
+        job = await office.start(max_passes=0)
+        await fetch_report(job)
+        assert (await jobs.find_running(office.client, job.id, since=begun)).id == job.id
+        for since in (None, datetime.now(UTC)):
+            with pytest.raises(ConflictError, match="is complete"):
+                await jobs.find_running(office.client, job.id, since=since)

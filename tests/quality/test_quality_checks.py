@@ -110,6 +110,7 @@ def test_the_offline_engine_judges_nothing() -> None:
     assert choose_judge("offline", "claude") == "claude"
 
 
+@pytest.mark.slow
 def test_indexing_grows_with_the_documents_and_not_faster(tmp_path: Path) -> None:
     """By the processor's time: eight times the documents may take three times eight, not 64."""
 
