@@ -31,7 +31,7 @@ _LEANS = re.compile(
 )
 # "Here is …", "The following example shows …", "See the guide for …": the content is elsewhere.
 _ANNOUNCES = re.compile(
-    r"(?:here|below) (?:it is|is|are)\b|see (?:also )?[^.]{1,80}\.?$|(?:please )?refer to\b"
+    r"(?:here|below) (?:it is|is|are)\b|see (?:also )?[^.]{1,160}\.?$|(?:please )?refer to\b"
     r"|for (?:more|further|additional)? ?(?:details?|information|examples)\b"
     r"|(?:in )?(?:this|the (?:following|next)) (?:\w+ )?"
     r"(?:section|chapter|page|document|guide|tutorial|example|table|list|note|paper)s? "
