@@ -4,7 +4,7 @@
 `DraftJudgement` and `evaluate` `EvaluationAnswer`. Nothing is read into a text: what does not stand
 there is not supported, and a gap is closed only by claims that hold the words of its question where
 the researcher misses nothing. A facet is adequate where a passage of the right kind answers it;
-with related passages only it is thin. It names no gap: what a researcher missed is one already.
+with related passages only it is thin, and in the first round a gap: a follow-up may look once more.
 Whether findings are enough is measured: by the words of the ask in them, their confidence, and the
 names that lead elsewhere. The engine's own sentences are passages word for word, so a sentence of a
 draft is entailed where its words stand in what it cites.
@@ -33,6 +33,7 @@ _SUPPORTED = 0.4
 _RELEVANT = 0.3
 """Below this relevance a claim does not support an answer."""
 _LISTED = 6
+_MOST_GAPS = 2
 _MOST_TERMS = 0.6
 """The share of a rubric point's terms in one passage that meets it in part."""
 _LEAD = re.compile(r"^\s*(?:[-*+]\s+)?\*\*[^*\n]+\*\*:?")
@@ -198,10 +199,16 @@ def evaluate(conversation: Conversation) -> Reply:
         for facet_id in (claim["facet_id"], *claim.get("also_for", ())):
             counts[facet_id] = counts.get(facet_id, 0) + (claim.get("verdict") != "failed")
     judgements = [_judge_facet(facet, counts[facet["id"]]) for facet in facets]
+    asked = {gap["facet_id"] for gap in brief.get("gaps", ())}
+    thin = [
+        facet
+        for facet, judged in zip(facets, judgements, strict=True)
+        if judged["depth"] == "thin" and facet["id"] not in asked and not brief.get("pass")
+    ]
     return Reply(
         {
             "judgements": judgements,
-            "gaps": [],
+            "gaps": [_gap(facet) for facet in thin[:_MOST_GAPS]],
             "rubric": [_judge_point(point, brief["claims"]) for point in brief.get("rubric", ())],
         }
     )
@@ -237,4 +244,14 @@ def _judge_facet(facet: JsonObject, claims: int) -> JsonObject:
         "addressed": claims > 0,
         "depth": depth,
         "reason": str(reason),
+    }
+
+
+def _gap(facet: JsonObject) -> JsonObject:
+    missing = "; ".join(str(point) for point in facet["missing"])
+    return {
+        "facet_id": facet["id"],
+        "kind": "thin",
+        "text": f"“{facet['title']}” has related passages only; not found: {missing}."[:600],
+        "question": str(facet["question"])[:600],
     }

@@ -125,7 +125,6 @@ class Scorer:
     def _score(self, passage: Passage) -> Scored:
         shares = self._shares(passage)
         core = max(passage.sentences, key=self._core_worth)
-        # Prose after the rows of a table may answer where rows do not.
         answers = holds_answer(passage.text, self.question) or holds_answer(core, self.question)
         score = (1 - _CORE) * self._covered(shares) + _CORE * self._core_coverage(passage, core)
         score += _FIRST_HIT / (1 + 0.25 * passage.rank)

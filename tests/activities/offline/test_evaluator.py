@@ -35,8 +35,15 @@ def test_an_answer_is_adequate_related_passages_are_thin_and_nothing_is_absent()
     assert answer.judgements[2].reason == "No document holds it."
 
 
-def test_it_names_no_gap_beside_those_of_the_researchers() -> None:
-    assert evaluated(claims=claims("a", "b")).gaps == []
+def test_related_passages_are_a_gap_that_asks_the_facets_question() -> None:
+    (gap,) = evaluated(claims=claims("a", "b")).gaps
+    assert (gap.facet_id, gap.kind, gap.question) == ("b", "thin", "Who built it?")
+    assert "related passages only" in gap.text
+
+
+def test_a_gap_is_opened_once() -> None:
+    assert evaluated(claims=claims("b"), gaps=[{"facet_id": "b"}]).gaps == []
+    assert evaluated(claims=claims("b"), **{"pass": 1}).gaps == []
 
 
 def test_a_failed_claim_answers_nothing() -> None:
