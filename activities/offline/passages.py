@@ -131,7 +131,7 @@ def _read(text: str) -> list[_Piece]:
         return [_Piece("row", text, opens=True)]
     if mark := ITEM.match(text):
         return [_Piece("item", text[mark.end() :], opens=True)]
-    if len(text.split()) <= _LINE_WORDS and not text.endswith((*".!?:…”\"')",)) and text[0] != "[":
+    if 0 < len(text.split()) <= _LINE_WORDS and text[0] != "[" and text[-1] not in ".!?:…”\"')":
         return [_Piece("line", text, opens=True)]
     return list(_sentences(text))
 

@@ -156,9 +156,9 @@ class Scorer:
     def _shares(self, passage: Passage) -> dict[str, float]:
         """How far each term of the question is covered, by where and how often it stands."""
         # Rows of a table repeat the names of its columns.
-        rows = " ".join(own for own in passage.sentences if ROW.match(own))
-        read = (*(own for own in passage.sentences if own not in rows), rows, passage.heading)
-        counts = Counter(own for text in read for own in self._held(text))
+        rows = [own for own in passage.sentences if ROW.match(own)]
+        read = [own for own in passage.sentences if own not in rows] + [" ".join(rows)]
+        counts = Counter(own for text in (*read, passage.heading) for own in self._held(text))
         shares = {own: n / (n + _SATURATION) * (1 + _SATURATION) for own, n in counts.items()}
         if is_on("sections"):
             for text, share in self._headings(passage):

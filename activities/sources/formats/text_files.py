@@ -91,12 +91,14 @@ def _lines_with_headings(text: str) -> Iterator[str]:
 
 def _is_numbered_heading(lines: list[str], at: int) -> bool:
     """Whether a short line with a number, such as `2. Costs`, stands alone above a paragraph."""
-    before, line, after, below = ["", *lines, "", ""][at : at + 4]
+    if not _NUMBERED.match(lines[at]):
+        return False
+    before = lines[at - 1] if at else ""
+    after, below = [*lines[at + 1 : at + 3], "", ""][:2]
     return (
         not before
         and not after
-        and _NUMBERED.match(line) is not None
-        and find_date(line) is None
+        and find_date(lines[at]) is None
         and len(below) > _LONGEST_HEADING // 2
         and not starts_unit(below)
     )
