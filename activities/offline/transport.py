@@ -15,11 +15,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 import httpx2
 
 from activities.offline.asking import answer, clarify
-from activities.offline.judge import evaluate, judge_claims, judge_draft, judge_gaps
+from activities.offline.judge import (
+    evaluate,
+    judge_claims,
+    judge_draft,
+    judge_gaps,
+    judge_relations,
+)
 from activities.offline.planner import plan, review
 from activities.offline.request import Conversation, JsonObject, Reply, UseTools, read_request
 from activities.offline.researcher import research
-from activities.offline.verifier import judge_relations
 from activities.offline.writer import write
 
 log = logging.getLogger(__name__)

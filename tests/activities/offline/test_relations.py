@@ -1,4 +1,4 @@
-"""The offline verifier: sides are kept, reasons are quoted, no winner is picked."""
+"""Relations judged offline: sides are kept, reasons are quoted, no winner is picked."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 from activities.agent.schemas import GroupAnswer, RelationsAnswer
 from activities.evidence.conflicts.finder import candidates
+from activities.offline.judge import judge_relations
 from activities.offline.request import JsonObject, Reply, read_request
-from activities.offline.verifier import judge_relations
 from workflows.contracts.evidence import Claim
 
 
