@@ -234,12 +234,15 @@ class Support:
         for source_id, n in ledger.numbers.items():
             source = ledger.sources[source_id]
             self._about[n] = f"{source.title} {source.date or ''} {source.uri}"
-        self.told: dict[str, str] = {
-            c.id: " ".join([c.about, c.explanation,
-                            *(f"{s.text} {' '.join(s.context.model_dump().values())}"
-                              for s in c.sides)])
-            for c in ledger.contradictions
-        }  # fmt: skip
+        self.told: dict[str, str] = {}
+        for contradiction in ledger.contradictions:
+            told = [contradiction.about, contradiction.explanation]
+            for side in contradiction.sides:
+                known = " ".join(side.context.model_dump().values())
+                told += [side.text, known]
+                for n in ledger.cites(side.source_ids):
+                    self._about[n] += f" {known}"
+            self.told[contradiction.id] = " ".join(told)
         self._verbatim: dict[int, set[str]] = {}
 
     def texts(self, cites: Iterable[int]) -> list[str]:

@@ -21,6 +21,7 @@ import pytest
 from activities.storage.store import Store
 
 ROOT = Path(__file__).parent.parent.parent
+ANSWERED = ("answered", "contested")
 TRUTH = json.loads((ROOT / "tests" / "sample_truth.json").read_text("utf-8"))
 Report = dict[str, Any]
 
@@ -106,11 +107,21 @@ def test_the_report_is_short_enough_to_be_read(run: Run) -> None:
 
 
 def test_the_summary_has_a_cited_line_for_each_part_that_was_answered(run: Run) -> None:
-    answered = [c["title"] for c in run.report["coverage"] if c["claims"]]
+    """A contested part has a line for each side, which names its document and date."""
     lines = [line for line in run.section("Summary").splitlines() if line.startswith("- ")]
-    assert len(answered) >= 5
-    assert [re.findall(r"\*\*(.+?):\*\*", line)[0] for line in lines] == answered
-    assert all(re.search(r"\[\d+\]", line) for line in lines)
+    told = [line for line in lines if line.startswith("- **")]
+    labels = [line[4:].partition(":**")[0] for line in told]
+    answered = [c["title"] for c in run.report["coverage"] if c["status"] in ANSWERED]
+    assert len(answered) >= 4
+    assert list(dict.fromkeys(label.partition(" (")[0] for label in labels)) == answered
+    assert all(re.search(r"\[\d+\]", line) for line in told)
+
+
+def test_the_summary_remarks_on_each_part_that_was_not_answered(run: Run) -> None:
+    remarks = [line for line in run.section("Summary").splitlines() if line.startswith("- _")]
+    lacking = [c["title"] for c in run.report["coverage"] if c["status"] not in ANSWERED]
+    assert lacking
+    assert [line[3:].partition(":")[0] for line in remarks] == lacking
 
 
 def test_what_it_costs_is_answered_with_figures(run: Run) -> None:
