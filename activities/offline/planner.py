@@ -169,14 +169,13 @@ def split_question(text: str) -> list[Part]:
     asked = [s for s in sentences(text) if s.endswith("?")]
     found: list[Part] = []
     if is_on("parts"):
-        # Statements before a question say what it is about; they stand in every facet's brief.
         for sentence in asked or [text]:
             subject = _key_words(asked[0]) if found else ""
             found += _parts(sentence.rstrip("?. "), subject)
     if len(found) > 1:
         return found
-    only = asked[0] if len(asked) == 1 and is_on("parts") else text
-    return [Part(_title(only), only)]
+    # What a person tells before the question is what it is about.
+    return [Part(_title(asked[0] if len(asked) == 1 else text), text)]
 
 
 def split_comparison(text: str) -> list[Part]:

@@ -9,6 +9,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from activities.evidence.text.names import names
+from activities.evidence.text.sentences import sentences
 from activities.evidence.text.terms import (
     STOP_WORDS,
     WORD,
@@ -163,7 +164,8 @@ class Question:
         if not is_on("answer_types"):
             return Wants.ANYTHING
         for wording in filter(None, (self.text, self.form)):
-            opening = _PREAMBLE.sub("", wording.strip(" \"“'"))
+            asked = next((s for s in sentences(wording) if s.endswith("?")), wording)
+            opening = _PREAMBLE.sub("", asked.strip(" \"“'"))
             if _STRATEGY.match(opening):
                 return Wants.ANYTHING
             for wants, pattern in _OPENINGS:

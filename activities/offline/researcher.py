@@ -31,6 +31,7 @@ _RELATED = 0.34
 """Below this share, where most of the question's words stand nowhere, nothing was found."""
 _NARROW, _NARROW_PART = 8, 5
 """How many passages answer a narrow question, and a part of a larger one."""
+_PLAIN = 2
 _READS, _READ_FROM = 2, 6
 _FOLLOWED = "names that the first hits lead to"
 # Complaints about an answer's form, as against a further question.
@@ -171,7 +172,9 @@ class _Search:
         if not broad:
             is_part = self._brief["ask"] != self._brief["question"]
             most = min(most, _NARROW_PART if is_part else _NARROW)
-        return select(fresh, most, spread=broad)
+        # What plain search would show first stays in sight.
+        plain = [] if broad or known else sorted(fresh, key=lambda own: -own.plain)[:_PLAIN]
+        return select(fresh, most, spread=broad, kept=plain)
 
     def _is_off_topic(self) -> bool:
         """Most of what is asked about stands in no document, and no passage holds the rest."""
@@ -210,9 +213,10 @@ class _Search:
 def _question(brief: JsonObject) -> Question:
     """What is asked now. A part of a larger question leads with its own words: those of the
     subject it was given count as context."""
-    asked, facet = str(brief["ask"]), brief["facet"]
+    asked, facet, whole = str(brief["ask"]), brief["facet"], str(brief["question"])
+    if asked == " ".join(whole.split()):
+        return Question(asked)
     own = str(facet["title"]) if asked == facet["question"] else asked
-    whole = str(brief["question"])
     part = Question(own)
     if own != asked and part.terms and set(part.terms) <= set(Question(asked).terms):
         return Question(own, asked, form=asked)
@@ -258,16 +262,18 @@ _WORTH, _WORTH_ON_SUBJECT = 0.55, 0.35
 names the subject, because a second opinion on it need not use the question's words."""
 
 
-def select(ranked: Sequence[Scored], limit: int, *, spread: bool) -> list[Scored]:
-    """At most `limit` passages, best first; `spread` takes fewer of each document, from more."""
+def select(
+    ranked: Sequence[Scored], limit: int, *, spread: bool, kept: Sequence[Scored] = ()
+) -> list[Scored]:
+    """At most `limit` passages, best first, and those that are kept whatever their score; `spread`
+    takes fewer of each document, from more."""
     chosen: list[Scored] = []
     taken: Counter[str] = Counter()
     most = _PER_DOCUMENT_SPREAD if spread else _PER_DOCUMENT
     said: list[_Said] = []
     for own in ranked:
-        if len(chosen) >= limit:
-            break
-        if taken[own.passage.source_id] >= most or not _is_worth_it(own, ranked[0], spread):
+        has_room = len(chosen) < limit and taken[own.passage.source_id] < most
+        if own not in kept and not (has_room and _is_worth_it(own, ranked[0], spread)):
             continue
         new = _Said(own)
         if not any(new.repeats(before) for before in said):

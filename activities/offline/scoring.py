@@ -14,7 +14,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 from activities.evidence.quantities.amounts import quantities
 from activities.evidence.text.headings import asks_for_changes, heads_release_notes
@@ -26,14 +25,11 @@ from activities.offline.question import Question, content_words
 from activities.offline.rule_families import is_on
 
 _IN_HEADING, _IN_SECTION, _IN_TITLE = 1.0, 0.6, 0.5
-_NAMED_IN_HEADINGS = 1.25
 _SATURATION = 1.0
 _CORE = 0.3
 _ANSWERS, _ANSWERS_NEARBY = 0.25, 0.1
 _TOPIC = 0.3
 _FIGURES = 0.2
-_TOGETHER = 0.2
-_NEAR = 4
 _FIRST_HIT = 0.18
 _ON_CHANGES = 0.75
 _SCRAP = 6
@@ -56,6 +52,8 @@ class Scored:
     """Whether it holds the kind of answer that is wanted."""
     held: frozenset[str]
     """The question's terms that stand in it or above it."""
+    plain: float = 0.0
+    """What BM25 gives it for the question's words."""
     is_on_subject: bool = False
     """Whether it holds a name that is asked about, itself or in the headings above it, or is about
     a thing that such a passage names."""
@@ -72,45 +70,26 @@ class Scorer:
             for own in question.terms_of(word):
                 counts[own] = max(counts.get(own, 0), count)
         self.absent = frozenset(t for t in question.terms if counts.get(t, 1) == 0)
-        # The root, because what is asked about is often the common word beside a rare verb.
         size = max(documents, *counts.values(), 1) if counts else max(documents, 1)
-        self._rarity = {
-            own: weight * math.sqrt(math.log(1 + (size - count + 0.5) / (count + 0.5)))
-            for own, weight in question.terms.items()
+        self._idf = {
+            own: math.log(1 + (size - count + 0.5) / (count + 0.5))
+            for own in question.terms
             if (count := counts.get(own, max(1, size // 10)))
         }
-        self._weigh(frozenset())
-        asked = content_words(question.text)
-        self._asked_words = frozenset(asked)
-        self._pairs = [
-            (next(iter(question.terms_of(a))), next(iter(question.terms_of(b))))
-            for a, b in pairwise(asked)
-        ]
+        # The root, because what is asked about is often the common word beside a rare verb.
+        self._weights = {t: question.terms[t] * math.sqrt(idf) for t, idf in self._idf.items()}
+        self._total = sum(self._weights.values()) or 1.0
+        self._asked_words = frozenset(content_words(question.text))
 
     def rank(self, passages: Iterable[Passage]) -> list[Scored]:
         """The passages that cover anything of the question, best first."""
         passages = [passage for passage in passages if not self._is_scrap(passage)]
-        if is_on("sections"):
-            self._weigh(self._topics(passages))
         scored = [self._score(passage) for passage in passages]
         scored.sort(key=_order)
         if is_on("links"):
             scored = self._link(scored)
             scored.sort(key=_order)
         return [own for own in scored if own.coverage > 0]
-
-    def _topics(self, passages: Sequence[Passage]) -> frozenset[str]:
-        """What headings name is what documents speak of: it tells more of a question's subject
-        than the words around it."""
-        headings = {text for own in passages for text in (own.title, own.section)}
-        return frozenset[str]().union(*map(self._held, headings))
-
-    def _weigh(self, topics: frozenset[str]) -> None:
-        self._weights = {
-            own: weight * (_NAMED_IN_HEADINGS if own in topics else 1.0)
-            for own, weight in self._rarity.items()
-        }
-        self._total = sum(self._weights.values()) or 1.0
 
     def _is_scrap(self, passage: Passage) -> bool:
         """Only announcements, or a few words that hold none of the question's, such as a date; or
@@ -136,16 +115,21 @@ class Scorer:
             score += _ANSWERS if core_answers else _ANSWERS_NEARBY if answers else 0.0
         if is_on("figures") and self.question.is_open and quantities(passage.text):
             score += _FIGURES
-        if is_on("proximity"):
-            score += _TOGETHER * self._together(f"{passage.heading} {core}")
         score *= self._factor(passage)
         is_on_subject = self.question.is_named_in(
             f"{passage.title} {passage.section} {passage.text}"
         )
         return Scored(
             passage, core, score, self._coverage(shares), answers, frozenset(shares),
-            is_on_subject=is_on_subject,
+            self._plain(passage), is_on_subject=is_on_subject,
         )  # fmt: skip
+
+    def _plain(self, passage: Passage) -> float:
+        """BM25 with the usual constants; a stretch of a hundred words is of average length."""
+        found = Counter(own for word in words(passage.text) for own in self.question.terms_of(word))
+        length = 0.3 + 0.9 * found.total() / 100
+        worth = (idf * found[own] / (found[own] + length) for own, idf in self._idf.items())
+        return sum(worth, 0.0)
 
     def _factor(self, passage: Passage) -> float:
         """Release notes are seldom an answer."""
@@ -214,20 +198,6 @@ class Scorer:
     def _coverage(self, shares: Mapping[str, float]) -> float:
         """What is covered where a term that comes again counts once."""
         return self._covered({own: min(1.0, share) for own, share in shares.items()})
-
-    def _together(self, text: str) -> float:
-        """The share of the question's neighbouring words that also stand close in the text."""
-        if not self._pairs:
-            return 0.0
-        at: dict[str, list[int]] = {}
-        for position, word in enumerate(words(text)):
-            for own in self.question.terms_of(word):
-                at.setdefault(own, []).append(position)
-        close = sum(
-            any(abs(x - y) <= _NEAR for x in at.get(a, ()) for y in at.get(b, ()) if x != y)
-            for a, b in self._pairs
-        )
-        return close / len(self._pairs)
 
     def _link(self, scored: Sequence[Scored]) -> list[Scored]:
         """Passages with what a passage covers that names the thing they are about."""

@@ -155,7 +155,7 @@ async def test_related_passages_without_an_answer_say_so(tmp_path: Path) -> None
     assert claims(dialogue) == ["Trams run every ten minutes from the harbour."]
     absent, direct = dialogue.answer["missing"]
     assert absent == "drives"
-    assert direct == "a direct answer to “Who drives the trams”"
+    assert direct == "a direct answer to “Who drives the trams?”"
 
 
 async def test_a_part_leads_with_its_own_words_not_with_its_subject(tmp_path: Path) -> None:
