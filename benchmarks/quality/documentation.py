@@ -1,7 +1,7 @@
-"""Reference documentation from the package list_sets: `python -m benchmarks.quality.documentation`.
+"""Reference documentation as pip finds it: `python -m benchmarks.quality.documentation`.
 
-The documents are those that the projects' source distributions hold, in pinned versions, as pip
-finds them. They are written to `out/bench/docs/PROJECT/` and are no part of the project.
+The documents are those that the projects' source distributions hold, in pinned
+versions. They are written to `out/bench/docs/PROJECT/` and are no part of the project.
 """
 
 from __future__ import annotations
