@@ -47,12 +47,14 @@ class Lead:
     text: str
     label: str
     claim: Claim
+    is_shown: bool = False
+    """Whether the question asks for what code shows."""
 
     @property
     def code(self) -> str:
         """The code block that follows the line in its source, as Markdown."""
         for part, after in pairwise(self.claim.parts):
-            if self.text.endswith(part[-30:]) and "\n" in after:
+            if self.is_shown and self.text.endswith(part[-30:]) and "\n" in after:
                 return fenced(after)
         return ""
 
@@ -106,7 +108,8 @@ class KeySentence:
         good = [c for c in ranked if c.relevance >= _NEARLY_BEST * top.relevance]
         if self._may_open:
             good.sort(key=lambda c: (c.cite[0] != top.cite[0], c.sections != top.sections, c.start))
-        leads = [Lead(self._lead(claim), "", claim) for claim in good]
+        is_shown = self._question.wants is Wants.INSTRUCTION
+        leads = [Lead(self._lead(claim), "", claim, is_shown) for claim in good]
         return max(leads, key=lambda own: (own.reads_alone, self._decides(own)))
 
     def _decides(self, lead: Lead) -> bool:

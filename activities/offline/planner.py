@@ -131,7 +131,7 @@ _BETWEEN = re.compile(
     re.I,
 )
 _VERSUS = re.compile(
-    r"(?P<one>[\w'’+#. -]{2,40}?)\s+(?:versus|vs\.?|compares? (?:to|with))\s+"
+    r"(?P<one>[\w'’+#. -]{2,40}?)\s+(?:versus|(?-i:vs\.?)|compares? (?:to|with))\s+"
     r"(?P<other>[\w'’+#. -]{2,40})",
     re.I,
 )

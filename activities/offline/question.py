@@ -51,8 +51,9 @@ _OPENERS = {
     "|what (?:should|must|do) (?:i|we|you|one|they)|what steps"
     r"|wie (?:kann|können|soll|sollte|muss|macht|\w+e ich|\w+en wir|\w+t man)",
     Wants.MANNER: "how|wie",
-    Wants.RULE: "is|are|was|were|do|does|did|can|could|may|must|should|shall|will|would|has|have"
-    "|had|ist|sind|war|darf|dürfen|kann|können|muss|müssen|soll|hat|haben|gibt es|wird|werden",
+    Wants.RULE: "(?:is|are|was|were|do|does|did|can|could|may|must|should|shall|will|would|has"
+    "|have|had)(?:n?['’]t)?|won['’]t|ist|sind|war|darf|dürfen|kann|können|muss|müssen|soll|hat"
+    "|haben|gibt es|wird|werden",
 }
 # What a "what …" or "which …" names, where that tells the kind of answer.
 _NAMED = {
@@ -104,20 +105,28 @@ _LIGHT = """use make get find work happen know tell need want way thing kind typ
     experience recommend set put let try often long far old high tall deep wide fast overview
     summary summarize summarise everything compare comparison versus hoch lange lang alt weit groß
     teuer oft"""
-_LIGHT_WEIGHT, _MAIN = 0.35, 0.5
+_LIGHT_WEIGHT, _VERB, _MAIN = 0.35, 0.6, 0.5
 _DOES = re.compile(r"\b(?:I|we|you|one|they|to) (\w+)", re.I)
 _PARTICLES = frozenset(["back", "down", "in", "off", "on", "out", "over", "up"])
 _IDENTIFIER = re.compile(r"\b[^\W_]+(?:(?:_|\.(?=[a-z]))[^\W_]+)+\b", re.I)
 _CONTEXT, _MOST_CONTEXT = 0.25, 0.5
 """What a term around the question counts, and all of them together against its own."""
 _REFERENT, _MOST_REFERENT = 0.34, 1.0
-"""The same for a part whose pronoun stands for them, as in "how do I remove it"."""
+"""The same for a part whose pronoun stands for them, as in "how safe it is"."""
+_OBJECT, _MOST_OBJECT = 0.8, 3.0
+"""The same for a part that ends with such a pronoun, as in "how do I raise it": it is about them
+more than about its own words."""
 PRONOUN = re.compile(r"\b(?:it|they|them|this|these|those|its|their)\b", re.I)
+_ENDS_WITH_PRONOUN = re.compile(
+    r"\b(?!is\b|are\b|was\b|were\b|do\b|does\b|did\b|has\b|have\b|can\b|will\b)\w+ "
+    rf"(?:it|them|this|that|these|those)(?: (?:{'|'.join(sorted(_PARTICLES))}))?\W*$",
+    re.I,
+)
 
 _KINDS = (
     (QuestionKind.COMPARISON, re.compile(
-        r"\b(?:compare[ds]?|comparing|comparison|versus|vs\.?|differences? between|better than"
-        r"|differs? from|vergleich\w*|unterschied\w*)\b", re.I)),
+        r"\b(?:compare[ds]?|comparing|comparison|versus|(?-i:vs\.?)|differences? between"
+        r"|better than|differs? from|vergleich\w*|unterschied\w*)\b", re.I)),
     (QuestionKind.TIMELINE, re.compile(
         r"\b(?:timeline|chronolog\w+|history of|evolv\w+|evolution of|course of events"
         r"|development of .{1,60} (?:since|over time)|how (?:has|have|did) .{1,80}"
@@ -164,8 +173,7 @@ class Question:
         if not is_on("answer_types"):
             return Wants.ANYTHING
         for wording in filter(None, (self.text, self.form)):
-            asked = next((s for s in sentences(wording) if s.endswith("?")), wording)
-            opening = _PREAMBLE.sub("", asked.strip(" \"“'"))
+            opening = _PREAMBLE.sub("", _asked(wording).strip(" \"“'"))
             if _STRATEGY.match(opening):
                 return Wants.ANYTHING
             for wants, pattern in _OPENINGS:
@@ -179,7 +187,9 @@ class Question:
         own = self._weighed(self.text)
         around = {t: w for t, w in self._weighed(self.context).items() if t not in own}
         each, most = _CONTEXT, _MOST_CONTEXT
-        if PRONOUN.search(self.text):
+        if self._is_on_context:
+            each, most = _OBJECT, _MOST_OBJECT
+        elif PRONOUN.search(self.text):
             each, most = _REFERENT, _MOST_REFERENT
         together = most * max(1.0, sum(own.values()))
         share = min(each, together / max(1.0, sum(around.values())))
@@ -191,9 +201,21 @@ class Question:
         return frozenset(own for own, weight in self.terms.items() if weight >= _MAIN)
 
     @cached_property
+    def asked_terms(self) -> frozenset[str]:
+        """The main terms of the sentence that asks, without those of what is told before it."""
+        asked = self.main_terms & self._weighed(_asked(self.text)).keys()
+        return self.main_terms if self._is_on_context else asked
+
+    @cached_property
     def context_terms(self) -> frozenset[str]:
-        """The terms that only stand around the question; none where it is the whole question."""
-        return frozenset(self.terms) - frozenset(self._weighed(self.text))
+        """The terms that only stand around the question; none where it is the whole question, or
+        is about them."""
+        around = frozenset(self.terms) - frozenset(self._weighed(self.text))
+        return frozenset() if self._is_on_context else around
+
+    @cached_property
+    def _is_on_context(self) -> bool:
+        return _ENDS_WITH_PRONOUN.search(self.text) is not None
 
     def _weighed(self, text: str) -> dict[str, float]:
         found: dict[str, float] = {}
@@ -202,7 +224,8 @@ class Question:
             text = re.sub(rf"\b{one} {other}\b", joined, text, flags=re.I)
         for word in content_words(text, self._language):
             own = term(word, self._language)
-            found[own] = _LIGHT_WEIGHT if is_on("light_words") and own in _LIGHT_TERMS else 1.0
+            is_light = is_on("light_words") and own in _LIGHT_TERMS
+            found[own] = _LIGHT_WEIGHT if is_light else _VERB if word in self._done else 1.0
         return found | dict.fromkeys(_identifiers(text), 1.0)
 
     @cached_property
@@ -220,7 +243,11 @@ class Question:
     def verbs(self) -> frozenset[str]:
         """What somebody wants to do, as in "how do I turn on …": documents may word it otherwise,
         so that its absence says nothing."""
-        return self.terms_of(" ".join(_DOES.findall(self.text)))
+        return self.terms_of(" ".join(self._done))
+
+    @cached_property
+    def _done(self) -> frozenset[str]:
+        return frozenset(word.lower() for word in _DOES.findall(self.text))
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -295,6 +322,11 @@ class Question:
         if self.is_broad or self.wants not in _FACTUAL | {Wants.INSTRUCTION}:
             return QuestionKind.OVERVIEW
         return QuestionKind.FACT
+
+
+def _asked(text: str) -> str:
+    """The sentence that asks."""
+    return next((s for s in sentences(text) if s.endswith("?")), text)
 
 
 def _identifiers(text: str) -> frozenset[str]:

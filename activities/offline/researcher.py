@@ -29,6 +29,9 @@ _ANSWERED = 0.6
 """The share of the question's terms that a passage which answers it covers."""
 _RELATED = 0.34
 """Below this share, where most of the question's words stand nowhere, nothing was found."""
+_TOGETHER = 5
+"""Terms of a long question that are many for one passage."""
+_REST_WORDS = 150
 _NARROW, _NARROW_PART = 8, 5
 """How many passages answer a narrow question, and a part of a larger one."""
 _PLAIN = 2
@@ -71,8 +74,8 @@ class _Search:
             frequency.update(call.report.get("terms", {}))
             documents = max(documents, int(call.report.get("documents", 0)))
         self._scorer = Scorer(self.question, frequency, documents)
-        passages = cut_passages(conversation.hits, is_open=self.question.is_open)
-        self._ranked = self._scorer.rank(passages)
+        self._passages = list(cut_passages(conversation.hits, is_open=self.question.is_open))
+        self._ranked = self._scorer.rank(self._passages)
         self._sources = _scores(self._ranked, conversation)
 
     def next_calls(self) -> tuple[tuple[str, JsonObject], ...]:
@@ -116,7 +119,7 @@ class _Search:
 
     def answer(self) -> JsonObject:
         chosen = self._chosen()
-        answered = any(own.answers and own.coverage >= _ANSWERED for own in chosen)
+        answered = any(map(self._is_answer, chosen))
         missing = self._missing(bool(chosen), answered)
         return {
             "summary": " ".join(own.core for own in chosen[:3])[:1000]
@@ -168,13 +171,36 @@ class _Search:
         fresh = [own for own in self._ranked if _folded(own.core) not in known]
         if known:
             # Asked once more, only an answer is news: other related passages close no gap.
-            fresh = [own for own in fresh if own.answers and own.coverage >= _ANSWERED]
+            fresh = list(filter(self._is_answer, fresh))
         if not broad:
             is_part = self._brief["ask"] != self._brief["question"]
             most = min(most, _NARROW_PART if is_part else _NARROW)
         # What plain search would show first stays in sight.
         plain = [] if broad or known else sorted(fresh, key=lambda own: -own.plain)[:_PLAIN]
-        return select(fresh, most, spread=broad, kept=plain)
+        chosen = select(fresh, most, spread=broad, kept=plain)
+        return chosen if broad or known or not chosen else self._with_rest(chosen)
+
+    def _is_answer(self, own: Scored) -> bool:
+        """Whether a passage holds what is wanted beside most of what is asked about, or so much of
+        it that it stands together by no chance."""
+        asked, held = self.question.asked_terms, len(own.held & self.question.main_terms)
+        if 3 * len(asked & self._scorer.absent) > len(asked):
+            return False
+        return own.answers and (own.coverage >= _ANSWERED or held >= _TOGETHER)
+
+    def _with_rest(self, chosen: list[Scored]) -> list[Scored]:
+        """The passages and, behind the best, how its document goes on: the remedy stands behind the
+        trouble, the example behind the rule."""
+        found = {own.passage: own for own in self._ranked}
+        start = self._passages.index(chosen[0].passage) + 1
+        room = _REST_WORDS
+        for passage in self._passages[start:]:
+            room -= len(passage.text.split())
+            own = found.get(passage)
+            if own is None or room < 0 or passage.source_id != chosen[0].passage.source_id:
+                break
+            chosen += [own] * (own not in chosen)
+        return chosen
 
     def _is_off_topic(self) -> bool:
         """Most of what is asked about stands in no document, and no passage holds the rest."""
@@ -188,7 +214,7 @@ class _Search:
         question = self.question
         absent = question.main_terms & self._scorer.absent
         if found:
-            absent -= question.verbs
+            absent &= question.asked_terms - question.verbs
         if answered:
             absent &= question.terms_of(" ".join(question.names))
         told = [question.surface[own] for own in question.terms if own in absent]

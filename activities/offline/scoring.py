@@ -21,9 +21,11 @@ from activities.evidence.text.names import names
 from activities.evidence.text.terms import words
 from activities.offline.answer_types import holds_answer
 from activities.offline.passages import ROW, Passage, announces
-from activities.offline.question import Question, content_words
+from activities.offline.question import Question, Wants, content_words
 from activities.offline.rule_families import is_on
 
+_SHOWN = frozenset({Wants.INSTRUCTION, Wants.MANNER, Wants.ANYTHING})
+"""What code may answer."""
 _IN_HEADING, _IN_SECTION, _IN_TITLE = 1.0, 0.6, 0.5
 _SATURATION = 1.0
 _CORE = 0.3
@@ -103,7 +105,7 @@ class Scorer:
 
     def _score(self, passage: Passage) -> Scored:
         shares = self._shares(passage)
-        core = max(passage.sentences, key=self._core_worth)
+        core = max(self._said(passage), key=self._core_worth)
         answers = holds_answer(passage.text, self.question) or holds_answer(core, self.question)
         score = (1 - _CORE) * self._covered(shares) + _CORE * self._core_coverage(passage, core)
         score += _FIRST_HIT / (1 + 0.25 * passage.rank)
@@ -140,8 +142,9 @@ class Scorer:
     def _shares(self, passage: Passage) -> dict[str, float]:
         """How far each term of the question is covered, by where and how often it stands."""
         # Rows of a table repeat the names of its columns.
-        rows = [own for own in passage.sentences if ROW.match(own)]
-        read = [own for own in passage.sentences if own not in rows] + [" ".join(rows)]
+        said = self._said(passage)
+        rows = [own for own in said if ROW.match(own)]
+        read = [own for own in said if own not in rows] + [" ".join(rows)]
         counts = Counter(own for text in (*read, passage.heading) for own in self._held(text))
         shares = {own: n / (n + _SATURATION) * (1 + _SATURATION) for own, n in counts.items()}
         if is_on("sections"):
@@ -149,6 +152,11 @@ class Scorer:
                 for own in self._held(text):
                     shares.setdefault(own, share)
         return shares
+
+    def _said(self, passage: Passage) -> Sequence[str]:
+        """The sentences that may answer: code shows how to do a thing, and states no fact."""
+        prose = [own for own in passage.sentences if "\n" not in own]
+        return passage.sentences if self.question.wants in _SHOWN else prose or passage.sentences
 
     def _headings(self, passage: Passage) -> list[tuple[str, float]]:
         """What stands above a passage, and how far it counts.
