@@ -12,14 +12,13 @@ from activities.evidence.text.terms import words
 from activities.offline.answer_types import holds_answer
 from activities.offline.markdown import bare, cited, fenced, plain
 from activities.offline.passages import announces, leans
-from activities.offline.question import Question, Wants
+from activities.offline.question import FACTS, Question, Wants
 from activities.offline.request import JsonObject
 
 _SENTENCE_WORDS = 45
 _LEAD_WORDS = 70
 _NEARLY_BEST, _ON_TOPIC = 0.8, 0.5
 _SHORT, _FEWEST = 10, 5
-_FACTS = frozenset({Wants.DATE, Wants.NUMBER, Wants.PERSON, Wants.PLACE})
 _EXPLAINED = frozenset({Wants.INSTRUCTION, Wants.REASON, Wants.RULE})
 
 
@@ -97,7 +96,7 @@ class KeySentence:
         }
         self._answer = max(self._weights.values(), default=1.0)
         # The first words of a document may be the answer where no fact is asked for.
-        self._may_open = question.wants not in _FACTS
+        self._may_open = question.wants not in FACTS
         # A section begins with an explanation; others are a phrase that may stand anywhere in it.
         self._is_explained = question.wants in _EXPLAINED
 
@@ -164,7 +163,7 @@ class KeySentence:
         is_short = len(sentence.split()) <= _SENTENCE_WORDS
         reads_well = is_short and (leads_to_code or not announces(sentence))
         answers = leads_to_code or holds_answer(sentence, self._question)
-        is_fact = self._question.wants in _FACTS
+        is_fact = self._question.wants in FACTS
         return reads_well, answers and is_fact, self._covered(sentence) + self._answer * answers
 
     def _covered(self, sentence: str) -> float:

@@ -38,6 +38,8 @@ class Wants(StrEnum):
     ANYTHING = "anything"
 
 
+FACTS = frozenset({Wants.DATE, Wants.NUMBER, Wants.PERSON, Wants.PLACE})
+
 # How questions open that want each kind of answer, in English and German.
 _OPENERS = {
     Wants.DATE: "when|since when|wann|seit wann",
@@ -109,6 +111,7 @@ _LIGHT_WEIGHT, _VERB, _MAIN = 0.35, 0.6, 0.5
 _DOES = re.compile(r"\b(?:I|we|you|one|they|to) (\w+)", re.I)
 _PARTICLES = frozenset(["back", "down", "in", "off", "on", "out", "over", "up"])
 _IDENTIFIER = re.compile(r"\b[^\W_]+(?:(?:_|\.(?=[a-z]))[^\W_]+)+\b", re.I)
+_CODE = re.compile(r"[\[\]{}=_]|\w\(|\b[a-z]+\.[a-z]+\b")
 _CONTEXT, _MOST_CONTEXT = 0.25, 0.5
 """What a term around the question counts, and all of them together against its own."""
 _REFERENT, _MOST_REFERENT = 0.34, 1.0
@@ -149,9 +152,7 @@ BROAD = re.compile(
 )
 _MANY_TERMS = 10
 _OPEN_KINDS = frozenset({QuestionKind.DECISION, QuestionKind.TIMELINE})
-_FACTUAL = frozenset(
-    {Wants.PERSON, Wants.PLACE, Wants.DATE, Wants.NUMBER, Wants.RULE, Wants.DEFINITION}
-)
+_FACTUAL = FACTS | {Wants.RULE, Wants.DEFINITION}
 
 
 @dataclass(frozen=True)
@@ -301,6 +302,10 @@ class Question:
     @cached_property
     def _joined(self) -> frozenset[str]:
         return frozenset((*words(f"{self.text} {self.context}"), *self._compounds))
+
+    @property
+    def holds_code(self) -> bool:
+        return _CODE.search(self.text) is not None
 
     @property
     def is_broad(self) -> bool:

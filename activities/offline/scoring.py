@@ -21,7 +21,7 @@ from activities.evidence.text.names import names
 from activities.evidence.text.terms import words
 from activities.offline.answer_types import holds_answer
 from activities.offline.passages import ROW, Passage, announces
-from activities.offline.question import Question, Wants, content_words
+from activities.offline.question import FACTS, Question, Wants, content_words
 from activities.offline.rule_families import is_on
 
 _SHOWN = frozenset({Wants.INSTRUCTION, Wants.MANNER, Wants.ANYTHING})
@@ -37,6 +37,7 @@ _ON_CHANGES = 0.75
 _SCRAP = 6
 _LINKED = 0.85
 _LINKS_FROM = 12
+_OPENING = 3
 _PARENTHESIS = re.compile(r"\s*\([^)]*\)")
 
 
@@ -96,7 +97,7 @@ class Scorer:
     def _is_scrap(self, passage: Passage) -> bool:
         """Only announcements, or a few words that hold none of the question's, such as a date; or
         nothing of what is asked, but only of what the question stands in."""
-        if all(map(announces, passage.sentences)):
+        if all(map(announces, self._said(passage))):
             return True
         if len(passage.text.split()) < _SCRAP and not self._held(passage.text):
             return True
@@ -155,8 +156,9 @@ class Scorer:
 
     def _said(self, passage: Passage) -> Sequence[str]:
         """The sentences that may answer: code shows how to do a thing, and states no fact."""
-        prose = [own for own in passage.sentences if "\n" not in own]
-        return passage.sentences if self.question.wants in _SHOWN else prose or passage.sentences
+        if self.question.wants in _SHOWN or self.question.holds_code:
+            return passage.sentences
+        return [own for own in passage.sentences if "\n" not in own]
 
     def _headings(self, passage: Passage) -> list[tuple[str, float]]:
         """What stands above a passage, and how far it counts.
@@ -208,18 +210,23 @@ class Scorer:
         return self._covered({own: min(1.0, share) for own, share in shares.items()})
 
     def _link(self, scored: Sequence[Scored]) -> list[Scored]:
-        """Passages with what a passage covers that names the thing they are about."""
+        """Passages with what a passage covers that names the thing they are about.
+
+        Facts of a thing may stand anywhere in its document. Else a document is about a thing where
+        it opens with the thing's name, as an entry of an encyclopedia does; that others name its
+        title says only that they refer to it.
+        """
         origins = [_Origin(own) for own in scored[:_LINKS_FROM]]
-        linked: dict[str, _Origin | None] = {}
-        for own in scored:
-            passage = own.passage
-            if passage.source_id not in linked:
-                title = frozenset(words(_PARENTHESIS.sub("", passage.title)))
-                new = title - self._asked_words
-                linked[passage.source_id] = next(
-                    (o for o in origins if new and o.names_title(passage.source_id, title)), None
-                )
-        return [self._linked(own, linked[own.passage.source_id]) for own in scored]
+        linked: dict[str, _Origin] = {}
+        for passage in (own.passage for own in scored):
+            title = tuple(words(_PARENTHESIS.sub("", passage.title)))
+            opening = words(passage.text)[: len(title) + _OPENING]
+            is_about = self.question.wants in FACTS or set(title) <= set(opening)
+            if is_about and not self._asked_words.issuperset(title):
+                named = (o for o in origins if o.names_title(passage.source_id, title))
+                if origin := next(named, None):
+                    linked.setdefault(passage.source_id, origin)
+        return [self._linked(own, linked.get(own.passage.source_id)) for own in scored]
 
     def _linked(self, own: Scored, origin: _Origin | None) -> Scored:
         if origin is None:
@@ -242,15 +249,16 @@ class _Origin:
     def __init__(self, scored: Scored) -> None:
         self.scored = scored
         self._names = [name.key for name in names(scored.passage.text)]
-        self._words = frozenset(words(scored.core))
+        self._core = f" {' '.join(words(scored.core))} "
 
-    def names_title(self, source_id: str, title: frozenset[str]) -> bool:
+    def names_title(self, source_id: str, title: tuple[str, ...]) -> bool:
         if source_id == self.scored.passage.source_id:
             return False
-        if len(title) > 1 and title <= self._words:
+        if len(title) > 1 and f" {' '.join(title)} " in self._core:
             return True
+        whole = frozenset(title)
         return any(
-            key == title or (len(key) > 1 and key <= title and 2 * len(key) > len(title))
+            key == whole or (len(key) > 1 and key <= whole and 2 * len(key) > len(whole))
             for key in self._names
         )
 
