@@ -133,8 +133,9 @@ class KeySentence:
 
     def speaks_of_it(self, text: str) -> bool:
         """Whether a line holds enough of the question to be read without its passage."""
-        least = _ON_TOPIC * sum(self._weights.values())
-        return not self._is_explained or self._covered(text) >= least
+        if self._is_explained:
+            return self._covered(text) >= _ON_TOPIC * sum(self._weights.values())
+        return self._may_open or holds_answer(text, self._question)
 
     def of(self, claim: Claim) -> str:
         """The sentence, with a neighbour that it needs."""

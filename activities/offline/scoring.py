@@ -26,7 +26,7 @@ from activities.offline.rule_families import is_on
 
 _SHOWN = frozenset({Wants.INSTRUCTION, Wants.MANNER, Wants.ANYTHING})
 """What code may answer."""
-_IN_HEADING, _IN_SECTION, _IN_TITLE = 1.0, 0.6, 0.5
+_IN_HEADING, _IN_SECTION, _IN_TITLE, _IN_CODE = 1.0, 0.6, 0.5, 0.5
 _SATURATION = 1.0
 _CORE = 0.3
 _ANSWERS, _ANSWERS_NEARBY = 0.25, 0.1
@@ -83,6 +83,7 @@ class Scorer:
         self._weights = {t: question.terms[t] * math.sqrt(idf) for t, idf in self._idf.items()}
         self._total = sum(self._weights.values()) or 1.0
         self._asked_words = frozenset(content_words(question.text))
+        self._is_shown = question.wants in _SHOWN
 
     def rank(self, passages: Iterable[Passage]) -> list[Scored]:
         """The passages that cover anything of the question, best first."""
@@ -148,17 +149,20 @@ class Scorer:
         read = [own for own in said if own not in rows] + [" ".join(rows)]
         counts = Counter(own for text in (*read, passage.heading) for own in self._held(text))
         shares = {own: n / (n + _SATURATION) * (1 + _SATURATION) for own, n in counts.items()}
-        if is_on("sections"):
-            for text, share in self._headings(passage):
-                for own in self._held(text):
-                    shares.setdefault(own, share)
+        around = self._headings(passage) if is_on("sections") else []
+        if self._is_shown:
+            around += [(own, _IN_CODE) for own in passage.sentences if own not in said]
+        for text, share in around:
+            for own in self._held(text):
+                shares.setdefault(own, share)
         return shares
 
     def _said(self, passage: Passage) -> Sequence[str]:
         """The sentences that may answer: code shows how to do a thing, and states no fact."""
-        if self.question.wants in _SHOWN or self.question.holds_code:
+        if self.question.holds_code:
             return passage.sentences
-        return [own for own in passage.sentences if "\n" not in own]
+        prose = [own for own in passage.sentences if "\n" not in own]
+        return passage.sentences if self._is_shown and not prose else prose
 
     def _headings(self, passage: Passage) -> list[tuple[str, float]]:
         """What stands above a passage, and how far it counts.

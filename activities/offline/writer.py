@@ -24,7 +24,7 @@ _ANSWERED = frozenset({"answered", "contested", "found", "partial"})
 _ABSENT = frozenset({"absent", "no_results"})
 # A heading's number is no figure.
 _NUMBERING = re.compile(r"^\d+(?:\.\d+)*[.)]? +")
-_CLOSEST = "These passages are related; none holds most of what the question asks about."
+_CLOSEST = "No passage holds most of the words of the question; these are the closest."
 _NOTHING = "No passage could be cited for this question."
 _FAULT = re.compile(r"in “(?P<start>[^”]+?)…?”\s*$", re.M)
 
@@ -149,7 +149,8 @@ class _Writer:
         claims = self._shown(facet)
         if not claims:
             return _empty(facet)
-        blocks = [remark(text)] if (text := _shortfall(facet)) else []
+        said = _shortfall(facet, is_part=len(self._facets) > 1)
+        blocks = [remark(said)] if said else []
         for number in dict.fromkeys(claim.cite[0] for claim in claims):
             told = ""
             for claim in _by_section([claim for claim in claims if claim.cite[0] == number]):
@@ -204,11 +205,12 @@ def _lack(facet: JsonObject) -> str:
     return f"{facet['title']}: only related passages were found; they stand below."
 
 
-def _shortfall(facet: JsonObject) -> str:
+def _shortfall(facet: JsonObject, *, is_part: bool) -> str:
+    """What is missing; that all is only close to it, the summary of a whole question has said."""
     absent = ", ".join(f"“{word}”" for word in _absent_words(facet))
     said = [f"In no document: {absent}."] if absent else []
-    if not _is_answered(facet):
-        said.append("These passages are related; none holds most of what is asked.")
+    if is_part and not _is_answered(facet):
+        said.append("No passage holds most of the words of this part; these are the closest.")
     return " ".join(said)
 
 

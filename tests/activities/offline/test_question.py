@@ -80,6 +80,27 @@ def test_the_question_around_a_part_counts_less_than_the_part() -> None:
     assert part.terms["tall"] > max(part.terms["venbi"], part.terms["lighthous"]) > 0
 
 
+def test_a_part_that_ends_with_a_pronoun_is_about_what_that_stands_for() -> None:
+    part = Question("How do I raise that?", "How do I raise that (threads of the pool)?")
+    assert part.terms["thread"] > part.terms["rais"]
+    assert part.context_terms == frozenset()
+
+
+def test_what_somebody_does_counts_less_than_what_it_is_done_to() -> None:
+    terms = Question("How do I raise the limit?").terms
+    assert terms["rais"] < terms["limit"]
+
+
+def test_a_denial_opens_a_question_on_a_rule() -> None:
+    assert Question("Doesn't the server kill such threads?").wants is Wants.RULE
+    assert Question("Won't it stop?").wants is Wants.RULE
+
+
+def test_an_abbreviation_of_a_name_compares_nothing() -> None:
+    assert Question("Why does VS Code open twice?").kind is not QuestionKind.COMPARISON
+    assert Question("Which is faster, pipes vs. sockets?").kind is QuestionKind.COMPARISON
+
+
 def test_a_german_question_is_read_in_german() -> None:
     question = Question("Wie werden die Häuser in der Stadt geheizt?")
     assert question.terms_of("Haus") <= set(question.terms)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from activities.evidence.text.sentences import sentences
 from activities.offline.passages import Passage
 from activities.offline.question import Question
@@ -37,15 +39,50 @@ def test_a_passage_without_a_word_of_the_question_is_not_ranked() -> None:
     assert rank("When was the tower built?", passage("Trams run every ten minutes.")) == []
 
 
-def test_a_document_that_a_good_passage_names_is_ranked_without_a_word_of_the_question() -> None:
-    film = "Blood Pier is a film. It was shot in Venby. Music was written by Ada Holt."
+FILM = "Blood Pier is a film. It was shot in Venby. Music was written by Ada Holt."
+
+
+@pytest.mark.parametrize(
+    ("question", "told", "found"),
+    [
+        (
+            "Where does the composer of the film Blood Pier live?",
+            "She lives in Orla and keeps bees.",
+            True,
+        ),
+        (
+            "What nationality is the composer of Blood Pier?",
+            "Ada Holt is a Dane who keeps bees.",
+            True,
+        ),
+        (
+            "What nationality is the composer of Blood Pier?",
+            "These are all the bees we know.",
+            False,
+        ),
+    ],
+    ids=["a fact", "a document that opens with its title", "a page that is referred to"],
+)
+def test_what_a_good_passage_names_is_ranked_without_a_word_of_the_question(
+    question: str, told: str, found: bool
+) -> None:
     ranked = rank(
-        "What nationality is the composer of the film Blood Pier?",
-        passage(film, source="film", title="Blood Pier"),
-        passage("She lives in Orla and keeps bees there.", source="ada", title="Ada Holt"),
+        question,
+        passage(FILM, source="film", title="Blood Pier"),
+        passage(told, source="ada", title="Ada Holt"),
         passage("Trams run every ten minutes.", source="trams", title="Trams"),
     )
-    assert [own.passage.source_id for own in ranked] == ["film", "ada"]
+    assert {own.passage.source_id for own in ranked} == {"film"} | ({"ada"} if found else set())
+
+
+def test_code_answers_no_question_of_fact() -> None:
+    code = "tower.fee = 5\ntower.open()\n"
+    shown = replace(passage(code, source="code"), sentences=(code,))
+    told = passage("The fee of the tower is 5 crowns.", source="prose")
+    ranked = rank("What is the fee of the tower?", shown, told)
+    assert [own.passage.source_id for own in ranked] == ["prose"]
+    assert len(rank("How do I open the tower?", shown)) == 1
+    assert len(rank("Why does tower.fee = 5 fail?", shown)) == 1
 
 
 def test_a_passage_that_answers_beats_one_that_echoes_the_question() -> None:

@@ -185,10 +185,12 @@ def test_related_passages_are_not_sold_as_an_answer() -> None:
     held = ledger([claim(1, "The tower is red.")])
     question = "Who was the architect of the tower?"
     missing = ["architect", f"a direct answer to “{question}”", "they do not speak of architect"]
-    markdown = sections(held, [facet("tower", question, missing=missing)])["tower"]
-    assert markdown.splitlines()[0] == (
+    asked = facet("tower", question, missing=missing)
+    assert sections(held, [asked])["tower"].startswith("_In no document: “architect”._")
+    several = sections(held, [asked, facet("fee", "What is the fee?")])["tower"]
+    assert several.startswith(
         "_In no document: “architect”. "
-        "These passages are related; none holds most of what is asked._"
+        "No passage holds most of the words of this part; these are the closest._"
     )
 
 
