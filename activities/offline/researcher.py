@@ -14,6 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from activities.evidence.text.names import names
 from activities.evidence.text.terms import words
@@ -192,12 +193,11 @@ class _Search:
         """The passages and, behind the best, how its document goes on: the remedy stands behind the
         trouble, the example behind the rule."""
         found = {own.passage: own for own in self._ranked}
-        start = self._passages.index(chosen[0].passage) + 1
         room = _REST_WORDS
-        for passage in self._passages[start:]:
+        for before, passage in pairwise(self._passages[self._passages.index(chosen[0].passage) :]):
             room -= len(passage.text.split())
             own = found.get(passage)
-            if own is None or room < 0 or passage.source_id != chosen[0].passage.source_id:
+            if own is None or room < 0 or passage.place != before.place + 1:
                 break
             chosen += [own] * (own not in chosen)
         return chosen

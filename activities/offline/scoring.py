@@ -2,9 +2,10 @@
 
 A passage is worth the share of the question's terms it covers, weighted by how rare they are: more
 where a term comes again, less where it stands only in the headings above or in the title of the
-document. It is worth more where one sentence, its core, holds much of the question together with
-the kind of answer that is wanted. A passage about a thing that another good passage names counts
-what that one covers, so that an answer two documents away is found.
+document. It is worth more where its core, the sentence that holds most of the question, holds the
+kind of answer that is wanted, and where plain search ranks it high. A passage about a thing that
+another good passage names counts what that one covers, so that an answer two documents away is
+found.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ from activities.offline.rule_families import is_on
 
 _SHOWN = frozenset({Wants.INSTRUCTION, Wants.MANNER, Wants.ANYTHING})
 """What code may answer."""
-_IN_HEADING, _IN_SECTION, _IN_TITLE, _IN_CODE = 1.0, 0.6, 0.5, 0.5
+_IN_SECTION, _IN_TITLE, _IN_CODE = 0.6, 0.5, 0.5
 _SATURATION = 1.0
-_CORE = 0.3
+_PLAIN = 0.2
+_FIRST_HIT = 0.18
 _ANSWERS, _ANSWERS_NEARBY = 0.25, 0.1
 _TOPIC = 0.3
 _FIGURES = 0.2
-_FIRST_HIT = 0.18
 _ON_CHANGES = 0.75
 _SCRAP = 6
 _LINKED = 0.85
@@ -89,6 +90,8 @@ class Scorer:
         """The passages that cover anything of the question, best first."""
         passages = [passage for passage in passages if not self._is_scrap(passage)]
         scored = [self._score(passage) for passage in passages]
+        most = max((own.plain for own in scored), default=0.0) or 1.0
+        scored = [replace(own, score=own.score + self._search_worth(own, most)) for own in scored]
         scored.sort(key=_order)
         if is_on("links"):
             scored = self._link(scored)
@@ -109,8 +112,7 @@ class Scorer:
         shares = self._shares(passage)
         core = max(self._said(passage), key=self._core_worth)
         answers = holds_answer(passage.text, self.question) or holds_answer(core, self.question)
-        score = (1 - _CORE) * self._covered(shares) + _CORE * self._core_coverage(passage, core)
-        score += _FIRST_HIT / (1 + 0.25 * passage.rank)
+        score = self._covered(shares)
         if is_on("sections"):
             heading = passage.section.rpartition(" › ")[2]
             score += _TOPIC * max(self._topic(passage.title), self._topic(heading))
@@ -128,9 +130,19 @@ class Scorer:
             self._plain(passage), is_on_subject=is_on_subject,
         )  # fmt: skip
 
+    def _search_worth(self, own: Scored, most: float) -> float:
+        """What plain search makes of a passage, or of its document where many are wanted."""
+        if self.question.is_open:
+            return _FIRST_HIT / (1 + 0.25 * own.passage.rank)
+        return _PLAIN * own.plain / most
+
     def _plain(self, passage: Passage) -> float:
         """BM25 with the usual constants; a stretch of a hundred words is of average length."""
-        found = Counter(own for word in words(passage.text) for own in self.question.terms_of(word))
+        # Rows of a table repeat the names of its columns.
+        is_table = ROW.match(passage.parts[0]) is not None
+        spoken = words(passage.text)
+        spoken = list(dict.fromkeys(spoken)) if is_table else spoken
+        found = Counter(own for word in spoken for own in self.question.terms_of(word))
         length = 0.3 + 0.9 * found.total() / 100
         worth = (idf * found[own] / (found[own] + length) for own, idf in self._idf.items())
         return sum(worth, 0.0)
@@ -186,15 +198,6 @@ class Scorer:
         covered = self._covered(dict.fromkeys(self._held(sentence), 1.0))
         answers = _ANSWERS * holds_answer(sentence, self.question)
         return not announces(sentence), covered + answers
-
-    def _core_coverage(self, passage: Passage, core: str) -> float:
-        """What one sentence covers, with the heading it stands under."""
-        shares = dict.fromkeys(self._held(core), 1.0)
-        if is_on("sections"):
-            for text, share in ((passage.heading, _IN_HEADING), *self._headings(passage)):
-                for own in self._held(text):
-                    shares.setdefault(own, share)
-        return self._covered(shares)
 
     def _held(self, text: str) -> frozenset[str]:
         return self.question.terms_of(text) & self._weights.keys()
