@@ -16,8 +16,14 @@ SECONDS ?= 120
 JOBS ?= 3
 BENCH := out/bench
 SUDO := $(shell test $$(id -u) = 0 || echo sudo)
+# Three processes on two cores: many tests wait for other processes. Files are handed out in the order
+# of tests/conftest.py, longest first.
+PYTEST := $(PY) -m pytest -n 3 --dist loadfile --no-loadscope-reorder
+# Empty, so that bytecode is kept even in an image that forbids it: the tests start hundreds of
+# processes, and each would compile all modules again.
+export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: install run browser test test-all test-models test-live test-typescript soak cluster-test histories \
+.PHONY: install run browser test coverage test-all test-models test-live test-typescript soak cluster-test histories \
   lint format bench bench-quality bench-docs \
   bench-engines-install gallery lock clean
 
@@ -25,7 +31,10 @@ run: $(RUNTIME)  ## a research job on the sample documents, into out/
 	$(PY) starter.py run "$(Q)" --corpus "$(CORPUS)" --out "$(OUT)" $(ARGS)
 
 test: $(DEV)  ## the suite: a real Temporal server, real processes, no network
-	$(PY) -m pytest -m "not slow" -n 3 --dist loadfile --no-loadscope-reorder --cov --cov-report=term --cov-fail-under=91
+	$(PYTEST) -m "not slow"
+
+coverage: $(DEV)  ## the suite with branch coverage, and its gate; takes two thirds longer
+	$(PYTEST) -m "not slow" --cov --cov-report=term --cov-fail-under=91
 
 browser:  ## Chromium from Debian's packages, for the tests of pages; sudo where one is not root
 	command -v chromium >/dev/null || for try in 1 2 3; do \
@@ -36,7 +45,7 @@ browser:  ## Chromium from Debian's packages, for the tests of pages; sudo where
 gallery: $(DEV)  ## the pictures in docs/gallery, taken anew of real jobs on the sample documents
 	$(PY) -m tests.browser.gallery "$(Q)" docs/gallery
 
-test-all: test  ## everything: also a kill at every step, a hundred jobs at once, one huge job
+test-all: coverage  ## everything, with coverage: also a kill at every step, a hundred jobs at once, one huge job
 	$(PY) -m pytest -m slow -s
 
 test-models: $(DEV) .venv-models/.installed  ## jobs through LiteLLM and on llama.cpp, both real

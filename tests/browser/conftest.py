@@ -17,21 +17,24 @@ from playwright.sync_api import (
     Page,
     Playwright,
     ViewportSize,
+    expect,
     sync_playwright,
 )
 
-from .serving import PHONE, chromium
+from .hostile_documents import write_documents
+from .serving import PHONE, SLOWLY, Console, chromium
 
+expect.set_options(timeout=SLOWLY)
 DESKTOP: ViewportSize = {"width": 1280, "height": 900}
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def playwright() -> Iterator[Playwright]:
     with sync_playwright() as running:
         yield running
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser(playwright: Playwright) -> Iterator[Browser]:
     started = chromium(playwright)
     if started is None:
@@ -41,14 +44,18 @@ def browser(playwright: Playwright) -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="module")
-def windows(browser: Browser) -> Callable[[ViewportSize], BrowserContext]:
-    """A window of each width, opened once: a test takes a page in it."""
+def windows(browser: Browser) -> Iterator[Callable[[ViewportSize], BrowserContext]]:
+    """A window of each width, opened once for a module: a test takes a page in it."""
+    opened: list[BrowserContext] = []
 
     @cache
     def window(width: int, height: int) -> BrowserContext:
-        return browser.new_context(viewport={"width": width, "height": height})
+        opened.append(browser.new_context(viewport={"width": width, "height": height}))
+        return opened[-1]
 
-    return lambda size: window(size["width"], size["height"])
+    yield lambda size: window(size["width"], size["height"])
+    for context in opened:
+        context.close()
 
 
 class Visit:
@@ -95,6 +102,36 @@ def visit(
         yield Visit(page)
     finally:
         page.close()
+
+
+@pytest.fixture(scope="package")
+def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
+    """One console for all journeys, with the hostile documents."""
+    folder = tmp_path_factory.mktemp("console")
+    write_documents(folder)
+    opened = Console(folder)
+    try:
+        yield opened
+    finally:
+        complained = opened.close()
+    assert complained == ""
+
+
+@pytest.fixture
+def page(console: Console, visit: Visit) -> Page:
+    """Somebody who followed the address that the terminal showed."""
+    visit.page.set_default_timeout(SLOWLY)
+    visit.page.goto(console.entrance)
+    assert "token" not in visit.page.url
+    return visit.page
+
+
+def sound(visit: Visit) -> None:
+    """The page as it stands can be read by everybody, and nothing foreign ran on it."""
+    assert visit.serious() == []
+    assert not visit.overflows()
+    assert visit.page.evaluate("window.hacked") is None
+    assert visit.complaints == []
 
 
 # What does not depend on the width is seen at one: the one where it is harder.

@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from .conftest import Visit, at_a_desk
+from .conftest import Visit, at_a_desk, sound
 from .serving import SLOWLY, Console
-from .test_web_journey import ask, console, page, sound
+from .test_web_journey import ask
 
-__all__ = ["console", "page"]
 pytestmark = pytest.mark.timeout(400)
 
 

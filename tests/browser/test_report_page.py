@@ -27,7 +27,7 @@ MOST_BYTES = 5_000_000
 MOST_SECONDS = 2.0
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The addresses of the pages, by name."""
     folder = tmp_path_factory.mktemp("pages")

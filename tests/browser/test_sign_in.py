@@ -10,7 +10,7 @@ from tests.console.web.test_oidc import Place, Provider
 from tests.console.web.test_oidc import place as place
 from tests.console.web.test_oidc import provider as provider
 
-from .conftest import Visit
+from .conftest import Visit, slow_on_a_phone
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -20,6 +20,7 @@ def _is_sound(visit: Visit) -> None:
     assert not visit.overflows()
 
 
+@slow_on_a_phone
 def test_a_person_signs_in_at_another_site_and_out_again(
     visit: Visit, place: Place, provider: Provider
 ) -> None:

@@ -6,11 +6,10 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from .conftest import Visit, at_a_desk, on_a_phone
+from .conftest import Visit, at_a_desk, on_a_phone, sound
+from .hostile_documents import ATTACK, DOCUMENTS, documents
 from .serving import SLOWLY, Console
-from .test_web_journey import ATTACK, DOCUMENTS, console, documents, page, sound
 
-__all__ = ["console", "page"]
 pytestmark = pytest.mark.timeout(400)
 
 

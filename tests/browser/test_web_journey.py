@@ -7,72 +7,15 @@ and no page may complain, overflow, or bar anybody who uses a keyboard or a scre
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from .conftest import Visit, at_a_desk, slow_on_a_phone
+from .conftest import Visit, at_a_desk, slow_on_a_phone, sound
+from .hostile_documents import ATTACK, QUESTION, documents
 from .serving import SLOWLY, Console
 
-ATTACK = "<script>window.hacked = 1</script>"
-QUESTION = f"What is known about the Saltmere lighthouse: its cost and its visitors? {ATTACK}"
-DOCUMENTS = {
-    "ledger <img src=x onerror=window.hacked=1>.md": f"""# The ledger {ATTACK}
-
-The Saltmere lighthouse cost 4.2 million euros in 2024. The county paid 3 million euros of the cost
-of the Saltmere lighthouse. {ATTACK} The repair of the Saltmere lighthouse began in May 2023.
-""",
-    'visitors "><svg onload=window.hacked=1>.md': """# Visitors <b onclick="hack()">2024</b>
-
-The Saltmere lighthouse had 18,400 visitors in 2024. Visitors of the Saltmere lighthouse pay
-6 euros. "><script>window.hacked = 1</script> Most visitors come in August.
-""",
-    "gazette.html": f"""<html><head><title>Gazette {ATTACK}</title></head><body>
-<p>The Saltmere lighthouse cost 5.1 million euros in 2024, the Gazette reports.</p>
-<p>The Saltmere lighthouse had 21,000 visitors in 2024 according to the harbour office.</p>
-<script>window.hacked = 1</script></body></html>""",
-}
-
-
-expect.set_options(timeout=SLOWLY)
 pytestmark = pytest.mark.timeout(400)
-
-
-def documents(folder: Path) -> Path:
-    return folder / "docs"
-
-
-@pytest.fixture(scope="module")
-def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
-    folder = tmp_path_factory.mktemp("console")
-    documents(folder).mkdir()
-    for name, text in DOCUMENTS.items():
-        (documents(folder) / name).write_text(text)
-    opened = Console(folder)
-    try:
-        yield opened
-    finally:
-        complained = opened.close()
-    assert complained == ""
-
-
-@pytest.fixture
-def page(console: Console, visit: Visit) -> Page:
-    """Somebody who followed the address that the terminal showed."""
-    visit.page.set_default_timeout(SLOWLY)
-    visit.page.goto(console.entrance)
-    assert "token" not in visit.page.url
-    return visit.page
-
-
-def sound(visit: Visit) -> None:
-    """The page as it stands can be read by everybody, and nothing foreign ran on it."""
-    assert visit.serious() == []
-    assert not visit.overflows()
-    assert visit.page.evaluate("window.hacked") is None
-    assert visit.complaints == []
 
 
 def ask(page: Page, console: Console, question: str = QUESTION) -> str:
@@ -85,9 +28,7 @@ def ask(page: Page, console: Console, question: str = QUESTION) -> str:
 
 
 @slow_on_a_phone
-def test_from_a_question_to_the_report_and_another_way(
-    console: Console, visit: Visit, page: Page
-) -> None:
+def test_from_a_question_to_the_report(console: Console, visit: Visit, page: Page) -> None:
     sound(visit)
     job = ask(page, console)
 
@@ -122,9 +63,22 @@ def test_from_a_question_to_the_report_and_another_way(
     assert page.evaluate("window.hacked") is None
     assert visit.complaints == []
 
-    # Another way from a checkpoint.
     page.goto(f"{job}/fork")
     sound(visit)
+    page.get_by_role("link", name="Research console").click()
+    expect(page.locator(".jobs .job").first).to_contain_text(ATTACK)
+    sound(visit)
+
+
+@pytest.mark.slow
+@at_a_desk
+def test_a_finished_job_goes_another_way_from_a_checkpoint(
+    console: Console, visit: Visit, page: Page
+) -> None:
+    job = ask(page, console)
+    page.get_by_role("button", name="Approve the plan").click()
+    page.get_by_role("link", name="Read the report").wait_for()
+    page.goto(f"{job}/fork")
     page.get_by_label("Budget in dollars").fill("3.50")
     page.get_by_label("From its checkpoint").select_option("evaluated")
     page.get_by_role("button", name="Start the fork").click()
@@ -132,12 +86,10 @@ def test_from_a_question_to_the_report_and_another_way(
     page.get_by_role("link", name="Read the report").wait_for()
     expect(page.locator("main > .title")).to_contain_text("forked from")
     expect(page.get_by_role("region", name="Cost")).to_contain_text("of $3.50")
-
-    page.get_by_role("link", name="Research console").click()
-    expect(page.locator(".jobs .job").first).to_contain_text(ATTACK)
-    sound(visit)
+    assert visit.complaints == []
 
 
+@pytest.mark.slow
 @at_a_desk
 def test_a_run_that_was_terminated_is_taken_up_again(
     console: Console, visit: Visit, page: Page
@@ -163,6 +115,7 @@ def test_a_run_that_was_terminated_is_taken_up_again(
     assert visit.complaints == []
 
 
+@pytest.mark.slow
 @at_a_desk
 def test_a_blocked_job_says_what_would_help(console: Console, visit: Visit, page: Page) -> None:
     name = f"blocked-{time.monotonic_ns()}"

@@ -62,7 +62,7 @@ def eventually(holds: Callable[[], bool], seconds: float = 60.0) -> bool:
     while not holds():
         if time.monotonic() > deadline:
             return False
-        time.sleep(0.02)
+        time.sleep(0.1)
     return True
 
 
@@ -139,7 +139,7 @@ def forget_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RESEARCH_HOME", "state")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Place, DevServer]]:
     """A place whose server and worker are kept running."""
     place = Place(tmp_path_factory.mktemp("served") / "place")
@@ -164,7 +164,7 @@ def served(
     return place, server
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def running_real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Place, DevServer]]:
     """The same with the real worker, started as it is beside a configured server."""
     place = Place(tmp_path_factory.mktemp("real") / "place")

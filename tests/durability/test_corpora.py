@@ -69,6 +69,7 @@ async def test_workers_that_never_saw_the_folder_agree_on_a_version_that_is_gone
         assert {source.uri for source in result.sources} <= listed
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 async def test_a_folder_that_is_removed_breaks_neither_a_running_nor_a_restarted_job(
     tmp_path: Path,

@@ -39,6 +39,7 @@ async def tried_again(job: Job) -> bool:
     return any(call.attempt > 1 for call in described.raw_description.pending_activities)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 async def test_a_store_that_is_away_for_a_while_costs_nothing(
     site: Site, reference: JsonObject

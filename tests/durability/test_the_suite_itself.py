@@ -45,6 +45,7 @@ async def test_a_count_that_is_not_true_is_found_out(site: Site, reference: Json
     assert any("the report says 0 bought again" in fault for fault in row.faults())
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(240)
 async def test_another_report_is_found_out(site: Site, reference: JsonObject) -> None:
     other = {**reference, "report_markdown": "# Something else"}

@@ -186,15 +186,19 @@ def documents(folder: Path) -> Path:
     return folder
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def temporal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with run_dev_server(tmp_path_factory.mktemp("temporal")) as running:
         yield running.address
 
 
 @pytest.fixture
-async def office(temporal: str, tmp_path: Path) -> Office:
-    settings = Settings.read({"RESEARCH_HOME": str(tmp_path / "home")})
+async def office(temporal: str, tmp_path: Path, request: pytest.FixtureRequest) -> Office:
+    # The SDK's sandbox takes a quarter of the CPU time of a small job. Marked tests have it, as
+    # have all that start `worker.py` at a configured server.
+    sandbox = "1" if request.node.get_closest_marker("sandbox") else "0"
+    given = {"RESEARCH_HOME": str(tmp_path / "home"), "RESEARCH_SANDBOX": sandbox}
+    settings = Settings.read(given)
     return Office(await connect(settings, temporal), settings, documents(tmp_path / "documents"))
 
 

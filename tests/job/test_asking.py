@@ -25,6 +25,8 @@ from tests.job.conftest import (
 from workflows.contracts.asking import Answer
 from workflows.contracts.result import ResearchResult
 
+pytestmark = pytest.mark.sandbox
+
 JOB = (planned(PASSENGERS, POWER), UNREVIEWED, NO_GAPS)
 STAFF = "How many people does the operator employ on the harbour line?"
 UPKEEP = "How long is each electric boat taken out of service for maintenance?"

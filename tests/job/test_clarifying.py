@@ -14,6 +14,8 @@ from tests.job.conftest import NO_GAPS, UNREVIEWED, Office, Rule, Wire, reply
 from workflows.contracts.asking import Clarification
 from workflows.contracts.request import ResearchRequest
 
+pytestmark = pytest.mark.sandbox
+
 VAGUE = "What about the harbour line?"
 CLEAR = "How many people does the operator employ on the harbour line?"
 MEANT = {"text": "Which side of it?", "suggestions": ["passengers", "power supply"]}

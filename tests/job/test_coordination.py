@@ -38,6 +38,8 @@ from workflows.contracts.spend import Budget
 from workflows.contracts.state import Phase, StopReason
 from workflows.coordinator import ResearchWorkflow
 
+pytestmark = pytest.mark.sandbox
+
 UPKEEP = facet("upkeep", "Maintenance", "What does maintenance of the electric fleet cost?")
 GAP = {
     "facet_id": "power",

@@ -35,6 +35,8 @@ from tests.sources.test_sources_parsers import parsers_of, wait_for
 from workflows.contracts.request import TASK_QUEUE
 from workflows.coordinator import ResearchWorkflow
 
+pytestmark = pytest.mark.sandbox
+
 RULES = (planned(PASSENGERS, POWER), UNREVIEWED, NO_GAPS)
 
 

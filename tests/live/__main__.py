@@ -139,7 +139,7 @@ async def try_features(settings: Settings, model: str) -> bool:
 def run_job(model: str) -> int:
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, str(ROOT / "starter.py"), "run", QUESTION]
-        sources = ["--corpus", str(ROOT / "sample_corpus"), "--no-web"]
+        sources = ["--corpus", str(ROOT / "sample_corpus" / "passengers"), "--no-web"]
         limits = ["--effort", "quick", "--max-facets", "1", "--max-passes", "0"]
         job = subprocess.run(
             [*command, *sources, *limits, "--model", model, "--out", folder],

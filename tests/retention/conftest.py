@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from activities.storage.store import Store
+from console.devserver.server import run_dev_server
 from console.runtime.data_converter import load_keyring
 from console.runtime.keys_file import create_file
 from tests.durability.processes import ROOT, clean
@@ -133,9 +134,11 @@ def work(folder: Path, *, encrypted: bool) -> Worked:
         file.write_text(words, "utf-8")
     if encrypted:
         create_file(folder / "keys.json")
-    home.research(HARBOUR, "harbour", "harbour-job")
-    home.before = home.objects()
-    home.research(TRAMWAY, "tramway", "tramway-job")
+    # Held open here, it is the one server of both commands.
+    with run_dev_server(home.state):
+        home.research(HARBOUR, "harbour", "harbour-job", "--effort", "quick")
+        home.before = home.objects()
+        home.research(TRAMWAY, "tramway", "tramway-job", "--effort", "quick")
     return home
 
 

@@ -58,7 +58,7 @@ class Office:
 
     @classmethod
     async def at(cls, address: str, home: Path) -> Office:
-        settings = Settings.read({"RESEARCH_HOME": str(home)})
+        settings = Settings.read({"RESEARCH_HOME": str(home), "RESEARCH_SANDBOX": "0"})
         return cls(await connect(settings, address), settings)
 
     @asynccontextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -197,6 +198,7 @@ def test_of_many_rows_in_the_same_words_the_one_about_the_same_year_is_the_chang
     assert all(one == other for one, other in pairs)
 
 
+@pytest.mark.slow
 def test_thousands_of_claims_are_compared_in_seconds() -> None:
     """Also where all are rows of one table, every figure of which is another one."""
     rows = range(1000)

@@ -12,11 +12,13 @@ import pytest
 from temporalio.client import Client
 
 from console.client.jobs import fetch_report, get_handle
+from console.runtime.connection import connect
 from console.runtime.data_converter import THRESHOLD
 from deploy.examples.plain_json import Clipping
 from tests.job.conftest import Office, Wire
 from tests.triggers.conftest import team, unique
 from tests.triggers.strangers import Inquiry
+from workflows.config.settings import Settings
 from workflows.contracts.request import TASK_QUEUE
 from workflows.contracts.result import ResearchResult
 
@@ -24,6 +26,18 @@ ROOT = Path(__file__).resolve().parents[2]
 TYPESCRIPT = ROOT / "tests" / "typescript"
 QUESTION = json.loads((ROOT / "tests" / "sample_truth.json").read_text("utf-8"))["question"]
 REQUEST = {"question": QUESTION, "corpus": str(ROOT / "sample_corpus"), "effort": "quick"}
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sample documents are read and indexed once for all tests."""
+    return tmp_path_factory.mktemp("results") / "home"
+
+
+@pytest.fixture
+async def office(temporal: str, home: Path) -> Office:
+    settings = Settings.read({"RESEARCH_HOME": str(home), "RESEARCH_SANDBOX": "0"})
+    return Office(await connect(settings, temporal), settings, ROOT / "sample_corpus")
 
 
 async def read_pages(handle: Any, pages: int) -> Any:

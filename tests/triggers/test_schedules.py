@@ -48,6 +48,8 @@ from workflows.contracts.activity_io import PublishBrief
 from workflows.contracts.request import TASK_QUEUE, ResearchRequest
 from workflows.coordinator import ResearchWorkflow
 
+pytestmark = pytest.mark.sandbox
+
 
 def wire(*rules: Any) -> Wire:
     return Wire(planned(PASSENGERS), UNREVIEWED, NO_GAPS, *rules)

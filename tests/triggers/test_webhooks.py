@@ -28,6 +28,8 @@ from workflows.contracts.messages import WEBHOOK_ID, CheckpointReached, Delivery
 from workflows.contracts.request import ResearchRequest
 from workflows.side_workflows import REFUSED
 
+pytestmark = pytest.mark.sandbox
+
 SECRET = "whsec_" + base64.b64encode(b"a secret of this deployment").decode()
 LOOPBACK = ip_network("127.0.0.0/8")
 

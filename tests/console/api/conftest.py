@@ -33,6 +33,7 @@ QUESTION = "How many passengers did the harbour line carry?"
 ENVIRONMENT = {
     "RESEARCH_WEBHOOK_SECRET": SECRET,
     "RESEARCH_WEBHOOK_NETWORKS": "127.0.0.0/8",
+    "RESEARCH_SANDBOX": "0",
 }
 
 
@@ -93,7 +94,7 @@ class _Running:
         self._thread.join()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def api(temporal: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
     with pytest.MonkeyPatch.context() as patch:
         for name, value in ENVIRONMENT.items():
@@ -112,7 +113,7 @@ def api(temporal: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api
         running.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def finished(api: Api) -> str:
     """The id of a job that has a report."""
     answer = api.web.post("/jobs", json={"question": QUESTION, "corpus": CORPUS, "effort": "quick"})

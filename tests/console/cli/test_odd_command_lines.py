@@ -19,13 +19,17 @@ import pytest
 from tests.console.conftest import ROOT
 
 _DRIVER = """
-import json, os, sys
+import gc, json, os, sys
 sys.path.insert(0, sys.argv[1])
 import console.cli.app
 from console import client
 for name in ("session", "validation", "research_request", "runs", "jobs", "checkpoints"):
     getattr(client, name)
+import console.api.application, console.mcp.mcp_server
 import console.runtime.connection, console.web.serve
+# A collection in a child would copy every page that holds an object.
+gc.collect()
+gc.freeze()
 
 def run(case, folder):
     pid = os.fork()

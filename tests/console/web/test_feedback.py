@@ -13,11 +13,9 @@ import pytest
 from console.client import asking
 from console.client.audit import AuditLog, FeedbackLog
 from console.web.people import Role
-from tests.console.api.conftest import Api, api, finished, temporal
+from tests.console.api.conftest import Api
 from tests.console.web.test_home import browse, load_report
 from workflows.config.settings import Settings
-
-__all__ = ["api", "finished", "temporal"]
 
 
 def test_a_citation_called_wrong_is_kept_with_its_claim_and_read_by_the_benchmark(

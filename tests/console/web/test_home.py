@@ -15,13 +15,11 @@ from console.client.job_list import Estimate, PastJob
 from console.web.home import find_excerpt
 from console.web.people import Role
 from console.web.rendering import mark_code
-from tests.console.api.conftest import QUESTION, Api, api, finished, temporal
+from tests.console.api.conftest import QUESTION, Api
 from tests.console.api.test_uploads import pack, send
 from tests.console.conftest import eventually
 from tests.job.conftest import DOCUMENTS
 from workflows.contracts.facets import Effort
-
-__all__ = ["api", "finished", "temporal"]
 
 
 def start(web: httpx2.Client, *files: tuple[str, bytes], **fields: str) -> httpx2.Response:

@@ -12,11 +12,9 @@ import pytest
 from console.client.audit import AuditLog
 from console.web.people import Role
 from console.web.report_pages import ShareLinks
-from tests.console.api.conftest import Api, api, finished, temporal
+from tests.console.api.conftest import Api
 from tests.console.web.test_home import browse
 from workflows.config.settings import Settings
-
-__all__ = ["api", "finished", "temporal"]
 
 
 def share(api: Api, job: str) -> str:
