@@ -16,7 +16,8 @@ from types import MappingProxyType
 from pydantic import Field
 
 from activities.evidence.conflicts.alignment import aligned
-from activities.evidence.conflicts.claim_values import answers, parse_question
+from activities.evidence.conflicts.claim_values import answers
+from activities.evidence.conflicts.questions import parse_question
 from activities.evidence.conflicts.statements import (
     Document,
     Kind,
@@ -193,7 +194,7 @@ def _relation(one: Sequence[Value], other: Sequence[Value]) -> Relation | None:
 
 def _linked(a: Value, b: Value) -> bool:
     """Two counts need more in common than what they count: "directed 9 films, acted in 4 films"."""
-    if not (a.counted and a.amount and b.amount):
+    if not (a.counted and b.counted and a.amount and b.amount):
         return True
     counted = {a.amount.unit, b.amount.unit}
     shared = (a.statement.terms & b.statement.terms) - a.statement.subject - counted

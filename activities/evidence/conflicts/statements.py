@@ -71,6 +71,12 @@ class Statement:
         return frozenset(document.title for document in self.documents.values())
 
     @cached_property
+    def headwords(self) -> frozenset[str]:
+        """The terms of its documents' titles, without what stands in brackets."""
+        heads = " ".join(title.partition(" (")[0] for title in self.titles)
+        return _terms(heads, self.language)
+
+    @cached_property
     def origins(self) -> frozenset[str]:
         return frozenset(document.origin or s for s, document in self.documents.items())
 

@@ -16,6 +16,7 @@ from math import floor, log10
 
 from activities.evidence.quantities.dates import Moment, moments, same_moment
 from activities.evidence.quantities.units import compatible, currency_before, is_hard, unit_after
+from activities.evidence.text.terms import term
 
 _CLOCK = re.compile(
     r"(?<![\w:.])(?P<h>[01]?\d|2[0-4])"
@@ -110,6 +111,22 @@ def read(text: str) -> tuple[tuple[Moment, ...], tuple[Quantity, ...]]:
     """The dates and amounts of a text; kept, since one quote serves several claims and gates."""
     dates = moments(text)
     return tuple(dates), tuple(quantities(text, dates))
+
+
+def ranks(text: str) -> list[Quantity]:
+    """Places in an order, as "fifth largest" or "2nd most populous"; the unit names the order."""
+    found: list[Quantity] = []
+    for hit in _RANK.finditer(text):
+        nth, order = _ordinal(hit["nth"].lower()), term(hit["order"].lower())
+        # The lemma of a superlative has lost its ending; "the third contest" has none.
+        if hit["degree"] or not order.endswith("est"):
+            unit = f"rank {hit['degree'] or ''} {order}"
+            found.append(Quantity(nth, nth, unit, 0.0, False, hit[0], hit.start(), hit.end()))
+    return found
+
+
+def _ordinal(nth: str) -> float:
+    return float(nth[:-2] if nth[0].isdigit() else _ORDINAL_WORDS.index(nth) + 1)
 
 
 def numbers_missing(claim_text: str, quote_texts: Sequence[str]) -> list[str]:
@@ -288,6 +305,16 @@ _IN_WORDS = re.compile(
     re.IGNORECASE,
 )
 _NUMBER_WORDS = frozenset(_SPELLED) | {part + end for part in _PARTS for end in ("", "s")}
+_ORDINAL_WORDS = (
+    "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth",
+    "eleventh", "twelfth", "thirteenth", "fourteenth", "fifteenth", "sixteenth", "seventeenth",
+    "eighteenth", "nineteenth", "twentieth",
+)  # fmt: skip
+_RANK = re.compile(
+    rf"\b(?P<nth>{'|'.join(_ORDINAL_WORDS)}|[1-9]\d{{0,2}}(?:st|nd|rd|th))[ -]"
+    r"(?:(?P<degree>most|least)[ -](?=[a-z]))?(?P<order>(?(degree)[a-z]+|[a-z]{2,}est))\b",
+    re.IGNORECASE,
+)
 # CO2, MF-204 and the tail of a version number are no figures; neither is 5th.
 _INSIDE_WORD = re.compile(r"[^\W]$|[.,]$|[A-Za-z][-\u2013]$")
 _ORDINAL = re.compile(r"(?:st|nd|rd|th)\b|\.\d")

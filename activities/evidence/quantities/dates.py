@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from calendar import monthrange
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 
 from activities.evidence.text.names import MONTHS
@@ -60,6 +60,11 @@ _YEAR_BEFORE = re.compile(
 _MONEY_BEFORE = re.compile(
     r"(?:[$\u20ac\u00a3\u00a5]|\b(?:NOK|SEK|DKK|EUR|USD|GBP|kr|some|over|than|nearly|almost))"
     r"\.?\s*$"
+)
+_LIFE_DATE = rf"(?:{_DAY} (?:{_MONTH}) |(?:{_MONTH}) {_DAY}, )?{_YEAR}"
+_LIFESPAN = re.compile(
+    rf"[^().]{{2,80}} \((?:[^()]*[;,] )?(?:c\. ?)?(?P<born>{_LIFE_DATE})"
+    rf"\s?[-\u2013]\s?(?:c\. ?)?(?P<died>{_LIFE_DATE})\)"
 )
 
 
@@ -119,6 +124,20 @@ def moments(text: str) -> list[Moment]:
             first, last, precision = span
             found.append(Moment(first, last, precision, hit.group(), hit.start(), hit.end()))
     return found
+
+
+def lifespan(text: str) -> tuple[Moment, Moment] | None:
+    """Birth and death in brackets after the opening name, as in "Ada Hill (1901-1980) was …"."""
+    found = _LIFESPAN.match(text)
+    if found is None:
+        return None
+    born, died = (_life_date(found, name) for name in ("born", "died"))
+    return (born, died) if born and died else None
+
+
+def _life_date(found: re.Match[str], name: str) -> Moment | None:
+    read = moments(f"born {found[name]}")  # without "born" an early year is taken for an amount
+    return replace(read[0], start=found.start(name), end=found.end(name)) if read else None
 
 
 def _read(hit: re.Match[str], text: str) -> tuple[int, int, str] | None:

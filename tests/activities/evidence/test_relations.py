@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -96,6 +97,7 @@ def judged_together(groups: list[Group]) -> set[frozenset[str]]:
     return {frozenset(pair) for group in groups for pair in combinations(group.claim_ids, 2)}
 
 
+@cache
 def pooled() -> tuple[set[frozenset[str]], int]:
     """Which claims of the table are judged together, all of them in one ledger."""
     texts = [entry[side] for entry in PAIRS for side in ("one", "other")]
@@ -144,6 +146,7 @@ def test_most_claims_that_do_not_bear_on_each_other_are_not() -> None:
     assert sum(pair in together for pair in unrelated) <= len(unrelated) / 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("crowded", [False, True])
 def test_groups_grow_with_the_claims_and_not_with_their_pairs(crowded: bool) -> None:
     shown = {}
