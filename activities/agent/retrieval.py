@@ -101,7 +101,9 @@ class RetrievalLog:
 
     def add_hits(self, turn: int, source_ids: Iterable[str], terms: dict[str, int]) -> None:
         """What a search of the documents brought."""
-        self.terms.update(terms)
+        for word, count in terms.items():
+            # A query of few words may be read in another language, which has other forms.
+            self.terms[word] = max(count, self.terms.get(word, 0))
         self._has_hits = True
         if self.number(turn) == 1 and not self._first_hits:
             self._first_hits = list(dict.fromkeys(source_ids))[:IN_SIGHT]

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from activities.evidence.quantities.amounts import quantities
 from activities.evidence.quantities.dates import moments
 from activities.evidence.text.names import names
-from activities.evidence.text.terms import STOP_WORDS, words
+from activities.evidence.text.terms import STOP_WORDS
 from activities.offline.passages import ROW
 from activities.offline.question import Question, Wants
 
@@ -38,18 +38,10 @@ _REASON = re.compile(
     r"|to (?:avoid|prevent|ensure|protect|reduce|allow|make)|weil|da|denn|wegen|aufgrund|damit)\b",
     re.IGNORECASE,
 )
-_DEFINES = re.compile(
-    r"\b(?:is|are|was|were|means|refers? to|denotes|describes|defines|provides|allows|lets|enables"
-    r"|consists? of|ist|sind|bedeutet|bezeichnet)\b|:",
-    re.IGNORECASE,
-)
 # "the route to Outer Skarn", "between Lindrey and Morrow Point": such a name is a place's.
 _OF_A_PLACE = re.compile(
-    r"\b(?:to|in|at|from|between|near|into|towards?|through|via|across)"
-    r" (?:[A-Z][\w'’-]* )*(?:(?:and|or) )?$"
+    r"\b(?:to|in|at|from|between|near|into|via|across) (?:[A-Z][\w'’-]* )*(?:(?:and|or) )?$"
 )
-_BEFORE = 60
-_SUBJECT_WORDS = 12
 # What a row of a table does not say.
 _IN_SENTENCES = frozenset({Wants.INSTRUCTION, Wants.MANNER, Wants.REASON})
 
@@ -71,13 +63,13 @@ def _holds_number(text: str, question: Question) -> bool:
 
 
 def _holds_name(text: str, question: Question) -> bool:
-    """A name the question does not hold; a lone capital that only opens the text is none. A who
-    wants no place's name, unless it is "to whom"."""
+    """A name the question does not hold; a lone capital that only opens the text is none, and a
+    who wants no place, unless it is "to whom"."""
     may_be_place = question.wants is Wants.PLACE or " whom" in question.text.lower()
     return any(
         not name.key <= question.names
         and (name.start > 0 or " " in name.text)
-        and (may_be_place or not _OF_A_PLACE.search(text[: name.start][-_BEFORE:]))
+        and (may_be_place or not _OF_A_PLACE.search(text[: name.start][-60:]))
         for name in names(text)
     )
 
@@ -89,17 +81,6 @@ def _holds_instruction(text: str, _: Question) -> bool:
     return "\n" in text or is_imperative or _INSTRUCTION.search(text.lower()) is not None
 
 
-def _holds_definition(text: str, question: Question) -> bool:
-    """The thing asked about stands before a verb that says what it is."""
-    found = _DEFINES.search(text)
-    if not found:
-        return False
-    before = text[: found.start()]
-    return len(words(before)) <= _SUBJECT_WORDS and bool(
-        question.terms_of(before) & set(question.terms)
-    )
-
-
 _CHECKS: dict[Wants, Callable[[str, Question], bool]] = {
     Wants.DATE: _holds_date,
     Wants.NUMBER: _holds_number,
@@ -108,5 +89,4 @@ _CHECKS: dict[Wants, Callable[[str, Question], bool]] = {
     Wants.INSTRUCTION: _holds_instruction,
     Wants.RULE: lambda text, _: _RULE.search(text) is not None,
     Wants.REASON: lambda text, _: _REASON.search(text) is not None,
-    Wants.DEFINITION: _holds_definition,
 }

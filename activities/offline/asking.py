@@ -1,7 +1,8 @@
 """Questions beside a job: what to ask back before it, and an answer from its report.
 
 `clarify` answers `ClarifyAnswer`. A question is vague where its few words stand in several
-documents; what is suggested are the titles, headings and years of these documents.
+documents; what is suggested are the titles,
+headings and years of these documents.
 
 `answer` answers `AskAnswer`, with the sentence that answers first. It is held only where a passage
 covers most of what is asked and holds the kind of answer that is wanted; words of the question that
@@ -17,7 +18,7 @@ from activities.evidence.text.terms import STOP_WORDS, lemma, words
 from activities.offline.answer_types import holds_answer
 from activities.offline.markdown import cited, fenced, plain
 from activities.offline.passages import ROW, cut_passages, leans
-from activities.offline.question import Question, Wants
+from activities.offline.question import FACTS, Question, Wants
 from activities.offline.request import Conversation, Hit, JsonObject, Reply, UseTools
 from activities.offline.researcher import select
 from activities.offline.scoring import Scored, Scorer
@@ -30,7 +31,7 @@ _REST_WORDS = 90
 _SENTENCE_WORDS = 60
 """A longer one is a table or a list that has lost its lines."""
 _WHO = re.compile(r"(?:who|whom)\s+(\w+)", re.I)
-_BRIEF = frozenset({Wants.DATE, Wants.NUMBER, Wants.PERSON, Wants.PLACE, Wants.RULE})
+_BRIEF = FACTS | {Wants.RULE}
 """One sentence answers such a question, or none does."""
 
 
@@ -96,9 +97,8 @@ def _is_direct(scored: Scored, question: Question) -> bool:
 def _says_who(sentence: str, question: Question) -> bool:
     """Whether a sentence holds the verb of a who: a ferry's battery operation has no operator."""
     asked = _WHO.match(question.text)
-    if asked is None or asked[1].lower() in STOP_WORDS["en"]:
-        return True
-    return lemma(asked[1].lower()) in map(lemma, words(sentence))
+    verb = lemma(asked[1].lower()) if asked else ""
+    return verb in STOP_WORDS["en"] or not verb or verb in map(lemma, words(sentence))
 
 
 def _is_related(scored: Scored, question: Question) -> bool:
@@ -151,11 +151,7 @@ _MANY_DOCUMENTS = 3
 _MOST_CHOICES = 4
 _LONGEST_CHOICE = 100
 _NUMBERING = re.compile(r"^[\d.]+\s+")
-_PERIOD = re.compile(
-    r"\b(?:1[5-9]|20)\d\d\b|\b(?:now|today|currently?|latest|newest|recent(?:ly)?|last|next|since"
-    r"|until|before|after|ever|history|heute|derzeit|aktuell\w*|seit|bis|vor|nach)\b",
-    re.I,
-)
+_PERIOD = re.compile(r"\b(?:\d{4}|now|today|current|latest|last|next|since|heute|seit)\b", re.I)
 
 
 def clarify(conversation: Conversation) -> UseTools | Reply:

@@ -5,9 +5,8 @@
 there is not supported, and a gap is closed only by claims that hold the words of its question where
 the researcher misses nothing. A facet is adequate where a passage of the right kind answers it;
 with related passages only it is thin, and in the first round a gap: a follow-up may look once more.
-Whether findings are enough is measured: by the words of the ask in them, their confidence, and the
-names that lead elsewhere. The engine's own sentences are passages word for word, so a sentence of a
-draft is entailed where its words stand in what it cites.
+Whether findings are enough is measured by the words of the ask in them and by their confidence. A
+sentence of a draft is entailed where its words stand in what it cites.
 
 `judge_relations` answers `RelationsAnswer` from what the finder of conflicts found. Every side is
 kept, with value, date, definition and population as far as the words around it say, and with the
@@ -18,15 +17,14 @@ sides of a contradiction that their words explain; where nothing does they are c
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from statistics import median
 
 from activities.evidence.conflicts.value_relations import explain
 from activities.evidence.quantities.dates import moments
-from activities.evidence.text.names import names
 from activities.evidence.text.sentences import sentences
-from activities.evidence.text.terms import STOP_WORDS, detect_language, term, terms, words
+from activities.evidence.text.terms import detect_language, terms, words
+from activities.offline.question import Question
 from activities.offline.request import Conversation, JsonObject, Reply
 from workflows.contracts.evidence import AUTHORITY
 
@@ -95,7 +93,7 @@ def _judge_findings(brief: JsonObject) -> JsonObject:
     claims = [*brief["claims"], *asked["other_claims"]]
     quotes = [quote["text"] for claim in brief["claims"] for quote in claim["quotes"]]
     texts = [claim["text"] for claim in claims]
-    coverage, uncovered = _cover(asked["ask"], " ".join((*texts, *quotes)))
+    coverage, uncovered = _cover(Question(asked["ask"]), " ".join((*texts, *quotes)))
     confidence = [c["confidence"] for c in claims if c["relevance"] >= _RELEVANT]
     answers = coverage >= _COVERED
     proceed = bool(confidence) and median(confidence) >= _SUPPORTED
@@ -103,39 +101,23 @@ def _judge_findings(brief: JsonObject) -> JsonObject:
     return {
         "answers": answers,
         "critical": asked["said"]["critical"],
-        "leads": _leads(texts, f"{asked['ask']} {asked['facet']['question']} {brief['question']}"),
+        "leads": [],
         "proceed": proceed,
         "reason": reason if answers else f"they do not speak of {', '.join(uncovered)}",
     }
 
 
-def _cover(ask: str, told: str) -> tuple[float, list[str]]:
+def _cover(ask: Question, told: str) -> tuple[float, list[str]]:
     """The share of the ask's terms that were told of, and words that were not.
 
     Where the two are in different languages their words cannot be compared.
     """
-    language = detect_language(ask)
-    asked = {
-        term(word, language): word
-        for word in words(ask)
-        if word not in STOP_WORDS[language] and len(word) > 2
-    }
-    if not asked or language != detect_language(told):
+    missing = [
+        ask.surface[t] for t in ask.terms if t in ask.surface and t not in ask.terms_of(told)
+    ]
+    if not ask.terms or detect_language(ask.text) != detect_language(told):
         return 1.0, []
-    held = set(terms(told, language))
-    missing = [word for stem, word in asked.items() if stem not in held]
-    return 1 - len(missing) / len(asked), missing[:_LISTED]
-
-
-def _leads(texts: Sequence[str], known: str) -> list[str]:
-    """Names that several claims hold and nobody asked about."""
-    expected = set(terms(known))
-    counted = Counter(name.text for text in texts for name in names(text))
-    return [
-        name
-        for name, count in counted.most_common()
-        if count > 1 and not set(terms(name)) & expected
-    ][:_LISTED]
+    return 1 - len(missing) / len(ask.terms), missing[:_LISTED]
 
 
 def _judge(claim: JsonObject) -> JsonObject:

@@ -5,21 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 from activities.evidence.text.sentences import sentences
 from activities.evidence.text.terms import words
 from activities.offline.answer_types import holds_answer
-from activities.offline.markdown import bare, cited, fenced, plain
+from activities.offline.markdown import bare, cited, passage, plain
 from activities.offline.passages import announces, leans
-from activities.offline.question import FACTS, Question, Wants
+from activities.offline.question import FACTS, Question
 from activities.offline.request import JsonObject
 
 _SENTENCE_WORDS = 45
-_LEAD_WORDS = 70
-_NEARLY_BEST, _ON_TOPIC = 0.8, 0.5
+_LEAD_WORDS = 110
+_NEARLY_BEST = 0.8
 _SHORT, _FEWEST = 10, 5
-_EXPLAINED = frozenset({Wants.INSTRUCTION, Wants.REASON, Wants.RULE})
 
 
 @dataclass(frozen=True)
@@ -41,29 +39,23 @@ class Claim:
 
 @dataclass(frozen=True)
 class Lead:
-    """A line of the summary."""
+    """A line of the summary, or the passage that it opens with."""
 
     text: str
     label: str
     claim: Claim
-    is_shown: bool = False
-    """Whether the question asks for what code shows."""
-
-    @property
-    def code(self) -> str:
-        """The code block that follows the line in its source, as Markdown."""
-        for part, after in pairwise(self.claim.parts):
-            if self.is_shown and self.text.endswith(part[-30:]) and "\n" in after:
-                return fenced(after)
-        return ""
+    parts: tuple[str, ...] = ()
+    """The parts of the passage; none of a line."""
 
     @property
     def reads_alone(self) -> bool:
         """Whether it needs nothing that stands before it or after it."""
-        is_led = self.text.endswith(":") and not self.code
-        return len(self.text.split()) >= _FEWEST and not is_led and not leans(self.text)
+        is_whole = len(self.text.split()) >= _FEWEST and not self.text.endswith(":")
+        return is_whole and not leans(self.text)
 
     def markdown(self) -> str:
+        if self.parts:
+            return passage(self.parts, self.claim.cite, "")
         label = f"**{bare(self.label)}:** " if self.label else ""
         return f"{label}{cited(plain(self.text), self.claim.cite)}"
 
@@ -95,78 +87,52 @@ class KeySentence:
             for own, weight in question.terms.items()
         }
         self._answer = max(self._weights.values(), default=1.0)
-        # The first words of a document may be the answer where no fact is asked for.
-        self._may_open = question.wants not in FACTS
-        # A section begins with an explanation; others are a phrase that may stand anywhere in it.
-        self._is_explained = question.wants in _EXPLAINED
+        self._is_fact = question.wants in FACTS
 
     def opening(self, ranked: Sequence[Claim]) -> Lead:
-        """The line a report opens with: where no fact is asked for, how the best section begins.
-        What needs another text beside it, or is no answer of the kind asked for, comes last."""
-        top = ranked[0]
-        good = [c for c in ranked if c.relevance >= _NEARLY_BEST * top.relevance]
-        if self._may_open:
-            good.sort(key=lambda c: (c.cite[0] != top.cite[0], c.sections != top.sections, c.start))
-        is_shown = self._question.wants is Wants.INSTRUCTION
-        leads = [Lead(self._lead(claim), "", claim, is_shown) for claim in good]
-        return max(leads, key=lambda own: (own.reads_alone, self._decides(own)))
+        """What a report opens with: the sentence with the fact that is asked for, else the best
+        passage. What needs another text beside it comes last."""
+        good = [c for c in ranked if c.relevance >= _NEARLY_BEST * ranked[0].relevance]
+        if not self._is_fact:
+            return max(map(_whole, good), key=lambda own: own.reads_alone)
+        leads = [Lead(self.of(claim), "", claim) for claim in good]
+        return max(leads, key=lambda own: (own.reads_alone, self.answers(own.text)))
 
-    def _decides(self, lead: Lead) -> bool:
-        return bool(lead.code) or holds_answer(lead.text, self._question)
-
-    def _lead(self, claim: Claim) -> str:
-        """What a summary opens with: the fact that is asked for, else how the passage opens."""
-        opening, key = sentences(claim.parts[0]), self.of(claim)
-        if not self._may_open or not opening or "\n" in claim.parts[0]:
-            return key
-        if not self._is_explained:
-            is_short = len(claim.parts[0].split()) <= _LEAD_WORDS
-            return claim.parts[0] if is_short and key in claim.parts[0] else key
-        if self._covered(opening[0]) < _NEARLY_BEST * self._covered(key):
-            return key
-        text = opening[0]
-        for sentence in opening[1:]:
-            if len(text.split()) + len(sentence.split()) > _LEAD_WORDS:
-                break
-            text = f"{text} {sentence}"
-        return text if text in claim.parts[0] else key
-
-    def speaks_of_it(self, text: str) -> bool:
-        """Whether a line holds enough of the question to be read without its passage."""
-        if self._is_explained:
-            return self._covered(text) >= _ON_TOPIC * sum(self._weights.values())
-        return self._may_open or holds_answer(text, self._question)
+    def answers(self, sentence: str) -> bool:
+        return holds_answer(sentence, self._question)
 
     def of(self, claim: Claim) -> str:
         """The sentence, with a neighbour that it needs."""
         prose = [part for part in claim.parts if "\n" not in part]
         given = [s for part in prose for s in sentences(part)] or [claim.text]
-        shown = self._lines_to_code(claim)
-        best = max(range(len(given)), key=lambda i: (self._worth(given[i], given[i] in shown), -i))
+        best = max(range(len(given)), key=lambda i: (self._worth(given[i]), -i))
         sentence = given[best]
-        is_cut = len(sentence.split()) < _SHORT or sentence.endswith(":")
-        if is_cut and sentence not in shown:
+        if len(sentence.split()) < _SHORT or sentence.endswith(":"):
             sentence = " ".join(given[best : best + 2])
         while best and leans(sentence) and not announces(given[best - 1]):
             best -= 1
             sentence = f"{given[best]} {sentence}"
         return sentence
 
-    def _lines_to_code(self, claim: Claim) -> set[str]:
-        """The sentences that code follows, which show how to do what is asked."""
-        if self._question.wants is not Wants.INSTRUCTION:
-            return set()
-        return {sentences(part)[-1] for part, after in pairwise(claim.parts)
-                if "\n" in after and "\n" not in part and sentences(part)}  # fmt: skip
-
-    def _worth(self, sentence: str, leads_to_code: bool) -> tuple[bool, bool, float]:
+    def _worth(self, sentence: str) -> tuple[bool, bool, float]:
         """First that it reads well, then that it holds a fact that is asked for, then the terms."""
-        is_short = len(sentence.split()) <= _SENTENCE_WORDS
-        reads_well = is_short and (leads_to_code or not announces(sentence))
-        answers = leads_to_code or holds_answer(sentence, self._question)
-        is_fact = self._question.wants in FACTS
-        return reads_well, answers and is_fact, self._covered(sentence) + self._answer * answers
+        reads_well = len(sentence.split()) <= _SENTENCE_WORDS and not announces(sentence)
+        answers = self.answers(sentence)
+        worth = self._covered(sentence) + self._answer * answers
+        return reads_well, answers and self._is_fact, worth
 
     def _covered(self, sentence: str) -> float:
         held = self._question.terms_of(sentence)
         return sum(weight for own, weight in self._weights.items() if own in held)
+
+
+def _whole(claim: Claim) -> Lead:
+    """A passage as far as a summary has room for it; code counts for no words."""
+    parts: list[str] = []
+    room = _LEAD_WORDS
+    for part in claim.parts:
+        room -= 0 if "\n" in part else len(part.split())
+        if parts and room < 0:
+            break
+        parts.append(part)
+    return Lead(" ".join(parts), "", claim, tuple(parts))

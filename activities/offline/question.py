@@ -238,7 +238,8 @@ class Question:
             for word in content_words(text, self._language)
         }
         pairs = self._compounds.items()
-        return found | {term(joined, self._language): " ".join(pair) for joined, pair in pairs}
+        joined = {term(one, self._language): " ".join(pair) for one, pair in pairs}
+        return found | joined | {name: name for name in _identifiers(f"{self.context} {self.text}")}
 
     @cached_property
     def verbs(self) -> frozenset[str]:

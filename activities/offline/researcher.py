@@ -28,15 +28,13 @@ GOOD, USELESS, ENOUGH = 0.7, 0.2, 3
 _WHOLE = 0.999
 _ANSWERED = 0.6
 """The share of the question's terms that a passage which answers it covers."""
-_RELATED = 0.34
-"""Below this share, where most of the question's words stand nowhere, nothing was found."""
 _TOGETHER = 5
 """Terms of a long question that are many for one passage."""
 _REST_WORDS = 150
 _NARROW, _NARROW_PART = 8, 5
 """How many passages answer a narrow question, and a part of a larger one."""
-_PLAIN = 2
-_READS, _READ_FROM = 2, 6
+_PLAIN, _PLAIN_PART = 5, 3
+"""How many of the passages that plain search ranks first are shown, whatever their score."""
 _FOLLOWED = "names that the first hits lead to"
 # Complaints about an answer's form, as against a further question.
 _FAULT = re.compile(r"does not stand in|copy it exactly|validation error|schema", re.I)
@@ -72,7 +70,9 @@ class _Search:
         frequency: dict[str, int] = {}
         documents = 0
         for call in conversation.searches():
-            frequency.update(call.report.get("terms", {}))
+            for word, count in call.report.get("terms", {}).items():
+                # A query of few words may be read in another language, which has other forms.
+                frequency[word] = max(count, frequency.get(word, 0))
             documents = max(documents, int(call.report.get("documents", 0)))
         self._scorer = Scorer(self.question, frequency, documents)
         self._passages = list(cut_passages(conversation.hits, is_open=self.question.is_open))
@@ -89,8 +89,7 @@ class _Search:
             return tuple(("search", query) for query in self._first_queries())
         if self._is_done(done):
             return ()
-        reads = [("read", {"source_id": sid}) for sid in self._best_documents()]
-        return (*reads, ("search", self._second_query()))
+        return (("search", self._second_query()),)
 
     def _is_done(self, done: Sequence[ToolCall]) -> bool:
         """Whether a second search is not allowed, was made, or would bring nothing."""
@@ -110,14 +109,6 @@ class _Search:
             "scores": [{"source_id": sid, **entry} for sid, entry in self._sources.items()],
         }
 
-    def _best_documents(self) -> list[str]:
-        """Documents worth reading from their beginning: those of the best passages."""
-        if "read" not in self._conversation.tools:
-            return []
-        return list(dict.fromkeys(own.passage.source_id for own in self._ranked[:_READ_FROM]))[
-            :_READS
-        ]
-
     def answer(self) -> JsonObject:
         chosen = self._chosen()
         answered = any(map(self._is_answer, chosen))
@@ -135,23 +126,23 @@ class _Search:
         }
 
     def _first_queries(self) -> list[JsonObject]:
-        """The ask; other words where an earlier attempt brought too little or too much.
-
-        Of a part, what it is about first: the words of the subject, which all parts share, find
-        the same documents for each.
-        """
+        """The ask, and its main words; other words where an earlier attempt brought too little or
+        too much. Of a part the main words come first: the subject, which all parts share, finds the
+        same documents for each."""
         alternative = self._brief.get("try_now") or {}
         asked = str(alternative.get("query") or self._brief["ask"])
         queries = [{"query": asked, "aim": "the question in its own words"}]
-        if self.question.form and self.question.context_terms and not alternative:
-            queries.insert(0, {"query": self._own_words(), "aim": "this part alone"})
+        if not alternative and (own := self._own_words()):
+            queries.insert(
+                0 if self.question.form else 1, {"query": own, "aim": "its main words alone"}
+            )
         return queries
 
     def _own_words(self) -> str:
-        """What a part is about, without the words that only carry its form."""
+        """What is asked about, without the words that only carry the form of a question."""
         question = self.question
         own = question.main_terms - question.context_terms
-        return " ".join(question.surface[t] for t in question.terms if t in own) or question.text
+        return " ".join(question.surface[t] for t in question.terms if t in own)
 
     def _is_enough(self) -> bool:
         """Whether to stop: enough good sources, and an answer without a hole.
@@ -173,12 +164,12 @@ class _Search:
         if known:
             # Asked once more, only an answer is news: other related passages close no gap.
             fresh = list(filter(self._is_answer, fresh))
+        plain: list[Scored] = []
         if not broad:
             is_part = self._brief["ask"] != self._brief["question"]
             most = min(most, _NARROW_PART if is_part else _NARROW)
-        # What plain search would show first stays in sight.
-        plain = [] if broad or known else sorted(fresh, key=lambda own: -own.plain)[:_PLAIN]
-        chosen = select(fresh, most, spread=broad, kept=plain)
+            plain = sorted(fresh, key=lambda own: -own.plain)[: _PLAIN_PART if is_part else _PLAIN]
+        chosen = select(fresh, most, spread=broad, kept=[] if known else plain)
         return chosen if broad or known or not chosen else self._with_rest(chosen)
 
     def _is_answer(self, own: Scored) -> bool:
@@ -203,11 +194,10 @@ class _Search:
         return chosen
 
     def _is_off_topic(self) -> bool:
-        """Most of what is asked about stands in no document, and no passage holds the rest."""
-        terms = self.question.main_terms
-        absent = len(terms & self._scorer.absent)
-        best = max(own.coverage for own in self._ranked)
-        return 2 * absent > len(terms) or (absent > 0 and best < _RELATED)
+        """Most of what is asked about stands in no document."""
+        asked = self.question.terms
+        lost = sum(asked[own] for own in self.question.main_terms & self._scorer.absent)
+        return 2 * lost > sum(asked[own] for own in self.question.main_terms)
 
     def _missing(self, found: bool, answered: bool) -> list[str]:
         """What stands in no document; beside an answer only names, as it may use other words."""
@@ -281,25 +271,24 @@ def _without_faults(answer: JsonObject, complaint: str) -> JsonObject:
 
 _SAME, _SAME_IN_DOCUMENT = 0.6, 0.85
 _PER_DOCUMENT, _PER_DOCUMENT_SPREAD = 4, 2
-_COVERED = 0.6
-"""Of what the best passage covers: what holds less is on something else."""
 _WORTH, _WORTH_ON_SUBJECT = 0.55, 0.35
-"""The share of the best passage's score below which a passage is not shown; lower for one that
-names the subject, because a second opinion on it need not use the question's words."""
+"""The share of the best passage's score below which a passage is not shown."""
 
 
 def select(
     ranked: Sequence[Scored], limit: int, *, spread: bool, kept: Sequence[Scored] = ()
 ) -> list[Scored]:
-    """At most `limit` passages, best first, and those that are kept whatever their score; `spread`
-    takes fewer of each document, from more."""
+    """At most `limit` passages, best first, and beside them those to be kept; `spread` takes fewer
+    of each document, from more."""
     chosen: list[Scored] = []
     taken: Counter[str] = Counter()
     most = _PER_DOCUMENT_SPREAD if spread else _PER_DOCUMENT
     said: list[_Said] = []
     for own in ranked:
+        # A second opinion on the subject need not use the question's words.
+        least = _WORTH_ON_SUBJECT if own.is_on_subject and not spread else _WORTH
         has_room = len(chosen) < limit and taken[own.passage.source_id] < most
-        if own not in kept and not (has_room and _is_worth_it(own, ranked[0], spread)):
+        if own not in kept and not (has_room and own.score >= least * ranked[0].score):
             continue
         new = _Said(own)
         if not any(new.repeats(before) for before in said):
@@ -307,13 +296,6 @@ def select(
             chosen.append(own)
             said.append(new)
     return chosen
-
-
-def _is_worth_it(own: Scored, best: Scored, spread: bool) -> bool:
-    if own.is_on_subject and not spread:
-        return own.score >= _WORTH_ON_SUBJECT * best.score
-    is_far = own.coverage < _COVERED * best.coverage
-    return own.score >= _WORTH * best.score and (spread or not is_far)
 
 
 class _Said:

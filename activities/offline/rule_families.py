@@ -11,7 +11,6 @@ Family = Literal[
     "light_words",
     "links",
     "parts",
-    "release_notes",
     "sections",
     "spread",
 ]

@@ -17,7 +17,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from activities.evidence.quantities.amounts import quantities
-from activities.evidence.text.headings import asks_for_changes, heads_release_notes
 from activities.evidence.text.names import names
 from activities.evidence.text.terms import words
 from activities.offline.answer_types import holds_answer
@@ -29,16 +28,22 @@ _SHOWN = frozenset({Wants.INSTRUCTION, Wants.MANNER, Wants.ANYTHING})
 """What code may answer."""
 _IN_SECTION, _IN_TITLE, _IN_CODE = 0.6, 0.5, 0.5
 _SATURATION = 1.0
-_PLAIN = 0.2
+_PLAIN = 0.05
 _FIRST_HIT = 0.18
 _ANSWERS, _ANSWERS_NEARBY = 0.25, 0.1
 _TOPIC = 0.3
 _FIGURES = 0.2
-_ON_CHANGES = 0.75
 _SCRAP = 6
 _LINKED = 0.85
 _LINKS_FROM = 12
 _OPENING = 3
+# Text that speaks to whoever answers is no evidence of anything.
+_TO_ANSWERER = re.compile(
+    r"\b(?:in|from) your (?:answer|response|report|summary)\b"
+    r"|\b(?:ignore|disregard) (?:all|any|your|the)? ?(?:other|previous|prior|above)"
+    r" (?:sources|instructions|documents|prompts)\b",
+    re.I,
+)
 _PARENTHESIS = re.compile(r"\s*\([^)]*\)")
 
 
@@ -99,9 +104,9 @@ class Scorer:
         return [own for own in scored if own.coverage > 0]
 
     def _is_scrap(self, passage: Passage) -> bool:
-        """Only announcements, or a few words that hold none of the question's, such as a date; or
-        nothing of what is asked, but only of what the question stands in."""
-        if all(map(announces, self._said(passage))):
+        """Only announcements or instructions to the answerer, or a few words that hold none of the
+        question's, such as a date; or only something of what the question stands in."""
+        if _TO_ANSWERER.search(passage.text) or all(map(announces, self._said(passage))):
             return True
         if len(passage.text.split()) < _SCRAP and not self._held(passage.text):
             return True
@@ -121,7 +126,6 @@ class Scorer:
             score += _ANSWERS if core_answers else _ANSWERS_NEARBY if answers else 0.0
         if is_on("figures") and self.question.is_open and quantities(passage.text):
             score += _FIGURES
-        score *= self._factor(passage)
         is_on_subject = self.question.is_named_in(
             f"{passage.title} {passage.section} {passage.text}"
         )
@@ -146,12 +150,6 @@ class Scorer:
         length = 0.3 + 0.9 * found.total() / 100
         worth = (idf * found[own] / (found[own] + length) for own, idf in self._idf.items())
         return sum(worth, 0.0)
-
-    def _factor(self, passage: Passage) -> float:
-        """Release notes are seldom an answer."""
-        is_on_changes = heads_release_notes(passage.title, passage.section)
-        is_asked = not is_on("release_notes") or asks_for_changes(self.question.text)
-        return _ON_CHANGES if is_on_changes and not is_asked else 1.0
 
     def _shares(self, passage: Passage) -> dict[str, float]:
         """How far each term of the question is covered, by where and how often it stands."""
@@ -184,11 +182,7 @@ class Scorer:
         """
         is_row = ROW.match(passage.parts[0]) is not None
         is_on_it = bool(self._held(passage.text))
-        given = (
-            (passage.section, _IN_SECTION),
-            (passage.title, _IN_TITLE),
-            (passage.columns, _IN_SECTION),
-        )
+        given = ((passage.section, _IN_SECTION), (passage.title, _IN_TITLE), (passage.columns, 1.0))
         return [
             (text, 1.0 if is_row or (is_on_it and self.question.is_named_in(text)) else share)
             for text, share in given

@@ -29,9 +29,6 @@ from activities.offline.writer import write
 
 log = logging.getLogger(__name__)
 
-_PIECE = 400
-"""Characters in one delta of a stream."""
-
 Skill = Callable[[Conversation], UseTools | Reply]
 SKILLS: dict[str, Skill] = {
     "PlanDraft": plan,
@@ -135,25 +132,14 @@ def events(message: JsonObject) -> Iterator[JsonObject]:
     start = {**message, "content": [], **dict.fromkeys(ending), "usage": usage}
     yield {"type": "message_start", "message": start}
     for index, block in enumerate(message["content"]):
-        empty, deltas = _taken_apart(block)
+        if block["type"] == "text":
+            empty, delta = {**block, "text": ""}, {"type": "text_delta", "text": block["text"]}
+        else:
+            given = json.dumps(block["input"], ensure_ascii=False)
+            empty = {**block, "input": {}}
+            delta = {"type": "input_json_delta", "partial_json": given}
         yield {"type": "content_block_start", "index": index, "content_block": empty}
-        for delta in deltas:
-            yield {"type": "content_block_delta", "index": index, "delta": delta}
+        yield {"type": "content_block_delta", "index": index, "delta": delta}
         yield {"type": "content_block_stop", "index": index}
     yield {"type": "message_delta", "delta": ending, "usage": counts}
     yield {"type": "message_stop"}
-
-
-def _taken_apart(block: JsonObject) -> tuple[JsonObject, list[JsonObject]]:
-    """A text or the use of a tool as it starts, and the deltas that fill it."""
-    if block["type"] == "text":
-        return {**block, "text": ""}, [
-            {"type": "text_delta", "text": piece} for piece in _pieces(block["text"])
-        ]
-    pieces = _pieces(json.dumps(block["input"], ensure_ascii=False))
-    deltas = [{"type": "input_json_delta", "partial_json": piece} for piece in pieces]
-    return {**block, "input": {}}, deltas
-
-
-def _pieces(text: str) -> Iterator[str]:
-    return (text[at : at + _PIECE] for at in range(0, len(text), _PIECE))

@@ -85,7 +85,7 @@ class _Writer:
             size = len(text.split())
             # Of several facets each has its line; more of one facet only where there is room.
             if n == 0 and not lead.label and not sides:
-                lines += [text, *(["", lead.code] if lead.code else []), ""]
+                lines += [text, ""]
             elif (
                 lead.label
                 or sides
@@ -142,7 +142,7 @@ class _Writer:
             return [Lead(key.of(claim), title, claim) for claim in worth]
         first = key.opening(worth)
         others = [Lead(key.of(claim), "", claim) for claim in worth if claim is not first.claim]
-        return [first, *(lead for lead in others if key.speaks_of_it(lead.text))]
+        return [first, *(lead for lead in others if key.answers(lead.text))]
 
     def section(self, facet: JsonObject) -> str:
         """A facet's passages by document and section, those with the best passage first."""

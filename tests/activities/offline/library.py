@@ -40,11 +40,11 @@ class Dialogue:
                 self.messages.append(_message("assistant", json.dumps(step.answer)))
                 return self
             assert self.tools is not None
-            uses, results = [], []
+            uses, results, turn_number = [], [], len(self.searches)
             for number, (name, given) in enumerate(step.calls):
                 use_id = f"use-{turn}-{number}"
-                result = await self.tools.run(name, given, len(self.searches))
-                self.tools.record(len(self.searches), name, given, result)
+                result = await self.tools.run(name, given, turn_number)
+                self.tools.record(turn_number, name, given, result)
                 self.searches.append(given)
                 self.reports.append(json.loads(result["content"][0]["text"]))
                 uses.append({"type": "tool_use", "id": use_id, "name": name, "input": given})

@@ -32,7 +32,6 @@ QUESTIONS: dict[Family, str] = {
     "light_words": "What is the main use of a tower for growers?",
     "links": "Where was the last keeper of the Venby tower born?",
     "parts": "When was the tower built, and who was its last keeper?",
-    "release_notes": "lamp oil filled",
     "sections": "What is the height of the Venby tower?",
     "spread": "Give an overview of wages of pickers.",
 }

@@ -47,10 +47,7 @@ def test_claims_about_something_else_do_not() -> None:
     assert "passengers" in found.reason
 
 
-def test_weak_claims_are_not_proceeded_on_and_holes_and_leads_are_named() -> None:
-    found = judged(
-        f"{TOLD} Ferrex Oy sold the boats.", "Ferrex Oy was paid.", confidence=0.2, critical=["x"]
-    )
+def test_weak_claims_are_not_proceeded_on_and_holes_are_named() -> None:
+    found = judged(TOLD, confidence=0.2, critical=["x"])
     assert found
     assert (found.answers, found.proceed, found.critical) == (True, False, ("x",))
-    assert any("Ferrex" in lead for lead in found.leads)

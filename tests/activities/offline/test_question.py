@@ -105,3 +105,12 @@ def test_a_german_question_is_read_in_german() -> None:
     question = Question("Wie werden die Häuser in der Stadt geheizt?")
     assert question.terms_of("Haus") <= set(question.terms)
     assert not question.terms_of("die der werden") & set(question.terms)
+
+
+def test_every_term_can_be_told_as_the_question_writes_it() -> None:
+    for text in (
+        "What is the difference between package_data and include_package_data?",
+        "How do I shut down os.path at `max_retries`?",
+    ):
+        asked = Question(text, "What does include_package_data of MyTool do?")
+        assert asked.surface.keys() >= asked.terms.keys()

@@ -67,9 +67,10 @@ def test_what_is_worth_much_less_than_the_best_is_left_out() -> None:
     assert texts(select([scored(TOWN), scored(FEE, 0.3, "d2")], 8, spread=False)) == [TOWN]
 
 
-def test_what_holds_much_less_of_the_question_is_left_out_however_it_scores() -> None:
-    cookies = replace(scored(FEE, 0.9, "d2"), coverage=0.4)
-    assert texts(select([scored(TOWN), cookies], 8, spread=False)) == [TOWN]
+def test_what_plain_search_ranks_first_is_shown_beside_the_best() -> None:
+    best, plain = scored(TOWN), scored(FEE, 0.1, "d2")
+    assert texts(select([best, plain], 1, spread=False)) == [TOWN]
+    assert texts(select([best, plain], 1, spread=False, kept=[plain])) == [TOWN, FEE]
 
 
 def test_the_rest_of_a_section_is_shown_though_it_uses_the_same_words() -> None:

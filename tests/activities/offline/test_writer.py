@@ -66,19 +66,12 @@ def test_who_asks_how_gets_the_opening_of_the_best_passage() -> None:
     assert bare(summary) == said
 
 
-def test_who_asks_how_gets_the_line_that_leads_to_the_code_and_the_code() -> None:
-    held = ledger(
-        [
-            claim(
-                1,
-                "Lamps burn oil. Set the oil limit of a lamp with a number:",
-                "set_limit(3)\nfill()",
-                "The limit of the lamp is kept.",
-            )
-        ]
-    )
+def test_who_asks_how_gets_the_best_passage_with_its_code() -> None:
+    passage = ("Set the oil limit of a lamp with a number:", "set_limit(3)\nfill()", "It is kept.")
+    held = ledger([claim(1, *passage), claim(2, "Lamps with a limit burn oil.", relevance=0.7)])
     summary = written(brief(held, [facet("tower", "How do I set a limit for a lamp?")])).summary
     assert summary.startswith("Set the oil limit of a lamp with a number: [1]\n\n```\nset_limit(3)")
+    assert "It is kept [1]." in summary
 
 
 def test_the_summary_of_one_facet_has_at_most_120_words() -> None:
