@@ -1,12 +1,9 @@
 """Questions beside a job: what to ask back before it, and an answer from its report.
 
 `clarify` answers `ClarifyAnswer`. A question is vague where its few words stand in several
-documents; what is suggested are the titles,
-headings and years of these documents.
-
-`answer` answers `AskAnswer`, with the sentence that answers first. It is held only where a passage
-covers most of what is asked and holds the kind of answer that is wanted; words of the question that
-stand in no source are missing.
+documents; suggested are titles, headings and years of these. `answer` answers `AskAnswer`, with the
+sentence that answers first; it is held only where a passage covers most of what is asked and holds
+the kind of answer that is wanted, and words that stand in no source are missing.
 """
 
 from __future__ import annotations

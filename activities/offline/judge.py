@@ -1,12 +1,11 @@
 """The judge without a model: a claim is entailed only if it stands in its quotes.
 
 `judge_claims` answers `EntailmentAnswer`, `judge_gaps` `GapRulingsAnswer`, `judge_draft`
-`DraftJudgement` and `evaluate` `EvaluationAnswer`. Nothing is read into a text: what does not stand
-there is not supported, and a gap is closed only by claims that hold the words of its question where
-the researcher misses nothing. A facet is adequate where a passage of the right kind answers it;
-with related passages only it is thin, and in the first round a gap: a follow-up may look once more.
-Whether findings are enough is measured by the words of the ask in them and by their confidence. A
-sentence of a draft is entailed where its words stand in what it cites.
+`DraftJudgement` and `evaluate` `EvaluationAnswer`. A gap is closed only by claims that hold the
+words of its question where the researcher misses nothing. A facet is adequate where a passage of
+the right kind answers it; with related passages only it is thin, and in the first round a gap: a
+follow-up may look once more. Whether findings are enough is measured by the words of the ask in
+them and by their confidence. A sentence of a draft is entailed by its words in what it cites.
 
 `judge_relations` answers `RelationsAnswer` from what the finder of conflicts found. Every side is
 kept, with value, date, definition and population as far as the words around it say, and with the

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from activities.evidence.text.sentences import sentences
 from activities.evidence.text.terms import words
@@ -131,8 +132,11 @@ def _whole(claim: Claim) -> Lead:
     parts: list[str] = []
     room = _LEAD_WORDS
     for part in claim.parts:
-        room -= 0 if "\n" in part else len(part.split())
-        if parts and room < 0:
+        said = [part] if "\n" in part else sentences(part)
+        sizes = accumulate(0 if "\n" in one else len(one.split()) for one in said)
+        fitting = [one for one, size in zip(said, sizes, strict=True) if size <= room]
+        if not fitting and parts:
             break
-        parts.append(part)
+        parts.append(" ".join(fitting or said[:1]))
+        room -= 0 if "\n" in part else len(parts[-1].split())
     return Lead(" ".join(parts), "", claim, tuple(parts))

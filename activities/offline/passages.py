@@ -38,7 +38,7 @@ _ANNOUNCES = re.compile(
     r"(?:describe|explain|show|cover|list|discuss|present|illustrate|outline|introduce)s?\b",
     re.IGNORECASE,
 )
-_WORDS, _WORDS_OPEN = 110, 90
+_WORDS, _WORDS_OPEN = 130, 105
 """How long a stretch is: for a narrow question, and for an open one, which needs many."""
 _CODE_LINES = 40
 _COLUMNS = "About the columns: "
@@ -111,8 +111,10 @@ class _Piece:
     """Whether a stretch may begin with it."""
     before: str | None = " "
     """What stands between it and the sentence before; None where they are no one quote."""
-    begins: bool = False
+    begins: bool = True
     """Whether a paragraph begins with it."""
+    paragraph: int = 0
+    """The words of the whole paragraph it is a sentence of."""
     is_repeated: bool = False
     """Whether it is the line that leads to a list, told again before the rest of the list."""
 
@@ -169,11 +171,11 @@ def _split_head(stretch: list[_Piece]) -> tuple[str, list[_Piece]]:
 
 
 def _sentences(text: str) -> Iterator[_Piece]:
-    end = 0
+    end, size = 0, len(text.split())
     for start, stop in split_sentences(text):
         sentence = text[start:stop]
         gap = text[end:start] if end else f" {text[:start]}"
-        yield _Piece("prose", sentence, not leans(sentence), before=gap, begins=end == 0)
+        yield _Piece("prose", sentence, not leans(sentence), gap, end == 0, size)
         end = stop
 
 
@@ -202,11 +204,13 @@ def _begins_another(stretch: Sequence[_Piece], piece: _Piece, is_open: bool) -> 
         return True
     most = _WORDS_OPEN if is_open else _WORDS
     length = sum(len(own.text.split()) for own in stretch)
-    has_room = length + len(piece.text.split()) <= most
+    if not piece.begins:
+        return piece.opens and piece.paragraph > most and length + len(piece.text.split()) > most
+    has_room = length + max(piece.paragraph, len(piece.text.split())) <= most
     if has_room and (is_open or not _stands_alone(stretch, piece)):
         return False
     # A paragraph that leans on the one before opens a stretch only where that one is full.
-    return piece.opens or (piece.begins and length > most)
+    return piece.opens or length > most
 
 
 def _stands_alone(stretch: Sequence[_Piece], piece: _Piece) -> bool:

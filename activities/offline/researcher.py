@@ -1,11 +1,10 @@
 """One facet researched: search, score what came, follow what is missing, answer with passages.
 
-`research` answers `ResearchAnswer`. The first search asks in the question's own words; a second one
-follows the names in good hits and leaves out what scored below 0.2. It stops early where three
-sources score 0.7 or better and a passage answers all that a narrow question asks. A claim is a
-passage, word for word: the best, no two that say the same. Two documents that use the same words
-and give another figure or name do not say the same: both are shown, so that the reader sees that
-they differ.
+`research` answers `ResearchAnswer`. The first searches ask in the question's own words and in its
+main words; one more follows the names in good hits and leaves out what scored below 0.2. It is left
+out where three sources score 0.7 or better and a passage answers all that a narrow question asks. A
+claim is a passage, word for word: the best, and those that plain search ranks first. Documents that
+use the same words and give another figure or name do not say the same: both are shown.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ _TOGETHER = 5
 _REST_WORDS = 150
 _NARROW, _NARROW_PART = 8, 5
 """How many passages answer a narrow question, and a part of a larger one."""
-_PLAIN, _PLAIN_PART = 5, 3
+_PLAIN, _PLAIN_PART = 5, 2
 """How many of the passages that plain search ranks first are shown, whatever their score."""
 _FOLLOWED = "names that the first hits lead to"
 # Complaints about an answer's form, as against a further question.

@@ -4,8 +4,7 @@ A passage is worth the share of the question's terms it covers, weighted by how 
 where a term comes again, less where it stands only in the headings above or in the title of the
 document. It is worth more where its core, the sentence that holds most of the question, holds the
 kind of answer that is wanted, and where plain search ranks it high. A passage about a thing that
-another good passage names counts what that one covers, so that an answer two documents away is
-found.
+another good passage names counts what that one covers: an answer may be two documents away.
 """
 
 from __future__ import annotations
@@ -28,13 +27,13 @@ _SHOWN = frozenset({Wants.INSTRUCTION, Wants.MANNER, Wants.ANYTHING})
 """What code may answer."""
 _IN_SECTION, _IN_TITLE, _IN_CODE = 0.6, 0.5, 0.5
 _SATURATION = 1.0
-_PLAIN = 0.05
+_PLAIN, _PLAIN_FACT = 0.3, 0.05
 _FIRST_HIT = 0.18
 _ANSWERS, _ANSWERS_NEARBY = 0.25, 0.1
 _TOPIC = 0.3
 _FIGURES = 0.2
 _SCRAP = 6
-_LINKED = 0.85
+_USUAL_WORDS = 100
 _LINKS_FROM = 12
 _OPENING = 3
 # Text that speaks to whoever answers is no evidence of anything.
@@ -80,11 +79,10 @@ class Scorer:
                 counts[own] = max(counts.get(own, 0), count)
         self.absent = frozenset(t for t in question.terms if counts.get(t, 1) == 0)
         size = max(documents, *counts.values(), 1) if counts else max(documents, 1)
-        self._idf = {
-            own: math.log(1 + (size - count + 0.5) / (count + 0.5))
-            for own in question.terms
-            if (count := counts.get(own, max(1, size // 10)))
-        }
+        # What is not known is taken to stand in every tenth document.
+        usual, held = max(1, size // 10), question.terms.keys() - self.absent
+        self._idf = {own: _idf(counts.get(own, usual), size) for own in sorted(held)}
+        self._plain_idf = {o: _idf(n, size) for o, n in counts.items() if n} or self._idf
         # The root, because what is asked about is often the common word beside a rare verb.
         self._weights = {t: question.terms[t] * math.sqrt(idf) for t, idf in self._idf.items()}
         self._total = sum(self._weights.values()) or 1.0
@@ -138,17 +136,19 @@ class Scorer:
         """What plain search makes of a passage, or of its document where many are wanted."""
         if self.question.is_open:
             return _FIRST_HIT / (1 + 0.25 * own.passage.rank)
-        return _PLAIN * own.plain / most
+        is_fact = self.question.wants in FACTS
+        return (_PLAIN_FACT if is_fact else _PLAIN) * own.plain / most
 
     def _plain(self, passage: Passage) -> float:
-        """BM25 with the usual constants; a stretch of a hundred words is of average length."""
+        """BM25 with the usual constants, over all words of the query, function words too."""
         # Rows of a table repeat the names of its columns.
         is_table = ROW.match(passage.parts[0]) is not None
-        spoken = words(passage.text)
+        spoken = words(f"{passage.heading} {passage.text}")
         spoken = list(dict.fromkeys(spoken)) if is_table else spoken
-        found = Counter(own for word in spoken for own in self.question.terms_of(word))
-        length = 0.3 + 0.9 * found.total() / 100
-        worth = (idf * found[own] / (found[own] + length) for own, idf in self._idf.items())
+        read = self.question.terms_of
+        found = Counter(t for word in spoken for t in read(word) if t in self._plain_idf)
+        length = 0.3 + 0.9 * len(spoken) / _USUAL_WORDS
+        worth = (self._plain_idf[own] * n / (n + length) for own, n in found.items())
         return sum(worth, 0.0)
 
     def _shares(self, passage: Passage) -> dict[str, float]:
@@ -175,11 +175,8 @@ class Scorer:
         return passage.sentences if self._is_shown and not prose else prose
 
     def _headings(self, passage: Passage) -> list[tuple[str, float]]:
-        """What stands above a passage, and how far it counts.
-
-        As its own words, where the passage leaves to it what it is about: a row of a table, or what
-        stands under the name that is asked about.
-        """
+        """What stands above a passage, and how far it counts: as its own words for a row of a
+        table and for what stands under a name that is asked about."""
         is_row = ROW.match(passage.parts[0]) is not None
         is_on_it = bool(self._held(passage.text))
         given = ((passage.section, _IN_SECTION), (passage.title, _IN_TITLE), (passage.columns, 1.0))
@@ -211,12 +208,9 @@ class Scorer:
         return self._covered({own: min(1.0, share) for own, share in shares.items()})
 
     def _link(self, scored: Sequence[Scored]) -> list[Scored]:
-        """Passages with what a passage covers that names the thing they are about.
-
-        Facts of a thing may stand anywhere in its document. Else a document is about a thing where
-        it opens with the thing's name, as an entry of an encyclopedia does; that others name its
-        title says only that they refer to it.
-        """
+        """Passages with what a passage covers that names the thing they are about. Facts of a
+        thing may stand anywhere in its document; else a document is about a thing where it opens
+        with the thing's name, as an entry of an encyclopedia does."""
         origins = [_Origin(own) for own in scored[:_LINKS_FROM]]
         linked: dict[str, _Origin] = {}
         for passage in (own.passage for own in scored):
@@ -235,7 +229,7 @@ class Scorer:
         shares = self._shares(own.passage)
         score = own.score - self._covered(shares)
         for term, share in self._shares(origin.scored.passage).items():
-            shares[term] = max(shares.get(term, 0.0), _LINKED * share)
+            shares[term] = max(shares.get(term, 0.0), share)
         score += self._covered(shares)
         coverage = self._coverage(shares)
         return replace(
@@ -267,3 +261,7 @@ class _Origin:
 def _order(scored: Scored) -> tuple[float, str, int, int]:
     passage = scored.passage
     return -round(scored.score, 6), passage.source_id, passage.place, passage.rank
+
+
+def _idf(count: int, size: int) -> float:
+    return math.log(1 + (size - count + 0.5) / (count + 0.5))

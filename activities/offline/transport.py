@@ -74,8 +74,7 @@ class OfflineTransport(httpx2.AsyncBaseTransport):
 
 
 def _message(body: JsonObject, turn: UseTools | Reply) -> JsonObject:
-    # Ids follow from what is asked, so the same conversation reads the same on every run, however
-    # it is sent.
+    # Ids follow from what is asked, so that a conversation reads the same on every run.
     asked = json.dumps(body, sort_keys=True, ensure_ascii=False).encode()
     digest = hashlib.sha256(asked).hexdigest()
     content: list[JsonObject]

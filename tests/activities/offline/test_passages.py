@@ -63,12 +63,18 @@ def test_lines_without_a_sentence_are_what_a_passage_says() -> None:
     assert passage.heading == ""
 
 
-@pytest.mark.parametrize(("is_open", "most"), [(False, 110), (True, 90)])
+@pytest.mark.parametrize(("is_open", "most"), [(False, 130), (True, 105)])
 def test_a_long_section_is_cut_between_sentences(is_open: bool, most: int) -> None:
     told = [f"Sentence number {n} says a few words about the tram." for n in range(40)]
     passages = cut(" ".join(told), is_open=is_open)
     assert most - 10 < max(map(count_words, passages)) <= most
     assert " ".join(passage.text for passage in passages) == " ".join(told)
+
+
+def test_a_paragraph_that_fits_into_a_passage_is_not_cut() -> None:
+    first = " ".join(f"Sentence number {n} says a few words about the tram." for n in range(9))
+    second = " ".join(f"Step number {n} is done with a key of the tram." for n in range(5))
+    assert parts(first, second) == [(first,), (second,)]
 
 
 def test_no_passage_opens_with_a_sentence_that_leans_on_the_one_before() -> None:
