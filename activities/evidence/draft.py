@@ -98,9 +98,14 @@ class Sentence:
         return cited(self.text)
 
     @property
+    def uncited(self) -> str:
+        """The text without citations; brackets of its own are unescaped."""
+        return CITATION.sub(" ", self.text).replace("\\[", "[").replace("\\]", "]")
+
+    @property
     def bare(self) -> str:
         """The words without citations and the marks around them."""
-        text = CITATION.sub(" ", self.text)
+        text = self.uncited
         return fold(re.sub(r"[*`|]+|(?<!\w)_+|_+(?!\w)|^\s*#+", " ", text))
 
     @property

@@ -166,7 +166,7 @@ class Reading:
             *self.support.context,
             *(calculation.result for calculation in self.calculations),
         ]
-        return unsupported_figures(CITATION.sub(" ", sentence.text), known, self.language)
+        return unsupported_figures(sentence.uncited, known, self.language)
 
     def _part_faults(self) -> Iterator[Fault]:
         with_facts = {s.where for s in self.sentences if s.kind in ("prose", "row")}

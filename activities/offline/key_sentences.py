@@ -135,7 +135,7 @@ def _whole(claim: Claim) -> Lead:
         said = [part] if "\n" in part else sentences(part)
         sizes = accumulate(0 if "\n" in one else len(one.split()) for one in said)
         fitting = [one for one, size in zip(said, sizes, strict=True) if size <= room]
-        if not fitting and parts:
+        if parts and fitting != said:
             break
         parts.append(" ".join(fitting or said[:1]))
         room -= 0 if "\n" in part else len(parts[-1].split())

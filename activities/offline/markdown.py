@@ -8,11 +8,13 @@ from collections.abc import Iterable, Sequence
 _LINK = re.compile(
     r"!?\[([^\]\n]*)\]\((?:[^()\n]|\([^()\n]*\))*\)|\[(?!\d+\])([^\]\n]+)\]\[[^\]\n]*\]"
 )
-# A source's own [12] is no citation of the report: a blank tells them apart.
-_CITATION_LIKE = re.compile(r"\[(?=\d{1,5}\])")
+# A source's own [12] or [1, 2] is no citation of the report.
+_CITATION_LIKE = re.compile(r"\[(\s*\^?\d{1,5}(?:\s*[-\u2013\u2014,;]\s*\^?\d{1,5})*\s*)\]")
 # A bare name with underscores is a program's; Markdown would take the underscores for emphasis.
 # What it hangs together with is marked as one: `super().__init__()`, `cache_hash=True`.
-_UNDERSCORED = re.compile(r"(?<![`\w.(/:])(?:[\w@=/-]|\.(?=\w)|\(\))+(?![`\w])")
+_UNDERSCORED = re.compile(
+    r"(?<![`\w.(/:])(?=[^\s_`]*_)(?:[\w@=/-]|\.(?=\w)|\(\))*_(?:[\w@=/-]|\.(?=\w)|\(\))*(?![`\w])"
+)
 _LINE_START = re.compile(r"^(\d*)(?=[#>|+]|```|~~~|[-*] |(?<=\d)[.)] )")
 _ITEM_WORDS = 40
 _CODE = re.compile(r"(`[^`\n]+`)")
@@ -21,17 +23,18 @@ _CODE = re.compile(r"(`[^`\n]+`)")
 def plain(text: str) -> str:
     """A passage of prose, safe to stand in a paragraph."""
     pieces = _CODE.split(bare(" ".join(text.split())))
-    pieces[::2] = [_UNDERSCORED.sub(_mark, piece) for piece in pieces[::2]]
+    pieces[::2] = [_UNDERSCORED.sub(r"`\g<0>`", piece) for piece in pieces[::2]]
     return _LINE_START.sub(r"\1\\", "".join(pieces))
-
-
-def _mark(name: re.Match[str]) -> str:
-    return f"`{name[0]}`" if "_" in name[0] else name[0]
 
 
 def bare(text: str) -> str:
     """No links, and no number in brackets that would read as a citation."""
-    return _CITATION_LIKE.sub("[ ", _LINK.sub(lambda link: link[1] or link[2] or "", text))
+    pieces = _CODE.split(text)
+    # No mark shows in code but a blank.
+    pieces[1::2] = [re.sub(r"\[(?=\d{1,5}\])", "[ ", code) for code in pieces[1::2]]
+    unlinked = (_LINK.sub(lambda link: link[1] or link[2] or "", prose) for prose in pieces[::2])
+    pieces[::2] = [_CITATION_LIKE.sub(r"\\[\1\\]", prose) for prose in unlinked]
+    return "".join(pieces)
 
 
 def remark(text: str) -> str:

@@ -81,11 +81,8 @@ class Passage:
 
 
 def cut_passages(hits: Iterable[Hit], *, is_open: bool = False) -> Iterator[Passage]:
-    """The hits in stretches; no sentence stands in two of one hit.
-
-    For an open question a list is told together; for a narrow one each item that can stand alone is
-    a passage of its own.
-    """
+    """The hits in stretches; no sentence stands in two of one hit. For a narrow question each item
+    of a list that can stand alone is a passage of its own."""
     ranks: dict[str, int] = {}
     for rank, hit in enumerate(hits):
         yield from _cut(hit, ranks.setdefault(hit.source_id, rank), is_open)

@@ -120,7 +120,10 @@ def _facet(part: Part, number: int, reason: str) -> Facet:
 _WH = (
     r"(?:how|what|when|where|why|who|whom|whose|which|whether|wie|was|wann|wo|warum|wer|welche\w*)"
 )
-_CLAUSE = re.compile(rf"(?:,|;)?\s+(?:and|or|und|oder)\s+(?={_WH}\b)|[,;]\s+(?={_WH}\b)", re.I)
+# "…, when the error says nothing" is a condition, "…, when was it built" a question.
+_NO_CONDITION = r"(?!(?:when|where) (?!is|are|was|were|do|does|did|can|will|should|has|had))"
+_ASKS = rf"(?={_NO_CONDITION}{_WH}\b(?!,))"
+_CLAUSE = re.compile(rf"(?:,|;)?\s+(?:and|or|und|oder)\s+{_ASKS}|[,;]\s+{_ASKS}", re.I)
 _CONNECTOR = re.compile(r"[,;]?\s+(?:and|or|und|oder)\s+$|[,;]\s+$", re.I)
 # What is asked of the subject before it, as in "… and how tall is it", is a part of its own.
 _KEPT_APART = frozenset({Wants.DATE, Wants.NUMBER, Wants.PERSON, Wants.PLACE, Wants.REASON})

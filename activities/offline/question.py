@@ -42,7 +42,9 @@ FACTS = frozenset({Wants.DATE, Wants.NUMBER, Wants.PERSON, Wants.PLACE})
 
 # How questions open that want each kind of answer, in English and German.
 _OPENERS = {
-    Wants.DATE: "when|since when|wann|seit wann",
+    # "When should I …" and "when do I have to …" ask for a condition.
+    Wants.DATE: "when(?! (?:should|to)\\b| (?:do|can|must|would) (?:i|we|you)\\b)|since when|wann"
+    "|seit wann",
     Wants.NUMBER: "how (?:many|much|long|old|far|big|tall|high|large|often|fast|deep|wide|hot)"
     "|wie ?viele?|wie (?:hoch|lange|alt|weit|groß|teuer|oft)|was kostet|what (?:it|they) costs?"
     r"|what (?:do|does|did|will|would) [^?.,]{1,60} cost",
@@ -117,8 +119,7 @@ _CONTEXT, _MOST_CONTEXT = 0.25, 0.5
 _REFERENT, _MOST_REFERENT = 0.34, 1.0
 """The same for a part whose pronoun stands for them, as in "how safe it is"."""
 _OBJECT, _MOST_OBJECT = 0.8, 3.0
-"""The same for a part that ends with such a pronoun, as in "how do I raise it": it is about them
-more than about its own words."""
+"""The same for a part that ends with such a pronoun, as in "how do I raise it"."""
 PRONOUN = re.compile(r"\b(?:it|they|them|this|these|those|its|their)\b", re.I)
 _ENDS_WITH_PRONOUN = re.compile(
     r"\b(?!is\b|are\b|was\b|were\b|do\b|does\b|did\b|has\b|have\b|can\b|will\b)\w+ "

@@ -144,11 +144,8 @@ class _Search:
         return " ".join(question.surface[t] for t in question.terms if t in own)
 
     def _is_enough(self) -> bool:
-        """Whether to stop: enough good sources, and an answer without a hole.
-
-        Each term that the answer to a narrow question lacks is a hole: what is asked may stand a
-        document away, however many documents hold most of the words.
-        """
+        """Whether to stop: enough good sources, and an answer; that to a narrow question lacks no
+        term, because what is asked may stand a document away."""
         good = sum(entry["score"] >= GOOD for entry in self._sources.values())
         least = GOOD if self.question.is_open else _WHOLE
         return good >= ENOUGH and any(own.answers and own.coverage >= least for own in self._ranked)

@@ -43,7 +43,6 @@ SKILLS: dict[str, Skill] = {
     "EvaluationAnswer": evaluate,
     "AskAnswer": answer,
 }
-"""Which skill answers which schema."""
 
 
 class OfflineTransport(httpx2.AsyncBaseTransport):

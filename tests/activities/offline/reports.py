@@ -6,7 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from activities.agent.schemas import DraftAnswer
-from activities.evidence.draft import Draft, Entry, Section
+from activities.evidence.draft import (
+    Draft,
+    Entry,
+    Section,
+    demote_headings,
+    normalize_citations,
+)
 from activities.evidence.ledger import Ledger
 from activities.evidence.report_gate import Evidence, faults
 from activities.offline.request import Conversation, JsonObject
@@ -89,12 +95,22 @@ def written(given: JsonObject, *complaints: str) -> DraftAnswer:
 
 
 def gate(answer: DraftAnswer, held: Ledger, gaps: Sequence[Gap] = ()) -> list[str]:
-    """What the gate holds against a draft."""
+    """What the gate holds against a draft, read as the writer's activity reads it."""
     draft = Draft(
         title=answer.title,
-        summary=answer.summary,
-        sections=tuple(Section(**section.model_dump()) for section in answer.sections),
-        contradictions=tuple(Entry(**entry.model_dump()) for entry in answer.contradictions),
-        gaps=answer.gaps,
+        summary=_tidy(answer.summary),
+        sections=tuple(
+            Section(facet_id=section.facet_id, markdown=_tidy(section.markdown))
+            for section in answer.sections
+        ),
+        contradictions=tuple(
+            Entry(contradiction_id=entry.contradiction_id, markdown=_tidy(entry.markdown))
+            for entry in answer.contradictions
+        ),
+        gaps=_tidy(answer.gaps),
     )
     return [str(fault) for fault in faults(draft, Evidence(held, tuple(gaps)))]
+
+
+def _tidy(markdown: str) -> str:
+    return normalize_citations(demote_headings(markdown)).strip()

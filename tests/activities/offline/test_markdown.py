@@ -27,8 +27,10 @@ def test_prose_at_the_start_of_a_line_stays_prose(text: str) -> None:
         ("See [the guide](https://a.example/b_(c)) now.", "See the guide now."),
         ("See [the guide][1] now.", "See the guide now."),
         ("![A tower](tower.png) is tall.", "A tower is tall."),
-        ("Built in 1871.[12]", "Built in 1871.[ 12]"),
-        ("Built in 1871.[1][2]", "Built in 1871.[ 1][ 2]"),
+        ("Built in 1871.[12]", r"Built in 1871.\[12\]"),
+        ("Built in 1871.[1][2]", r"Built in 1871.\[1\]\[2\]"),
+        ("It is [10, 20] of int[5].", r"It is \[10, 20\] of int\[5\]."),
+        ("It is `[10, 20]`.", "It is `[10, 20]`."),
         ("Set max_fee and __init__() to `a_b`.", "Set `max_fee` and `__init__()` to `a_b`."),
         ("Run a.b.do_it, or x/y_z.py.", "Run `a.b.do_it`, or `x/y_z.py`."),
         ("Call super().__init__() if is_on=True.", "Call `super().__init__()` if `is_on=True`."),
@@ -54,7 +56,7 @@ def test_citations_stand_before_the_full_stop(text: str, shown: str) -> None:
 
 def test_a_remark_is_one_run_of_italics() -> None:
     assert (
-        rendered(remark("No max_fee [1] is known.")) == "<p><em>No max fee [ 1] is known.</em></p>"
+        rendered(remark("No max_fee [1] is known.")) == "<p><em>No max fee [1] is known.</em></p>"
     )
 
 

@@ -241,8 +241,8 @@ def test_every_open_gap_is_named_with_what_became_of_it() -> None:
     answer = written(given)
     assert answer.gaps.splitlines() == [
         "- **Searched and absent**: No fee is known.",
-        "- **Open**: The [ 1] owner is unclear.",
-        "- **Unreadable file**: scan[ 1].pdf (no text).",
+        r"- **Open**: The \[1\] owner is unclear.",
+        r"- **Unreadable file**: scan\[1\].pdf (no text).",
     ]
     assert gate(answer, held, gaps) == []
 

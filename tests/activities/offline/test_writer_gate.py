@@ -13,9 +13,9 @@ QUESTION = "What does a visit to the tower cost?"
 FACETS = [facet("tower", QUESTION), facet("fees", "Who collects the fees?")]
 
 _AWKWARD = (
-    "tower fee visit Ada Holt cost the is 1871 41 3.5 % EUR [1] [12] [a] _x_ snake_case __init__ "
-    "`code` **bold** * # ## > | - + 1. 2) (see [link](https://a.example/x_y)) [ref][1] \\ … . ! ? "
-    ": ; <b> &amp; ``` ~~~ !"
+    "tower fee visit Ada Holt cost the is 1871 41 3.5 % EUR [1] [12] [1,2] int[5] [a] _x_ "
+    "snake_case __init__ `code` **bold** * # ## > | - + 1. 2) (see [link](https://a.example/x_y)) "
+    "[ref][1] \\ … . ! ? : ; <b> &amp; ``` ~~~ !"
 )
 _WORDS = st.sampled_from(_AWKWARD.split())
 _PROSE = (
