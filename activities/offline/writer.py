@@ -58,6 +58,7 @@ def write(conversation: Conversation) -> Reply:
 
 class _Writer:
     def __init__(self, brief: JsonObject) -> None:
+        self._question = str(brief["question"])
         self._facets: list[JsonObject] = brief["facets"]
         self._contradictions: list[JsonObject] = brief["contradictions"]
         self._titles = {int(s["n"]): str(s["title"]) for s in brief.get("sources", ())}
@@ -86,11 +87,7 @@ class _Writer:
             # Of several facets each has its line; more of one facet only where there is room.
             if n == 0 and not lead.label and not sides:
                 lines += [text, ""]
-            elif (
-                lead.label
-                or sides
-                or (lead.reads_alone and not lead.text.endswith(":") and size <= room)
-            ):
+            elif lead.label or sides or (lead.reads_alone and size <= room):
                 lines.append(f"- {text}")
             else:
                 continue
@@ -123,7 +120,10 @@ class _Writer:
 
     def _leads(self, facets: Sequence[JsonObject]) -> list[Lead]:
         """What the summary may say, in order; nothing that stands in another facet's lead."""
-        several = len(self._facets) > 1
+        if str(facets[0]["question"]) == self._question:
+            # What sets compared things side by side says more than a line on each.
+            facets = facets[:1]
+        several = len(facets) > 1
         leads: dict[str, Lead] = {}
         for facet in facets:
             found = self._facet_leads(facet, several)

@@ -104,6 +104,23 @@ def test_the_summary_of_several_facets_has_one_line_for_each() -> None:
     ]
 
 
+def test_a_comparison_opens_with_what_sets_the_things_side_by_side() -> None:
+    question = "What is the difference between a tower and a mill?"
+    beside = "A tower has a lamp and a keeper, while a mill has sails and a miller who grinds corn."
+    held = ledger(
+        [
+            claim(1, beside, facet="whole"),
+            claim(2, "A tower is tall.", facet="tower"),
+            claim(3, "A mill stands on a hill.", facet="mill", source="s2"),
+        ]
+    )
+    facets = [facet("whole", question), facet("tower", "A tower"), facet("mill", "A mill")]
+    given = {**brief(held, facets), "question": question}
+    answer = written(given)
+    assert answer.summary == f"{beside[:-1]} [1]."
+    assert len(answer.sections) == 3
+
+
 def test_passages_are_grouped_by_document_with_the_best_one_first() -> None:
     held = ledger(
         [
