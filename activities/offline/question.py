@@ -189,7 +189,7 @@ class Question:
         own = self._weighed(self.text)
         around = {t: w for t, w in self._weighed(self.context).items() if t not in own}
         each, most = _CONTEXT, _MOST_CONTEXT
-        if self._is_on_context:
+        if self.is_on_context:
             each, most = _OBJECT, _MOST_OBJECT
         elif PRONOUN.search(self.text):
             each, most = _REFERENT, _MOST_REFERENT
@@ -206,17 +206,17 @@ class Question:
     def asked_terms(self) -> frozenset[str]:
         """The main terms of the sentence that asks, without those of what is told before it."""
         asked = self.main_terms & self._weighed(_asked(self.text)).keys()
-        return self.main_terms if self._is_on_context else asked
+        return self.main_terms if self.is_on_context else asked
 
     @cached_property
     def context_terms(self) -> frozenset[str]:
         """The terms that only stand around the question; none where it is the whole question, or
         is about them."""
         around = frozenset(self.terms) - frozenset(self._weighed(self.text))
-        return frozenset() if self._is_on_context else around
+        return frozenset() if self.is_on_context else around
 
     @cached_property
-    def _is_on_context(self) -> bool:
+    def is_on_context(self) -> bool:
         return _ENDS_WITH_PRONOUN.search(self.text) is not None
 
     def _weighed(self, text: str) -> dict[str, float]:

@@ -192,8 +192,9 @@ class _Search:
     def _is_off_topic(self) -> bool:
         """Most of what is asked about stands in no document."""
         asked = self.question.terms
-        lost = sum(asked[own] for own in self.question.main_terms & self._scorer.absent)
-        return 2 * lost > sum(asked[own] for own in self.question.main_terms)
+        about = asked.keys() if self.question.is_on_context else self.question.main_terms
+        lost = sum(asked[own] for own in about if own in self._scorer.absent)
+        return 2 * lost > sum(asked[own] for own in about)
 
     def _missing(self, found: bool, answered: bool) -> list[str]:
         """What stands in no document; beside an answer only names, as it may use other words."""

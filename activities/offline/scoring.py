@@ -153,7 +153,6 @@ class Scorer:
 
     def _shares(self, passage: Passage) -> dict[str, float]:
         """How far each term of the question is covered, by where and how often it stands."""
-        # Rows of a table repeat the names of its columns.
         said = self._said(passage)
         rows = [own for own in said if ROW.match(own)]
         read = [own for own in said if own not in rows] + [" ".join(rows)]

@@ -24,7 +24,7 @@ _ANSWERED = frozenset({"answered", "contested", "found", "partial"})
 _ABSENT = frozenset({"absent", "no_results"})
 # A heading's number is no figure.
 _NUMBERING = re.compile(r"^\d+(?:\.\d+)*[.)]? +")
-_CLOSEST = "No passage holds most of the words of the question; these are the closest."
+_CLOSEST = "These are the passages closest to the question."
 _NOTHING = "No passage could be cited for this question."
 _FAULT = re.compile(r"in “(?P<start>[^”]+?)…?”\s*$", re.M)
 
@@ -67,18 +67,15 @@ class _Writer:
             for order, claim in enumerate(brief["claims"])
             if claim["cite"] and claim["verdict"] != "failed"
         ]
+        self._answered = [facet for facet in self._facets if _is_answered(facet)]
+        self._opening = self._leads(self._answered or self._facets)
 
     def summary(self) -> str:
-        """The best passage or fact first, then the best sentences of others; one a facet.
-
-        A facet that nothing answers has a remark in place of a line that would read as an answer,
-        unless that is so of all: then the remark stands behind the closest passages.
-        """
-        answered = [facet for facet in self._facets if _is_answered(facet)]
+        """The best passage or fact first, then the best sentences of others; one a facet. A facet
+        that nothing answers has a remark, unless that is so of all: then one stands at the end."""
         lines: list[str] = []
-        leads = self._leads(answered or self._facets)
         room = SUMMARY_WORDS
-        for n, lead in enumerate(leads):
+        for n, lead in enumerate(self._opening):
             sides = self._sides(lead)
             text = "\n- ".join(sides) or lead.markdown()
             if any(text in line for line in lines):
@@ -92,11 +89,11 @@ class _Writer:
             else:
                 continue
             room -= size
-        if answered:
-            lines += [f"- {remark(_lack(f))}" for f in self._facets if f not in answered]
+        if self._answered:
+            lines += [f"- {remark(_lack(f))}" for f in self._facets if f not in self._answered]
         elif lines:
             lines += ["", remark(_CLOSEST)]
-        disputed = [lead.label for lead in leads if self._sides(lead)]
+        disputed = [lead.label for lead in self._opening if self._sides(lead)]
         about = ", ".join(f"“{label}”" for label in disputed if label)
         said = remark(f"The sources disagree{about and f' on {about}'}: see below.")
         return "\n".join([*lines, *(["", said] if disputed else [])]).strip()
@@ -165,9 +162,12 @@ class _Writer:
         return sorted(own, key=lambda c: (c.facet_ids[0] != facet["id"], -c.relevance, c.order))
 
     def _shown(self, facet: JsonObject) -> list[Claim]:
-        """What a facet's section shows: its best, and what no other section is the place for."""
+        """What a section shows: its best, and what no other is the place for, without what the
+        summary shows whole, unless that is all."""
         ranked = self._of(facet)
-        return [c for n, c in enumerate(ranked) if n == 0 or c.facet_ids[0] == facet["id"]]
+        own = [c for n, c in enumerate(ranked) if n == 0 or c.facet_ids[0] == facet["id"]]
+        told = [lead.claim for lead in self._opening if lead.parts == lead.claim.parts]
+        return [claim for claim in own if claim not in told] or own
 
 
 def _by_section(ranked: Sequence[Claim]) -> list[Claim]:
@@ -210,7 +210,7 @@ def _shortfall(facet: JsonObject, *, is_part: bool) -> str:
     absent = ", ".join(f"“{word}”" for word in _absent_words(facet))
     said = [f"In no document: {absent}."] if absent else []
     if is_part and not _is_answered(facet):
-        said.append("No passage holds most of the words of this part; these are the closest.")
+        said.append("These are the passages closest to this part.")
     return " ".join(said)
 
 

@@ -104,6 +104,18 @@ def test_the_summary_of_several_facets_has_one_line_for_each() -> None:
     ]
 
 
+def test_the_passage_a_report_opens_with_is_not_repeated_where_there_is_more() -> None:
+    opening, other = "Fill the lamp oil at the pump.", "Lamp oil is kept in a jar by the door."
+    asked = facet("tower", "How do I fill the lamp oil?")
+    both = ledger([claim(1, opening), claim(2, other, source="s2", relevance=0.7)])
+    answer = written(brief(both, [asked]))
+    assert answer.summary.startswith("Fill the lamp oil at the pump [1].")
+    assert opening[:-1] not in answer.sections[0].markdown
+    assert other[:-1] in answer.sections[0].markdown
+    alone = written(brief(ledger([claim(1, opening)]), [asked]))
+    assert opening[:-1] in alone.sections[0].markdown
+
+
 def test_a_comparison_opens_with_what_sets_the_things_side_by_side() -> None:
     question = "What is the difference between a tower and a mill?"
     beside = "A tower has a lamp and a keeper, while a mill has sails and a miller who grinds corn."
@@ -199,8 +211,7 @@ def test_related_passages_are_not_sold_as_an_answer() -> None:
     assert sections(held, [asked])["tower"].startswith("_In no document: “architect”._")
     several = sections(held, [asked, facet("fee", "What is the fee?")])["tower"]
     assert several.startswith(
-        "_In no document: “architect”. "
-        "No passage holds most of the words of this part; these are the closest._"
+        "_In no document: “architect”. These are the passages closest to this part._"
     )
 
 
