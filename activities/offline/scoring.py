@@ -32,8 +32,7 @@ _FIRST_HIT = 0.18
 _ANSWERS, _ANSWERS_NEARBY = 0.25, 0.1
 _TOPIC = 0.3
 _FIGURES = 0.2
-_SCRAP = 6
-_USUAL_WORDS = 100
+_SCRAP, _USUAL_WORDS = 6, 100
 _LINKS_FROM = 12
 _OPENING = 3
 # Text that speaks to whoever answers is no evidence of anything.

@@ -13,10 +13,11 @@ from collections.abc import Sequence
 from activities.offline.key_sentences import Claim, KeySentence, Lead, read_claim
 from activities.offline.markdown import bare, cited, marks, passage, plain, remark
 from activities.offline.passages import ROW
-from activities.offline.question import Question
+from activities.offline.question import Question, Wants
 from activities.offline.request import Conversation, JsonObject, Reply
 
 SUMMARY_WORDS = 120
+_EXPLAINED = frozenset({Wants.INSTRUCTION, Wants.REASON, Wants.RULE})
 _MOST_LEADS = 3
 _WORTH = 0.6
 """The share of the best claim's relevance from which on a claim may stand in the summary."""
@@ -162,12 +163,12 @@ class _Writer:
         return sorted(own, key=lambda c: (c.facet_ids[0] != facet["id"], -c.relevance, c.order))
 
     def _shown(self, facet: JsonObject) -> list[Claim]:
-        """What a section shows: its best, and what no other is the place for, without what the
-        summary shows whole, unless that is all."""
+        """Its best, and what no other section is the place for; an explanation is told once."""
         ranked = self._of(facet)
         own = [c for n, c in enumerate(ranked) if n == 0 or c.facet_ids[0] == facet["id"]]
-        told = [lead.claim for lead in self._opening if lead.parts == lead.claim.parts]
-        return [claim for claim in own if claim not in told] or own
+        if Question(self._question).wants not in _EXPLAINED:
+            return own
+        return [c for c in own if all(c.parts != lead.parts for lead in self._opening)] or own
 
 
 def _by_section(ranked: Sequence[Claim]) -> list[Claim]:
