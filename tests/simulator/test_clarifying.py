@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from console.client import asking
+from console.client import asking, jobs
 from console.client.session import Session
+from tests.durability.waiting import eventually
 from tests.simulator.brains import ByTitle, Offline, Turn, json_answer, use
 from tests.simulator.jobs import (
     JsonObject,
@@ -39,6 +40,7 @@ async def clarify(office: Office, wire: Wire, corpus: str) -> Clarification:
     session = Session(office.settings.model_copy(update={"has_server": True}), office.client)
     request = ResearchRequest(question=VAGUE, corpus=corpus, model="claude")
     async with office.working(wire):
+        await eventually(lambda: jobs.has_worker(office.client), "the worker polls")
         return await asking.clarify(session, "boats", request)
 
 
