@@ -221,6 +221,7 @@ class Question:
 
     def _weighed(self, text: str) -> dict[str, float]:
         found: dict[str, float] = {}
+        named = _identifiers(text)
         text = BROAD.sub(" ", text)
         for joined, (one, other) in self._compounds.items():
             text = re.sub(rf"\b{one} {other}\b", joined, text, flags=re.I)
@@ -228,7 +229,7 @@ class Question:
             own = term(word, self._language)
             is_light = is_on("light_words") and own in _LIGHT_TERMS
             found[own] = _LIGHT_WEIGHT if is_light else _VERB if word in self._done else 1.0
-        return found | dict.fromkeys(_identifiers(text), 1.0)
+        return found | dict.fromkeys(named, 1.0)
 
     @cached_property
     def surface(self) -> dict[str, str]:

@@ -114,3 +114,16 @@ def test_every_term_can_be_told_as_the_question_writes_it() -> None:
     ):
         asked = Question(text, "What does include_package_data of MyTool do?")
         assert asked.surface.keys() >= asked.terms.keys()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "How do I serve a twisted.web site behind a proxy?",
+        "What is known about os.path and set up.py files?",
+        "Why does shut down.sh start up max_retries time out?",
+    ],
+)
+def test_every_term_is_known_as_the_question_writes_it(text: str) -> None:
+    question = Question(text)
+    assert set(question.terms) <= set(question.surface)
