@@ -95,7 +95,7 @@ class KeySentence:
         passage. What needs another text beside it comes last."""
         good = [c for c in ranked if c.relevance >= _NEARLY_BEST * ranked[0].relevance]
         if not self._is_fact:
-            return max(map(_whole, good), key=lambda own: own.reads_alone)
+            return max(map(self._whole, good), key=lambda own: own.reads_alone)
         leads = [Lead(self.of(claim), "", claim) for claim in good]
         return max(leads, key=lambda own: (own.reads_alone, self.answers(own.text)))
 
@@ -115,6 +115,15 @@ class KeySentence:
             sentence = f"{given[best]} {sentence}"
         return sentence
 
+    def _whole(self, claim: Claim) -> Lead:
+        """A passage as far as a summary has room for it; where its best sentence would be cut off,
+        from that on."""
+        lead, best = _cut(claim, claim.parts), self.of(claim)
+        at = next((n for n, part in enumerate(claim.parts) if best in part), None)
+        if at is None or best in lead.text:
+            return lead
+        return _cut(claim, (best + claim.parts[at].partition(best)[2], *claim.parts[at + 1 :]))
+
     def _worth(self, sentence: str) -> tuple[bool, bool, float]:
         """First that it reads well, then that it holds a fact that is asked for, then the terms."""
         reads_well = len(sentence.split()) <= _SENTENCE_WORDS and not announces(sentence)
@@ -127,11 +136,11 @@ class KeySentence:
         return sum(weight for own, weight in self._weights.items() if own in held)
 
 
-def _whole(claim: Claim) -> Lead:
-    """A passage as far as a summary has room for it; code counts for no words."""
+def _cut(claim: Claim, given: Sequence[str]) -> Lead:
+    """Parts of a claim up to the length of a lead; code counts for no words."""
     parts: list[str] = []
     room = _LEAD_WORDS
-    for part in claim.parts:
+    for part in given:
         said = [part] if "\n" in part else sentences(part)
         sizes = accumulate(0 if "\n" in one else len(one.split()) for one in said)
         fitting = [one for one, size in zip(said, sizes, strict=True) if size <= room]

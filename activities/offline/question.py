@@ -42,9 +42,9 @@ FACTS = frozenset({Wants.DATE, Wants.NUMBER, Wants.PERSON, Wants.PLACE})
 
 # How questions open that want each kind of answer, in English and German.
 _OPENERS = {
-    # "When should I …" and "when do I have to …" ask for a condition.
-    Wants.DATE: "when(?! (?:should|to)\\b| (?:do|can|must|would) (?:i|we|you)\\b)|since when|wann"
-    "|seit wann",
+    # "When should I …", "when is it worth …" and "when do I have to …" ask for a condition.
+    Wants.DATE: "when(?! (?:should|to|is it)\\b| (?:do|can|must|would) (?:i|we|you)\\b)|since when"
+    "|wann|seit wann",
     Wants.NUMBER: "how (?:many|much|long|old|far|big|tall|high|large|often|fast|deep|wide|hot)"
     "|wie ?viele?|wie (?:hoch|lange|alt|weit|groß|teuer|oft)|was kostet|what (?:it|they) costs?"
     r"|what (?:do|does|did|will|would) [^?.,]{1,60} cost",

@@ -25,10 +25,10 @@ from activities.offline.scoring import Scored, Scorer
 
 GOOD, USELESS, ENOUGH = 0.7, 0.2, 3
 _WHOLE = 0.999
-_ANSWERED = 0.6
+_ANSWERED = 0.65
 """The share of the question's terms that a passage which answers it covers."""
-_TOGETHER = 5
-"""Terms of a long question that are many for one passage."""
+_OFF_TOPIC = 0.5
+"""Where the documents have words for less of the question, none is about it."""
 _REST_WORDS = 150
 _NARROW, _NARROW_PART = 8, 5
 """How many passages answer a narrow question, and a part of a larger one."""
@@ -151,7 +151,7 @@ class _Search:
         return good >= ENOUGH and any(own.answers and own.coverage >= least for own in self._ranked)
 
     def _chosen(self) -> list[Scored]:
-        if not self._ranked or self._is_off_topic():
+        if not self._ranked or self._scorer.known < _OFF_TOPIC:
             return []
         most = int(self._brief.get("max_claims", 16))
         broad = self.question.is_open and is_on("spread")
@@ -169,12 +169,8 @@ class _Search:
         return chosen if broad or known or not chosen else self._with_rest(chosen)
 
     def _is_answer(self, own: Scored) -> bool:
-        """Whether a passage holds what is wanted beside most of what is asked about, or so much of
-        it that it stands together by no chance."""
-        asked, held = self.question.asked_terms, len(own.held & self.question.main_terms)
-        if 3 * len(asked & self._scorer.absent) > len(asked):
-            return False
-        return own.answers and (own.coverage >= _ANSWERED or held >= _TOGETHER)
+        """Whether a passage holds what is wanted beside most of what is asked about."""
+        return own.answers and own.coverage * self._scorer.known >= _ANSWERED
 
     def _with_rest(self, chosen: list[Scored]) -> list[Scored]:
         """The passages and, behind the best, how its document goes on: the remedy stands behind the
@@ -188,13 +184,6 @@ class _Search:
                 break
             chosen += [own] * (own not in chosen)
         return chosen
-
-    def _is_off_topic(self) -> bool:
-        """Most of what is asked about stands in no document."""
-        asked = self.question.terms
-        about = asked.keys() if self.question.is_on_context else self.question.main_terms
-        lost = sum(asked[own] for own in about if own in self._scorer.absent)
-        return 2 * lost > sum(asked[own] for own in about)
 
     def _missing(self, found: bool, answered: bool) -> list[str]:
         """What stands in no document; beside an answer only names, as it may use other words."""

@@ -26,9 +26,8 @@ from activities.offline.rule_families import is_on
 _SHOWN = frozenset({Wants.INSTRUCTION, Wants.MANNER, Wants.ANYTHING})
 """What code may answer."""
 _IN_SECTION, _IN_TITLE, _IN_CODE = 0.6, 0.5, 0.5
-_SATURATION = 1.0
 _PLAIN, _PLAIN_FACT = 0.3, 0.05
-_FIRST_HIT = 0.18
+_FIRST_HIT, _FIRST_HIT_NARROW = 0.18, 0.3
 _ANSWERS, _ANSWERS_NEARBY = 0.25, 0.1
 _TOPIC = 0.3
 _FIGURES = 0.2
@@ -85,6 +84,10 @@ class Scorer:
         # The root, because what is asked about is often the common word beside a rare verb.
         self._weights = {t: question.terms[t] * math.sqrt(idf) for t, idf in self._idf.items()}
         self._total = sum(self._weights.values()) or 1.0
+        lost = sum(question.terms[own] for own in self.absent)
+        rarest = max(self._weights.values(), default=1.0)
+        self.known = self._total / (self._total + lost * rarest)
+        """The share of the question that the documents have words for."""
         self._asked_words = frozenset(content_words(question.text))
         self._is_shown = question.wants in _SHOWN
 
@@ -132,11 +135,12 @@ class Scorer:
         )  # fmt: skip
 
     def _search_worth(self, own: Scored, most: float) -> float:
-        """What plain search makes of a passage, or of its document where many are wanted."""
+        """What plain search makes of a passage and of its document."""
         if self.question.is_open:
             return _FIRST_HIT / (1 + 0.25 * own.passage.rank)
-        is_fact = self.question.wants in FACTS
-        return (_PLAIN_FACT if is_fact else _PLAIN) * own.plain / most
+        if self.question.wants in FACTS:
+            return _PLAIN_FACT * own.plain / most
+        return _PLAIN * own.plain / most + _FIRST_HIT_NARROW / (1 + own.passage.rank)
 
     def _plain(self, passage: Passage) -> float:
         """BM25 with the usual constants, over all words of the query, function words too."""
@@ -156,7 +160,7 @@ class Scorer:
         rows = [own for own in said if ROW.match(own)]
         read = [own for own in said if own not in rows] + [" ".join(rows)]
         counts = Counter(own for text in (*read, passage.heading) for own in self._held(text))
-        shares = {own: n / (n + _SATURATION) * (1 + _SATURATION) for own, n in counts.items()}
+        shares = {own: 2 * n / (n + 1) for own, n in counts.items()}
         around = self._headings(passage) if is_on("sections") else []
         if self._is_shown:
             around += [(own, _IN_CODE) for own in passage.sentences if own not in said]

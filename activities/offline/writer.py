@@ -13,13 +13,12 @@ from collections.abc import Sequence
 from activities.offline.key_sentences import Claim, KeySentence, Lead, read_claim
 from activities.offline.markdown import bare, cited, marks, passage, plain, remark
 from activities.offline.passages import ROW
-from activities.offline.question import Question, Wants
+from activities.offline.question import FACTS, Question
 from activities.offline.request import Conversation, JsonObject, Reply
 
 SUMMARY_WORDS = 120
-_EXPLAINED = frozenset({Wants.INSTRUCTION, Wants.REASON, Wants.RULE})
 _MOST_LEADS = 3
-_WORTH = 0.6
+_WORTH = 0.75
 """The share of the best claim's relevance from which on a claim may stand in the summary."""
 _ANSWERED = frozenset({"answered", "contested", "found", "partial"})
 _ABSENT = frozenset({"absent", "no_results"})
@@ -135,7 +134,8 @@ class _Writer:
     def _facet_leads(self, facet: JsonObject, several: bool) -> list[Lead]:
         title = str(facet["title"])
         key = KeySentence(Question(title, str(facet["question"])), self._claims)
-        worth = [claim for claim in self._of(facet) if claim.relevance >= _WORTH]
+        own = self._of(facet)
+        worth = [claim for claim in own if claim.relevance >= _WORTH * own[0].relevance]
         if several or not worth:
             return [Lead(key.of(claim), title, claim) for claim in worth]
         first = key.opening(worth)
@@ -158,15 +158,15 @@ class _Writer:
         return "\n\n".join(blocks)
 
     def _of(self, facet: JsonObject) -> list[Claim]:
-        """The facet's own claims by relevance, then those whose relevance is for another facet."""
+        """The facet's claims by relevance; that of a claim of several facets is for its first."""
         own = [claim for claim in self._claims if facet["id"] in claim.facet_ids]
-        return sorted(own, key=lambda c: (c.facet_ids[0] != facet["id"], -c.relevance, c.order))
+        return sorted(own, key=lambda c: (-c.relevance, c.facet_ids[0] != facet["id"], c.order))
 
     def _shown(self, facet: JsonObject) -> list[Claim]:
         """Its best, and what no other section is the place for; an explanation is told once."""
         ranked = self._of(facet)
         own = [c for n, c in enumerate(ranked) if n == 0 or c.facet_ids[0] == facet["id"]]
-        if Question(self._question).wants not in _EXPLAINED:
+        if Question(self._question).wants in FACTS:
             return own
         return [c for c in own if all(c.parts != lead.parts for lead in self._opening)] or own
 

@@ -6,7 +6,8 @@ no, or stands in the question are left out.
 
     first sentence   share of the questions whose answer stands in the summary's first sentence
     summary          … in the summary, of which the first 120 words count
-    body             … in the sections of the facets, of which the first 800 words count
+    body             … in the summary and the sections of the facets, of which the first 800 words
+                     count: what the summary shows whole is not told again
     evidence used    share of the questions of which the report cites every passage in `gold`
 
 Each stands beside plain search in the same run, over the same passages, in text of equal length:
@@ -34,7 +35,7 @@ from benchmarks.quality.report_text import (
     count_words,
     cut_words,
     find_section,
-    join_facets,
+    join_answer,
     split_sentences,
     strip_markup,
 )
@@ -161,7 +162,7 @@ def compare(markdown: str, query: JsonObject, peers: Peers) -> tuple[dict[str, P
     question, answers = query["q"], [query["answer"], *query["aliases"]]
     parts = {
         "summary": strip_markup(find_section(markdown, SUMMARY)),
-        "body": strip_markup(join_facets(markdown)),
+        "body": strip_markup(join_answer(markdown)),
     }
     first = next(iter(split_sentences(parts["summary"])), "")
     best = peers.best_sentences(question, LONGEST["body"])

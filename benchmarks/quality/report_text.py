@@ -25,9 +25,10 @@ def find_section(markdown: str, title: str) -> str:
     return next((text for name, text in split_sections(markdown) if name == title), "")
 
 
-def join_facets(markdown: str) -> str:
-    """The sections of the facets, one after the other."""
-    return "\n\n".join(text for title, text in split_sections(markdown) if title not in _FIXED)
+def join_answer(markdown: str) -> str:
+    """The summary and the sections of the facets, one after the other."""
+    sections = split_sections(markdown)
+    return "\n\n".join(text for title, text in sections if title not in _FIXED - {SUMMARY})
 
 
 def drop_sources(markdown: str) -> str:

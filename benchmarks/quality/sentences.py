@@ -25,7 +25,7 @@ from benchmarks.quality.command import BAD_INPUT, NOTHING_FOUND, REPORT, Ended, 
 from benchmarks.quality.declarative import draw_statements
 from benchmarks.quality.gold import contains
 from benchmarks.quality.intervals import Pair
-from benchmarks.quality.report_text import find_section, join_facets, split_sentences
+from benchmarks.quality.report_text import join_answer, split_sentences
 from benchmarks.quality.sets import (
     Case,
     JsonObject,
@@ -36,7 +36,6 @@ from benchmarks.quality.sets import (
     Run,
     draw_cases,
 )
-from workflows.contracts.result import SUMMARY
 
 SENTENCES = 50
 _ANY_CLEAR_END = (REPORT, NOTHING_FOUND, BAD_INPUT)
@@ -138,7 +137,7 @@ def count(ended: Ended, content: JsonObject) -> Outcome:
     report = ended.result.report_markdown if ended.result else ""
     measures: dict[str, Pair] = {"right exits": (ended.code in content["exits"], 1)}
     if content["answer"]:
-        text = f"{find_section(report, SUMMARY)}\n{join_facets(report)}"
+        text = join_answer(report)
         measures["answered"] = (contains(text, [content["answer"]]), 1)
     notes = {**content, "exit": ended.code, "printed": ended.printed[-2000:], "report": report}
     return Outcome(measures, notes)

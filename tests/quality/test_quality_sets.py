@@ -57,10 +57,18 @@ def test_an_answer_is_looked_for_in_the_parts_of_a_report_and_in_plain_search() 
     measures, _ = compare(told("The ferry is red [1]. Ann Lee paid [2].", "Red."), query, PEERS)
     assert measures["first sentence"] == (False, 1)
     assert measures["summary"] == (True, 1)
-    assert measures["body"] == (False, 1)
     assert measures["BM25 first sentence"] == (True, 1)
     assert measures["summary ÷ BM25"] == (True, True)
-    # One word of plain search beside the one word of the body.
+
+
+def test_the_body_of_a_report_is_its_summary_and_its_facets() -> None:
+    query = {"q": "Who paid for the quay?", "answer": "Ann Lee", "aliases": []}
+    measures, _ = compare(told("Red.", "Ann Lee paid."), query, PEERS)
+    assert (measures["summary"], measures["body"]) == ((False, 1), (True, 1))
+    measures, _ = compare(told("Ann Lee paid.", "Red."), query, PEERS)
+    assert measures["body"] == (True, 1)
+    measures, _ = compare(told("Ferry.", "Red."), query, PEERS)
+    # Two words of plain search beside the two words of the body.
     assert measures["body ÷ BM25, own length"] == (False, False)
 
 

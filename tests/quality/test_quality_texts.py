@@ -17,7 +17,7 @@ from benchmarks.quality.peers import Bm25, Fts5, join_until
 from benchmarks.quality.report_text import (
     drop_sources,
     find_section,
-    join_facets,
+    join_answer,
     split_sentences,
     strip_markup,
 )
@@ -64,7 +64,8 @@ def test_only_questions_that_a_text_can_answer_are_counted() -> None:
 
 def test_a_report_is_read_by_its_headings() -> None:
     assert strip_markup(find_section(REPORT, "Summary")) == "T. Rex sailed in 1967. It sank."
-    assert strip_markup(join_facets(REPORT)) == "A ferry costs 4 million.\n\nIt was paid for."
+    answer = "T. Rex sailed in 1967. It sank.\n\nA ferry costs 4 million.\n\nIt was paid for."
+    assert strip_markup(join_answer(REPORT)) == answer
     assert find_section(REPORT, "Where the sources disagree") == ""
     assert "1. T. Rex" not in drop_sources(REPORT)
     assert split_sentences("T. Rex sailed in 1967. It sank.")[0] == "T. Rex sailed in 1967."
