@@ -88,6 +88,7 @@ class KeySentence:
             for own, weight in question.terms.items()
         }
         self._answer = max(self._weights.values(), default=1.0)
+        self.wants = question.wants
         self._is_fact = question.wants in FACTS
 
     def opening(self, ranked: Sequence[Claim]) -> Lead:

@@ -62,7 +62,9 @@ def passage(parts: Sequence[str], numbers: Sequence[int], lead: str) -> str:
         if "\n" in part:
             blocks += [f"{label}{marks(numbers)}"] * (n == 0)
             blocks.append(fenced(part))
-        elif n == 0 or part.endswith(":") or len(part.split()) > _ITEM_WORDS:
+        elif (
+            n == 0 or "\n" in parts[n - 1] or part.endswith(":") or len(part.split()) > _ITEM_WORDS
+        ):
             blocks.append(f"{label}{cited(plain(part), numbers)}")
         elif blocks[-1].startswith("- "):
             blocks[-1] += f"\n- {cited(plain(part), numbers)}"

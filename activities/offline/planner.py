@@ -11,11 +11,20 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from textwrap import shorten
 
 from activities.evidence.text.sentences import sentences
-from activities.evidence.text.terms import STOP_WORDS, WORD, detect_language, lemma
+from activities.evidence.text.terms import STOP_WORDS, WORD, detect_language
 from activities.offline.passages import HEADING
-from activities.offline.question import BROAD, PRONOUN, Question, Wants, content_words
+from activities.offline.question import (
+    ASKING,
+    BROAD,
+    FACTS,
+    PRONOUN,
+    Question,
+    asking_clause,
+    content_words,
+)
 from activities.offline.request import Conversation, Hit, Reply, UseTools
 from activities.offline.rule_families import is_on
 from workflows.contracts.facets import Facet, QuestionKind
@@ -125,8 +134,7 @@ _NO_CONDITION = r"(?!(?:when|where) (?!is|are|was|were|do|does|did|can|will|shou
 _ASKS = rf"(?={_NO_CONDITION}{_WH}\b(?!,))"
 _CLAUSE = re.compile(rf"(?:,|;)?\s+(?:and|or|und|oder)\s+{_ASKS}|[,;]\s+{_ASKS}", re.I)
 _CONNECTOR = re.compile(r"[,;]?\s+(?:and|or|und|oder)\s+$|[,;]\s+$", re.I)
-# What is asked of the subject before it, as in "… and how tall is it", is a part of its own.
-_KEPT_APART = frozenset({Wants.DATE, Wants.NUMBER, Wants.PERSON, Wants.PLACE, Wants.REASON})
+_OWN_TERMS = 2
 _LISTED = re.compile(r"\s*[,;]\s*(?:and\s+|or\s+|und\s+|oder\s+)?|\s+(?:and|or|und|oder)\s+", re.I)
 _BETWEEN = re.compile(
     r"(?:compare[ds]?|comparing|comparison (?:of|between)|differences? between"
@@ -191,7 +199,7 @@ def split_comparison(text: str) -> list[Part]:
         start = text.index(things[0], found.start("one"))
         end = text.index(things[1], found.start("other")) + len(things[1])
     elif found := _BETWEEN.search(text):
-        named = _CRITERIA.split(found["things"])[0]
+        named = _CRITERIA.split(_CLAUSE.split(found["things"])[0])[0]
         things = [thing.strip(" .") for thing in _COMPARED.split(named) if content_words(thing)]
         start, end = found.start("things"), found.start("things") + len(named)
     else:
@@ -215,8 +223,10 @@ def _run(text: str, which: int) -> str:
 def _parts(sentence: str, subject: str = "") -> list[Part]:
     if listed := _listed_parts(sentence):
         return listed
-    clauses = [clause for clause in _clauses(sentence) if content_words(clause)]
-    if len(clauses) > 1 and re.search(rf"\b{_WH}\b", clauses[0], re.I):
+    clauses = _clauses(sentence)
+    # What somebody tells before he asks is no part.
+    asked = asking_clause(clauses[0])
+    if len(clauses) > 1 and re.match(ASKING, asked, re.I) and content_words(asked):
         first = _key_words(clauses[0])
         return [_part(clauses[0], subject), *(_part(clause, first) for clause in clauses[1:])]
     return [_part(sentence, subject)]
@@ -236,15 +246,16 @@ def _listed_parts(sentence: str) -> list[Part]:
 
 
 def _clauses(text: str) -> list[str]:
-    """Clauses that open with a question word; one that has no subject of its own, such as "what
-    was done about them", stays with the clause before it."""
+    """Clauses that open with a question word; one that asks for no fact and has no subject of its
+    own, such as "what was done about them" or "why is it wrong", stays with that before it."""
     starts = [0, *(found.end() for found in _CLAUSE.finditer(text)), len(text)]
     clauses: list[str] = []
     for start, end in pairwise(starts):
         clause = text[start:end]
-        # `done` names no subject, as `do` does not.
-        has_subject = any(lemma(word) not in STOP_WORDS["en"] for word in content_words(clause))
-        if clauses and not has_subject and Question(clause).wants not in _KEPT_APART:
+        own, first = Question(clause), Question(clauses[0] if clauses else clause)
+        fewest = 1 if first.wants in FACTS else _OWN_TERMS
+        stands_alone = own.wants in FACTS or len(own.main_terms) >= fewest
+        if clauses and not (stands_alone and content_words(clauses[-1])):
             clauses[-1] += clause
         else:
             clauses.append(clause)
@@ -269,7 +280,7 @@ def _part(text: str, subject: str) -> Part:
 
 def _title(text: str) -> str:
     text = text.strip(" ?.") or text
-    return f"{text[:1].upper()}{text[1:]}"[:160]
+    return shorten(f"{text[:1].upper()}{text[1:]}", 160, placeholder=" …")
 
 
 _COVERED = 0.6

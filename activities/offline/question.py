@@ -92,9 +92,14 @@ def _openings() -> list[tuple[Wants, re.Pattern[str]]]:
 
 
 _OPENINGS = _openings()
-# What may stand before a question's own opening: "In 2024, …", "According to the report, …".
+_AUXILIARY = "is|are|was|were|do|does|did|has|have|had|can|could|may|must|should|shall|will|would"
+ASKING = (
+    rf"(?:who|whom|whose|what|why|how|which|(?:when|where) (?:{_AUXILIARY})|{_AUXILIARY}"
+    r"|wer|wem|wen|was|wann|wo|wie|warum|welche\w*)\b"
+)
+# What may stand before a question's own opening: "In 2024, …", "If it fails, …", "It fails, so …".
 _PREAMBLE = re.compile(
-    r"^(?:[^?]{0,160}?,\s+(?:and\s+)?)(?=(?:who|what|when|where|why|how|which)\b)", re.I
+    rf"^(?!{ASKING})[^?]{{0,240}}?[,;:–-]\s+(?:(?:and|but|so|then)\s+)?(?={ASKING})", re.I
 )
 
 # "How can we …", "How could Acme …" asks for a strategy, not for instructions.
@@ -138,7 +143,7 @@ _KINDS = (
     (QuestionKind.DECISION, re.compile(
         r"^(?:[^?]{0,160}, )?(?:should (?:we|i|they|our)\b"
         r"|what should (?:we|they|\w+ ){1,4}(?:do|choose)"
-        r"|(?:which|what) .{1,60} (?:should|could|can) .{1,60}\b|how (?:can|could|should) (?:we|our"
+        r"|(?:which|what) (?!do|did).{1,60} (?:should|could|can) .{1,60}\b|how (?:can|could|should) (?:we|our"
         r"|(?-i:[A-Z]\w+))\b)", re.I)),
     (QuestionKind.CAUSE, re.compile(
         r"\b(?:why|what caused|what causes|causes? of|reasons? for|effects? of|impact of"
@@ -151,7 +156,8 @@ BROAD = re.compile(
     r"|key (?:aspects|topics|areas|themes|concepts)|überblick|what (?:are|is) the situation)\b",
     re.I,
 )
-_MANY_TERMS = 10
+_MANY_TERMS = 15
+_ONES_OWN = re.compile(r"\b(?:I|[Mm]e|[Mm]y)\b")
 _OPEN_KINDS = frozenset({QuestionKind.DECISION, QuestionKind.TIMELINE})
 _FACTUAL = FACTS | {Wants.RULE, Wants.DEFINITION}
 
@@ -175,7 +181,7 @@ class Question:
         if not is_on("answer_types"):
             return Wants.ANYTHING
         for wording in filter(None, (self.text, self.form)):
-            opening = _PREAMBLE.sub("", _asked(wording).strip(" \"“'"))
+            opening = asking_clause(wording)
             if _STRATEGY.match(opening):
                 return Wants.ANYTHING
             for wants, pattern in _OPENINGS:
@@ -204,8 +210,8 @@ class Question:
 
     @cached_property
     def asked_terms(self) -> frozenset[str]:
-        """The main terms of the sentence that asks, without those of what is told before it."""
-        asked = self.main_terms & self._weighed(_asked(self.text)).keys()
+        """The main terms of the clause that asks, without those of what is told before it."""
+        asked = self.main_terms & self._weighed(asking_clause(self.text)).keys()
         return self.main_terms if self.is_on_context else asked
 
     @cached_property
@@ -316,10 +322,12 @@ class Question:
 
     @cached_property
     def is_open(self) -> bool:
-        """Whether many passages of many documents serve it together, as for a strategy."""
+        """Whether many passages of many documents serve it together, as for a strategy; not what
+        somebody asks for what he does himself."""
         is_free = self.wants in (Wants.ANYTHING, Wants.MANNER)
         asks_much = is_free and len(self._weighed(self.text)) >= _MANY_TERMS
-        return self.is_broad or self.kind in _OPEN_KINDS or asks_much
+        is_ones_own = _ONES_OWN.search(self.text) is not None
+        return self.is_broad or (not is_ones_own and (self.kind in _OPEN_KINDS or asks_much))
 
     @property
     def kind(self) -> QuestionKind:
@@ -332,9 +340,10 @@ class Question:
         return QuestionKind.FACT
 
 
-def _asked(text: str) -> str:
-    """The sentence that asks."""
-    return next((s for s in sentences(text) if s.endswith("?")), text)
+def asking_clause(text: str) -> str:
+    """The clause that asks."""
+    asking = next((s for s in sentences(text) if s.endswith("?")), text)
+    return _PREAMBLE.sub("", asking.strip(" \"“'"))
 
 
 def _identifiers(text: str) -> frozenset[str]:

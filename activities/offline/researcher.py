@@ -13,20 +13,24 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import pairwise
 
 from activities.evidence.text.names import names
 from activities.evidence.text.terms import words
 from activities.offline.passages import cut_passages
-from activities.offline.question import Question, content_words
+from activities.offline.question import FACTS, Question, content_words
 from activities.offline.request import Conversation, JsonObject, Reply, ToolCall, UseTools
 from activities.offline.rule_families import is_on
 from activities.offline.scoring import Scored, Scorer
 
 GOOD, USELESS, ENOUGH = 0.7, 0.2, 3
 _WHOLE = 0.999
-_ANSWERED = 0.65
-"""The share of the question's terms that a passage which answers it covers."""
+_ANSWERED, _ANSWERED_FIRST = 0.65, 0.5
+"""The share of the question's terms that a passage which answers it covers; less is enough where
+the best one stands out."""
+_STANDS_OUT, _ALIKE = 0.4, 3
+"""How far the best passage is above those of all documents but so many, which may say the same."""
 _OFF_TOPIC = 0.5
 """Where the documents have words for less of the question, none is about it."""
 _REST_WORDS = 150
@@ -169,8 +173,20 @@ class _Search:
         return chosen if broad or known or not chosen else self._with_rest(chosen)
 
     def _is_answer(self, own: Scored) -> bool:
-        """Whether a passage holds what is wanted beside most of what is asked about."""
-        return own.answers and own.coverage * self._scorer.known >= _ANSWERED
+        """Whether a passage holds what is wanted beside most of what is asked about; where no fact
+        is asked for, words tell little: what answers stands out among what is only related."""
+        covered = own.coverage * self._scorer.known
+        if self.question.is_open or self.question.wants in FACTS:
+            return own.answers and covered >= _ANSWERED
+        return own.answers and covered >= _ANSWERED_FIRST and self._stands_out
+
+    @cached_property
+    def _stands_out(self) -> bool:
+        best: dict[str, float] = {}
+        for own in self._ranked:
+            best.setdefault(own.passage.source_id, own.score)
+        first, *_ = scores = [*best.values(), *[0.0] * _ALIKE]
+        return first - scores[_ALIKE] >= _STANDS_OUT * first
 
     def _with_rest(self, chosen: list[Scored]) -> list[Scored]:
         """The passages and, behind the best, how its document goes on: the remedy stands behind the

@@ -12,10 +12,11 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from activities.evidence.quantities.amounts import quantities
+from activities.evidence.text.headings import asks_for_changes, heads_release_notes
 from activities.evidence.text.names import names
 from activities.evidence.text.terms import words
 from activities.offline.answer_types import holds_answer
@@ -26,8 +27,9 @@ from activities.offline.rule_families import is_on
 _SHOWN = frozenset({Wants.INSTRUCTION, Wants.MANNER, Wants.ANYTHING})
 """What code may answer."""
 _IN_SECTION, _IN_TITLE, _IN_CODE = 0.6, 0.5, 0.5
-_PLAIN, _PLAIN_FACT = 0.3, 0.05
-_FIRST_HIT, _FIRST_HIT_NARROW = 0.18, 0.3
+_PLAIN, _PLAIN_NEARBY, _PLAIN_FACT = 1.5, 0.35, 0.05
+_FIRST_HIT, _FIRST_HIT_NARROW = 0.18, 0.4
+_SHORT, _SHORT_WORDS, _RELEASE_NOTES = 0.45, 25, 0.6
 _ANSWERS, _ANSWERS_NEARBY = 0.25, 0.1
 _TOPIC = 0.3
 _FIGURES = 0.2
@@ -59,7 +61,7 @@ class Scored:
     held: frozenset[str]
     """The question's terms that stand in it or above it."""
     plain: float = 0.0
-    """What BM25 gives it for the question's words."""
+    """What BM25 gives it for the question's words, beside the best."""
     is_on_subject: bool = False
     """Whether it holds a name that is asked about, itself or in the headings above it, or is about
     a thing that such a passage names."""
@@ -96,7 +98,9 @@ class Scorer:
         passages = [passage for passage in passages if not self._is_scrap(passage)]
         scored = [self._score(passage) for passage in passages]
         most = max((own.plain for own in scored), default=0.0) or 1.0
-        scored = [replace(own, score=own.score + self._search_worth(own, most)) for own in scored]
+        scored = [replace(own, plain=own.plain / most) for own in scored]
+        worths = self._search_worths(scored)
+        scored = [replace(o, score=o.score + w) for o, w in zip(scored, worths, strict=True)]
         scored.sort(key=_order)
         if is_on("links"):
             scored = self._link(scored)
@@ -118,7 +122,7 @@ class Scorer:
         core = max(self._said(passage), key=self._core_worth)
         answers = holds_answer(passage.text, self.question) or holds_answer(core, self.question)
         score = self._covered(shares)
-        if is_on("sections"):
+        if is_on("sections") and self.question.is_open:
             heading = passage.section.rpartition(" › ")[2]
             score += _TOPIC * max(self._topic(passage.title), self._topic(heading))
         if is_on("answer_types"):
@@ -134,22 +138,34 @@ class Scorer:
             self._plain(passage), is_on_subject=is_on_subject,
         )  # fmt: skip
 
-    def _search_worth(self, own: Scored, most: float) -> float:
-        """What plain search makes of a passage and of its document."""
-        if self.question.is_open:
-            return _FIRST_HIT / (1 + 0.25 * own.passage.rank)
-        if self.question.wants in FACTS:
-            return _PLAIN_FACT * own.plain / most
-        return _PLAIN * own.plain / most + _FIRST_HIT_NARROW / (1 + own.passage.rank)
+    def _search_worths(self, scored: Sequence[Scored]) -> Iterator[float]:
+        """What plain search makes of each passage, of those beside it and of its document."""
+        for before, own, after in zip((None, *scored), scored, (*scored[1:], None), strict=False):
+            first_hit = 1 / (1 + own.passage.rank)
+            if self.question.is_open:
+                yield _FIRST_HIT / (1 + 0.25 * own.passage.rank)
+            else:
+                source = own.passage.source_id
+                near = (o.plain for o in (before, after) if o and o.passage.source_id == source)
+                plain = _PLAIN * own.plain + _PLAIN_NEARBY * max(near, default=0.0)
+                yield plain + _FIRST_HIT_NARROW * first_hit - self._lack(own.passage)
+
+    def _lack(self, passage: Passage) -> float:
+        """What a passage is worth less for being a scrap of text, or a note on a release."""
+        is_short = len(passage.text.split()) < _SHORT_WORDS
+        is_note = heads_release_notes(passage.title, passage.section)
+        is_asked_for = asks_for_changes(self.question.text)
+        return _SHORT * is_short + _RELEASE_NOTES * (is_note and not is_asked_for)
 
     def _plain(self, passage: Passage) -> float:
         """BM25 with the usual constants, over all words of the query, function words too."""
         # Rows of a table repeat the names of its columns.
         is_table = ROW.match(passage.parts[0]) is not None
-        spoken = words(f"{passage.heading} {passage.text}")
+        spoken = words(passage.text)
         spoken = list(dict.fromkeys(spoken)) if is_table else spoken
+        above = words(f"{passage.heading} {passage.section} {passage.title}")
         read = self.question.terms_of
-        found = Counter(t for word in spoken for t in read(word) if t in self._plain_idf)
+        found = Counter(t for w in (*spoken, *above) for t in read(w) if t in self._plain_idf)
         length = 0.3 + 0.9 * len(spoken) / _USUAL_WORDS
         worth = (self._plain_idf[own] * n / (n + length) for own, n in found.items())
         return sum(worth, 0.0)
@@ -210,20 +226,19 @@ class Scorer:
         return self._covered({own: min(1.0, share) for own, share in shares.items()})
 
     def _link(self, scored: Sequence[Scored]) -> list[Scored]:
-        """Passages with what a passage covers that names the thing they are about. Facts of a
-        thing may stand anywhere in its document; else a document is about a thing where it opens
-        with the thing's name, as an entry of an encyclopedia does."""
+        """Passages with what a passage covers that names the thing they are about."""
         origins = [_Origin(own) for own in scored[:_LINKS_FROM]]
-        linked: dict[str, _Origin] = {}
-        for passage in (own.passage for own in scored):
-            title = tuple(words(_PARENTHESIS.sub("", passage.title)))
-            opening = words(passage.text)[: len(title) + _OPENING]
-            is_about = self.question.wants in FACTS or set(title) <= set(opening)
-            if is_about and not self._asked_words.issuperset(title):
-                named = (o for o in origins if o.names_title(passage.source_id, title))
-                if origin := next(named, None):
-                    linked.setdefault(passage.source_id, origin)
-        return [self._linked(own, linked.get(own.passage.source_id)) for own in scored]
+        return [self._linked(own, self._find_origin(own.passage, origins)) for own in scored]
+
+    def _find_origin(self, passage: Passage, origins: Sequence[_Origin]) -> _Origin | None:
+        """Facts of a thing may stand anywhere in its document; else a passage is about a thing
+        where it opens with the thing's name, as an entry of an encyclopedia does."""
+        title = tuple(words(_PARENTHESIS.sub("", passage.title)))
+        opening = words(passage.text)[: len(title) + _OPENING]
+        is_about = self.question.wants in FACTS or set(title) <= set(opening)
+        if not is_about or self._asked_words.issuperset(title):
+            return None
+        return next((o for o in origins if o.names_title(passage.source_id, title)), None)
 
     def _linked(self, own: Scored, origin: _Origin | None) -> Scored:
         if origin is None:
@@ -233,6 +248,8 @@ class Scorer:
         for term, share in self._shares(origin.scored.passage).items():
             shares[term] = max(shares.get(term, 0.0), share)
         score += self._covered(shares)
+        if not self.question.is_open:
+            score += _PLAIN * max(0.0, origin.scored.plain - own.plain)
         coverage = self._coverage(shares)
         return replace(
             own, score=score, coverage=coverage, held=frozenset(shares),

@@ -13,10 +13,12 @@ from collections.abc import Sequence
 from activities.offline.key_sentences import Claim, KeySentence, Lead, read_claim
 from activities.offline.markdown import bare, cited, marks, passage, plain, remark
 from activities.offline.passages import ROW
-from activities.offline.question import FACTS, Question
+from activities.offline.question import FACTS, Question, Wants
 from activities.offline.request import Conversation, JsonObject, Reply
 
 SUMMARY_WORDS = 120
+_SEVERAL = FACTS | {Wants.ANYTHING}
+"""What one sentence can answer, so that the sentences of several passages stand in a summary."""
 _MOST_LEADS = 3
 _WORTH = 0.75
 """The share of the best claim's relevance from which on a claim may stand in the summary."""
@@ -68,7 +70,8 @@ class _Writer:
             if claim["cite"] and claim["verdict"] != "failed"
         ]
         self._answered = [facet for facet in self._facets if _is_answered(facet)]
-        self._opening = self._leads(self._answered or self._facets)
+        # Labels say what is answered: where nothing is, the best passage stands without one.
+        self._opening = self._leads(self._answered or self._facets[:1])
 
     def summary(self) -> str:
         """The best passage or fact first, then the best sentences of others; one a facet. A facet
@@ -139,6 +142,8 @@ class _Writer:
         if several or not worth:
             return [Lead(key.of(claim), title, claim) for claim in worth]
         first = key.opening(worth)
+        if key.wants not in _SEVERAL:
+            return [first]
         others = [Lead(key.of(claim), "", claim) for claim in worth if claim is not first.claim]
         return [first, *(lead for lead in others if key.answers(lead.text))]
 
@@ -203,7 +208,7 @@ def _lack(facet: JsonObject) -> str:
     """What a summary says of a facet that has no answer."""
     if facet["status"] in _ABSENT:
         return f"{facet['title']}: the documents were searched and hold nothing on this."
-    return f"{facet['title']}: only related passages were found; they stand below."
+    return f"{facet['title']}: the closest passages stand below."
 
 
 def _shortfall(facet: JsonObject, *, is_part: bool) -> str:
