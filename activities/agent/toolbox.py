@@ -264,7 +264,7 @@ def _look(
     """What was found, and how many documents there are and hold each of the query's words."""
     query = str(tool_input["query"])
     exclude = [*exclude, *_outside(corpus, tool_input)]
-    per_document = max(PER_DOCUMENT, limit // max(1, len(corpus)))
+    per_document = max(PER_DOCUMENT, limit // max(1, len(corpus) - len(exclude)))
     hits = corpus.search(query, limit=limit, exclude=exclude, per_document=per_document)
     if follows:
         hits = corpus.follow(query, hits, limit, exclude=exclude)

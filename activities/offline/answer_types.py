@@ -1,4 +1,8 @@
-"""Whether a text holds the kind of answer a question wants."""
+"""Whether a text holds the kind of answer a question wants: a date, an amount, a name.
+
+What tells instructions, rules and reasons by their words was measured, too: passages that had it
+answered no more often than others.
+"""
 
 from __future__ import annotations
 
@@ -8,36 +12,9 @@ from collections.abc import Callable
 from activities.evidence.quantities.amounts import quantities
 from activities.evidence.quantities.dates import moments
 from activities.evidence.text.names import names
-from activities.evidence.text.terms import STOP_WORDS
 from activities.offline.passages import ROW
 from activities.offline.question import Question, Wants
 
-_INSTRUCTION = re.compile(
-    r"\b(?:you (?:can|should|must|may|need|have to)|(?:can|should|must|may) be|need(?:s)? to"
-    r"|has to be|by \w+ing|(?:is|are) \w+ed (?:by|with|in|via|through|online|using|from|at)"
-    r"|kann man|können sie|müssen sie|sollten?)\b"
-)
-# An imperative opens a sentence with a bare verb: "Run the …", "Set `x` …".
-_IMPERATIVE = re.compile(
-    r"(?:first,? |then,? |next,? |please |to [^,.]{3,60}, )?"
-    r"(?P<verb>[a-z]{2,12})(?<!s)(?<!ed)(?<!ing)(?<!ly)"
-    r" (?:(?:the|a|an|your|it|this|that|each|all|any|to|on|in|with|at|for)\b|`|[\w.]+\(|--"
-    r"|(?-i:[A-Z_]{3,}|\w+[a-z][A-Z]|\w+_\w))",
-    re.IGNORECASE,
-)
-_RULE = re.compile(
-    r"\b(?:must|may|can|cannot|can't|could|should|shall|not|never|only|always|required?|requires"
-    r"|allowed|permitted|forbidden|prohibited|possible|impossible|support(?:s|ed)?|needs?|optional"
-    r"|valid|invalid|mandatory|exempt|unless|without|no longer|nicht|muss|müssen|darf|dürfen|kann"
-    r"|können|verboten|erlaubt|kein\w*)\b|n't\b",
-    re.IGNORECASE,
-)
-_REASON = re.compile(
-    r"\b(?:because|since|due to|owing to|as a result|reasons?|caus(?:e[sd]?|ing)|so that"
-    r"|in order to|therefore|leads? to|led to|results? (?:in|from)"
-    r"|to (?:avoid|prevent|ensure|protect|reduce|allow|make)|weil|da|denn|wegen|aufgrund|damit)\b",
-    re.IGNORECASE,
-)
 # "the route to Outer Skarn", "between Lindrey and Morrow Point": such a name is a place's.
 _OF_A_PLACE = re.compile(
     r"\b(?:to|in|at|from|between|near|into|via|across) (?:[A-Z][\w'’-]* )*(?:(?:and|or) )?$"
@@ -74,19 +51,9 @@ def _holds_name(text: str, question: Question) -> bool:
     )
 
 
-def _holds_instruction(text: str, _: Question) -> bool:
-    """A code block, an imperative, or a sentence that says what can or must be done."""
-    opening = _IMPERATIVE.match(text)
-    is_imperative = opening is not None and opening["verb"].lower() not in STOP_WORDS["en"]
-    return "\n" in text or is_imperative or _INSTRUCTION.search(text.lower()) is not None
-
-
 _CHECKS: dict[Wants, Callable[[str, Question], bool]] = {
     Wants.DATE: _holds_date,
     Wants.NUMBER: _holds_number,
     Wants.PERSON: _holds_name,
     Wants.PLACE: _holds_name,
-    Wants.INSTRUCTION: _holds_instruction,
-    Wants.RULE: lambda text, _: _RULE.search(text) is not None,
-    Wants.REASON: lambda text, _: _REASON.search(text) is not None,
 }

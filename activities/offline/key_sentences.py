@@ -52,7 +52,8 @@ class Lead:
     def reads_alone(self) -> bool:
         """Whether it needs nothing that stands before it or after it."""
         is_whole = len(self.text.split()) >= _FEWEST and not self.text.endswith(":")
-        return is_whole and not leans(self.text)
+        opens_with_code = any("\n" in part for part in self.parts[:1])
+        return is_whole and not opens_with_code and not leans(self.text)
 
     def markdown(self) -> str:
         if self.parts:

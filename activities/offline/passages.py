@@ -201,6 +201,8 @@ def _begins_another(stretch: Sequence[_Piece], piece: _Piece, is_open: bool) -> 
         return True
     most = _WORDS_OPEN if is_open else _WORDS
     length = sum(len(own.text.split()) for own in stretch)
+    if length < 2 * most and _hangs_on(stretch, piece):
+        return False
     if not piece.begins:
         return piece.opens and piece.paragraph > most and length + len(piece.text.split()) > most
     has_room = length + max(piece.paragraph, len(piece.text.split())) <= most
@@ -208,6 +210,14 @@ def _begins_another(stretch: Sequence[_Piece], piece: _Piece, is_open: bool) -> 
         return False
     # A paragraph that leans on the one before opens a stretch only where that one is full.
     return piece.opens or length > most
+
+
+def _hangs_on(stretch: Sequence[_Piece], piece: _Piece) -> bool:
+    """Code, the steps that a line leads to, and a few words behind a paragraph: "Default: 15"."""
+    if piece.kind == "item":
+        return any(before.text.endswith(":") for before in stretch)
+    is_tail = piece.kind == "prose" and piece.begins and piece.paragraph <= _LINE_WORDS
+    return is_tail or piece.kind == "code"
 
 
 def _stands_alone(stretch: Sequence[_Piece], piece: _Piece) -> bool:

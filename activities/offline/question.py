@@ -118,7 +118,6 @@ _LIGHT_WEIGHT, _VERB, _MAIN = 0.35, 0.6, 0.5
 _DOES = re.compile(r"\b(?:I|we|you|one|they|to) (\w+)", re.I)
 _PARTICLES = frozenset(["back", "down", "in", "off", "on", "out", "over", "up"])
 _IDENTIFIER = re.compile(r"\b[^\W_]+(?:(?:_|\.(?=[a-z]))[^\W_]+)+\b", re.I)
-_CODE = re.compile(r"[\[\]{}=_]|\w\(|\b[a-z]+\.[a-z]+\b")
 _CONTEXT, _MOST_CONTEXT = 0.25, 0.5
 """What a term around the question counts, and all of them together against its own."""
 _REFERENT, _MOST_REFERENT = 0.34, 1.0
@@ -143,8 +142,8 @@ _KINDS = (
     (QuestionKind.DECISION, re.compile(
         r"^(?:[^?]{0,160}, )?(?:should (?:we|i|they|our)\b"
         r"|what should (?:we|they|\w+ ){1,4}(?:do|choose)"
-        r"|(?:which|what) (?!do|did).{1,60} (?:should|could|can) .{1,60}\b|how (?:can|could|should) (?:we|our"
-        r"|(?-i:[A-Z]\w+))\b)", re.I)),
+        r"|(?:which|what) (?!do|did).{1,60} (?:should|could|can) .{1,60}\b"
+        r"|how (?:can|could|should) (?:we|our|(?-i:[A-Z]\w+))\b)", re.I)),
     (QuestionKind.CAUSE, re.compile(
         r"\b(?:why|what caused|what causes|causes? of|reasons? for|effects? of|impact of"
         r"|consequences? of|warum|weshalb)\b", re.I)),
@@ -311,10 +310,6 @@ class Question:
     @cached_property
     def _joined(self) -> frozenset[str]:
         return frozenset((*words(f"{self.text} {self.context}"), *self._compounds))
-
-    @property
-    def holds_code(self) -> bool:
-        return _CODE.search(self.text) is not None
 
     @property
     def is_broad(self) -> bool:

@@ -33,12 +33,15 @@ _STANDS_OUT, _ALIKE = 0.4, 3
 """How far the best passage is above those of all documents but so many, which may say the same."""
 _OFF_TOPIC = 0.5
 """Where the documents have words for less of the question, none is about it."""
-_REST_WORDS = 150
+_REST_WORDS, _CONTINUED = 150, 2
 _NARROW, _NARROW_PART = 8, 5
 """How many passages answer a narrow question, and a part of a larger one."""
 _PLAIN, _PLAIN_PART = 5, 2
 """How many of the passages that plain search ranks first are shown, whatever their score."""
 _FOLLOWED = "names that the first hits lead to"
+_LOOKED_INTO_AIM = "more of the documents with the best passages"
+_LOOKED_INTO, _FEW_DOCUMENTS = 3, 2000
+"""So many documents are searched alone; among very many, telling them apart takes too long."""
 # Complaints about an answer's form, as against a further question.
 _FAULT = re.compile(r"does not stand in|copy it exactly|validation error|schema", re.I)
 
@@ -71,16 +74,18 @@ class _Search:
         self._brief = conversation.brief
         self.question = _question(self._brief)
         frequency: dict[str, int] = {}
-        documents = 0
+        self._documents = 0
         for call in conversation.searches():
             for word, count in call.report.get("terms", {}).items():
                 # A query of few words may be read in another language, which has other forms.
                 frequency[word] = max(count, frequency.get(word, 0))
-            documents = max(documents, int(call.report.get("documents", 0)))
-        self._scorer = Scorer(self.question, frequency, documents)
+            self._documents = max(self._documents, int(call.report.get("documents", 0)))
+        self._scorer = Scorer(self.question, frequency, self._documents)
         self._passages = list(cut_passages(conversation.hits, is_open=self.question.is_open))
         self._ranked = self._scorer.rank(self._passages)
         self._sources = _scores(self._ranked, conversation)
+        self._shown = Counter(hit.source_id for hit in conversation.hits)
+        """In how many places each document was shown."""
 
     def next_calls(self) -> tuple[tuple[str, JsonObject], ...]:
         """The tools to use next; none where it is time to answer."""
@@ -92,25 +97,35 @@ class _Search:
             return tuple(("search", query) for query in self._first_queries())
         if self._is_done(done):
             return ()
-        return (("search", self._second_query()),)
+        return tuple(("search", query) for query in self._second_queries())
 
     def _is_done(self, done: Sequence[ToolCall]) -> bool:
         """Whether a second search is not allowed, was made, or would bring nothing."""
         left = min(int(call.report.get("cycles_left", 0)) for call in done)
         is_followed = any(call.input.get("aim") == _FOLLOWED for call in done)
-        documents = max(int(call.report.get("documents", 0)) for call in done)
-        has_seen_all = len({hit.source_id for hit in self._conversation.hits}) >= documents
+        is_shown_once = self._shown.total() == len(self._shown)
+        has_seen_all = is_shown_once and len(self._shown) >= self._documents
         return left < 1 or is_followed or has_seen_all or self._is_enough()
 
-    def _second_query(self) -> JsonObject:
+    def _second_queries(self) -> list[JsonObject]:
+        """Names that the first hits lead to, and more of the documents with the best passages: the
+        first search shows little of a long one."""
         useless = [sid for sid, entry in self._sources.items() if entry["score"] < USELESS]
-        return {
+        query = {
             "query": str(self._brief["ask"]),
             "aim": _FOLLOWED,
             "critical": True,
             "exclude": useless,
             "scores": [{"source_id": sid, **entry} for sid, entry in self._sources.items()],
         }
+        paths = {hit.source_id: hit.path for hit in self._conversation.hits}
+        best = dict.fromkeys(own.passage.source_id for own in self._ranked)
+        # Of a document that is shown in one place there is hardly more.
+        long = [sid for sid in list(best)[:_LOOKED_INTO] if self._shown[sid] > 1]
+        patterns = [re.sub(r"([*?[])", r"[\1]", paths[sid]) for sid in long]
+        if not patterns or self._documents > _FEW_DOCUMENTS:
+            return [query]
+        return [query, {**query, "aim": _LOOKED_INTO_AIM, "include_paths": patterns}]
 
     def answer(self) -> JsonObject:
         chosen = self._chosen()
@@ -189,16 +204,19 @@ class _Search:
         return first - scores[_ALIKE] >= _STANDS_OUT * first
 
     def _with_rest(self, chosen: list[Scored]) -> list[Scored]:
-        """The passages and, behind the best, how its document goes on: the remedy stands behind the
-        trouble, the example behind the rule."""
+        """The passages and, behind each of the best, how its section goes on: the remedy stands
+        behind the trouble, the example behind the rule."""
         found = {own.passage: own for own in self._ranked}
-        room = _REST_WORDS
-        for before, passage in pairwise(self._passages[self._passages.index(chosen[0].passage) :]):
-            room -= len(passage.text.split())
-            own = found.get(passage)
-            if own is None or room < 0 or passage.place != before.place + 1:
-                break
-            chosen += [own] * (own not in chosen)
+        for first in chosen[:_CONTINUED]:
+            room = _REST_WORDS
+            at = self._passages.index(first.passage)
+            for before, passage in pairwise(self._passages[at:]):
+                room -= len(passage.text.split())
+                follows = passage.place == before.place + 1 and passage.section == before.section
+                if room < 0 or not follows:
+                    break
+                own = found.get(passage) or Scored(passage, passage.sentences[0])
+                chosen += [own] * (own not in chosen)
         return chosen
 
     def _missing(self, found: bool, answered: bool) -> list[str]:
@@ -272,7 +290,7 @@ def _without_faults(answer: JsonObject, complaint: str) -> JsonObject:
 
 
 _SAME, _SAME_IN_DOCUMENT = 0.6, 0.85
-_PER_DOCUMENT, _PER_DOCUMENT_SPREAD = 4, 2
+_PER_DOCUMENT, _PER_DOCUMENT_SPREAD = 6, 2
 _WORTH, _WORTH_ON_SUBJECT = 0.55, 0.35
 """The share of the best passage's score below which a passage is not shown."""
 

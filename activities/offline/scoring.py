@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from activities.evidence.quantities.amounts import quantities
@@ -21,15 +21,13 @@ from activities.evidence.text.names import names
 from activities.evidence.text.terms import words
 from activities.offline.answer_types import holds_answer
 from activities.offline.passages import ROW, Passage, announces
-from activities.offline.question import FACTS, Question, Wants, content_words
+from activities.offline.question import FACTS, Question, content_words
 from activities.offline.rule_families import is_on
 
-_SHOWN = frozenset({Wants.INSTRUCTION, Wants.MANNER, Wants.ANYTHING})
-"""What code may answer."""
-_IN_SECTION, _IN_TITLE, _IN_CODE = 0.6, 0.5, 0.5
-_PLAIN, _PLAIN_NEARBY, _PLAIN_FACT = 1.5, 0.35, 0.05
+_IN_SECTION, _IN_TITLE = 0.6, 0.5
+_PLAIN = 1.5
 _FIRST_HIT, _FIRST_HIT_NARROW = 0.18, 0.4
-_SHORT, _SHORT_WORDS, _RELEASE_NOTES = 0.45, 25, 0.6
+_RELEASE_NOTES = 0.6
 _ANSWERS, _ANSWERS_NEARBY = 0.25, 0.1
 _TOPIC = 0.3
 _FIGURES = 0.2
@@ -53,12 +51,12 @@ class Scored:
     passage: Passage
     core: str
     """The sentence that says most on the question."""
-    score: float
-    coverage: float
+    score: float = 0.0
+    coverage: float = 0.0
     """The weighted share of the question's terms it covers, headings and title included."""
-    answers: bool
+    answers: bool = False
     """Whether it holds the kind of answer that is wanted."""
-    held: frozenset[str]
+    held: frozenset[str] = frozenset()
     """The question's terms that stand in it or above it."""
     plain: float = 0.0
     """What BM25 gives it for the question's words, beside the best."""
@@ -91,7 +89,6 @@ class Scorer:
         self.known = self._total / (self._total + lost * rarest)
         """The share of the question that the documents have words for."""
         self._asked_words = frozenset(content_words(question.text))
-        self._is_shown = question.wants in _SHOWN
 
     def rank(self, passages: Iterable[Passage]) -> list[Scored]:
         """The passages that cover anything of the question, best first."""
@@ -99,8 +96,7 @@ class Scorer:
         scored = [self._score(passage) for passage in passages]
         most = max((own.plain for own in scored), default=0.0) or 1.0
         scored = [replace(own, plain=own.plain / most) for own in scored]
-        worths = self._search_worths(scored)
-        scored = [replace(o, score=o.score + w) for o, w in zip(scored, worths, strict=True)]
+        scored = [replace(own, score=own.score + self._search_worth(own)) for own in scored]
         scored.sort(key=_order)
         if is_on("links"):
             scored = self._link(scored)
@@ -110,7 +106,7 @@ class Scorer:
     def _is_scrap(self, passage: Passage) -> bool:
         """Only announcements or instructions to the answerer, or a few words that hold none of the
         question's, such as a date; or only something of what the question stands in."""
-        if _TO_ANSWERER.search(passage.text) or all(map(announces, self._said(passage))):
+        if _TO_ANSWERER.search(passage.text) or all(map(announces, passage.sentences)):
             return True
         if len(passage.text.split()) < _SCRAP and not self._held(passage.text):
             return True
@@ -119,7 +115,7 @@ class Scorer:
 
     def _score(self, passage: Passage) -> Scored:
         shares = self._shares(passage)
-        core = max(self._said(passage), key=self._core_worth)
+        core = max(passage.sentences, key=self._core_worth)
         answers = holds_answer(passage.text, self.question) or holds_answer(core, self.question)
         score = self._covered(shares)
         if is_on("sections") and self.question.is_open:
@@ -138,24 +134,13 @@ class Scorer:
             self._plain(passage), is_on_subject=is_on_subject,
         )  # fmt: skip
 
-    def _search_worths(self, scored: Sequence[Scored]) -> Iterator[float]:
-        """What plain search makes of each passage, of those beside it and of its document."""
-        for before, own, after in zip((None, *scored), scored, (*scored[1:], None), strict=False):
-            first_hit = 1 / (1 + own.passage.rank)
-            if self.question.is_open:
-                yield _FIRST_HIT / (1 + 0.25 * own.passage.rank)
-            else:
-                source = own.passage.source_id
-                near = (o.plain for o in (before, after) if o and o.passage.source_id == source)
-                plain = _PLAIN * own.plain + _PLAIN_NEARBY * max(near, default=0.0)
-                yield plain + _FIRST_HIT_NARROW * first_hit - self._lack(own.passage)
-
-    def _lack(self, passage: Passage) -> float:
-        """What a passage is worth less for being a scrap of text, or a note on a release."""
-        is_short = len(passage.text.split()) < _SHORT_WORDS
-        is_note = heads_release_notes(passage.title, passage.section)
-        is_asked_for = asks_for_changes(self.question.text)
-        return _SHORT * is_short + _RELEASE_NOTES * (is_note and not is_asked_for)
+    def _search_worth(self, own: Scored) -> float:
+        """What plain search makes of a passage and of its document."""
+        if self.question.is_open:
+            return _FIRST_HIT / (1 + 0.25 * own.passage.rank)
+        is_note = heads_release_notes(own.passage.title, own.passage.section)
+        less = _RELEASE_NOTES * (is_note and not asks_for_changes(self.question.text))
+        return _PLAIN * own.plain + _FIRST_HIT_NARROW / (1 + own.passage.rank) - less
 
     def _plain(self, passage: Passage) -> float:
         """BM25 with the usual constants, over all words of the query, function words too."""
@@ -172,25 +157,15 @@ class Scorer:
 
     def _shares(self, passage: Passage) -> dict[str, float]:
         """How far each term of the question is covered, by where and how often it stands."""
-        said = self._said(passage)
-        rows = [own for own in said if ROW.match(own)]
-        read = [own for own in said if own not in rows] + [" ".join(rows)]
+        rows = [own for own in passage.sentences if ROW.match(own)]
+        read = [own for own in passage.sentences if own not in rows] + [" ".join(rows)]
         counts = Counter(own for text in (*read, passage.heading) for own in self._held(text))
         shares = {own: 2 * n / (n + 1) for own, n in counts.items()}
         around = self._headings(passage) if is_on("sections") else []
-        if self._is_shown:
-            around += [(own, _IN_CODE) for own in passage.sentences if own not in said]
         for text, share in around:
             for own in self._held(text):
                 shares.setdefault(own, share)
         return shares
-
-    def _said(self, passage: Passage) -> Sequence[str]:
-        """The sentences that may answer: code shows how to do a thing, and states no fact."""
-        if self.question.holds_code:
-            return passage.sentences
-        prose = [own for own in passage.sentences if "\n" not in own]
-        return passage.sentences if self._is_shown and not prose else prose
 
     def _headings(self, passage: Passage) -> list[tuple[str, float]]:
         """What stands above a passage, and how far it counts: as its own words for a row of a

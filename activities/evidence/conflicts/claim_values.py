@@ -240,13 +240,19 @@ def _counts(question: Question, amount: Quantity) -> bool:
 
 
 def _measures(question: Question, amount: Quantity, text: str) -> bool:
-    """Whether an amount has the unit that is asked for, or follows its label: "Live albums: 3"."""
+    """Whether an amount has the unit that is asked for, or follows its label: "Live albums: 3".
+
+    What is counted, as in "two ways", is no extent unless the question names it.
+    """
     before = text[: amount.start]
     if question.counted:
         return not amount.unit and before.rstrip(" :").endswith(question.counted.capitalize())
     if amount.label or ("." in amount.text and not amount.unit and _VERSION.search(before)):
         return False
-    return not question.unit or amount.unit == question.unit
+    if question.unit:
+        return amount.unit == question.unit
+    is_extent = not amount.unit or is_hard(amount.unit)
+    return is_extent or any(akin(amount.unit, one) for one in question.terms)
 
 
 def _nearest(values: Sequence[Value], anchors: Sequence[Token]) -> tuple[int, Value] | None:

@@ -42,12 +42,7 @@ def test_a_text_of_the_right_kind_holds_an_answer(question: str, text: str) -> N
         ("Who runs the boats?", "Boats run on the long route to Outer Skarn."),
         ("Who runs the boats?", "Boats run between Venby and Morrow Point."),
         ("Where was Ada Holt born?", "Ada Holt was born at sea."),
-        ("How do I install it?", "The installer is a program."),
         ("How do I install it?", "Name: setup; Note: it can be run at once"),
-        ("How do I install it?", "The `installer` is a program."),
-        ("How do I install it?", "Several installers exist."),
-        ("Why is the tram late?", "The tram is late."),
-        ("May tenants keep dogs?", "Dogs are kept by tenants."),
     ],
 )
 def test_a_text_of_another_kind_holds_none(question: str, text: str) -> None:

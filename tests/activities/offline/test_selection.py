@@ -82,7 +82,7 @@ def test_the_rest_of_a_section_is_shown_though_it_uses_the_same_words() -> None:
 
 def test_one_document_cannot_fill_the_answer() -> None:
     ranked = [*different(9), scored(FEE, 0.9, "d2")]
-    assert len(select(ranked, 9, spread=False)) == 5
+    assert len(select(ranked, 9, spread=False)) == 7
     assert len(select(ranked, 9, spread=True)) == 3
     assert select(ranked, 9, spread=True)[-1].passage.source_id == "d2"
 
