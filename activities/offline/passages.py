@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from activities.evidence.text.headings import SECTION_MARK
 from activities.evidence.text.sentences import split_sentences
 from activities.offline.request import Hit
 
@@ -65,6 +66,12 @@ class Passage:
     """The heading it opens the section of, which then is part of what it says."""
     columns: str = ""
     """What a table says of its columns, for a passage of its rows."""
+
+    @property
+    def code_share(self) -> float:
+        """How much of it is code."""
+        code = sum(len(part.split()) for part in self.parts if "\n" in part)
+        return code / max(1, len(self.text.split()))
 
     @property
     def text(self) -> str:
@@ -148,7 +155,8 @@ def _cut(hit: Hit, rank: int, is_open: bool) -> Iterator[Passage]:
             pieces += found
             continue
         for stretch in _stretches(pieces, is_open):
-            head, stretch = _split_head(stretch)
+            opens_text = place == 0 and SECTION_MARK not in section
+            head, stretch = _split_head(stretch, opens_text)
             own = tuple(piece.text for piece in stretch if not piece.is_repeated)
             parts = tuple(_join(stretch))
             yield Passage(
@@ -160,10 +168,18 @@ def _cut(hit: Hit, rank: int, is_open: bool) -> Iterator[Passage]:
         pieces, heading = [], found[0].text
 
 
-def _split_head(stretch: list[_Piece]) -> tuple[str, list[_Piece]]:
+def _split_head(stretch: list[_Piece], opens_text: bool) -> tuple[str, list[_Piece]]:
     """The lines a stretch opens with that are no sentences, such as an address or a date, and what
-    it says. They count as a heading does; where there is nothing else they are what it says."""
-    first = next((n for n, piece in enumerate(stretch) if piece.kind != "line"), 0)
+    it says. They count as a heading does; where there is nothing else they are what it says, and
+    so are names of settings with their values, which do not open a text."""
+    first = next(
+        (
+            n
+            for n, piece in enumerate(stretch)
+            if piece.kind != "line" or (": " in piece.text and not opens_text)
+        ),
+        0,
+    )
     return " ".join(piece.text for piece in stretch[:first]), stretch[first:]
 
 

@@ -26,7 +26,7 @@ from activities.offline.scoring import Scored, Scorer
 
 GOOD, USELESS, ENOUGH = 0.7, 0.2, 3
 _WHOLE = 0.999
-_ANSWERED, _ANSWERED_FIRST = 0.65, 0.5
+_ANSWERED, _ANSWERED_FIRST = 0.6, 0.5
 """The share of the question's terms that a passage which answers it covers; less is enough where
 the best one stands out."""
 _STANDS_OUT, _ALIKE = 0.4, 3
@@ -36,7 +36,7 @@ _OFF_TOPIC = 0.5
 _REST_WORDS, _CONTINUED = 150, 2
 _NARROW, _NARROW_PART = 8, 5
 """How many passages answer a narrow question, and a part of a larger one."""
-_PLAIN, _PLAIN_PART = 5, 2
+_PLAIN, _PLAIN_PART = 4, 2
 """How many of the passages that plain search ranks first are shown, whatever their score."""
 _FOLLOWED = "names that the first hits lead to"
 _LOOKED_INTO_AIM = "more of the documents with the best passages"
@@ -188,10 +188,10 @@ class _Search:
         return chosen if broad or known or not chosen else self._with_rest(chosen)
 
     def _is_answer(self, own: Scored) -> bool:
-        """Whether a passage holds what is wanted beside most of what is asked about; where no fact
-        is asked for, words tell little: what answers stands out among what is only related."""
+        """Whether a passage holds what is wanted beside most of what is asked about. For a whole
+        question that asks for no fact words tell little: what answers it stands out."""
         covered = own.coverage * self._scorer.known
-        if self.question.is_open or self.question.wants in FACTS:
+        if self.question.is_open or self.question.context or self.question.wants in FACTS:
             return own.answers and covered >= _ANSWERED
         return own.answers and covered >= _ANSWERED_FIRST and self._stands_out
 
@@ -291,7 +291,7 @@ def _without_faults(answer: JsonObject, complaint: str) -> JsonObject:
 
 _SAME, _SAME_IN_DOCUMENT = 0.6, 0.85
 _PER_DOCUMENT, _PER_DOCUMENT_SPREAD = 6, 2
-_WORTH, _WORTH_ON_SUBJECT = 0.55, 0.35
+_WORTH, _WORTH_ON_SUBJECT = 0.65, 0.35
 """The share of the best passage's score below which a passage is not shown."""
 
 

@@ -21,13 +21,13 @@ from activities.evidence.text.names import names
 from activities.evidence.text.terms import words
 from activities.offline.answer_types import holds_answer
 from activities.offline.passages import ROW, Passage, announces
-from activities.offline.question import FACTS, Question, content_words
+from activities.offline.question import FACTS, Question, Wants, content_words
 from activities.offline.rule_families import is_on
 
 _IN_SECTION, _IN_TITLE = 0.6, 0.5
 _PLAIN = 1.5
 _FIRST_HIT, _FIRST_HIT_NARROW = 0.18, 0.4
-_RELEASE_NOTES = 0.6
+_RELEASE_NOTES, _CODE = 0.6, 0.4
 _ANSWERS, _ANSWERS_NEARBY = 0.25, 0.1
 _TOPIC = 0.3
 _FIGURES = 0.2
@@ -80,7 +80,12 @@ class Scorer:
         # What is not known is taken to stand in every tenth document.
         usual, held = max(1, size // 10), question.terms.keys() - self.absent
         self._idf = {own: _idf(counts.get(own, usual), size) for own in sorted(held)}
-        self._plain_idf = {o: _idf(n, size) for o, n in counts.items() if n} or self._idf
+        around = question.context_terms
+        self._plain_idf = {
+            own: _idf(n, size) * (math.sqrt(question.terms[own]) if own in around else 1.0)
+            for own, n in counts.items()
+            if n
+        } or self._idf
         # The root, because what is asked about is often the common word beside a rare verb.
         self._weights = {t: question.terms[t] * math.sqrt(idf) for t, idf in self._idf.items()}
         self._total = sum(self._weights.values()) or 1.0
@@ -140,6 +145,8 @@ class Scorer:
             return _FIRST_HIT / (1 + 0.25 * own.passage.rank)
         is_note = heads_release_notes(own.passage.title, own.passage.section)
         less = _RELEASE_NOTES * (is_note and not asks_for_changes(self.question.text))
+        if self.question.wants is not Wants.INSTRUCTION:
+            less += _CODE * own.passage.code_share
         return _PLAIN * own.plain + _FIRST_HIT_NARROW / (1 + own.passage.rank) - less
 
     def _plain(self, passage: Passage) -> float:

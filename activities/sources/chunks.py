@@ -1,8 +1,9 @@
 """Stretches of about 180 words in which a document is indexed and found, and their sentences.
 
 Chunks cover the text without gaps: joined, they are the text. They end between paragraphs, else
-between lines, else between sentences; a heading begins a chunk and never ends one, and a code block
-stays whole and with the line that leads to it. This runs for every document when it is indexed, so
+between lines, else between sentences; a heading begins a chunk and never ends one, a code block stays
+whole and with the line that leads to it, and a list with the line that leads to it begins a chunk
+where it would be cut. This runs for every document when it is indexed, so
 it looks for boundaries with `str.find`, not with a model.
 
 Sentences are split when a passage is read. Headings, list items and table rows are units of their
@@ -28,6 +29,7 @@ _MOST = 230
 # After a word of four letters in lower case, a full stop is hardly ever an abbreviation's.
 _SENTENCE_END = re.compile(r"(?<=[a-z\d%)]{4})[.!?][\"'”’)]* +(?=[A-Z\"'“‘(\d])")
 _FENCE = re.compile(r"^(`{3,})(.*)$", re.MULTILINE)
+_ITEM = re.compile(r" *(?:[-*+]|\d{1,2}[.)]) ")
 _HEADING = re.compile(r"^(#{1,6}) +(\S.*)$", re.MULTILINE)
 # A table row is quoted whole, as a value without its column says nothing. A longer row holds prose.
 _LONGEST_ROW = 600
@@ -47,7 +49,8 @@ def chunk_starts(text: str) -> list[int]:
             words = len(text[starts[-1] : start].split())
         words += size
         leads = text.startswith("#", start) or text[max(start, end - 4) : end].rstrip()[-1:] == ":"
-        lead = (start if lead is None else lead) if leads else None
+        is_led = lead is not None and _ITEM.match(text, start) is not None
+        lead = (start if lead is None else lead) if leads or is_led else None
         if lead == starts[-1]:
             lead = None
     return starts

@@ -32,7 +32,7 @@ from activities.sources.formats.text_files import (
 from activities.storage.document_sources import IMAGES, MAX_FILE_BYTES, SUFFIXES
 
 # Raised whenever the same file may give another text, so that indexes are built anew.
-VERSION = 8
+VERSION = 9
 
 OFFICE = frozenset({".docx", ".docm", ".pptx", ".pptm", ".xlsx", ".xlsm"})
 
