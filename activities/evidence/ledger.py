@@ -103,17 +103,11 @@ class Ledger(Record):
 
 def check(claim: Claim, texts: Mapping[str, StoredText]) -> Claim:
     """Every quote must stand in its source; numbers in the claim must stand in the quotes."""
-    placed: list[Quote] = []
-    absent: list[str] = []
-    unread: list[str] = []
-    for quote in claim.quotes:
-        text = texts.get(quote.source_id)
-        found = text.find(quote) if text else None
-        if found:
-            placed.append(found)
-        else:
-            (absent if text else unread).append(quote.source_id)
+    placed = _place(claim.quotes, texts)
     if not placed:
+        named = {quote.source_id: texts.get(quote.source_id) for quote in claim.quotes}
+        absent = [source_id for source_id, text in named.items() if text]
+        unread = [source_id for source_id, text in named.items() if not text]
         if unread and not absent:
             # A check that could not run is no refutation.
             return _ruled(claim, Verdict.UNVERIFIED, "the stored copy could not be read")
@@ -124,6 +118,20 @@ def check(claim: Claim, texts: Mapping[str, StoredText]) -> Claim:
         note = f"not in the quotes: {', '.join(missing)}"
         return _ruled(claim, Verdict.UNVERIFIED, note)
     return _ruled(claim, Verdict.SUPPORTED, claim.notes)
+
+
+def _place(quotes: Sequence[Quote], texts: Mapping[str, StoredText]) -> list[Quote]:
+    """The quotes that stand in their sources. A short one, such as "Usage:", may stand there often:
+    meant is the place nearest to the longest quote of the same source."""
+    found: dict[int, Quote] = {}
+    anchors: dict[str, int] = {}
+    for n, quote in sorted(enumerate(quotes), key=lambda each: -len(each[1].text)):
+        text = texts.get(quote.source_id)
+        placed = text.find(quote, anchors.get(quote.source_id, 0)) if text else None
+        if placed:
+            found[n] = placed
+            anchors.setdefault(quote.source_id, placed.start or 0)
+    return [found[n] for n in sorted(found)]
 
 
 def join(ledgers: Sequence[Ledger], rulings: Iterable[Rulings] = ()) -> Ledger:

@@ -23,6 +23,7 @@ _WHITE_SPACE = re.compile(r"(?P<space>\s{2,}|[^\S ])")
 _WORD = re.compile(r"\w+")
 _SHINGLE = 4
 _SKETCH = 96
+_OCCURRENCES = 200
 
 _INVISIBLE = r"\u00ad\u200b-\u200d\u2060\ufeff"
 _DASHES = r"\-\u2010-\u2015\u2212"
@@ -72,9 +73,19 @@ class _Folded:
             position = end
         self.text = "".join(piece for piece, _, _ in self._pieces)
 
-    def span(self, start: int, end: int) -> tuple[int, int]:
-        """Where a stretch of the folded text stands in the original."""
-        return self._original(start)[0], self._original(end - 1)[1]
+    def nearest(self, wanted: str, near: int) -> tuple[int, int] | None:
+        """Start and end in the original of the occurrence of a folded text nearest to a position;
+        of many only the first are compared."""
+        at = self.text.find(wanted)
+        best: tuple[int, int] | None = None
+        for _ in range(_OCCURRENCES if near else 1):
+            if at < 0:
+                break
+            found = self._original(at)[0], self._original(at + len(wanted) - 1)[1]
+            if best is None or abs(found[0] - near) < abs(best[0] - near):
+                best = found
+            at = self.text.find(wanted, at + 1)
+        return best
 
     def _original(self, place: int) -> tuple[int, int]:
         """Start and end of what one character of the folded text stands for."""
@@ -98,21 +109,23 @@ class StoredText:
         self.text = text
         self._folded = _Folded(text, _WHITE_SPACE)
 
-    def find(self, quote: Quote) -> Quote | None:
-        """The quote with its place in the original text, or None where it does not stand there."""
+    def find(self, quote: Quote, near: int = 0) -> Quote | None:
+        """The quote with its place in the original text, that nearest to a position where it stands
+        there more than once; None where it does not stand there."""
         wanted = fold(quote.text)
-        at = self._folded.text.find(wanted) if wanted else -1
-        if at < 0:
-            return self._find_folded(quote)
-        return quote.model_copy(update=self._place(*self._folded.span(at, at + len(wanted))))
+        found = self._folded.nearest(wanted, near) if wanted else None
+        if found is None:
+            return self._find_folded(quote, near)
+        return quote.model_copy(update=self._place(*found))
 
-    def _find_folded(self, quote: Quote) -> Quote | None:
+    def _find_folded(self, quote: Quote, near: int) -> Quote | None:
         """The quote as its source writes it, where the two differ in typography or markup only."""
         wanted = _Folded(quote.text, _MARK).text.strip(" ")
-        at = self._without_marks.text.find(wanted) if any(map(str.isalnum, wanted)) else -1
-        if at < 0:
+        has_words = any(map(str.isalnum, wanted))
+        found = self._without_marks.nearest(wanted, near) if has_words else None
+        if found is None:
             return None
-        start, end = self._without_marks.span(at, at + len(wanted))
+        start, end = found
         # Emphasis that is opened within the span and closed behind it, or the other way round, or
         # both: then the marks within are even in number.
         text = self.text[start:end]

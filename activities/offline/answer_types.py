@@ -39,7 +39,9 @@ def _holds_date(text: str, question: Question) -> bool:
 
 
 def _holds_number(text: str, question: Question) -> bool:
-    return any(amount.text not in question.text for amount in quantities(text))
+    """A figure the question does not hold; "one" is mostly no figure, as in "only one of them"."""
+    amounts = (amount.text for amount in quantities(text))
+    return any(amount not in question.text and amount.lower() != "one" for amount in amounts)
 
 
 def _holds_name(text: str, question: Question) -> bool:

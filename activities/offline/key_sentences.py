@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 
 from activities.evidence.text.sentences import sentences
 from activities.evidence.text.terms import words
@@ -16,7 +15,6 @@ from activities.offline.question import FACTS, Question
 from activities.offline.request import JsonObject
 
 _SENTENCE_WORDS = 45
-_LEAD_WORDS = 110
 _NEARLY_BEST = 0.8
 _SHORT, _FEWEST = 10, 5
 
@@ -45,19 +43,23 @@ class Lead:
     text: str
     label: str
     claim: Claim
-    parts: tuple[str, ...] = ()
-    """The parts of the passage; none of a line."""
+    passages: tuple[Claim, ...] = ()
+    """The claims it shows whole; none of a line."""
+    place: str = ""
+    """The document and section of the passages."""
 
     @property
     def reads_alone(self) -> bool:
         """Whether it needs nothing that stands before it or after it."""
         is_whole = len(self.text.split()) >= _FEWEST and not self.text.endswith(":")
-        opens_with_code = any("\n" in part for part in self.parts[:1])
+        opens_with_code = any("\n" in own.parts[0] for own in self.passages[:1])
         return is_whole and not opens_with_code and not leans(self.text)
 
     def markdown(self) -> str:
-        if self.parts:
-            return passage(self.parts, self.claim.cite, "")
+        if self.passages:
+            places = (self.place, *[""] * len(self.passages))
+            shown = zip(self.passages, places, strict=False)
+            return "\n\n".join(passage(own.parts, own.cite, place) for own, place in shown)
         label = f"**{bare(self.label)}:** " if self.label else ""
         return f"{label}{cited(plain(self.text), self.claim.cite)}"
 
@@ -93,13 +95,15 @@ class KeySentence:
         self._is_fact = question.wants in FACTS
 
     def opening(self, ranked: Sequence[Claim]) -> Lead:
-        """What a report opens with: the sentence with the fact that is asked for, else the best
+        """What a report opens with: a sentence with the fact that is asked for, else the best
         passage. What needs another text beside it comes last."""
         good = [c for c in ranked if c.relevance >= _NEARLY_BEST * ranked[0].relevance]
-        if not self._is_fact:
-            return max(map(self._whole, good), key=lambda own: own.reads_alone)
-        leads = [Lead(self.of(claim), "", claim) for claim in good]
-        return max(leads, key=lambda own: (own.reads_alone, self.answers(own.text)))
+        if self._is_fact:
+            leads = [Lead(self.of(claim), "", claim) for claim in good]
+            best = max(leads, key=lambda own: (own.reads_alone, self.answers(own.text)))
+            if self.answers(best.text):
+                return best
+        return max((_whole(claim, ranked) for claim in good), key=lambda own: own.reads_alone)
 
     def answers(self, sentence: str) -> bool:
         return holds_answer(sentence, self._question)
@@ -117,15 +121,6 @@ class KeySentence:
             sentence = f"{given[best]} {sentence}"
         return sentence
 
-    def _whole(self, claim: Claim) -> Lead:
-        """A passage as far as a summary has room for it; where its best sentence would be cut off,
-        from that on."""
-        lead, best = _cut(claim, claim.parts), self.of(claim)
-        at = next((n for n, part in enumerate(claim.parts) if best in part), None)
-        if at is None or best in lead.text:
-            return lead
-        return _cut(claim, (best + claim.parts[at].partition(best)[2], *claim.parts[at + 1 :]))
-
     def _worth(self, sentence: str) -> tuple[bool, bool, float]:
         """First that it reads well, then that it holds a fact that is asked for, then the terms."""
         reads_well = len(sentence.split()) <= _SENTENCE_WORDS and not announces(sentence)
@@ -138,16 +133,10 @@ class KeySentence:
         return sum(weight for own, weight in self._weights.items() if own in held)
 
 
-def _cut(claim: Claim, given: Sequence[str]) -> Lead:
-    """Parts of a claim up to the length of a lead; code counts for no words."""
-    parts: list[str] = []
-    room = _LEAD_WORDS
-    for part in given:
-        said = [part] if "\n" in part else sentences(part)
-        sizes = accumulate(0 if "\n" in one else len(one.split()) for one in said)
-        fitting = [one for one, size in zip(said, sizes, strict=True) if size <= room]
-        if parts and fitting != said:
-            break
-        parts.append(" ".join(fitting or said[:1]))
-        room -= 0 if "\n" in part else len(parts[-1].split())
-    return Lead(" ".join(parts), "", claim, tuple(parts))
+def _whole(claim: Claim, claims: Sequence[Claim]) -> Lead:
+    """A passage, with the one before it in its section where it leans on that."""
+    place = claim.cite, claim.sections[0]
+    before = [own for own in claims if (own.cite, own.sections[0]) == place]
+    before = [own for own in before if own.start < claim.start] if leans(claim.text) else []
+    passages = (*sorted(before, key=lambda own: own.start)[-1:], claim)
+    return Lead(" ".join(own.text for own in passages), "", claim, passages)

@@ -16,7 +16,7 @@ _UNDERSCORED = re.compile(
     r"(?<![`\w.(/:])(?=[^\s_`]*_)(?:[\w@=/-]|\.(?=\w)|\(\))*_(?:[\w@=/-]|\.(?=\w)|\(\))*(?![`\w])"
 )
 _LINE_START = re.compile(r"^(\d*)(?=[#>|+]|```|~~~|[-*] |(?<=\d)[.)] )")
-_ITEM_WORDS = 40
+_ITEM_WORDS, _NAME_WORDS = 40, 3
 _CODE = re.compile(r"(`[^`\n]+`)")
 
 
@@ -62,15 +62,20 @@ def passage(parts: Sequence[str], numbers: Sequence[int], lead: str) -> str:
         if "\n" in part:
             blocks += [f"{label}{marks(numbers)}"] * (n == 0)
             blocks.append(fenced(part))
-        elif (
-            n == 0 or "\n" in parts[n - 1] or part.endswith(":") or len(part.split()) > _ITEM_WORDS
-        ):
+        elif n == 0 or _stands_alone(part, parts[n - 1]):
             blocks.append(f"{label}{cited(plain(part), numbers)}")
         elif blocks[-1].startswith("- "):
             blocks[-1] += f"\n- {cited(plain(part), numbers)}"
         else:
             blocks.append(f"- {cited(plain(part), numbers)}")
     return "\n\n".join(blocks)
+
+
+def _stands_alone(part: str, before: str) -> bool:
+    """Whether a part is a paragraph: it leads to what follows, is long, or stands behind code or
+    behind a name, such as that of a setting."""
+    is_name = len(before.split()) <= _NAME_WORDS and before[-1].isalnum()
+    return "\n" in before or is_name or part.endswith(":") or len(part.split()) > _ITEM_WORDS
 
 
 def fenced(code: str) -> str:

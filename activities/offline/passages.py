@@ -41,6 +41,8 @@ _ANNOUNCES = re.compile(
 )
 _WORDS, _WORDS_OPEN = 130, 105
 """How long a stretch is: for a narrow question, and for an open one, which needs many."""
+_WHOLE = 200
+"""A section of so many words is not cut for a narrow question."""
 _CODE_LINES = 40
 _COLUMNS = "About the columns: "
 _ITEM_WORDS, _LINE_WORDS = 10, 8
@@ -170,16 +172,12 @@ def _cut(hit: Hit, rank: int, is_open: bool) -> Iterator[Passage]:
 
 def _split_head(stretch: list[_Piece], opens_text: bool) -> tuple[str, list[_Piece]]:
     """The lines a stretch opens with that are no sentences, such as an address or a date, and what
-    it says. They count as a heading does; where there is nothing else they are what it says, and
-    so are names of settings with their values, which do not open a text."""
-    first = next(
-        (
-            n
-            for n, piece in enumerate(stretch)
-            if piece.kind != "line" or (": " in piece.text and not opens_text)
-        ),
-        0,
-    )
+    it says. They count as a heading does; where there is nothing else they are what it says. Where
+    no text begins, the last is what is spoken of, as the name of a setting is."""
+    first = next((n for n, piece in enumerate(stretch) if piece.kind != "line"), 0)
+    if not opens_text:
+        settings = (n for n, piece in enumerate(stretch[:first]) if ": " in piece.text)
+        first = next(settings, max(0, first - 1))
     return " ".join(piece.text for piece in stretch[:first]), stretch[first:]
 
 
@@ -197,12 +195,15 @@ def _stretches(pieces: Sequence[_Piece], is_open: bool) -> Iterator[list[_Piece]
 
     The rest of a list that is too long for one stretch begins with the line that leads to it.
     """
+    most = _WORDS_OPEN if is_open else _WORDS
+    if not is_open and sum(len(piece.text.split()) for piece in pieces) <= _WHOLE:
+        most = _WHOLE
     stretch: list[_Piece] = []
     lead: _Piece | None = None
     for piece in pieces:
         if piece.kind == "prose":
             lead = piece if piece.text.endswith(":") else None
-        if stretch and _begins_another(stretch, piece, is_open):
+        if stretch and _begins_another(stretch, piece, most, is_open):
             yield stretch
             stretch = [replace(lead, is_repeated=True)] if lead and piece.kind == "item" else []
         stretch.append(piece)
@@ -210,12 +211,11 @@ def _stretches(pieces: Sequence[_Piece], is_open: bool) -> Iterator[list[_Piece]
         yield stretch
 
 
-def _begins_another(stretch: Sequence[_Piece], piece: _Piece, is_open: bool) -> bool:
+def _begins_another(stretch: Sequence[_Piece], piece: _Piece, most: int, is_open: bool) -> bool:
     if stretch[-1].text.endswith(":"):
         return False
     if piece.kind == "line" != stretch[-1].kind:
         return True
-    most = _WORDS_OPEN if is_open else _WORDS
     length = sum(len(own.text.split()) for own in stretch)
     if length < 2 * most and _hangs_on(stretch, piece):
         return False

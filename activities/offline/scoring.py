@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from activities.evidence.quantities.amounts import quantities
@@ -25,13 +25,13 @@ from activities.offline.question import FACTS, Question, Wants, content_words
 from activities.offline.rule_families import is_on
 
 _IN_SECTION, _IN_TITLE = 0.6, 0.5
-_PLAIN = 1.5
+_PLAIN, _DOCUMENT = 1.5, 0.3
 _FIRST_HIT, _FIRST_HIT_NARROW = 0.18, 0.4
 _RELEASE_NOTES, _CODE = 0.6, 0.4
 _ANSWERS, _ANSWERS_NEARBY = 0.25, 0.1
 _TOPIC = 0.3
 _FIGURES = 0.2
-_SCRAP, _USUAL_WORDS = 6, 100
+_SCRAP = 6
 _LINKS_FROM = 12
 _OPENING = 3
 # Text that speaks to whoever answers is no evidence of anything.
@@ -99,8 +99,8 @@ class Scorer:
         """The passages that cover anything of the question, best first."""
         passages = [passage for passage in passages if not self._is_scrap(passage)]
         scored = [self._score(passage) for passage in passages]
-        most = max((own.plain for own in scored), default=0.0) or 1.0
-        scored = [replace(own, plain=own.plain / most) for own in scored]
+        plain = self._plain(passages)
+        scored = [replace(own, plain=p) for own, p in zip(scored, plain, strict=True)]
         scored = [replace(own, score=own.score + self._search_worth(own)) for own in scored]
         scored.sort(key=_order)
         if is_on("links"):
@@ -136,7 +136,7 @@ class Scorer:
         )
         return Scored(
             passage, core, score, self._coverage(shares), answers, frozenset(shares),
-            self._plain(passage), is_on_subject=is_on_subject,
+            is_on_subject=is_on_subject,
         )  # fmt: skip
 
     def _search_worth(self, own: Scored) -> float:
@@ -149,18 +149,53 @@ class Scorer:
             less += _CODE * own.passage.code_share
         return _PLAIN * own.plain + _FIRST_HIT_NARROW / (1 + own.passage.rank) - less
 
-    def _plain(self, passage: Passage) -> float:
-        """BM25 with the usual constants, over all words of the query, function words too."""
+    def _plain(self, passages: Sequence[Passage]) -> list[float]:
+        """What plain search gives each passage and, for less, its document, beside the best."""
+        counts = [self._counts(passage) for passage in passages]
+        lengths = [len(passage.text.split()) for passage in passages]
+        whole: dict[str, Counter[str]] = {}
+        sizes: Counter[str] = Counter()
+        for passage, found, length in zip(passages, counts, lengths, strict=True):
+            whole.setdefault(passage.source_id, Counter()).update(found)
+            sizes[passage.source_id] += length
+        held = Counter(own for found in counts for own in found)
+        # A word is as rare as it is among the documents and among what was found in them.
+        rarity = {t: self._plain_idf[t] + _idf(n, len(passages)) for t, n in held.items()}
+        own = self._bm25(counts, lengths, rarity)
+        documents = self._bm25(whole.values(), sizes.values(), rarity)
+        of_document = dict(zip(whole, documents, strict=True))
+        worths = zip(passages, own, strict=True)
+        return _relative(w + _DOCUMENT * of_document[p.source_id] for p, w in worths)
+
+    def _bm25(
+        self,
+        counts: Collection[Counter[str]],
+        lengths: Collection[int],
+        rarity: Mapping[str, float],
+    ) -> list[float]:
+        """BM25 over the words that carry a meaning, and with less regard to length over all words:
+        the mean of the two finds more than either."""
+        usual = max(1.0, sum(lengths) / max(1, len(lengths)))
+
+        def score(terms: Collection[str], k1: float, b: float) -> list[float]:
+            norms = [k1 * (1 - b + b * length / usual) for length in lengths]
+            return _relative(
+                sum(rarity[t] * found[t] / (found[t] + norm) for t in found if t in terms)
+                for found, norm in zip(counts, norms, strict=True)
+            )
+
+        both = zip(score(self.question.terms, 1.2, 0.4), score(rarity, 2.0, 0.3), strict=True)
+        return _relative(map(sum, both))
+
+    def _counts(self, passage: Passage) -> Counter[str]:
+        """How often each word of the query stands in a passage or above it."""
         # Rows of a table repeat the names of its columns.
         is_table = ROW.match(passage.parts[0]) is not None
         spoken = words(passage.text)
         spoken = list(dict.fromkeys(spoken)) if is_table else spoken
         above = words(f"{passage.heading} {passage.section} {passage.title}")
         read = self.question.terms_of
-        found = Counter(t for w in (*spoken, *above) for t in read(w) if t in self._plain_idf)
-        length = 0.3 + 0.9 * len(spoken) / _USUAL_WORDS
-        worth = (self._plain_idf[own] * n / (n + length) for own, n in found.items())
-        return sum(worth, 0.0)
+        return Counter(t for w in (*spoken, *above) for t in read(w) if t in self._plain_idf)
 
     def _shares(self, passage: Passage) -> dict[str, float]:
         """How far each term of the question is covered, by where and how often it stands."""
@@ -262,6 +297,13 @@ class _Origin:
 def _order(scored: Scored) -> tuple[float, str, int, int]:
     passage = scored.passage
     return -round(scored.score, 6), passage.source_id, passage.place, passage.rank
+
+
+def _relative(worths: Iterable[float]) -> list[float]:
+    """Each beside the greatest."""
+    given = list(worths)
+    most = max(given, default=0.0) or 1.0
+    return [worth / most for worth in given]
 
 
 def _idf(count: int, size: int) -> float:

@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from activities.offline.key_sentences import Claim, KeySentence, Lead, read_claim
 from activities.offline.markdown import bare, cited, marks, passage, plain, remark
 from activities.offline.passages import ROW
-from activities.offline.question import FACTS, Question, Wants
+from activities.offline.question import Question
 from activities.offline.request import Conversation, JsonObject, Reply
 
 SUMMARY_WORDS = 120
-_SEVERAL = FACTS | {Wants.ANYTHING}
-"""What one sentence can answer, so that the sentences of several passages stand in a summary."""
 _MOST_LEADS = 3
 _WORTH = 0.75
 """The share of the best claim's relevance from which on a claim may stand in the summary."""
@@ -142,8 +141,8 @@ class _Writer:
         if several or not worth:
             return [Lead(key.of(claim), title, claim) for claim in worth]
         first = key.opening(worth)
-        if key.wants not in _SEVERAL:
-            return [first]
+        if first.passages:
+            return [replace(first, place=self._place(first.claim))]
         others = [Lead(key.of(claim), "", claim) for claim in worth if claim is not first.claim]
         return [first, *(lead for lead in others if key.answers(lead.text))]
 
@@ -154,13 +153,21 @@ class _Writer:
             return _empty(facet)
         said = _shortfall(facet, is_part=len(self._facets) > 1)
         blocks = [remark(said)] if said else []
-        for number in dict.fromkeys(claim.cite[0] for claim in claims):
-            told = ""
-            for claim in _by_section([claim for claim in claims if claim.cite[0] == number]):
-                place = _place(self._titles.get(number, ""), claim.sections[0])
+        told = ""
+        for claim in _by_place(self._of(facet)):
+            if claim in claims:
+                place = self._place(claim)
                 blocks.append(passage(claim.parts, claim.cite, place if place != told else ""))
                 told = place
         return "\n\n".join(blocks)
+
+    def _place(self, claim: Claim) -> str:
+        """Document and headings; a first heading that repeats the title is told once."""
+        title = self._titles.get(claim.cite[0], "")
+        path = [_NUMBERING.sub("", part) for part in claim.sections[0].split(" › ") if part]
+        if path and path[0].casefold() == _NUMBERING.sub("", title).casefold():
+            path = path[1:]
+        return " › ".join([title, *path])
 
     def _of(self, facet: JsonObject) -> list[Claim]:
         """The facet's claims by relevance; that of a claim of several facets is for its first."""
@@ -168,28 +175,25 @@ class _Writer:
         return sorted(own, key=lambda c: (-c.relevance, c.facet_ids[0] != facet["id"], c.order))
 
     def _shown(self, facet: JsonObject) -> list[Claim]:
-        """Its best, and what no other section is the place for; an explanation is told once."""
+        """Its best, and what no other section is the place for; what opens the report is not told
+        again."""
         ranked = self._of(facet)
         own = [c for n, c in enumerate(ranked) if n == 0 or c.facet_ids[0] == facet["id"]]
-        if Question(self._question).wants in FACTS:
-            return own
-        return [c for c in own if all(c.parts != lead.parts for lead in self._opening)] or own
+        told = [claim for lead in self._opening for claim in lead.passages]
+        return [claim for claim in own if claim not in told] or own
 
 
-def _by_section(ranked: Sequence[Claim]) -> list[Claim]:
-    """A document's claims section by section as they stand there, the best section first."""
-    sections = list(dict.fromkeys(claim.sections[0] for claim in ranked))
-    return sorted(
-        ranked, key=lambda claim: (sections.index(claim.sections[0]), claim.start, claim.order)
-    )
+def _by_place(ranked: Sequence[Claim]) -> list[Claim]:
+    """Claims by document and section, those with the best claim first, as they stand there."""
+    documents = list(dict.fromkeys(claim.cite[0] for claim in ranked))
+    sections = list(dict.fromkeys((claim.cite[0], claim.sections[0]) for claim in ranked))
 
+    def order(claim: Claim) -> tuple[int, int, int, int]:
+        number = claim.cite[0]
+        section = sections.index((number, claim.sections[0]))
+        return documents.index(number), section, claim.start, claim.order
 
-def _place(title: str, section: str) -> str:
-    """Document and headings; a first heading that repeats the title is told once."""
-    path = [_NUMBERING.sub("", part) for part in section.split(" › ") if part]
-    if path and path[0].casefold() == _NUMBERING.sub("", title).casefold():
-        path = path[1:]
-    return " › ".join([title, *path])
+    return sorted(ranked, key=order)
 
 
 def _is_answered(facet: JsonObject) -> bool:

@@ -1,10 +1,10 @@
 """Stretches of about 180 words in which a document is indexed and found, and their sentences.
 
 Chunks cover the text without gaps: joined, they are the text. They end between paragraphs, else
-between lines, else between sentences; a heading begins a chunk and never ends one, a code block stays
-whole and with the line that leads to it, and a list with the line that leads to it begins a chunk
-where it would be cut. This runs for every document when it is indexed, so
-it looks for boundaries with `str.find`, not with a model.
+between lines, else between sentences; a heading begins a chunk and never ends one, a code block
+stays whole and with the line that leads to it, and a list that would be cut begins a chunk with the
+line that leads to it. This runs for every document when it is indexed, so it looks for boundaries
+with `str.find`, not with a model.
 
 Sentences are split when a passage is read. Headings, list items and table rows are units of their
 own; no sentence spans a blank line. Spans are in order, do not overlap, are trimmed, and hold at

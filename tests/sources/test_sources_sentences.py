@@ -117,6 +117,14 @@ def test_a_code_block_stays_whole_with_its_lead_and_holds_no_headings() -> None:
     assert section_paths(text, starts)[-1] == "Top"
 
 
+def test_a_list_that_would_be_cut_begins_a_chunk_with_the_line_that_leads_to_it() -> None:
+    steps = "\n".join(f"{n}. {'Press the button. ' * 10}" for n in range(1, 5))
+    text = f"{'Some words of an introduction. ' * 25}\n\nDo the following:\n\n{steps}\n\nDone."
+    starts = chunk_starts(text)
+    assert any(text[start:].startswith("Do the following:") for start in starts)
+    assert not any(text[start:].startswith(("2.", "3.", "4.")) for start in starts)
+
+
 def test_code_blocks_that_never_close_are_read_in_one_pass() -> None:
     text = "```python\nx = 1\n" * 20_000
     assert len(chunk_starts(text)) > 100

@@ -22,7 +22,8 @@ from activities.sources.documents import Kind
 from activities.sources.formats.extracted_text import fold
 from activities.sources.formats.lines import HEADING
 
-_WORDS = re.compile(r"(?<!\d\d)[\W_]+|[\W_]+(?!\d\d)|_")
+# Between words; a date keeps its dashes, and a version its dots.
+_BETWEEN_WORDS = re.compile(r"(?<!\d\d)[^\w.]+|[^\w.]+(?!\d\d)|_|(?<!\d)\.+|\.+(?!\d)")
 _LONGEST_TITLE = 200
 _EXPORT = re.compile(r"\b(?:export|dump|archive|log)$", re.IGNORECASE)
 _NO_TITLE = re.compile(
@@ -61,7 +62,7 @@ def declared_title(field: str) -> str | None:
 def readable_name(relative: str) -> str:
     """A file's name as a title: `annual-report_2024.pdf` is `Annual report 2024`."""
     stem = PurePosixPath(relative).stem
-    name = " ".join(_WORDS.sub(" ", stem).split()) or stem
+    name = " ".join(_BETWEEN_WORDS.sub(" ", stem).split()) or stem
     return name[:1].upper() + name[1:]
 
 

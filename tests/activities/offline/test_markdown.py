@@ -12,6 +12,12 @@ def rendered(markdown: str) -> str:
     return str(MarkdownIt().render(markdown)).strip()
 
 
+def test_prose_behind_code_is_a_paragraph() -> None:
+    shown = passage(("Run this:", "make\nmake install\n", "It takes a minute."), (1,), "")
+    assert "- It takes" not in shown
+    assert shown.endswith("It takes a minute [1].")
+
+
 @pytest.mark.parametrize(
     "text",
     ["1. First of all", "2) Second", "# No heading", "- no item", "* no item", "> no quote", "+ 5"],

@@ -97,6 +97,10 @@ def test_a_part_with_its_own_subject_is_left_as_it_is() -> None:
         ("Heat pumps versus gas boilers: which is cheaper?", ["Heat pumps", "gas boilers"]),
         ("How does Kafka compare to RabbitMQ?", ["Kafka", "RabbitMQ"]),
         ("What is the difference between define and attr.s?", ["define", "attr.s"]),
+        (
+            "What differs when you compare a pump and a boiler, and which should I buy?",
+            ["a pump", "a boiler"],
+        ),
         ("Unterschied zwischen Wärmepumpe und Gasheizung", ["Wärmepumpe", "Gasheizung"]),
     ],
 )
@@ -121,6 +125,14 @@ def test_what_names_no_two_things_is_not_split_as_a_comparison(question: str) ->
     assert split_comparison(question) == []
 
 
-def test_a_clause_without_a_subject_stays_with_the_one_before_it() -> None:
-    whole = "Which lifts had broken doors and what was done about them?"
+@pytest.mark.parametrize(
+    "whole",
+    [
+        "Which lifts had broken doors and what was done about them?",
+        "How does the lift choose a floor, and why is it sometimes wrong?",
+        "When riding a full lift, which floor comes first?",
+        "The lift stops between floors, what causes that?",
+    ],
+)
+def test_a_clause_that_asks_nothing_of_its_own_is_no_part(whole: str) -> None:
     assert [part.question for part in split_question(whole)] == [whole]

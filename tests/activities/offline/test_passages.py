@@ -57,6 +57,28 @@ def test_lines_that_are_no_sentences_head_a_passage_and_are_not_quoted() -> None
     assert (second.heading, second.parts) == ("Decision", (decided,))
 
 
+def test_a_setting_keeps_its_name_and_its_default() -> None:
+    setting = ("Option: retries", "Default: 5", "It says how often a call is made again.")
+    (passage,) = cut(*setting, section="Client guide › Settings")
+    assert passage.parts == setting
+
+
+def test_the_steps_that_a_line_leads_to_stay_together() -> None:
+    steps = [f"- Step {n}: {' '.join(['press'] * 30)} the button." for n in range(5)]
+    (passage,) = cut("Do the following:", *steps)
+    assert len(passage.parts) == 6
+
+
+def test_a_few_words_behind_a_paragraph_stay_with_it() -> None:
+    told = f"The setting says how long a call may take{' and how often' * 40}."
+    assert parts(told, "It is 15 seconds.") == [(f"{told} It is 15 seconds.",)]
+
+
+def test_code_stays_with_the_paragraph_before_it() -> None:
+    told = f"The client is made once{' and used again' * 40}."
+    assert parts(told, f"```\n{CODE}\n```") == [(told, f"{CODE}\n")]
+
+
 def test_lines_without_a_sentence_are_what_a_passage_says() -> None:
     (passage,) = cut("Trams: 14", "Boats: none", section="Fleet")
     assert passage.parts == ("Trams: 14", "Boats: none")

@@ -29,6 +29,10 @@ from workflows.contracts.facets import QuestionKind
         ("Darf man Hunde halten?", Wants.RULE),
         ("According to the survey, who pays for the tram?", Wants.PERSON),
         ("How can we win more customers?", Wants.ANYTHING),
+        ("In Orla, is it a fault that the tram stops twice?", Wants.RULE),
+        ("The tram stops twice, so why is the fare the same?", Wants.REASON),
+        ("When the tram stops, which door opens?", Wants.ANYTHING),
+        ("We sold it; will the buyer pay for the tower?", Wants.RULE),
         ("Drying of coffee", Wants.ANYTHING),
     ],
 )
@@ -73,6 +77,7 @@ def test_a_dotted_name_of_a_program_is_one_thing() -> None:
 def test_one_reason_does_not_need_many_documents() -> None:
     assert not Question("Why does the tram not stop at Orla?").is_open
     assert Question("How can we win more customers?").is_open
+    assert not Question("Which ticket should I buy for the tram?").is_open
 
 
 def test_the_question_around_a_part_counts_less_than_the_part() -> None:
