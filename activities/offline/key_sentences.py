@@ -94,16 +94,17 @@ class KeySentence:
         self.wants = question.wants
         self._is_fact = question.wants in FACTS
 
-    def opening(self, ranked: Sequence[Claim]) -> Lead:
+    def opening(self, ranked: Sequence[Claim], beside: Sequence[Claim]) -> Lead:
         """What a report opens with: a sentence with the fact that is asked for, else the best
-        passage. What needs another text beside it comes last."""
+        passage, with one of those `beside` it where it needs that. What does not read alone comes
+        last."""
         good = [c for c in ranked if c.relevance >= _NEARLY_BEST * ranked[0].relevance]
         if self._is_fact:
             leads = [Lead(self.of(claim), "", claim) for claim in good]
             best = max(leads, key=lambda own: (own.reads_alone, self.answers(own.text)))
             if self.answers(best.text):
                 return best
-        return max((_whole(claim, ranked) for claim in good), key=lambda own: own.reads_alone)
+        return max((_whole(claim, beside) for claim in good), key=lambda own: own.reads_alone)
 
     def answers(self, sentence: str) -> bool:
         return holds_answer(sentence, self._question)

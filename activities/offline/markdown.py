@@ -62,7 +62,7 @@ def passage(parts: Sequence[str], numbers: Sequence[int], lead: str) -> str:
         if "\n" in part:
             blocks += [f"{label}{marks(numbers)}"] * (n == 0)
             blocks.append(fenced(part))
-        elif n == 0 or _stands_alone(part, parts[n - 1]):
+        elif n == 0 or _stands_alone(part, parts[n - 1]) or (n == 1 and _is_name(parts[0])):
             blocks.append(f"{label}{cited(plain(part), numbers)}")
         elif blocks[-1].startswith("- "):
             blocks[-1] += f"\n- {cited(plain(part), numbers)}"
@@ -72,10 +72,13 @@ def passage(parts: Sequence[str], numbers: Sequence[int], lead: str) -> str:
 
 
 def _stands_alone(part: str, before: str) -> bool:
-    """Whether a part is a paragraph: it leads to what follows, is long, or stands behind code or
-    behind a name, such as that of a setting."""
-    is_name = len(before.split()) <= _NAME_WORDS and before[-1].isalnum()
-    return "\n" in before or is_name or part.endswith(":") or len(part.split()) > _ITEM_WORDS
+    """Whether a part is a paragraph: behind code, as the lead of a list, or by its length."""
+    return "\n" in before or part.endswith(":") or len(part.split()) > _ITEM_WORDS
+
+
+def _is_name(part: str) -> bool:
+    """Whether a passage opens with the name of what it is about, such as a setting."""
+    return len(part.split()) <= _NAME_WORDS and part[-1].isalnum()
 
 
 def fenced(code: str) -> str:

@@ -204,9 +204,13 @@ def split_comparison(text: str) -> list[Part]:
         start, end = found.start("things"), found.start("things") + len(named)
     else:
         return []
-    if len(things) < 2 or not all(things):
+    if len(things) < 2 or not all(map(_NAMED.search, things)):
         return []
     return [Part(_title(thing), f"{text[:start]}{thing}{text[end:]}") for thing in things]
+
+
+# A thing has a name: "between 0 and 2" compares values of one.
+_NAMED = re.compile(r"[^\W\d_]")
 
 
 def _run(text: str, which: int) -> str:

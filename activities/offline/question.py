@@ -108,12 +108,12 @@ _STRATEGY = re.compile(
 )
 
 # Words that carry the form of a question or of any sentence, rather than its subject.
-_LIGHT = """use make get find work happen know tell need want way thing kind type name number year
-    date time example different difference main major important good well possible explain describe
-    people person place give take go come do have be say see show mean call include provide
-    experience recommend set put let try often long far old high tall deep wide fast overview
-    summary summarize summarise everything compare comparison versus hoch lange lang alt weit groß
-    teuer oft"""
+_LIGHT = """use make get find work happen know tell need want way thing kind type name number
+    year date time example different difference main major important good well possible explain
+    describe people person place give take go come do have be say see show mean call include
+    provide experience recommend set put let try often sometimes usually long far old high tall
+    deep wide fast overview summary summarize summarise everything compare comparison versus
+    hoch lange lang alt weit groß teuer oft"""
 _LIGHT_WEIGHT, _VERB, _MAIN = 0.35, 0.6, 0.5
 _DOES = re.compile(r"\b(?:I|we|you|one|they|to) (\w+)", re.I)
 _PARTICLES = frozenset(["back", "down", "in", "off", "on", "out", "over", "up"])

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from activities.evidence.text.names import names
 from activities.evidence.text.terms import words
@@ -29,11 +29,13 @@ _WHOLE = 0.999
 _ANSWERED, _ANSWERED_FIRST = 0.6, 0.5
 """The share of the question's terms that a passage which answers it covers; less is enough where
 the best one stands out."""
-_STANDS_OUT, _ALIKE = 0.4, 3
+_STANDS_OUT, _ALIKE = 0.3, 3
 """How far the best passage is above those of all documents but so many, which may say the same."""
-_OFF_TOPIC = 0.5
+_OFF_TOPIC = 0.34
 """Where the documents have words for less of the question, none is about it."""
 _REST_WORDS, _CONTINUED = 150, 2
+_MOST_WORDS, _FEWEST = 750, 3
+"""How long the passages on a narrow question are together, and how many there are in any case."""
 _NARROW, _NARROW_PART = 8, 5
 """How many passages answer a narrow question, and a part of a larger one."""
 _PLAIN, _PLAIN_PART = 4, 2
@@ -185,7 +187,7 @@ class _Search:
             most = min(most, _NARROW_PART if is_part else _NARROW)
             plain = sorted(fresh, key=lambda own: -own.plain)[: _PLAIN_PART if is_part else _PLAIN]
         chosen = select(fresh, most, spread=broad, kept=[] if known else plain)
-        return chosen if broad or known or not chosen else self._with_rest(chosen)
+        return chosen if broad or known or not chosen else self._with_rest(_short(chosen))
 
     def _is_answer(self, own: Scored) -> bool:
         """Whether a passage holds what is wanted beside most of what is asked about. For a whole
@@ -316,6 +318,13 @@ def select(
             chosen.append(own)
             said.append(new)
     return chosen
+
+
+def _short(chosen: Sequence[Scored]) -> list[Scored]:
+    """The first passages, up to a length that is read."""
+    lengths = accumulate(len(own.passage.text.split()) for own in chosen)
+    counted = enumerate(zip(chosen, lengths, strict=True))
+    return [own for n, (own, words) in counted if n < _FEWEST or words <= _MOST_WORDS]
 
 
 class _Said:

@@ -90,8 +90,7 @@ class Scorer:
         self._weights = {t: question.terms[t] * math.sqrt(idf) for t, idf in self._idf.items()}
         self._total = sum(self._weights.values()) or 1.0
         lost = sum(question.terms[own] for own in self.absent)
-        rarest = max(self._weights.values(), default=1.0)
-        self.known = self._total / (self._total + lost * rarest)
+        self.known = 1 - lost / max(1e-9, sum(question.terms.values()))
         """The share of the question that the documents have words for."""
         self._asked_words = frozenset(content_words(question.text))
 

@@ -140,7 +140,7 @@ class _Writer:
         worth = [claim for claim in own if claim.relevance >= _WORTH * own[0].relevance]
         if several or not worth:
             return [Lead(key.of(claim), title, claim) for claim in worth]
-        first = key.opening(worth)
+        first = key.opening(worth, own)
         if first.passages:
             return [replace(first, place=self._place(first.claim))]
         others = [Lead(key.of(claim), "", claim) for claim in worth if claim is not first.claim]
@@ -154,12 +154,29 @@ class _Writer:
         said = _shortfall(facet, is_part=len(self._facets) > 1)
         blocks = [remark(said)] if said else []
         told = ""
-        for claim in _by_place(self._of(facet)):
-            if claim in claims:
-                place = self._place(claim)
-                blocks.append(passage(claim.parts, claim.cite, place if place != told else ""))
-                told = place
+        for claim in self._by_place(claims):
+            place = self._place(claim)
+            blocks.append(passage(claim.parts, claim.cite, place if place != told else ""))
+            told = place
         return "\n\n".join(blocks)
+
+    def _by_place(self, ranked: Sequence[Claim]) -> list[Claim]:
+        """How the passage goes on that opens the report; then by document and section, those with
+        the best claim first, as they stand there."""
+        documents = list(dict.fromkeys(claim.cite[0] for claim in ranked))
+        sections = list(dict.fromkeys((claim.cite[0], claim.sections[0]) for claim in ranked))
+        opened = [claim for lead in self._opening for claim in lead.passages]
+
+        def order(claim: Claim) -> tuple[bool, int, int, int, int]:
+            place = claim.cite[0], claim.sections[0]
+            goes_on = any(
+                (own.cite[0], own.sections[0]) == place and own.start < claim.start
+                for own in opened
+            )
+            document = documents.index(claim.cite[0])
+            return not goes_on, document, sections.index(place), claim.start, claim.order
+
+        return sorted(ranked, key=order)
 
     def _place(self, claim: Claim) -> str:
         """Document and headings; a first heading that repeats the title is told once."""
@@ -181,19 +198,6 @@ class _Writer:
         own = [c for n, c in enumerate(ranked) if n == 0 or c.facet_ids[0] == facet["id"]]
         told = [claim for lead in self._opening for claim in lead.passages]
         return [claim for claim in own if claim not in told] or own
-
-
-def _by_place(ranked: Sequence[Claim]) -> list[Claim]:
-    """Claims by document and section, those with the best claim first, as they stand there."""
-    documents = list(dict.fromkeys(claim.cite[0] for claim in ranked))
-    sections = list(dict.fromkeys((claim.cite[0], claim.sections[0]) for claim in ranked))
-
-    def order(claim: Claim) -> tuple[int, int, int, int]:
-        number = claim.cite[0]
-        section = sections.index((number, claim.sections[0]))
-        return documents.index(number), section, claim.start, claim.order
-
-    return sorted(ranked, key=order)
 
 
 def _is_answered(facet: JsonObject) -> bool:

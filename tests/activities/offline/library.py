@@ -95,7 +95,7 @@ class Library:
 def library(folder: Path, files: dict[str, str]) -> Iterator[Library]:
     """The files, by name, as a searchable folder."""
     documents = folder / "documents"
-    documents.mkdir()
+    documents.mkdir(parents=True)
     for name, text in files.items():
         (documents / name).write_text(text, "utf-8")
     corpus = index_folder(documents, folder / "index")

@@ -48,13 +48,13 @@ def test_the_paragraphs_of_a_section_are_one_passage() -> None:
     assert passage.sentences == ("The tower stands in Orla.", "It was built in 1871.", other)
 
 
-def test_lines_that_are_no_sentences_head_a_passage_and_are_not_quoted() -> None:
+def test_lines_that_open_a_text_head_a_passage_and_are_not_quoted_but_a_name_is() -> None:
     told, decided = "You applied for a smaller crew.", "The board has not approved it."
     letter = ("Harbour board", "12 November 2025", "Request for a crew of five", told)
     first, second = cut(*letter, "Decision", decided)
     assert (first.parts, first.sentences) == ((told,), (told,))
     assert first.heading == "Harbour board 12 November 2025 Request for a crew of five"
-    assert (second.heading, second.parts) == ("Decision", (decided,))
+    assert (second.heading, second.parts) == ("", ("Decision", decided))
 
 
 def test_a_setting_keeps_its_name_and_its_default() -> None:
@@ -94,9 +94,17 @@ def test_a_long_section_is_cut_between_sentences(is_open: bool, most: int) -> No
 
 
 def test_a_paragraph_that_fits_into_a_passage_is_not_cut() -> None:
-    first = " ".join(f"Sentence number {n} says a few words about the tram." for n in range(9))
-    second = " ".join(f"Step number {n} is done with a key of the tram." for n in range(5))
+    first = " ".join(f"Sentence number {n} says a few words about the tram." for n in range(13))
+    second = " ".join(f"Step number {n} is done with a key of the tram." for n in range(9))
     assert parts(first, second) == [(first,), (second,)]
+
+
+def test_a_section_that_fits_is_one_passage() -> None:
+    paragraphs = [
+        f"Rule {n} of the tram: {'no one may ride on the roof, ' * 6}ever." for n in "123"
+    ]
+    assert parts(*paragraphs) == [(" ".join(paragraphs),)]
+    assert len(parts(*paragraphs, *paragraphs)) > 1
 
 
 def test_no_passage_opens_with_a_sentence_that_leans_on_the_one_before() -> None:

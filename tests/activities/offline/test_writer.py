@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from activities.offline.request import JsonObject
 from tests.activities.offline.reports import TITLES, brief, claim, facet, gate, ledger, written
 from workflows.contracts.evidence import Contradiction, Side, SideContext
 from workflows.contracts.state import Gap
@@ -16,6 +17,11 @@ OPENED = "The tower of Orla was built in 1871 by the harbour board."
 def sections(*arguments: object, **more: object) -> dict[str, str]:
     answer = written(brief(*arguments, **more))  # type: ignore[arg-type]
     return {section.facet_id: section.markdown for section in answer.sections}
+
+
+def opening(given: JsonObject) -> str:
+    """What the summary opens with, without the document and section that stand before it."""
+    return bare(written(given).summary).partition(": ")[2]
 
 
 def bare(markdown: str) -> str:
@@ -46,31 +52,41 @@ def test_half_a_text_does_not_open_the_summary_where_another_passage_is_as_good(
     whole = "The lamp oil can be filled with a pump in the harbour."
     asked = [facet("tower", "How do I fill the lamp oil?")]
     held = ledger([claim(1, half, relevance=1.0), claim(2, whole, source="s2", relevance=0.9)])
-    assert bare(written(brief(held, asked)).summary).startswith(whole)
+    assert opening(brief(held, asked)) == whole
     held = ledger([claim(1, half, relevance=1.0), claim(2, whole, source="s2", relevance=0.65)])
-    assert bare(written(brief(held, asked)).summary).startswith(half)
+    assert opening(brief(held, asked)) == half
+
+
+def test_half_a_text_opens_the_summary_behind_what_it_leans_on() -> None:
+    before = "A pump stands in the harbour."
+    half = "By doing this, the lamp oil can be filled at night."
+    claims = [claim(1, half, relevance=1.0), claim(2, before, relevance=0.7)]
+    given = brief(ledger(claims), [facet("tower", "How do I fill the lamp oil?")])
+    given["claims"][0]["start"] = 500
+    assert opening(given) == f"{before} {half}"
 
 
 def test_a_line_that_leads_to_nothing_does_not_open_the_summary() -> None:
     led = "The lamp oil can be filled with a pump like such:"
     whole = "The lamp oil is filled by hand."
     held = ledger([claim(1, led, relevance=1.0), claim(2, whole, source="s2", relevance=0.9)])
-    asked = [facet("tower", "How do I fill the lamp oil?")]
-    assert bare(written(brief(held, asked)).summary).startswith(whole)
+    assert opening(brief(held, [facet("tower", "How do I fill the lamp oil?")])) == whole
 
 
-def test_who_asks_how_gets_the_opening_of_the_best_passage() -> None:
+def test_who_asks_how_gets_the_best_passage() -> None:
     said = "Fill the lamp oil at the pump. A lamp that is full of oil burns all night by itself."
     held = ledger([claim(1, said), claim(2, "The board meets in a hall by the sea.", source="s2")])
-    summary = written(brief(held, [facet("tower", "How do I fill the lamp oil?")])).summary
-    assert bare(summary) == said
+    given = brief(held, [facet("tower", "How do I fill the lamp oil?")])
+    assert written(given).summary.startswith("**Tower guide:** Fill")
+    assert opening(given) == said
 
 
 def test_who_asks_how_gets_the_best_passage_with_its_code() -> None:
     passage = ("Set the oil limit of a lamp with a number:", "set_limit(3)\nfill()", "It is kept.")
     held = ledger([claim(1, *passage), claim(2, "Lamps with a limit burn oil.", relevance=0.7)])
     summary = written(brief(held, [facet("tower", "How do I set a limit for a lamp?")])).summary
-    assert summary.startswith("Set the oil limit of a lamp with a number: [1]\n\n```\nset_limit(3)")
+    led = "**Tower guide:** Set the oil limit of a lamp with a number: [1]"
+    assert summary.startswith(f"{led}\n\n```\nset_limit(3)")
     assert "It is kept [1]." in summary
 
 
@@ -109,7 +125,7 @@ def test_the_passage_a_report_opens_with_is_not_repeated_where_there_is_more() -
     asked = facet("tower", "How do I fill the lamp oil?")
     both = ledger([claim(1, opening), claim(2, other, source="s2", relevance=0.7)])
     answer = written(brief(both, [asked]))
-    assert answer.summary.startswith("Fill the lamp oil at the pump [1].")
+    assert answer.summary == "**Tower guide:** Fill the lamp oil at the pump [1]."
     assert opening[:-1] not in answer.sections[0].markdown
     assert other[:-1] in answer.sections[0].markdown
     alone = written(brief(ledger([claim(1, opening)]), [asked]))
@@ -129,7 +145,7 @@ def test_a_comparison_opens_with_what_sets_the_things_side_by_side() -> None:
     facets = [facet("whole", question), facet("tower", "A tower"), facet("mill", "A mill")]
     given = {**brief(held, facets), "question": question}
     answer = written(given)
-    assert answer.summary == f"{beside[:-1]} [1]."
+    assert answer.summary == f"**Tower guide:** {beside[:-1]} [1]."
     assert len(answer.sections) == 3
 
 
@@ -137,13 +153,13 @@ def test_passages_are_grouped_by_document_with_the_best_one_first() -> None:
     held = ledger(
         [
             claim(1, "The first passage.", relevance=0.5, source="s1"),
-            claim(2, "The best passage.", relevance=1.0, source="s2"),
+            claim(2, "The best passage, of 1871.", relevance=1.0, source="s2"),
             claim(3, "The second passage.", relevance=0.6, source="s1"),
         ]
     )
     blocks = sections(held, [BUILT])["tower"].split("\n\n")
     assert blocks == [
-        "**Fees:** The best passage [2].",
+        "**Fees:** The best passage, of 1871 [2].",
         "**Tower guide:** The first passage [1].",
         "The second passage [1].",
     ]
@@ -159,7 +175,7 @@ def test_a_report_opens_with_the_section_of_the_best_passage() -> None:
     ])  # fmt: skip
     given = brief(held, [asked])
     given["claims"][1]["start"] = 500
-    assert written(given).summary.startswith(lit[:-1])
+    assert opening(given) == lit
 
 
 def test_the_section_with_the_best_passage_comes_first_and_reads_from_its_beginning() -> None:
@@ -167,12 +183,12 @@ def test_the_section_with_the_best_passage_comes_first_and_reads_from_its_beginn
         [
             claim(1, "A word on oil.", relevance=0.5, section="Oil"),
             claim(2, "Opening of the lamp.", relevance=0.6, section="Lamp"),
-            claim(3, "Best of the lamp.", relevance=1.0, section="Lamp"),
+            claim(3, "Best of the lamp, of 1871.", relevance=1.0, section="Lamp"),
         ]
     )
     blocks = sections(held, [BUILT])["tower"].split("\n\n")
     assert [bare(block).rpartition(": ")[2] for block in blocks] == [
-        "Opening of the lamp.", "Best of the lamp.", "A word on oil.",
+        "Opening of the lamp.", "Best of the lamp, of 1871.", "A word on oil.",
     ]  # fmt: skip
 
 
