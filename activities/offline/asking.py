@@ -72,7 +72,7 @@ def _choose(ranked: Sequence[Scored], may: Callable[[Scored], bool]) -> list[Sco
     alike = [own for own in able if own.score >= _NEARLY_BEST * able[0].score]
     # What points at a sentence that does not stand there comes last.
     alike.sort(key=lambda own: leans(_around(own.core, own.passage.sentences, 0)[0]))
-    return select(alike, _MOST, spread=False)
+    return select(alike, _MOST, least=0.0, per_document=_MOST)
 
 
 def _is_direct(scored: Scored, question: Question) -> bool:

@@ -134,7 +134,8 @@ _NO_CONDITION = r"(?!(?:when|where) (?!is|are|was|were|do|does|did|can|will|shou
 _ASKS = rf"(?={_NO_CONDITION}{_WH}\b(?!,))"
 _CLAUSE = re.compile(rf"(?:,|;)?\s+(?:and|or|und|oder)\s+{_ASKS}|[,;]\s+{_ASKS}", re.I)
 _CONNECTOR = re.compile(r"[,;]?\s+(?:and|or|und|oder)\s+$|[,;]\s+$", re.I)
-_OWN_TERMS = 2
+_OWN_TERMS, _PAIR = 2, 3
+_REFERS = re.compile(rf"{PRONOUN.pattern}|\b(?:that|such|there)\b", re.I)
 _LISTED = re.compile(r"\s*[,;]\s*(?:and\s+|or\s+|und\s+|oder\s+)?|\s+(?:and|or|und|oder)\s+", re.I)
 _BETWEEN = re.compile(
     r"(?:compare[ds]?|comparing|comparison (?:of|between)|differences? between"
@@ -251,14 +252,17 @@ def _listed_parts(sentence: str) -> list[Part]:
 
 def _clauses(text: str) -> list[str]:
     """Clauses that open with a question word; one that asks for no fact and has no subject of its
-    own, such as "what was done about them" or "why is it wrong", stays with that before it."""
+    own, such as "what was done about them" or "why is it wrong", stays with that before it. So
+    does a second one that speaks of the first, as in "how do I raise that limit": what answers
+    one mostly answers both."""
     starts = [0, *(found.end() for found in _CLAUSE.finditer(text)), len(text)]
     clauses: list[str] = []
     for start, end in pairwise(starts):
         clause = text[start:end]
         own, first = Question(clause), Question(clauses[0] if clauses else clause)
-        fewest = 1 if first.wants in FACTS else _OWN_TERMS
-        stands_alone = own.wants in FACTS or len(own.main_terms) >= fewest
+        refers = len(starts) <= _PAIR and _REFERS.search(clause) is not None
+        has_subject = len(own.main_terms) >= _OWN_TERMS and not refers
+        stands_alone = has_subject or (own.wants in FACTS and first.wants in FACTS)
         if clauses and not (stands_alone and content_words(clauses[-1])):
             clauses[-1] += clause
         else:

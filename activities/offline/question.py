@@ -122,14 +122,7 @@ _CONTEXT, _MOST_CONTEXT = 0.25, 0.5
 """What a term around the question counts, and all of them together against its own."""
 _REFERENT, _MOST_REFERENT = 0.34, 1.0
 """The same for a part whose pronoun stands for them, as in "how safe it is"."""
-_OBJECT, _MOST_OBJECT = 0.8, 3.0
-"""The same for a part that ends with such a pronoun, as in "how do I raise it"."""
 PRONOUN = re.compile(r"\b(?:it|they|them|this|these|those|its|their)\b", re.I)
-_ENDS_WITH_PRONOUN = re.compile(
-    r"\b(?!is\b|are\b|was\b|were\b|do\b|does\b|did\b|has\b|have\b|can\b|will\b)\w+ "
-    rf"(?:it|them|this|that|these|those)(?: (?:{'|'.join(sorted(_PARTICLES))}))?\W*$",
-    re.I,
-)
 
 _KINDS = (
     (QuestionKind.COMPARISON, re.compile(
@@ -194,9 +187,7 @@ class Question:
         own = self._weighed(self.text)
         around = {t: w for t, w in self._weighed(self.context).items() if t not in own}
         each, most = _CONTEXT, _MOST_CONTEXT
-        if self.is_on_context:
-            each, most = _OBJECT, _MOST_OBJECT
-        elif PRONOUN.search(self.text):
+        if PRONOUN.search(self.text):
             each, most = _REFERENT, _MOST_REFERENT
         together = most * max(1.0, sum(own.values()))
         share = min(each, together / max(1.0, sum(around.values())))
@@ -210,19 +201,12 @@ class Question:
     @cached_property
     def asked_terms(self) -> frozenset[str]:
         """The main terms of the clause that asks, without those of what is told before it."""
-        asked = self.main_terms & self._weighed(asking_clause(self.text)).keys()
-        return self.main_terms if self.is_on_context else asked
+        return self.main_terms & self._weighed(asking_clause(self.text)).keys()
 
     @cached_property
     def context_terms(self) -> frozenset[str]:
-        """The terms that only stand around the question; none where it is the whole question, or
-        is about them."""
-        around = frozenset(self.terms) - frozenset(self._weighed(self.text))
-        return frozenset() if self.is_on_context else around
-
-    @cached_property
-    def is_on_context(self) -> bool:
-        return _ENDS_WITH_PRONOUN.search(self.text) is not None
+        """The terms that only stand around the question; none where it is the whole question."""
+        return frozenset(self.terms) - frozenset(self._weighed(self.text))
 
     def _weighed(self, text: str) -> dict[str, float]:
         found: dict[str, float] = {}

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import accumulate, pairwise
+from itertools import accumulate
 
 from activities.evidence.text.names import names
 from activities.evidence.text.terms import words
@@ -33,13 +33,10 @@ _STANDS_OUT, _ALIKE = 0.3, 3
 """How far the best passage is above those of all documents but so many, which may say the same."""
 _OFF_TOPIC = 0.34
 """Where the documents have words for less of the question, none is about it."""
-_REST_WORDS, _CONTINUED = 150, 2
 _MOST_WORDS, _FEWEST = 750, 3
 """How long the passages on a narrow question are together, and how many there are in any case."""
 _NARROW, _NARROW_PART = 8, 5
 """How many passages answer a narrow question, and a part of a larger one."""
-_PLAIN, _PLAIN_PART = 4, 2
-"""How many of the passages that plain search ranks first are shown, whatever their score."""
 _FOLLOWED = "names that the first hits lead to"
 _LOOKED_INTO_AIM = "more of the documents with the best passages"
 _LOOKED_INTO, _FEW_DOCUMENTS = 3, 2000
@@ -181,13 +178,13 @@ class _Search:
         if known:
             # Asked once more, only an answer is news: other related passages close no gap.
             fresh = list(filter(self._is_answer, fresh))
-        plain: list[Scored] = []
-        if not broad:
-            is_part = self._brief["ask"] != self._brief["question"]
-            most = min(most, _NARROW_PART if is_part else _NARROW)
-            plain = sorted(fresh, key=lambda own: -own.plain)[: _PLAIN_PART if is_part else _PLAIN]
-        chosen = select(fresh, most, spread=broad, kept=[] if known else plain)
-        return chosen if broad or known or not chosen else self._with_rest(_short(chosen))
+        if broad:
+            return select(fresh, most, least=_WORTH_SPREAD, per_document=_PER_DOCUMENT_SPREAD)
+        is_part = self._brief["ask"] != self._brief["question"]
+        most = min(most, _NARROW_PART if is_part else _NARROW)
+        if self.question.wants in FACTS:
+            return select(fresh, most, least=_WORTH_OF_FACTS, per_document=_PER_DOCUMENT)
+        return _short(select(fresh, most, least=_WORTH, per_document=_PER_DOCUMENT))
 
     def _is_answer(self, own: Scored) -> bool:
         """Whether a passage holds what is wanted beside most of what is asked about. For a whole
@@ -204,22 +201,6 @@ class _Search:
             best.setdefault(own.passage.source_id, own.score)
         first, *_ = scores = [*best.values(), *[0.0] * _ALIKE]
         return first - scores[_ALIKE] >= _STANDS_OUT * first
-
-    def _with_rest(self, chosen: list[Scored]) -> list[Scored]:
-        """The passages and, behind each of the best, how its section goes on: the remedy stands
-        behind the trouble, the example behind the rule."""
-        found = {own.passage: own for own in self._ranked}
-        for first in chosen[:_CONTINUED]:
-            room = _REST_WORDS
-            at = self._passages.index(first.passage)
-            for before, passage in pairwise(self._passages[at:]):
-                room -= len(passage.text.split())
-                follows = passage.place == before.place + 1 and passage.section == before.section
-                if room < 0 or not follows:
-                    break
-                own = found.get(passage) or Scored(passage, passage.sentences[0])
-                chosen += [own] * (own not in chosen)
-        return chosen
 
     def _missing(self, found: bool, answered: bool) -> list[str]:
         """What stands in no document; beside an answer only names, as it may use other words."""
@@ -293,24 +274,21 @@ def _without_faults(answer: JsonObject, complaint: str) -> JsonObject:
 
 _SAME, _SAME_IN_DOCUMENT = 0.6, 0.85
 _PER_DOCUMENT, _PER_DOCUMENT_SPREAD = 6, 2
-_WORTH, _WORTH_ON_SUBJECT = 0.65, 0.35
-"""The share of the best passage's score below which a passage is not shown."""
+_WORTH, _WORTH_OF_FACTS, _WORTH_SPREAD = 0.4, 0.2, 0.55
+"""The share of the best passage's score below which a passage is not shown: on a narrow question,
+on one for a fact, of which each document may give another, and on an open one."""
 
 
 def select(
-    ranked: Sequence[Scored], limit: int, *, spread: bool, kept: Sequence[Scored] = ()
+    ranked: Sequence[Scored], limit: int, *, least: float, per_document: int
 ) -> list[Scored]:
-    """At most `limit` passages, best first, and beside them those to be kept; `spread` takes fewer
-    of each document, from more."""
+    """At most `limit` passages, best first, that say different things."""
     chosen: list[Scored] = []
     taken: Counter[str] = Counter()
-    most = _PER_DOCUMENT_SPREAD if spread else _PER_DOCUMENT
     said: list[_Said] = []
     for own in ranked:
-        # A second opinion on the subject need not use the question's words.
-        least = _WORTH_ON_SUBJECT if own.is_on_subject and not spread else _WORTH
-        has_room = len(chosen) < limit and taken[own.passage.source_id] < most
-        if own not in kept and not (has_room and own.score >= least * ranked[0].score):
+        has_room = len(chosen) < limit and taken[own.passage.source_id] < per_document
+        if not has_room or own.score < least * ranked[0].score:
             continue
         new = _Said(own)
         if not any(new.repeats(before) for before in said):

@@ -60,9 +60,6 @@ class Scored:
     """The question's terms that stand in it or above it."""
     plain: float = 0.0
     """What BM25 gives it for the question's words, beside the best."""
-    is_on_subject: bool = False
-    """Whether it holds a name that is asked about, itself or in the headings above it, or is about
-    a thing that such a passage names."""
 
 
 class Scorer:
@@ -130,12 +127,8 @@ class Scorer:
             score += _ANSWERS if core_answers else _ANSWERS_NEARBY if answers else 0.0
         if is_on("figures") and self.question.is_open and quantities(passage.text):
             score += _FIGURES
-        is_on_subject = self.question.is_named_in(
-            f"{passage.title} {passage.section} {passage.text}"
-        )
         return Scored(
             passage, core, score, self._coverage(shares), answers, frozenset(shares),
-            is_on_subject=is_on_subject,
         )  # fmt: skip
 
     def _search_worth(self, own: Scored) -> float:
@@ -269,7 +262,6 @@ class Scorer:
         coverage = self._coverage(shares)
         return replace(
             own, score=score, coverage=coverage, held=frozenset(shares),
-            is_on_subject=own.is_on_subject or origin.scored.is_on_subject,
         )  # fmt: skip
 
 

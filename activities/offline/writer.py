@@ -14,10 +14,12 @@ from dataclasses import replace
 from activities.offline.key_sentences import Claim, KeySentence, Lead, read_claim
 from activities.offline.markdown import bare, cited, marks, passage, plain, remark
 from activities.offline.passages import ROW
-from activities.offline.question import Question
+from activities.offline.question import FACTS, Question, Wants
 from activities.offline.request import Conversation, JsonObject, Reply
 
 SUMMARY_WORDS = 120
+_SEVERAL = FACTS | {Wants.ANYTHING}
+"""What one sentence can answer, so that the sentences of several passages stand in a summary."""
 _MOST_LEADS = 3
 _WORTH = 0.75
 """The share of the best claim's relevance from which on a claim may stand in the summary."""
@@ -141,8 +143,9 @@ class _Writer:
         if several or not worth:
             return [Lead(key.of(claim), title, claim) for claim in worth]
         first = key.opening(worth, own)
-        if first.passages:
-            return [replace(first, place=self._place(first.claim))]
+        first = replace(first, place=self._place(first.claim))
+        if key.wants not in _SEVERAL:
+            return [first]
         others = [Lead(key.of(claim), "", claim) for claim in worth if claim is not first.claim]
         return [first, *(lead for lead in others if key.answers(lead.text))]
 

@@ -85,12 +85,6 @@ def test_the_question_around_a_part_counts_less_than_the_part() -> None:
     assert part.terms["tall"] > max(part.terms["venbi"], part.terms["lighthous"]) > 0
 
 
-def test_a_part_that_ends_with_a_pronoun_is_about_what_that_stands_for() -> None:
-    part = Question("How do I raise that?", "How do I raise that (threads of the pool)?")
-    assert part.terms["thread"] > part.terms["rais"]
-    assert part.context_terms == frozenset()
-
-
 def test_what_somebody_does_counts_less_than_what_it_is_done_to() -> None:
     terms = Question("How do I raise the limit?").terms
     assert terms["rais"] < terms["limit"]

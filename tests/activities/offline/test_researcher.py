@@ -261,16 +261,3 @@ async def test_the_same_question_gets_the_same_answer(tmp_path: Path) -> None:
     other.mkdir()
     question = "Where was the last keeper of the Venby tower born?"
     assert (await researched(one, question)).answer == (await researched(other, question)).answer
-
-
-async def test_a_part_that_is_about_what_its_pronoun_stands_for_is_not_absent(
-    tmp_path: Path,
-) -> None:
-    files = {"limit.md": "# Limits\n\nThe default limit of a SQL statement is 100 nested tables."}
-    ask = "How do I lift it (default limit large deeply nested SQL statement)?"
-    facet = {"title": "How do I lift it", "question": ask, "boundary": "Only this."}
-    with library(tmp_path, files) as documents:
-        dialogue = await documents.research(
-            "What is the limit of a SQL statement, and how do I lift it?", ask=ask, facet=facet
-        )
-    assert claims(dialogue) == ["The default limit of a SQL statement is 100 nested tables."]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from activities.evidence.text.sentences import sentences
@@ -20,8 +18,12 @@ def scored(text: str, score: float = 1.0, source: str = "d1") -> Scored:
     return Scored(passage, text, score, score, True, frozenset())
 
 
-def texts(chosen: list[Scored]) -> list[str]:
-    return [own.passage.text for own in chosen]
+def chosen(ranked: list[Scored], limit: int, per_document: int = 6) -> list[Scored]:
+    return select(ranked, limit, least=0.4, per_document=per_document)
+
+
+def texts(shown: list[Scored]) -> list[str]:
+    return [own.passage.text for own in shown]
 
 
 def different(count: int, source: str = "d1") -> list[Scored]:
@@ -30,19 +32,19 @@ def different(count: int, source: str = "d1") -> list[Scored]:
 
 
 def test_the_best_come_first_and_no_more_than_the_limit() -> None:
-    chosen = select([scored(TOWN), scored(FEE, 0.9, "d2")], 1, spread=False)
-    assert texts(chosen) == [TOWN]
+    shown = chosen([scored(TOWN), scored(FEE, 0.9, "d2")], 1)
+    assert texts(shown) == [TOWN]
 
 
 def test_no_sentence_of_a_document_is_shown_twice() -> None:
     window = f"{TOWN} {FEE}"
-    chosen = select([scored(TOWN), scored(window, 0.9), scored(FEE, 0.8)], 8, spread=False)
-    assert texts(chosen) == [TOWN, FEE]
+    shown = chosen([scored(TOWN), scored(window, 0.9), scored(FEE, 0.8)], 8)
+    assert texts(shown) == [TOWN, FEE]
 
 
 def test_two_documents_that_say_the_same_are_shown_once() -> None:
     copy = TOWN.replace("feast", "party")
-    assert texts(select([scored(TOWN), scored(copy, 0.9, "d2")], 8, spread=False)) == [TOWN]
+    assert texts(chosen([scored(TOWN), scored(copy, 0.9, "d2")], 8)) == [TOWN]
 
 
 @pytest.mark.parametrize(("word", "other"), [("1871", "1902"), ("Orla", "Skerry")])
@@ -51,46 +53,35 @@ def test_two_documents_that_give_another_figure_or_name_are_both_shown(
 ) -> None:
     differs = TOWN.replace(word, other)
     ranked = [scored(TOWN), scored(differs, 0.9, "d2"), scored(differs, 0.8, "d3")]
-    assert texts(select(ranked, 8, spread=False)) == [TOWN, differs]
+    assert texts(chosen(ranked, 8)) == [TOWN, differs]
 
 
 def test_a_short_passage_that_shares_a_name_and_function_words_is_news() -> None:
     keeper = "The last of the keepers in the tower was Ada Holt."
     born = "Ada Holt was born in Orla."
-    assert texts(select([scored(keeper), scored(born, 0.9, "d2")], 8, spread=False)) == [
+    assert texts(chosen([scored(keeper), scored(born, 0.9, "d2")], 8)) == [
         keeper,
         born,
     ]
 
 
 def test_what_is_worth_much_less_than_the_best_is_left_out() -> None:
-    assert texts(select([scored(TOWN), scored(FEE, 0.3, "d2")], 8, spread=False)) == [TOWN]
-
-
-def test_what_plain_search_ranks_first_is_shown_beside_the_best() -> None:
-    best, plain = scored(TOWN), scored(FEE, 0.1, "d2")
-    assert texts(select([best, plain], 1, spread=False)) == [TOWN]
-    assert texts(select([best, plain], 1, spread=False, kept=[plain])) == [TOWN, FEE]
+    assert texts(chosen([scored(TOWN), scored(FEE, 0.3, "d2")], 8)) == [TOWN]
 
 
 def test_the_rest_of_a_section_is_shown_though_it_uses_the_same_words() -> None:
     first = "A timeout of a request is set in seconds, as a number for the whole pool."
     rest = "A timeout of a request may also be set for the pool, in seconds, with a class."
-    chosen = select([scored(first), scored(rest, 0.9)], 8, spread=False)
-    assert texts(chosen) == [first, rest]
+    shown = chosen([scored(first), scored(rest, 0.9)], 8)
+    assert texts(shown) == [first, rest]
 
 
 def test_one_document_cannot_fill_the_answer() -> None:
     ranked = [*different(9), scored(FEE, 0.9, "d2")]
-    assert len(select(ranked, 9, spread=False)) == 7
-    assert len(select(ranked, 9, spread=True)) == 3
-    assert select(ranked, 9, spread=True)[-1].passage.source_id == "d2"
+    assert len(chosen(ranked, 9)) == 7
+    assert len(chosen(ranked, 9, per_document=2)) == 3
+    assert chosen(ranked, 9, per_document=2)[-1].passage.source_id == "d2"
 
 
 def test_nothing_is_chosen_from_nothing() -> None:
-    assert select([], 8, spread=False) == []
-
-
-def test_a_passage_that_names_the_subject_needs_no_other_word_of_the_question() -> None:
-    second = replace(scored(FEE, 0.4, "d2"), coverage=0.3, is_on_subject=True)
-    assert texts(select([scored(TOWN), second], 8, spread=False)) == [TOWN, FEE]
+    assert chosen([], 8) == []
