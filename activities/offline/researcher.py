@@ -19,7 +19,7 @@ from itertools import accumulate
 from activities.evidence.text.names import names
 from activities.evidence.text.terms import words
 from activities.offline.passages import cut_passages
-from activities.offline.question import FACTS, Question, content_words
+from activities.offline.question import FACTS, Question, Wants, content_words
 from activities.offline.request import Conversation, JsonObject, Reply, ToolCall, UseTools
 from activities.offline.rule_families import is_on
 from activities.offline.scoring import Scored, Scorer
@@ -182,9 +182,10 @@ class _Search:
             return select(fresh, most, least=_WORTH_SPREAD, per_document=_PER_DOCUMENT_SPREAD)
         is_part = self._brief["ask"] != self._brief["question"]
         most = min(most, _NARROW_PART if is_part else _NARROW)
-        if self.question.wants in FACTS:
-            return select(fresh, most, least=_WORTH_OF_FACTS, per_document=_PER_DOCUMENT)
-        return _short(select(fresh, most, least=_WORTH, per_document=_PER_DOCUMENT))
+        is_short = self.question.wants in FACTS | {Wants.ANYTHING}
+        least = _WORTH_SHORT if is_short else _WORTH
+        chosen = select(fresh, most, least=least, per_document=_PER_DOCUMENT)
+        return chosen if self.question.wants in FACTS else _short(chosen)
 
     def _is_answer(self, own: Scored) -> bool:
         """Whether a passage holds what is wanted beside most of what is asked about. For a whole
@@ -274,9 +275,9 @@ def _without_faults(answer: JsonObject, complaint: str) -> JsonObject:
 
 _SAME, _SAME_IN_DOCUMENT = 0.6, 0.85
 _PER_DOCUMENT, _PER_DOCUMENT_SPREAD = 6, 2
-_WORTH, _WORTH_OF_FACTS, _WORTH_SPREAD = 0.4, 0.2, 0.55
+_WORTH, _WORTH_SHORT, _WORTH_SPREAD = 0.4, 0.2, 0.55
 """The share of the best passage's score below which a passage is not shown: on a narrow question,
-on one for a fact, of which each document may give another, and on an open one."""
+on one with a short answer, of which each document may give another, and on an open one."""
 
 
 def select(
