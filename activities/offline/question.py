@@ -6,7 +6,6 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from itertools import pairwise
 
 from activities.evidence.text.names import names
 from activities.evidence.text.sentences import sentences
@@ -14,7 +13,6 @@ from activities.evidence.text.terms import (
     STOP_WORDS,
     WORD,
     detect_language,
-    is_word,
     term,
     word_terms,
     words,
@@ -116,7 +114,6 @@ _LIGHT = """use make get find work happen know tell need want way thing kind typ
     hoch lange lang alt weit groß teuer oft"""
 _LIGHT_WEIGHT, _VERB, _MAIN = 0.35, 0.6, 0.5
 _DOES = re.compile(r"\b(?:I|we|you|one|they|to) (\w+)", re.I)
-_PARTICLES = frozenset(["back", "down", "in", "off", "on", "out", "over", "up"])
 _IDENTIFIER = re.compile(r"\b[^\W_]+(?:(?:_|\.(?=[a-z]))[^\W_]+)+\b", re.I)
 _CONTEXT, _MOST_CONTEXT = 0.25, 0.5
 """What a term around the question counts, and all of them together against its own."""
@@ -212,8 +209,6 @@ class Question:
         found: dict[str, float] = {}
         named = _identifiers(text)
         text = BROAD.sub(" ", text)
-        for joined, (one, other) in self._compounds.items():
-            text = re.sub(rf"\b{one} {other}\b", joined, text, flags=re.I)
         for word in content_words(text, self._language):
             own = term(word, self._language)
             is_light = is_on("light_words") and own in _LIGHT_TERMS
@@ -228,9 +223,7 @@ class Question:
             for text in (self.context, self.text)
             for word in content_words(text, self._language)
         }
-        pairs = self._compounds.items()
-        joined = {term(one, self._language): " ".join(pair) for one, pair in pairs}
-        return found | joined | {name: name for name in _identifiers(f"{self.context} {self.text}")}
+        return found | {name: name for name in _identifiers(f"{self.context} {self.text}")}
 
     @cached_property
     def verbs(self) -> frozenset[str]:
@@ -248,28 +241,11 @@ class Question:
         asked = f"{self.text} {self.context}"
         return frozenset(word for name in names(asked) for word in name.key)
 
-    def is_named_in(self, text: str) -> bool:
-        """Whether a text holds a name that the question, or what it stands in, asks about."""
-        held = set(words(text))
-        return any(name <= held for name in self._subjects)
-
-    @cached_property
-    def _subjects(self) -> frozenset[frozenset[str]]:
-        """The names in it, each as its words; a capital that only opens a question makes none."""
-        return frozenset(
-            name.key
-            for text in (self.text, self.context)
-            for name in names(text)
-            if name.key and (name.start > 0 or " " in name.text)
-        )
-
     def terms_of(self, text: str) -> frozenset[str]:
-        """The terms of any text, read as the question is: `shut down` may be `shutdown`."""
+        """The terms of any text, read as the question is."""
         known = self._read.get(text)
         if known is None:
-            found = WORD.findall(text)
-            joined = (a + b for a, b in pairwise(words(text)) if a + b in self._joined)
-            read = (word_terms(word, self._language) for word in {*found, *joined})
+            read = (word_terms(word, self._language) for word in set(WORD.findall(text)))
             known = frozenset().union(*read, _identifiers(text) & self.terms.keys())
             self._read[text] = known
         return known
@@ -278,22 +254,6 @@ class Question:
     def _read(self) -> dict[str, frozenset[str]]:
         """Terms of texts read before: headings and surroundings come again with each passage."""
         return {}
-
-    @cached_property
-    def _compounds(self) -> dict[str, tuple[str, str]]:
-        """Neighbouring words that are also written as one: `shut down` as `shutdown`."""
-        return {
-            one + other: (one, other)
-            for one, other in pairwise(words(f"{self.text} {self.context}"))
-            if one.isalpha()
-            and one not in STOP_WORDS[self._language]
-            and (other in _PARTICLES or other not in STOP_WORDS[self._language])
-            and is_word(one + other, self._language)
-        }
-
-    @cached_property
-    def _joined(self) -> frozenset[str]:
-        return frozenset((*words(f"{self.text} {self.context}"), *self._compounds))
 
     @property
     def is_broad(self) -> bool:

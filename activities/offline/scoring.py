@@ -195,22 +195,12 @@ class Scorer:
         read = [own for own in passage.sentences if own not in rows] + [" ".join(rows)]
         counts = Counter(own for text in (*read, passage.heading) for own in self._held(text))
         shares = {own: 2 * n / (n + 1) for own, n in counts.items()}
-        around = self._headings(passage) if is_on("sections") else []
-        for text, share in around:
+        above = ((passage.section, _IN_SECTION), (passage.title, _IN_TITLE), (passage.columns, 1.0))
+        for text, share in above if is_on("sections") else ():
             for own in self._held(text):
-                shares.setdefault(own, share)
+                # A row of a table says what it says of what stands above it.
+                shares.setdefault(own, 1.0 if rows else share)
         return shares
-
-    def _headings(self, passage: Passage) -> list[tuple[str, float]]:
-        """What stands above a passage, and how far it counts: as its own words for a row of a
-        table and for what stands under a name that is asked about."""
-        is_row = ROW.match(passage.parts[0]) is not None
-        is_on_it = bool(self._held(passage.text))
-        given = ((passage.section, _IN_SECTION), (passage.title, _IN_TITLE), (passage.columns, 1.0))
-        return [
-            (text, 1.0 if is_row or (is_on_it and self.question.is_named_in(text)) else share)
-            for text, share in given
-        ]
 
     def _core_worth(self, sentence: str) -> tuple[bool, float]:
         covered = self._covered(dict.fromkeys(self._held(sentence), 1.0))
