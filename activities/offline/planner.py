@@ -261,7 +261,8 @@ def _clauses(text: str) -> list[str]:
         clause = text[start:end]
         own, first = Question(clause), Question(clauses[0] if clauses else clause)
         refers = len(starts) <= _PAIR and _REFERS.search(clause) is not None
-        has_subject = len(own.main_terms) >= _OWN_TERMS and not refers
+        fewest = 1 if first.wants in FACTS else _OWN_TERMS
+        has_subject = len(own.main_terms) >= fewest and not refers
         stands_alone = has_subject or (own.wants in FACTS and first.wants in FACTS)
         if clauses and not (stands_alone and content_words(clauses[-1])):
             clauses[-1] += clause

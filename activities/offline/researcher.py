@@ -33,8 +33,8 @@ _STANDS_OUT, _ALIKE = 0.3, 3
 """How far the best passage is above those of all documents but so many, which may say the same."""
 _OFF_TOPIC = 0.34
 """Where the documents have words for less of the question, none is about it."""
-_MOST_WORDS, _FEWEST = 750, 3
-"""How long the passages on a narrow question are together, and how many there are in any case."""
+_MOST_WORDS, _MOST_WORDS_PART, _FEWEST = 750, 450, 2
+"""How long the passages are together, and how many there are in any case."""
 _NARROW, _NARROW_PART = 8, 5
 """How many passages answer a narrow question, and a part of a larger one."""
 _FOLLOWED = "names that the first hits lead to"
@@ -185,7 +185,9 @@ class _Search:
         is_short = self.question.wants in FACTS | {Wants.ANYTHING}
         least = _WORTH_SHORT if is_short else _WORTH
         chosen = select(fresh, most, least=least, per_document=_PER_DOCUMENT)
-        return chosen if self.question.wants in FACTS else _short(chosen)
+        if self.question.wants in FACTS and not is_part:
+            return chosen
+        return _short(chosen, _MOST_WORDS_PART if is_part else _MOST_WORDS)
 
     def _is_answer(self, own: Scored) -> bool:
         """Whether a passage holds what is wanted beside most of what is asked about. For a whole
@@ -299,11 +301,11 @@ def select(
     return chosen
 
 
-def _short(chosen: Sequence[Scored]) -> list[Scored]:
+def _short(chosen: Sequence[Scored], most: int) -> list[Scored]:
     """The first passages, up to a length that is read."""
     lengths = accumulate(len(own.passage.text.split()) for own in chosen)
     counted = enumerate(zip(chosen, lengths, strict=True))
-    return [own for n, (own, words) in counted if n < _FEWEST or words <= _MOST_WORDS]
+    return [own for n, (own, words) in counted if n < _FEWEST or words <= most]
 
 
 class _Said:
