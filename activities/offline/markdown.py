@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterable, Sequence
 
 _LINK = re.compile(
-    r"!?\[([^\]\n]*)\]\((?:[^()\n]|\([^()\n]*\))*\)|\[(?!\d+\])([^\]\n]+)\]\[[^\]\n]*\]"
+    r"!?\[([^\]\n]*)\]\((?:[^()\n]|\([^()\n]*\))*\)"
+    # `$cfg['Servers'][$i]` is a program's, not a link.
+    r"|(?<![\w\]])\[(?!\d+\])([^\]\n]+)\]\[[^\]\n]*\]"
 )
 # A source's own [12] or [1, 2] is no citation of the report.
 _CITATION_LIKE = re.compile(r"\[(\s*\^?\d{1,5}(?:\s*[-\u2013\u2014,;]\s*\^?\d{1,5})*\s*)\]")

@@ -301,7 +301,10 @@ def review(conversation: Conversation) -> Reply:
     covered = [set(Question(f"{facet.title} {facet.question}").terms) for facet in facets]
     taken = {facet.id for facet in facets}
     changes = []
-    for wanted in facets_of_question(str(brief["question"])):
+    named = facets_of_question(str(brief["question"]))
+    for note in brief.get("notes", ()):
+        named = _with_note(named, note)
+    for wanted in named:
         terms = set(Question(wanted.title).terms)
         if any(len(terms & own) >= _COVERED * len(terms) for own in covered):
             continue

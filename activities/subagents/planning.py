@@ -58,6 +58,7 @@ class Planning(PlanningActivities):
                     **describe_asker(job),
                     "max_facets": brief.max_facets,
                     "plan": plan.model_dump(mode="json", include={"kind", "facets"}),
+                    **({"notes": brief.notes} if brief.notes else {}),
                 },
                 gate=review_faults,
             )

@@ -103,6 +103,8 @@ class ReviewBrief(Record):
     job: Job
     plan: Plan
     max_facets: int
+    notes: tuple[str, ...] = ()
+    """The notes of those who rejected earlier plans."""
 
 
 class Known(Record):

@@ -109,6 +109,7 @@ async def review(execution: Execution) -> None:
         job=Job.of(state, writing_allowance(state)),
         plan=execution.plan,
         max_facets=job_limits(state).facets,
+        notes=state.plan_notes,
     )
     with execution.measure("review"):
         reviewed = await execution.call(

@@ -11,8 +11,9 @@ from workflows.contracts.facets import Facet, Plan, QuestionKind
 QUESTION = "When was the Venby lighthouse built, how tall is it and who owns it?"
 
 
-def reviewed(question: str, facets: list[Facet]) -> PlanReview:
-    brief = {"question": question, "plan": {"facets": [f.model_dump() for f in facets]}}
+def reviewed(question: str, facets: list[Facet], notes: tuple[str, ...] = ()) -> PlanReview:
+    plan = {"facets": [f.model_dump() for f in facets]}
+    brief = {"question": question, "plan": plan, "notes": notes}
     return PlanReview.model_validate(review(Conversation("PlanReview", brief, frozenset())).answer)
 
 
@@ -28,6 +29,11 @@ def test_a_part_that_no_facet_covers_is_added() -> None:
         "Who owns it",
     ]
     assert all(change.action == "add" and change.facet_ids == [] for change in changes)
+
+
+def test_a_part_that_a_note_dropped_is_not_added_again() -> None:
+    first, second, _ = facets_of_question(QUESTION)
+    assert reviewed(QUESTION, [first, second], ("Leave out who owns it.",)).changes == []
 
 
 def test_an_added_facet_has_an_id_of_its_own() -> None:
