@@ -121,8 +121,6 @@ class _Piece:
     """Whether a paragraph begins with it."""
     paragraph: int = 0
     """The words of the whole paragraph it is a sentence of."""
-    is_repeated: bool = False
-    """Whether it is the line that leads to a list, told again before the rest of the list."""
 
 
 def _read(text: str) -> list[_Piece]:
@@ -159,7 +157,7 @@ def _cut(hit: Hit, rank: int, is_open: bool) -> Iterator[Passage]:
         for stretch in _stretches(pieces, is_open):
             opens_text = place == 0 and SECTION_MARK not in section
             head, stretch = _split_head(stretch, opens_text)
-            own = tuple(piece.text for piece in stretch if not piece.is_repeated)
+            own = tuple(piece.text for piece in stretch)
             parts = tuple(_join(stretch))
             yield Passage(
                 hit.source_id, hit.title, section, parts, own, rank, place,
@@ -191,21 +189,15 @@ def _sentences(text: str) -> Iterator[_Piece]:
 
 
 def _stretches(pieces: Sequence[_Piece], is_open: bool) -> Iterator[list[_Piece]]:
-    """The pieces of a section in turn, in stretches; one ends where the next would be too long.
-
-    The rest of a list that is too long for one stretch begins with the line that leads to it.
-    """
+    """The pieces of a section in turn, in stretches; one ends where the next would be too long."""
     most = _WORDS_OPEN if is_open else _WORDS
     if not is_open and sum(len(piece.text.split()) for piece in pieces) <= _WHOLE:
         most = _WHOLE
     stretch: list[_Piece] = []
-    lead: _Piece | None = None
     for piece in pieces:
-        if piece.kind == "prose":
-            lead = piece if piece.text.endswith(":") else None
         if stretch and _begins_another(stretch, piece, most, is_open):
             yield stretch
-            stretch = [replace(lead, is_repeated=True)] if lead and piece.kind == "item" else []
+            stretch = []
         stretch.append(piece)
     if stretch:
         yield stretch

@@ -20,7 +20,6 @@ from activities.offline.question import (
     ASKING,
     BROAD,
     FACTS,
-    PRONOUN,
     Question,
     asking_clause,
     content_words,
@@ -135,7 +134,7 @@ _ASKS = rf"(?={_NO_CONDITION}{_WH}\b(?!,))"
 _CLAUSE = re.compile(rf"(?:,|;)?\s+(?:and|or|und|oder)\s+{_ASKS}|[,;]\s+{_ASKS}", re.I)
 _CONNECTOR = re.compile(r"[,;]?\s+(?:and|or|und|oder)\s+$|[,;]\s+$", re.I)
 _OWN_TERMS, _PAIR = 2, 3
-_REFERS = re.compile(rf"{PRONOUN.pattern}|\b(?:that|such|there)\b", re.I)
+_REFERS = re.compile(r"\b(?:it|they|them|this|that|these|those|such|there|its|their)\b", re.I)
 _LISTED = re.compile(r"\s*[,;]\s*(?:and\s+|or\s+|und\s+|oder\s+)?|\s+(?:and|or|und|oder)\s+", re.I)
 _BETWEEN = re.compile(
     r"(?:compare[ds]?|comparing|comparison (?:of|between)|differences? between"
@@ -281,7 +280,7 @@ def _part(text: str, subject: str) -> Part:
     text = text.strip(" ,;.?")
     question = text
     if subject and (
-        PRONOUN.search(text) or not set(content_words(subject)) & set(content_words(text))
+        _REFERS.search(text) or not set(content_words(subject)) & set(content_words(text))
     ):
         question = f"{text} ({subject})"
     return Part(_title(text), f"{question[:1].upper()}{question[1:]}?")

@@ -117,9 +117,6 @@ _DOES = re.compile(r"\b(?:I|we|you|one|they|to) (\w+)", re.I)
 _IDENTIFIER = re.compile(r"\b[^\W_]+(?:(?:_|\.(?=[a-z]))[^\W_]+)+\b", re.I)
 _CONTEXT, _MOST_CONTEXT = 0.25, 0.5
 """What a term around the question counts, and all of them together against its own."""
-_REFERENT, _MOST_REFERENT = 0.34, 1.0
-"""The same for a part whose pronoun stands for them, as in "how safe it is"."""
-PRONOUN = re.compile(r"\b(?:it|they|them|this|these|those|its|their)\b", re.I)
 
 _KINDS = (
     (QuestionKind.COMPARISON, re.compile(
@@ -183,11 +180,8 @@ class Question:
         """The terms asked about, each with the weight its word has in the question."""
         own = self._weighed(self.text)
         around = {t: w for t, w in self._weighed(self.context).items() if t not in own}
-        each, most = _CONTEXT, _MOST_CONTEXT
-        if PRONOUN.search(self.text):
-            each, most = _REFERENT, _MOST_REFERENT
-        together = most * max(1.0, sum(own.values()))
-        share = min(each, together / max(1.0, sum(around.values())))
+        together = _MOST_CONTEXT * max(1.0, sum(own.values()))
+        share = min(_CONTEXT, together / max(1.0, sum(around.values())))
         return own | {t: w * share for t, w in around.items()}
 
     @cached_property

@@ -29,8 +29,6 @@ class Hit:
     """The headings above the passage, outermost first."""
     date: str | None
     blocks: tuple[str, ...]
-    path: str = ""
-    """Of its file in the corpus."""
 
 
 @dataclass(frozen=True)
@@ -188,7 +186,6 @@ def _hit(block: JsonObject, about: JsonObject) -> Hit:
         section=section,
         date=about.get("date"),
         blocks=tuple(_texts(block["content"])),
-        path=str(about.get("uri") or ""),
     )
 
 

@@ -38,9 +38,6 @@ _MOST_WORDS, _MOST_WORDS_PART, _FEWEST = 750, 450, 2
 _NARROW, _NARROW_PART = 8, 5
 """How many passages answer a narrow question, and a part of a larger one."""
 _FOLLOWED = "names that the first hits lead to"
-_LOOKED_INTO_AIM = "more of the documents with the best passages"
-_LOOKED_INTO, _FEW_DOCUMENTS = 3, 2000
-"""So many documents are searched alone; among very many, telling them apart takes too long."""
 # Complaints about an answer's form, as against a further question.
 _FAULT = re.compile(r"does not stand in|copy it exactly|validation error|schema", re.I)
 
@@ -83,8 +80,6 @@ class _Search:
         self._passages = list(cut_passages(conversation.hits, is_open=self.question.is_open))
         self._ranked = self._scorer.rank(self._passages)
         self._sources = _scores(self._ranked, conversation)
-        self._shown = Counter(hit.source_id for hit in conversation.hits)
-        """In how many places each document was shown."""
 
     def next_calls(self) -> tuple[tuple[str, JsonObject], ...]:
         """The tools to use next; none where it is time to answer."""
@@ -94,37 +89,26 @@ class _Search:
             return ()
         if not done:
             return tuple(("search", query) for query in self._first_queries())
-        if self._is_done(done):
-            return ()
-        return tuple(("search", query) for query in self._second_queries())
+        return () if self._is_done(done) else (("search", self._second_query()),)
 
     def _is_done(self, done: Sequence[ToolCall]) -> bool:
         """Whether a second search is not allowed, was made, or would bring nothing."""
         left = min(int(call.report.get("cycles_left", 0)) for call in done)
         is_followed = any(call.input.get("aim") == _FOLLOWED for call in done)
-        is_shown_once = self._shown.total() == len(self._shown)
-        has_seen_all = is_shown_once and len(self._shown) >= self._documents
+        shown = Counter(hit.source_id for hit in self._conversation.hits)
+        has_seen_all = shown.total() == len(shown) >= self._documents
         return left < 1 or is_followed or has_seen_all or self._is_enough()
 
-    def _second_queries(self) -> list[JsonObject]:
-        """Names that the first hits lead to, and more of the documents with the best passages: the
-        first search shows little of a long one."""
+    def _second_query(self) -> JsonObject:
+        """What the names in the first hits lead to, without the sources that are of no use."""
         useless = [sid for sid, entry in self._sources.items() if entry["score"] < USELESS]
-        query = {
+        return {
             "query": str(self._brief["ask"]),
             "aim": _FOLLOWED,
             "critical": True,
             "exclude": useless,
             "scores": [{"source_id": sid, **entry} for sid, entry in self._sources.items()],
         }
-        paths = {hit.source_id: hit.path for hit in self._conversation.hits}
-        best = dict.fromkeys(own.passage.source_id for own in self._ranked)
-        # Of a document that is shown in one place there is hardly more.
-        long = [sid for sid in list(best)[:_LOOKED_INTO] if self._shown[sid] > 1]
-        patterns = [re.sub(r"([*?[])", r"[\1]", paths[sid]) for sid in long]
-        if not patterns or self._documents > _FEW_DOCUMENTS:
-            return [query]
-        return [query, {**query, "aim": _LOOKED_INTO_AIM, "include_paths": patterns}]
 
     def answer(self) -> JsonObject:
         chosen = self._chosen()
@@ -162,8 +146,7 @@ class _Search:
         return " ".join(question.surface[t] for t in question.terms if t in own)
 
     def _is_enough(self) -> bool:
-        """Whether to stop: enough good sources, and an answer; that to a narrow question lacks no
-        term, because what is asked may stand a document away."""
+        """Whether to stop: enough good sources, and an answer; a narrow one lacks no term."""
         good = sum(entry["score"] >= GOOD for entry in self._sources.values())
         least = GOOD if self.question.is_open else _WHOLE
         return good >= ENOUGH and any(own.answers and own.coverage >= least for own in self._ranked)
@@ -277,7 +260,7 @@ def _without_faults(answer: JsonObject, complaint: str) -> JsonObject:
 
 _SAME, _SAME_IN_DOCUMENT = 0.6, 0.85
 _PER_DOCUMENT, _PER_DOCUMENT_SPREAD = 6, 2
-_WORTH, _WORTH_SHORT, _WORTH_SPREAD = 0.4, 0.2, 0.55
+_WORTH, _WORTH_SHORT, _WORTH_SPREAD = 0.4, 0.2, 0.6
 """The share of the best passage's score below which a passage is not shown: on a narrow question,
 on one with a short answer, of which each document may give another, and on an open one."""
 

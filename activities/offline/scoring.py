@@ -77,12 +77,7 @@ class Scorer:
         # What is not known is taken to stand in every tenth document.
         usual, held = max(1, size // 10), question.terms.keys() - self.absent
         self._idf = {own: _idf(counts.get(own, usual), size) for own in sorted(held)}
-        around = question.context_terms
-        self._plain_idf = {
-            own: _idf(n, size) * (math.sqrt(question.terms[own]) if own in around else 1.0)
-            for own, n in counts.items()
-            if n
-        } or self._idf
+        self._plain_idf = {t: _idf(n, size) for t, n in counts.items() if n} or self._idf
         # The root, because what is asked about is often the common word beside a rare verb.
         self._weights = {t: question.terms[t] * math.sqrt(idf) for t, idf in self._idf.items()}
         self._total = sum(self._weights.values()) or 1.0

@@ -131,14 +131,6 @@ def test_long_items_stay_with_the_line_that_leads_to_them(is_open: bool) -> None
     assert parts(LEAD, *items, is_open=is_open) == [(LEAD, *CHANGES)]
 
 
-def test_the_rest_of_a_long_list_begins_with_the_line_that_leads_to_it() -> None:
-    items = [f"Way {n} is told here in a few words that say what to do." for n in range(20)]
-    passages = cut(LEAD, *(f"- {item}" for item in items))
-    assert len(passages) > 1
-    assert all(passage.parts[0] == LEAD for passage in passages)
-    assert [s for passage in passages for s in passage.sentences] == [LEAD, *items]
-
-
 def test_a_paragraph_that_leans_on_the_one_before_opens_no_passage() -> None:
     told = " ".join(f"Sentence number {n} says a few words about the tram." for n in range(10))
     passages = cut(told, "However, " + told, "The ferry is another matter.")

@@ -86,20 +86,6 @@ async def test_a_second_search_follows_the_names_in_the_first_hits(tmp_path: Pat
     assert "Ada Holt was born in Orla." in claims(dialogue)[:2]
 
 
-async def test_more_of_a_long_document_is_looked_at_than_the_first_search_shows(
-    tmp_path: Path,
-) -> None:
-    rest = "The tower of Venby has a bell and a light that the keeper of the tower tends. " * 12
-    sections = [f"## Part {n}\n\n{rest}" for n in range(9)]
-    answer = "## Storms\n\nIn a storm the light is put out by hand.\n"
-    files = TOWER | {"manual.md": "\n\n".join(["# Manual", *sections, answer, *sections])}
-    question = "What does the keeper of the Venby tower do with the light when it storms?"
-    dialogue = await researched(tmp_path, question, files)
-    second = [search for search in dialogue.searches if "include_paths" in search]
-    assert [search["include_paths"] for search in second] == [["manual.md"]]
-    assert any("put out by hand" in claim for claim in claims(dialogue))
-
-
 async def test_an_answer_stands_out_among_what_is_only_related(tmp_path: Path) -> None:
     related = {
         f"n{n}.md": f"# Boats {n}\n\nBoats of line {n} carry bicycles and bags." for n in range(8)
