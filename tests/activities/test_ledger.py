@@ -59,6 +59,15 @@ def test_a_quote_that_stands_supports_its_claim_and_gets_its_place() -> None:
     assert (checked.quotes[0].start, checked.quotes[0].end) == (0, len(CARRIED))
 
 
+def test_a_short_quote_is_placed_beside_the_long_one_of_its_claim() -> None:
+    text = "Usage:\n\nRun the pump.\n\n## Mill\n\nUsage:\n\nTurn the sails of the mill."
+    said = claim("c1", "Usage: Turn the sails of the mill.", ("s1", "Usage:"),
+                 ("s1", "Turn the sails of the mill."))  # fmt: skip
+    (checked,) = ledger(said, s1=text).claims
+    assert [quote.start for quote in checked.quotes] == [text.rindex("Usage"), text.index("Turn")]
+    assert {quote.section for quote in checked.quotes} == {"Mill"}
+
+
 def test_a_quote_that_does_not_stand_fails_its_claim_and_is_never_cited() -> None:
     checked = check(claim("c", "It sank.", ("s", "The line sank.")), {"s": StoredText(TEXT)})
     assert checked.verdict is Verdict.FAILED

@@ -36,6 +36,14 @@ def test_letters_and_words_are_never_folded() -> None:
     assert stored.find(quote("**")) is None
 
 
+@pytest.mark.parametrize("often", ["Usage:", "“Usage”:"])
+def test_of_several_places_the_one_nearest_to_a_position_is_meant(often: str) -> None:
+    text = f"{often} the first. Then comes a long text. {often} the second."
+    stored, wanted = StoredText(text), quote(often.translate({0x201C: '"', 0x201D: '"'}))
+    found = [stored.find(wanted, near) for near in (0, len(text))]
+    assert [each and each.start for each in found] == [text.index(often), text.rindex(often)]
+
+
 AS_MODELS_WRITE = [
     # source, quote, the span that is stored
     ("He said “it’s loud”, twice.", '"it\'s loud"', "“it’s loud”"),

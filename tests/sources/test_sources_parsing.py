@@ -250,3 +250,21 @@ def test_unreadable_names_the_file_and_the_remedy(folder: Path) -> None:
     assert isinstance(found, Unreadable)
     assert found.uri == "sub/empty.txt"
     assert "remove it" in found.reason
+
+
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [
+        ("annual-report_2024.txt", "Annual report 2024"),
+        ("minutes-2024-01-15.txt", "Minutes 2024-01-15"),
+        ("0.4.0.txt", "0.4.0"),
+        ("notes.v2.txt", "Notes v2"),
+    ],
+)
+def test_a_file_without_a_heading_is_called_by_its_name(
+    folder: Path, name: str, title: str
+) -> None:
+    (folder / name).write_text("The tower stands in Orla, and a boat goes there every hour.\n")
+    found = parse(folder / name, name)
+    assert isinstance(found, list)
+    assert [document.title for document in found] == [title]

@@ -18,6 +18,11 @@ def test_prose_behind_code_is_a_paragraph() -> None:
     assert shown.endswith("It takes a minute [1].")
 
 
+def test_the_name_a_passage_opens_with_is_no_lead_of_a_list() -> None:
+    shown = passage(("retries", "It says how often a call is made again."), (1,), "Settings")
+    assert shown == "**Settings:** retries [1]\n\nIt says how often a call is made again [1]."
+
+
 @pytest.mark.parametrize(
     "text",
     ["1. First of all", "2) Second", "# No heading", "- no item", "* no item", "> no quote", "+ 5"],
@@ -32,6 +37,7 @@ def test_prose_at_the_start_of_a_line_stays_prose(text: str) -> None:
     [
         ("See [the guide](https://a.example/b_(c)) now.", "See the guide now."),
         ("See [the guide][1] now.", "See the guide now."),
+        ("Set $cfg['Servers'][$i]['users'] first.", "Set $cfg['Servers'][$i]['users'] first."),
         ("![A tower](tower.png) is tall.", "A tower is tall."),
         ("Built in 1871.[12]", r"Built in 1871.\[12\]"),
         ("Built in 1871.[1][2]", r"Built in 1871.\[1\]\[2\]"),
