@@ -3,8 +3,8 @@
 `research` answers `ResearchAnswer`. The first searches ask in the question's own words and in its
 main words; one more follows the names in good hits and leaves out what scored below 0.2. It is left
 out where three sources score 0.7 or better and a passage answers all that a narrow question asks. A
-claim is a passage, word for word: the best, and those that plain search ranks first. Documents that
-use the same words and give another figure or name do not say the same: both are shown.
+claim is a passage, word for word, as many of the best as are read. Documents that use the same
+words and give another figure or name do not say the same: both are shown.
 """
 
 from __future__ import annotations

@@ -3,8 +3,9 @@
 A passage is worth the share of the question's terms it covers, weighted by how rare they are: more
 where a term comes again, less where it stands only in the headings above or in the title of the
 document. It is worth more where its core, the sentence that holds most of the question, holds the
-kind of answer that is wanted, and where plain search ranks it high. A passage about a thing that
-another good passage names counts what that one covers: an answer may be two documents away.
+kind of answer that is wanted, and where plain search ranks it high, and its document. A passage
+about a thing that another good passage names counts what that one covers: an answer may be two
+documents away.
 """
 
 from __future__ import annotations

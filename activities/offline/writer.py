@@ -100,7 +100,8 @@ class _Writer:
         disputed = [lead.label for lead in self._opening if self._sides(lead)]
         about = ", ".join(f"“{label}”" for label in disputed if label)
         said = remark(f"The sources disagree{about and f' on {about}'}: see below.")
-        return "\n".join([*lines, *(["", said] if disputed else [])]).strip()
+        text = "\n".join([*lines, *(["", said] if disputed else [])])
+        return re.sub(r"\n{3,}", "\n\n", text).strip()
 
     def _sides(self, lead: Lead) -> list[str]:
         """The sides of a contradiction that the line is one side of, the newest first, each with
