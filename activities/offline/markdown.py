@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from activities.offline.passages import PARAGRAPH
+
 _LINK = re.compile(
     r"!?\[([^\]\n]*)\]\((?:[^()\n]|\([^()\n]*\))*\)"
     # `$cfg['Servers'][$i]` is a program's, not a link.
@@ -18,7 +20,7 @@ _UNDERSCORED = re.compile(
     r"(?<![`\w.(/:])(?=[^\s_`]*_)(?:[\w@=/-]|\.(?=\w)|\(\))*_(?:[\w@=/-]|\.(?=\w)|\(\))*(?![`\w])"
 )
 _LINE_START = re.compile(r"^(\d*)(?=[#>|+]|```|~~~|[-*] |(?<=\d)[.)] )")
-_ITEM_WORDS, _NAME_WORDS = 40, 3
+_NAME_WORDS = 3
 _CODE = re.compile(r"(`[^`\n]+`)")
 
 
@@ -75,7 +77,7 @@ def passage(parts: Sequence[str], numbers: Sequence[int], lead: str) -> str:
 
 def _stands_alone(part: str, before: str) -> bool:
     """Whether a part is a paragraph: behind code, as the lead of a list, or by its length."""
-    return "\n" in before or part.endswith(":") or len(part.split()) > _ITEM_WORDS
+    return "\n" in before or part.endswith(":") or len(part.split()) > PARAGRAPH
 
 
 def _is_name(part: str) -> bool:

@@ -13,6 +13,7 @@ from itertools import pairwise
 
 from activities.evidence.text.headings import SECTION_MARK
 from activities.evidence.text.sentences import split_sentences
+from activities.evidence.text.terms import STOP_WORDS
 from activities.offline.request import Hit
 
 HEADING = re.compile(r"#{1,6} +")
@@ -45,7 +46,7 @@ _WHOLE = 200
 """A section of so many words is not cut for a narrow question."""
 _CODE_LINES = 40
 _COLUMNS = "About the columns: "
-_ITEM_WORDS, _LINE_WORDS = 10, 8
+_ITEM_WORDS, _LINE_WORDS, PARAGRAPH = 10, 8, 25
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class Passage:
     section: str
     """The headings it stands under, outermost first."""
     parts: tuple[str, ...]
-    """Its verbatim pieces in order; paragraphs that follow each other are one."""
+    """Its verbatim pieces in order; short paragraphs are one with what stands before them."""
     sentences: tuple[str, ...]
     """What it says, sentence by sentence: an item, a row or a code block is one."""
     rank: int
@@ -82,7 +83,7 @@ class Passage:
         for before, part in pairwise(self.parts):
             if "\n" in before or "\n" in part:
                 text = f"{text}\n{part}".rstrip("\n")
-            elif before.endswith(":"):
+            elif before.endswith(":") or len(part.split()) > PARAGRAPH:
                 text = f"{text} {part}"
             else:
                 text = f"{text.rstrip(' ;,.')}; {part}"
@@ -98,8 +99,8 @@ def cut_passages(hits: Iterable[Hit], *, is_open: bool = False) -> Iterator[Pass
 
 
 def leans(sentence: str) -> bool:
-    """Whether a sentence cannot be understood without the one before it."""
-    return _LEANS.match(sentence) is not None
+    """Whether a sentence cannot be understood without the one before it; "if you …" goes on."""
+    return sentence.split(" ", 1)[0] in STOP_WORDS["en"] or _LEANS.match(sentence) is not None
 
 
 def announces(sentence: str) -> bool:
@@ -235,11 +236,13 @@ def _stands_alone(stretch: Sequence[_Piece], piece: _Piece) -> bool:
 
 
 def _join(stretch: Sequence[_Piece]) -> list[str]:
-    """The parts of a stretch: sentences that follow each other are one quote."""
+    """The parts of a stretch: sentences that follow each other are one quote, but for those of a
+    long paragraph that follows another."""
     parts: list[str] = []
     before = ""
     for piece in stretch:
-        if piece.kind == before == "prose" and piece.before is not None:
+        is_apart = piece.begins and piece.paragraph > PARAGRAPH
+        if piece.kind == before == "prose" and piece.before is not None and not is_apart:
             parts[-1] = f"{parts[-1]}{piece.before}{piece.text}"
         else:
             parts.append(piece.text)

@@ -103,8 +103,13 @@ def test_a_section_that_fits_is_one_passage() -> None:
     paragraphs = [
         f"Rule {n} of the tram: {'no one may ride on the roof, ' * 6}ever." for n in "123"
     ]
-    assert parts(*paragraphs) == [(" ".join(paragraphs),)]
+    assert parts(*paragraphs) == [tuple(paragraphs)]
     assert len(parts(*paragraphs, *paragraphs)) > 1
+
+
+def test_a_sentence_that_goes_on_behind_code_opens_no_passage() -> None:
+    assert leans("if you expect more than one device.")
+    assert not leans("failure_ttl says how long a job is kept.")
 
 
 def test_no_passage_opens_with_a_sentence_that_leans_on_the_one_before() -> None:
