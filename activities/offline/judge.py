@@ -37,8 +37,7 @@ _SUPPORTED = 0.4
 """The median confidence below which one could not proceed."""
 _RELEVANT = 0.3
 """Below this relevance a claim does not support an answer."""
-_LISTED = 6
-_MOST_GAPS = 2
+_LISTED, _MOST_GAPS = 6, 2
 _MOST_TERMS = 0.6
 """The share of a rubric point's terms in one passage that meets it in part."""
 _LEAD = re.compile(r"^\s*(?:[-*+]\s+)?\*\*[^*\n]+\*\*:?")

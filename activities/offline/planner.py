@@ -134,7 +134,7 @@ _ASKS = rf"(?={_NO_CONDITION}{_WH}\b(?!,))"
 _CLAUSE = re.compile(rf"(?:,|;)?\s+(?:and|or|und|oder)\s+{_ASKS}|[,;]\s+{_ASKS}", re.I)
 _CONNECTOR = re.compile(r"[,;]?\s+(?:and|or|und|oder)\s+$|[,;]\s+$", re.I)
 _OWN_TERMS, _PAIR = 2, 3
-_REFERS = re.compile(r"\b(?:it|they|them|this|that|these|those|such|there|its|their)\b", re.I)
+_REFERS = re.compile(r"\b(?:it|they|them|this|that|these|those|such|there)\b", re.I)
 _LISTED = re.compile(r"\s*[,;]\s*(?:and\s+|or\s+|und\s+|oder\s+)?|\s+(?:and|or|und|oder)\s+", re.I)
 _BETWEEN = re.compile(
     r"(?:compare[ds]?|comparing|comparison (?:of|between)|differences? between"
