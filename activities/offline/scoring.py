@@ -82,9 +82,9 @@ class Scorer:
         # The root, because what is asked about is often the common word beside a rare verb.
         self._weights = {t: question.terms[t] * math.sqrt(idf) for t, idf in self._idf.items()}
         self._total = sum(self._weights.values()) or 1.0
-        own = {t: w for t, w in question.terms.items() if t not in question.context_terms}
-        known = sum(weight for t, weight in own.items() if t not in self.absent)
-        self.known = known / sum(own.values()) if own else 1.0
+        asked = {t: w for t, w in question.terms.items() if t not in question.context_terms}
+        known = sum(weight for t, weight in asked.items() if t not in self.absent)
+        self.known = known / sum(asked.values()) if asked else 1.0
         """The share of the question that the documents have words for."""
         self._asked_words = frozenset(content_words(question.text))
 
