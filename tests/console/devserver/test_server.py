@@ -137,11 +137,15 @@ def test_a_killed_keeper_takes_the_server_along_and_the_next_user_starts_anew(pl
 def test_a_server_that_is_killed_under_its_users_comes_back(place: Path) -> None:
     user = User(place)
     time.sleep(2.1)  # one that ends in its first two seconds is given up, not restarted
-    before = json.loads((place / "server.json").read_text())["child"]
+
+    def child() -> int:
+        return int(json.loads((place / "server.json").read_text())["child"])
+
+    before = child()
     os.kill(before, signal.SIGKILL)
-    assert eventually(lambda: not answers(user.address))
+    # On a quiet machine it is back before anybody sees that it was gone.
+    assert eventually(lambda: child() != before)
     assert eventually(lambda: answers(user.address))
-    assert json.loads((place / "server.json").read_text())["child"] != before
     assert user.leave() == 0
     assert not processes(place)
 
