@@ -75,7 +75,7 @@ class _Folded:
 
     def nearest(self, wanted: str, near: int) -> tuple[int, int] | None:
         """Start and end in the original of the occurrence of a folded text nearest to a position;
-        of many only the first are compared."""
+        of very many only the first are compared."""
         at = self.text.find(wanted)
         best: tuple[int, int] | None = None
         for _ in range(_OCCURRENCES if near else 1):

@@ -137,7 +137,7 @@ class KeySentence:
 def _whole(claim: Claim, claims: Sequence[Claim]) -> Lead:
     """A passage, with the one before it in its section where it leans on that."""
     place = claim.cite, claim.sections[0]
-    before = [own for own in claims if (own.cite, own.sections[0]) == place]
-    before = [own for own in before if own.start < claim.start] if leans(claim.text) else []
-    passages = (*sorted(before, key=lambda own: own.start)[-1:], claim)
+    before = [c for c in claims if (c.cite, c.sections[0]) == place and c.start < claim.start]
+    nearest = sorted(before, key=lambda own: own.start)[-1:] if leans(claim.text) else []
+    passages = (*nearest, claim)
     return Lead(" ".join(own.text for own in passages), "", claim, passages)

@@ -37,6 +37,8 @@ class Wants(StrEnum):
 
 
 FACTS = frozenset({Wants.DATE, Wants.NUMBER, Wants.PERSON, Wants.PLACE})
+SHORT_ANSWERS = FACTS | {Wants.ANYTHING}
+"""What one sentence can answer."""
 
 # How questions open that want each kind of answer, in English and German.
 _OPENERS = {

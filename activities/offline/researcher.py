@@ -19,7 +19,7 @@ from itertools import accumulate
 from activities.evidence.text.names import names
 from activities.evidence.text.terms import words
 from activities.offline.passages import cut_passages
-from activities.offline.question import FACTS, Question, Wants, content_words
+from activities.offline.question import FACTS, SHORT_ANSWERS, Question, content_words
 from activities.offline.request import Conversation, JsonObject, Reply, ToolCall, UseTools
 from activities.offline.rule_families import is_on
 from activities.offline.scoring import Scored, Scorer
@@ -77,8 +77,8 @@ class _Search:
                 frequency[word] = max(count, frequency.get(word, 0))
             self._documents = max(self._documents, int(call.report.get("documents", 0)))
         self._scorer = Scorer(self.question, frequency, self._documents)
-        self._passages = list(cut_passages(conversation.hits, is_open=self.question.is_open))
-        self._ranked = self._scorer.rank(self._passages)
+        passages = cut_passages(conversation.hits, is_open=self.question.is_open)
+        self._ranked = self._scorer.rank(passages)
         self._sources = _scores(self._ranked, conversation)
 
     def next_calls(self) -> tuple[tuple[str, JsonObject], ...]:
@@ -165,8 +165,7 @@ class _Search:
             return select(fresh, most, least=_WORTH_SPREAD, per_document=_PER_DOCUMENT_SPREAD)
         is_part = self._brief["ask"] != self._brief["question"]
         most = min(most, _NARROW_PART if is_part else _NARROW)
-        is_short = self.question.wants in FACTS | {Wants.ANYTHING}
-        least = _WORTH_SHORT if is_short else _WORTH
+        least = _WORTH_SHORT if self.question.wants in SHORT_ANSWERS else _WORTH
         chosen = select(fresh, most, least=least, per_document=_PER_DOCUMENT)
         if self.question.wants in FACTS and not is_part:
             return chosen

@@ -14,12 +14,10 @@ from dataclasses import replace
 from activities.offline.key_sentences import Claim, KeySentence, Lead, read_claim
 from activities.offline.markdown import bare, cited, marks, passage, plain, remark
 from activities.offline.passages import ROW
-from activities.offline.question import FACTS, Question, Wants
+from activities.offline.question import SHORT_ANSWERS, Question
 from activities.offline.request import Conversation, JsonObject, Reply
 
 SUMMARY_WORDS = 120
-_SEVERAL = FACTS | {Wants.ANYTHING}
-"""What one sentence can answer, so that the sentences of several passages stand in a summary."""
 _MOST_LEADS = 3
 _WORTH = 0.75
 """The share of the best claim's relevance from which on a claim may stand in the summary."""
@@ -145,7 +143,7 @@ class _Writer:
             return [Lead(key.of(claim), title, claim) for claim in worth]
         first = key.opening(worth, own)
         first = replace(first, place=self._place(first.claim))
-        if key.wants not in _SEVERAL:
+        if key.wants not in SHORT_ANSWERS:
             return [first]
         others = [Lead(key.of(claim), "", claim) for claim in worth if claim is not first.claim]
         return [first, *(lead for lead in others if key.answers(lead.text))]
