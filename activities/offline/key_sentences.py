@@ -35,6 +35,11 @@ class Claim:
     def text(self) -> str:
         return " ".join(self.parts)
 
+    @property
+    def home(self) -> tuple[int, str]:
+        """The document and section it stands in."""
+        return self.cite[0], self.sections[0]
+
 
 @dataclass(frozen=True)
 class Lead:
@@ -43,23 +48,21 @@ class Lead:
     text: str
     label: str
     claim: Claim
-    passages: tuple[Claim, ...] = ()
-    """The claims it shows whole; none of a line."""
+    is_passage: bool = False
+    """Whether it shows the claim whole."""
     place: str = ""
-    """The document and section of the passages."""
+    """The document and section of a passage."""
 
     @property
     def reads_alone(self) -> bool:
         """Whether it needs nothing that stands before it or after it."""
         is_whole = len(self.text.split()) >= _FEWEST and not self.text.endswith(":")
-        opens_with_code = any("\n" in own.parts[0] for own in self.passages[:1])
+        opens_with_code = self.is_passage and "\n" in self.claim.parts[0]
         return is_whole and not opens_with_code and not leans(self.text)
 
     def markdown(self) -> str:
-        if self.passages:
-            places = (self.place, *[""] * len(self.passages))
-            shown = zip(self.passages, places, strict=False)
-            return "\n\n".join(passage(own.parts, own.cite, place) for own, place in shown)
+        if self.is_passage:
+            return passage(self.claim.parts, self.claim.cite, self.place)
         label = f"**{bare(self.label)}:** " if self.label else ""
         return f"{label}{cited(plain(self.text), self.claim.cite)}"
 
@@ -94,17 +97,17 @@ class KeySentence:
         self.wants = question.wants
         self._is_fact = question.wants in FACTS
 
-    def opening(self, ranked: Sequence[Claim], beside: Sequence[Claim]) -> Lead:
+    def opening(self, ranked: Sequence[Claim]) -> Lead:
         """What a report opens with: a sentence with the fact that is asked for, else the best
-        passage, with one of those `beside` it where it needs that. What does not read alone comes
-        last."""
+        passage. What does not read alone comes last."""
         good = [c for c in ranked if c.relevance >= _NEARLY_BEST * ranked[0].relevance]
         if self._is_fact:
             leads = [Lead(self.of(claim), "", claim) for claim in good]
             best = max(leads, key=lambda own: (own.reads_alone, self.answers(own.text)))
             if self.answers(best.text):
                 return best
-        return max((_whole(claim, beside) for claim in good), key=lambda own: own.reads_alone)
+        whole = (Lead(claim.text, "", claim, is_passage=True) for claim in good)
+        return max(whole, key=lambda own: own.reads_alone)
 
     def answers(self, sentence: str) -> bool:
         return holds_answer(sentence, self._question)
@@ -132,12 +135,3 @@ class KeySentence:
     def _covered(self, sentence: str) -> float:
         held = self._question.terms_of(sentence)
         return sum(weight for own, weight in self._weights.items() if own in held)
-
-
-def _whole(claim: Claim, claims: Sequence[Claim]) -> Lead:
-    """A passage, with the one before it in its section where it leans on that."""
-    place = claim.cite, claim.sections[0]
-    before = [c for c in claims if (c.cite, c.sections[0]) == place and c.start < claim.start]
-    nearest = sorted(before, key=lambda own: own.start)[-1:] if leans(claim.text) else []
-    passages = (*nearest, claim)
-    return Lead(" ".join(own.text for own in passages), "", claim, passages)

@@ -2,6 +2,7 @@
 
 A stretch stays within one section of a document and holds whole paragraphs, list items, table rows
 and code blocks, in their order; only a paragraph longer than a stretch is cut, between sentences.
+Short stretches tell where an answer stands; `grow` makes of them what can be read.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 
 from activities.evidence.text.headings import SECTION_MARK
@@ -40,13 +42,29 @@ _ANNOUNCES = re.compile(
     r"(?:describe|explain|show|cover|list|discuss|present|illustrate|outline|introduce)s?\b",
     re.IGNORECASE,
 )
-_WORDS, _WORDS_OPEN = 130, 105
-"""How long a stretch is: for a narrow question, and for an open one, which needs many."""
-_WHOLE = 200
-"""A section of so many words is not cut for a narrow question."""
+_WORDS, _WORDS_OPEN = 40, 105
+"""How long a stretch is: for a narrow question, and for an open one, where none grows."""
+_GROWN = 120
+"""How long a stretch grows."""
 _CODE_LINES = 40
 _COLUMNS = "About the columns: "
 _ITEM_WORDS, _LINE_WORDS, PARAGRAPH = 10, 8, 25
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A sentence of a paragraph, or a whole heading, item, row or code block."""
+
+    kind: str
+    text: str
+    opens: bool = False
+    """Whether a stretch may begin with it."""
+    before: str | None = " "
+    """What stands between it and the sentence before; None where they are no one quote."""
+    begins: bool = True
+    """Whether a paragraph begins with it."""
+    paragraph: int = 0
+    """The words of the whole paragraph it is a sentence of."""
 
 
 @dataclass(frozen=True)
@@ -57,18 +75,40 @@ class Passage:
     title: str
     section: str
     """The headings it stands under, outermost first."""
-    parts: tuple[str, ...]
-    """Its verbatim pieces in order; short paragraphs are one with what stands before them."""
-    sentences: tuple[str, ...]
-    """What it says, sentence by sentence: an item, a row or a code block is one."""
+    pieces: tuple[Piece, ...]
     rank: int
     """The place of its document among all hits."""
-    place: int
-    """Its place within the hit."""
+    place: tuple[int, int]
+    """The number of its hit, and its place within that."""
     heading: str = ""
     """The heading it opens the section of, which then is part of what it says."""
     columns: str = ""
     """What a table says of its columns, for a passage of its rows."""
+
+    @cached_property
+    def parts(self) -> tuple[str, ...]:
+        """Its verbatim parts in order: sentences that follow each other are one, but for those of a
+        long paragraph that follows another."""
+        parts: list[str] = []
+        before = ""
+        for piece in self.pieces:
+            is_apart = piece.begins and piece.paragraph > PARAGRAPH
+            if piece.kind == before == "prose" and piece.before is not None and not is_apart:
+                parts[-1] = f"{parts[-1]}{piece.before}{piece.text}"
+            else:
+                parts.append(piece.text)
+            before = piece.kind
+        return tuple(parts)
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What it says, sentence by sentence: an item, a row or a code block is one."""
+        return tuple(piece.text for piece in self.pieces)
+
+    @property
+    def leans(self) -> bool:
+        """Whether it needs what stands before it."""
+        return not self.pieces[0].begins or leans(self.pieces[0].text)
 
     @property
     def code_share(self) -> float:
@@ -94,8 +134,38 @@ def cut_passages(hits: Iterable[Hit], *, is_open: bool = False) -> Iterator[Pass
     """The hits in stretches; no sentence stands in two of one hit. For a narrow question each item
     of a list that can stand alone is a passage of its own."""
     ranks: dict[str, int] = {}
-    for rank, hit in enumerate(hits):
-        yield from _cut(hit, ranks.setdefault(hit.source_id, rank), is_open)
+    for number, hit in enumerate(hits):
+        yield from _cut(hit, number, ranks.setdefault(hit.source_id, number), is_open)
+
+
+def grow(ranked: Iterable[Passage]) -> Iterator[tuple[Passage, Passage]]:
+    """Each passage, best first, and the same with what it leans on and what follows in its section,
+    as long as there is room. What stands in one no longer grows itself."""
+    free = {passage.place: passage for passage in ranked}
+    while free:
+        seed = grown = free.pop(next(iter(free)))
+        hit, first = seed.place
+        last = first
+        while grown.leans and (before := _find_room(grown, free.get((hit, first - 1)))):
+            grown, first = _join(before, grown), first - 1
+            del free[before.place]
+        while after := _find_room(grown, free.get((hit, last + 1))):
+            grown, last = _join(grown, after), last + 1
+            del free[after.place]
+        yield seed, grown
+
+
+def _find_room(grown: Passage, beside: Passage | None) -> Passage | None:
+    """What stands beside a passage, if it is of its section and there is room for it."""
+    if beside is None or beside.section != grown.section:
+        return None
+    length = len(grown.text.split()) + len(beside.text.split())
+    return beside if length <= _GROWN else None
+
+
+def _join(before: Passage, after: Passage) -> Passage:
+    heading = f"{before.heading} {after.heading}".strip()
+    return replace(before, pieces=before.pieces + after.pieces, heading=heading)
 
 
 def leans(sentence: str) -> bool:
@@ -108,47 +178,31 @@ def announces(sentence: str) -> bool:
     return sentence.endswith(("?", ":")) or _ANNOUNCES.match(sentence) is not None
 
 
-@dataclass(frozen=True)
-class _Piece:
-    """A sentence of a paragraph, or a whole heading, item, row or code block."""
-
-    kind: str
-    text: str
-    opens: bool = False
-    """Whether a stretch may begin with it."""
-    before: str | None = " "
-    """What stands between it and the sentence before; None where they are no one quote."""
-    begins: bool = True
-    """Whether a paragraph begins with it."""
-    paragraph: int = 0
-    """The words of the whole paragraph it is a sentence of."""
-
-
-def _read(text: str) -> list[_Piece]:
+def _read(text: str) -> list[Piece]:
     """The pieces of a block."""
     if mark := HEADING.match(text):
-        return [_Piece("heading", text[mark.end() :])]
+        return [Piece("heading", text[mark.end() :])]
     if "\n" in text:
         lines = text.splitlines()
         lines = lines[1:] if _FENCE.match(lines[0]) else lines
         lines = lines[:-1] if lines and _FENCE.match(lines[-1]) else lines
         # The line break at the end tells one line of code from prose.
-        return [_Piece("code", "\n".join(lines[:_CODE_LINES]) + "\n")]
+        return [Piece("code", "\n".join(lines[:_CODE_LINES]) + "\n")]
     if ROW.match(text):
-        return [_Piece("row", text, opens=True)]
+        return [Piece("row", text, opens=True)]
     if mark := ITEM.match(text):
-        return [_Piece("item", text[mark.end() :], opens=True)]
+        return [Piece("item", text[mark.end() :], opens=True)]
     if 0 < len(text.split()) <= _LINE_WORDS and text[0] != "[" and text[-1] not in ".!?:…”\"')":
-        return [_Piece("line", text, opens=True)]
+        return [Piece("line", text, opens=True)]
     return list(_sentences(text))
 
 
-def _cut(hit: Hit, rank: int, is_open: bool) -> Iterator[Passage]:
+def _cut(hit: Hit, number: int, rank: int, is_open: bool) -> Iterator[Passage]:
     section, heading = hit.section, ""
-    pieces: list[_Piece] = []
+    pieces: list[Piece] = []
     place, skipped = 0, False
     columns = next((text for text in hit.blocks if text.startswith(_COLUMNS)), "")
-    for found in (*map(_read, hit.blocks), [_Piece("heading", "")]):
+    for found in (*map(_read, hit.blocks), [Piece("heading", "")]):
         if not found or found[0].kind != "heading":
             if found and skipped:
                 found[0] = replace(found[0], before=None)
@@ -158,10 +212,8 @@ def _cut(hit: Hit, rank: int, is_open: bool) -> Iterator[Passage]:
         for stretch in _stretches(pieces, is_open):
             opens_text = place == 0 and SECTION_MARK not in section
             head, stretch = _split_head(stretch, opens_text)
-            own = tuple(piece.text for piece in stretch)
-            parts = tuple(_join(stretch))
             yield Passage(
-                hit.source_id, hit.title, section, parts, own, rank, place,
+                hit.source_id, hit.title, section, tuple(stretch), rank, (number, place),
                 f"{heading} {head}".strip(), columns,
             )  # fmt: skip
             place, heading = place + 1, ""
@@ -169,7 +221,7 @@ def _cut(hit: Hit, rank: int, is_open: bool) -> Iterator[Passage]:
         pieces, heading = [], found[0].text
 
 
-def _split_head(stretch: list[_Piece], opens_text: bool) -> tuple[str, list[_Piece]]:
+def _split_head(stretch: list[Piece], opens_text: bool) -> tuple[str, list[Piece]]:
     """The lines a stretch opens with that are no sentences, such as an address or a date, and what
     it says. They count as a heading does; where there is nothing else they are what it says. Where
     no text begins, the last is what is spoken of, as the name of a setting is."""
@@ -180,21 +232,19 @@ def _split_head(stretch: list[_Piece], opens_text: bool) -> tuple[str, list[_Pie
     return " ".join(piece.text for piece in stretch[:first]), stretch[first:]
 
 
-def _sentences(text: str) -> Iterator[_Piece]:
+def _sentences(text: str) -> Iterator[Piece]:
     end, size = 0, len(text.split())
     for start, stop in split_sentences(text):
         sentence = text[start:stop]
         gap = text[end:start] if end else f" {text[:start]}"
-        yield _Piece("prose", sentence, not leans(sentence), gap, end == 0, size)
+        yield Piece("prose", sentence, not leans(sentence), gap, end == 0, size)
         end = stop
 
 
-def _stretches(pieces: Sequence[_Piece], is_open: bool) -> Iterator[list[_Piece]]:
+def _stretches(pieces: Sequence[Piece], is_open: bool) -> Iterator[list[Piece]]:
     """The pieces of a section in turn, in stretches; one ends where the next would be too long."""
     most = _WORDS_OPEN if is_open else _WORDS
-    if not is_open and sum(len(piece.text.split()) for piece in pieces) <= _WHOLE:
-        most = _WHOLE
-    stretch: list[_Piece] = []
+    stretch: list[Piece] = []
     for piece in pieces:
         if stretch and _begins_another(stretch, piece, most, is_open):
             yield stretch
@@ -204,7 +254,7 @@ def _stretches(pieces: Sequence[_Piece], is_open: bool) -> Iterator[list[_Piece]
         yield stretch
 
 
-def _begins_another(stretch: Sequence[_Piece], piece: _Piece, most: int, is_open: bool) -> bool:
+def _begins_another(stretch: Sequence[Piece], piece: Piece, most: int, is_open: bool) -> bool:
     if stretch[-1].text.endswith(":"):
         return False
     if piece.kind == "line" != stretch[-1].kind:
@@ -221,7 +271,7 @@ def _begins_another(stretch: Sequence[_Piece], piece: _Piece, most: int, is_open
     return piece.opens or length > most
 
 
-def _hangs_on(stretch: Sequence[_Piece], piece: _Piece) -> bool:
+def _hangs_on(stretch: Sequence[Piece], piece: Piece) -> bool:
     """Code, the steps that a line leads to, and a few words behind a paragraph: "Default: 15"."""
     if piece.kind == "item":
         return any(before.text.endswith(":") for before in stretch)
@@ -229,25 +279,10 @@ def _hangs_on(stretch: Sequence[_Piece], piece: _Piece) -> bool:
     return is_tail or piece.kind == "code"
 
 
-def _stands_alone(stretch: Sequence[_Piece], piece: _Piece) -> bool:
+def _stands_alone(stretch: Sequence[Piece], piece: Piece) -> bool:
     """A long item of a list that no line leads to, as in a list of changes."""
     led = any(before.text.endswith(":") for before in stretch)
     return piece.kind == "item" and not led and len(piece.text.split()) >= _ITEM_WORDS
-
-
-def _join(stretch: Sequence[_Piece]) -> list[str]:
-    """The parts of a stretch: sentences that follow each other are one quote, but for those of a
-    long paragraph that follows another."""
-    parts: list[str] = []
-    before = ""
-    for piece in stretch:
-        is_apart = piece.begins and piece.paragraph > PARAGRAPH
-        if piece.kind == before == "prose" and piece.before is not None and not is_apart:
-            parts[-1] = f"{parts[-1]}{piece.before}{piece.text}"
-        else:
-            parts.append(piece.text)
-        before = piece.kind
-    return parts
 
 
 def _under(section: str, heading: str) -> str:

@@ -35,7 +35,7 @@ _OFF_TOPIC = 0.34
 """Where the documents have words for less of the question, none is about it."""
 _MOST_WORDS, _MOST_WORDS_PART, _FEWEST = 750, 400, 2
 """How long the passages are together, and how many there are in any case."""
-_NARROW, _NARROW_PART = 8, 5
+_NARROW, _NARROW_PART = 12, 6
 """How many passages answer a narrow question, and a part of a larger one."""
 _FOLLOWED = "names that the first hits lead to"
 # Complaints about an answer's form, as against a further question.

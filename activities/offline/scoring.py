@@ -21,7 +21,7 @@ from activities.evidence.text.headings import asks_for_changes, heads_release_no
 from activities.evidence.text.names import names
 from activities.evidence.text.terms import words
 from activities.offline.answer_types import holds_answer
-from activities.offline.passages import ROW, Passage, announces
+from activities.offline.passages import ROW, Passage, announces, grow
 from activities.offline.question import FACTS, Question, Wants, content_words
 from activities.offline.rule_families import is_on
 
@@ -89,7 +89,21 @@ class Scorer:
         self._asked_words = frozenset(content_words(question.text))
 
     def rank(self, passages: Iterable[Passage]) -> list[Scored]:
-        """The passages that cover anything of the question, best first."""
+        """The passages that cover anything of the question, best first. For a narrow question they
+        are grown; what tells is the mean of the passage and of the stretch it grew from."""
+        ranked = self._rank(passages)
+        if self.question.is_open:
+            return ranked
+        seeds, grown = {own.passage: own.score for own in ranked}, {}
+        for seed, passage in grow(seeds):
+            grown[passage] = seeds[seed]
+        ranked = self._rank(grown)
+        given = _relative(own.score for own in ranked), _relative(grown[o.passage] for o in ranked)
+        both = zip(ranked, *given, strict=True)
+        found = [replace(own, score=(whole + seed) / 2) for own, whole, seed in both]
+        return sorted(found, key=_order)
+
+    def _rank(self, passages: Iterable[Passage]) -> list[Scored]:
         passages = [passage for passage in passages if not self._is_scrap(passage)]
         scored = [self._score(passage) for passage in passages]
         plain = self._plain(passages)
@@ -272,7 +286,7 @@ class _Origin:
         )
 
 
-def _order(scored: Scored) -> tuple[float, str, int, int]:
+def _order(scored: Scored) -> tuple[float, str, tuple[int, int], int]:
     passage = scored.passage
     return -round(scored.score, 6), passage.source_id, passage.place, passage.rank
 

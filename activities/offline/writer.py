@@ -1,4 +1,4 @@
-"""The report as passages: the best first, then a handful for each facet, grouped by document.
+"""The report as passages: the best first, then a handful for each facet, grouped by section.
 
 `write` answers `DraftAnswer`. Every sentence of fact is a source's own; what the writer adds is
 order, the document and headings a passage stands under, and remarks in italics on what was not
@@ -141,7 +141,7 @@ class _Writer:
         worth = [claim for claim in own if claim.relevance >= _WORTH * own[0].relevance]
         if several or not worth:
             return [Lead(key.of(claim), title, claim) for claim in worth]
-        first = key.opening(worth, own)
+        first = key.opening(worth)
         first = replace(first, place=self._place(first.claim))
         if key.wants not in SHORT_ANSWERS:
             return [first]
@@ -149,7 +149,7 @@ class _Writer:
         return [first, *(lead for lead in others if key.answers(lead.text))]
 
     def section(self, facet: JsonObject) -> str:
-        """A facet's passages by document and section, those with the best passage first."""
+        """A facet's passages by section."""
         claims = self._shown(facet)
         if not claims:
             return _empty(facet)
@@ -163,22 +163,11 @@ class _Writer:
         return "\n\n".join(blocks)
 
     def _by_place(self, ranked: Sequence[Claim]) -> list[Claim]:
-        """How the passage goes on that opens the report; then by document and section, those with
-        the best claim first, as they stand there."""
-        documents = list(dict.fromkeys(claim.cite[0] for claim in ranked))
-        sections = list(dict.fromkeys((claim.cite[0], claim.sections[0]) for claim in ranked))
-        opened = [claim for lead in self._opening for claim in lead.passages]
-
-        def order(claim: Claim) -> tuple[bool, int, int, int, int]:
-            place = claim.cite[0], claim.sections[0]
-            goes_on = any(
-                (own.cite[0], own.sections[0]) == place and own.start < claim.start
-                for own in opened
-            )
-            document = documents.index(claim.cite[0])
-            return not goes_on, document, sections.index(place), claim.start, claim.order
-
-        return sorted(ranked, key=order)
+        """By section, that of the passage that opens the report first, then those with the best
+        claims; within a section as they stand there."""
+        opened = [lead.claim for lead in self._opening if lead.is_passage]
+        sections = list(dict.fromkeys(claim.home for claim in (*opened, *ranked)))
+        return sorted(ranked, key=lambda c: (sections.index(c.home), c.start, c.order))
 
     def _place(self, claim: Claim) -> str:
         """Document and headings; a first heading that repeats the title is told once."""
@@ -198,7 +187,7 @@ class _Writer:
         again."""
         ranked = self._of(facet)
         own = [c for n, c in enumerate(ranked) if n == 0 or c.facet_ids[0] == facet["id"]]
-        told = [claim for lead in self._opening for claim in lead.passages]
+        told = [lead.claim for lead in self._opening if lead.is_passage]
         return [claim for claim in own if claim not in told] or own
 
 
