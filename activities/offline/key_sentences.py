@@ -15,7 +15,7 @@ from activities.offline.question import FACTS, Question
 from activities.offline.request import JsonObject
 
 _SENTENCE_WORDS = 45
-_NEARLY_BEST = 0.8
+_NEARLY_BEST = 0.95
 _SHORT, _FEWEST = 10, 5
 
 
@@ -98,14 +98,8 @@ class KeySentence:
         self._is_fact = question.wants in FACTS
 
     def opening(self, ranked: Sequence[Claim]) -> Lead:
-        """What a report opens with: a sentence with the fact that is asked for, else the best
-        passage. What does not read alone comes last."""
+        """The passage a report opens with: the best, or one as good that reads alone."""
         good = [c for c in ranked if c.relevance >= _NEARLY_BEST * ranked[0].relevance]
-        if self._is_fact:
-            leads = [Lead(self.of(claim), "", claim) for claim in good]
-            best = max(leads, key=lambda own: (own.reads_alone, self.answers(own.text)))
-            if self.answers(best.text):
-                return best
         whole = (Lead(claim.text, "", claim, is_passage=True) for claim in good)
         return max(whole, key=lambda own: own.reads_alone)
 

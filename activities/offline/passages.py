@@ -111,12 +111,6 @@ class Passage:
         return not self.pieces[0].begins or leans(self.pieces[0].text)
 
     @property
-    def code_share(self) -> float:
-        """How much of it is code."""
-        code = sum(len(part.split()) for part in self.parts if "\n" in part)
-        return code / max(1, len(self.text.split()))
-
-    @property
     def text(self) -> str:
         """The parts as one text: code on lines of its own, items set apart by semicolons."""
         text = self.parts[0].rstrip("\n")

@@ -22,13 +22,13 @@ from activities.evidence.text.names import names
 from activities.evidence.text.terms import words
 from activities.offline.answer_types import holds_answer
 from activities.offline.passages import ROW, Passage, announces, grow
-from activities.offline.question import FACTS, Question, Wants, content_words
+from activities.offline.question import FACTS, Question, content_words
 from activities.offline.rule_families import is_on
 
 _IN_SECTION, _IN_TITLE = 0.6, 0.5
 _PLAIN, _DOCUMENT = 1.5, 0.3
-_FIRST_HIT, _FIRST_HIT_NARROW = 0.18, 0.4
-_RELEASE_NOTES, _CODE = 0.6, 0.4
+_FIRST_HIT = 0.18
+_RELEASE_NOTES = 0.6
 _ANSWERS, _ANSWERS_NEARBY = 0.25, 0.1
 _TOPIC = 0.3
 _FIGURES = 0.2
@@ -148,9 +148,7 @@ class Scorer:
             return _FIRST_HIT / (1 + 0.25 * own.passage.rank)
         is_note = heads_release_notes(own.passage.title, own.passage.section)
         less = _RELEASE_NOTES * (is_note and not asks_for_changes(self.question.text))
-        if self.question.wants is not Wants.INSTRUCTION:
-            less += _CODE * own.passage.code_share
-        return _PLAIN * own.plain + _FIRST_HIT_NARROW / (1 + own.passage.rank) - less
+        return _PLAIN * own.plain - less
 
     def _plain(self, passages: Sequence[Passage]) -> list[float]:
         """What plain search gives each passage and, for less, its document, beside the best."""

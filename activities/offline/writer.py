@@ -14,7 +14,7 @@ from dataclasses import replace
 from activities.offline.key_sentences import Claim, KeySentence, Lead, read_claim
 from activities.offline.markdown import bare, cited, marks, passage, plain, remark
 from activities.offline.passages import ROW
-from activities.offline.question import SHORT_ANSWERS, Question
+from activities.offline.question import FACTS, Question
 from activities.offline.request import Conversation, JsonObject, Reply
 
 SUMMARY_WORDS = 120
@@ -143,7 +143,7 @@ class _Writer:
             return [Lead(key.of(claim), title, claim) for claim in worth]
         first = key.opening(worth)
         first = replace(first, place=self._place(first.claim))
-        if key.wants not in SHORT_ANSWERS:
+        if key.wants not in FACTS:
             return [first]
         others = [Lead(key.of(claim), "", claim) for claim in worth if claim is not first.claim]
         return [first, *(lead for lead in others if key.answers(lead.text))]
@@ -175,7 +175,8 @@ class _Writer:
         path = [_NUMBERING.sub("", part) for part in claim.sections[0].split(" › ") if part]
         if path and path[0].casefold() == _NUMBERING.sub("", title).casefold():
             path = path[1:]
-        return " › ".join([title, *path])
+        # A lead in bold ends at the next asterisk.
+        return " › ".join([title, *path]).replace("*", "")
 
     def _of(self, facet: JsonObject) -> list[Claim]:
         """The facet's claims by relevance; that of a claim of several facets is for its first."""

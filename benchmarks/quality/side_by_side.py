@@ -5,8 +5,8 @@ python -m benchmarks.quality.side_by_side QUESTIONS.json OUT [--seed N] [--model
 QUESTIONS.json is a list of {"question", "corpus"}, as for the set `jobs`. For every question
 `OUT/pair-NN.md` holds two texts, A and B, in random order: the report without the parts that tell
 how it was made, and five passages of about 120 words that BM25 ranks first in the same documents.
-Both name the document of a passage by its title in brackets. `OUT-key.json` says which is which;
-readers do not get it.
+Both name the document before a passage, in bold; citations are numbers in both. `OUT-key.json` says
+which is which; readers do not get it.
 """
 
 from __future__ import annotations
@@ -16,17 +16,14 @@ import asyncio
 import json
 import logging
 import random
-import re
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 
-from activities.evidence.draft import edit_prose
 from activities.sources.formats.parsing import parse_file
 from benchmarks.quality.job_runner import JobRunner, start_runner
 from benchmarks.quality.jobs import Question, read_questions
 from benchmarks.quality.peers import Bm25
-from benchmarks.quality.report_text import CITATION, split_sections
+from benchmarks.quality.report_text import split_sections
 from benchmarks.quality.sets import Options
 from console.errors import exit_process
 from workflows.contracts.result import METHOD, MISSING, SOURCES, SUMMARY, ResearchResult
@@ -34,8 +31,6 @@ from workflows.contracts.result import METHOD, MISSING, SOURCES, SUMMARY, Resear
 PASSAGES = 5
 PASSAGE_WORDS = 120
 _LEFT_OUT = frozenset({MISSING, METHOD, SOURCES})
-
-_CITATION = re.compile(rf"\s*{CITATION.pattern}")
 
 
 async def write_pairs(questions: list[Question], out: Path, options: Options, seed: int) -> None:
@@ -66,22 +61,16 @@ async def _make_texts(asked: Question, runner: JobRunner) -> dict[str, str]:
 
 
 def render_report(result: ResearchResult) -> str:
-    """Summary, facets and disagreements, with the titles of documents instead of numbers."""
-    titles = {source.n: source.title for source in result.sources if source.n is not None}
-
-    def name(match: re.Match[str]) -> str:
-        return f" [{titles.get(int(match.group(1)), '?')}]"
-
-    parts = []
-    for title, text in split_sections(result.report_markdown):
-        if title not in _LEFT_OUT:
-            heading = "" if title == SUMMARY else f"**{title}**\n\n"
-            parts.append(heading + edit_prose(text, partial(_CITATION.sub, name)))
-    return "\n\n".join(parts)
+    """Summary, facets and disagreements, as a reader sees them."""
+    return "\n\n".join(
+        text if title == SUMMARY else f"**{title}**\n\n{text}"
+        for title, text in split_sections(result.report_markdown)
+        if title not in _LEFT_OUT
+    )
 
 
 def find_passages(question: str, corpus: Path) -> str:
-    """The best passages of a folder by BM25, each with its document's title.
+    """The best passages of a folder by BM25, each with its document's title and number.
 
     The text is the one our own parsers read, so that only the choice of passages is compared.
     """
@@ -93,7 +82,9 @@ def find_passages(question: str, corpus: Path) -> str:
         for passage in cut_passages(document.text)
     ]
     ranking = Bm25([passage for _, passage in passages]).rank(question, PASSAGES)
-    return "\n\n".join(f"{passages[n][1]} [{passages[n][0]}]" for n in ranking)
+    titles = list(dict.fromkeys(passages[n][0] for n in ranking))
+    found = ((*passages[n], titles.index(passages[n][0]) + 1) for n in ranking)
+    return "\n\n".join(f"**{title}:** {passage} [{number}]" for title, passage, number in found)
 
 
 def cut_passages(text: str) -> Iterator[str]:
