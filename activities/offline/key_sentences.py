@@ -112,8 +112,9 @@ class KeySentence:
         given = [s for part in prose for s in sentences(part)] or [claim.text]
         best = max(range(len(given)), key=lambda i: (self._worth(given[i]), -i))
         sentence = given[best]
+        after = [own for own in given[best + 1 : best + 2] if not announces(own)]
         if len(sentence.split()) < _SHORT or sentence.endswith(":"):
-            sentence = " ".join(given[best : best + 2])
+            sentence = " ".join([sentence, *after])
         while best and leans(sentence) and not announces(given[best - 1]):
             best -= 1
             sentence = f"{given[best]} {sentence}"

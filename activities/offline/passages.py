@@ -22,6 +22,11 @@ HEADING = re.compile(r"#{1,6} +")
 ITEM = re.compile(r" *(?:[-*+•·▪◦‣●○■□➢✓]|\(?\d{1,2}[.)]|[a-z]\)|\([a-z]{1,3}\)) +")
 _FENCE = re.compile(r"\s*(?:```|~~~)")
 ROW = re.compile(r"[^:;|]{1,80}: .*?; [^:;]{1,80}: |.* \| ")
+# "max_size (default: 10): The most …": what a list of definitions says of a name from a program.
+_ENTRY = re.compile(
+    r"(?=-|`|[A-Z\d_]{2,}\b|[a-z]+: |\S*(?:[_=<>$(\[/]|[a-z][A-Z]|\w[-.]\w))"
+    r"(?:\S+ ){0,6}?\S+: \S"
+)
 _LEANS = re.compile(
     r"(?:this|that|these|those|it|its|they|their|them|he|she|his|her|such|here|there|both|either"
     r"|however|therefore|thus|hence|also|but|and|or|so|then|instead|otherwise|nevertheless|moreover"
@@ -44,8 +49,8 @@ _ANNOUNCES = re.compile(
 )
 _WORDS, _WORDS_OPEN = 40, 105
 """How long a stretch is: for a narrow question, and for an open one, where none grows."""
-_GROWN = 120
-"""How long a stretch grows."""
+_GROWN, _GROWN_FIRST = 120, 150
+"""How long a stretch grows; the best one is read first, and should hold all of the answer."""
 _CODE_LINES = 40
 _COLUMNS = "About the columns: "
 _ITEM_WORDS, _LINE_WORDS, PARAGRAPH = 10, 8, 25
@@ -106,6 +111,11 @@ class Passage:
         return tuple(piece.text for piece in self.pieces)
 
     @property
+    def is_entry(self) -> bool:
+        """Whether it opens with the name of what it is about."""
+        return self.pieces[0].kind in ("entry", "line")
+
+    @property
     def leans(self) -> bool:
         """Whether it needs what stands before it."""
         return not self.pieces[0].begins or leans(self.pieces[0].text)
@@ -133,28 +143,33 @@ def cut_passages(hits: Iterable[Hit], *, is_open: bool = False) -> Iterator[Pass
 
 
 def grow(ranked: Iterable[Passage]) -> Iterator[tuple[Passage, Passage]]:
-    """Each passage, best first, and the same with what it leans on and what follows in its section,
-    as long as there is room. What stands in one no longer grows itself."""
-    free = {passage.place: passage for passage in ranked}
+    """Each passage, best first, and the same with what it leans on, the name it speaks of and what
+    follows on that, as long as there is room. What stands in one no longer grows itself."""
+    free = {(passage.source_id, passage.place): passage for passage in ranked}
+    most = _GROWN_FIRST
     while free:
         seed = grown = free.pop(next(iter(free)))
         hit, first = seed.place
         last = first
-        while grown.leans and (before := _find_room(grown, free.get((hit, first - 1)))):
+        while before := free.get((seed.source_id, (hit, first - 1))):
+            is_needed = grown.leans or (before.is_entry and not grown.is_entry)
+            if not is_needed or not _fit(before, grown, most):
+                break
             grown, first = _join(before, grown), first - 1
-            del free[before.place]
-        while after := _find_room(grown, free.get((hit, last + 1))):
+            del free[seed.source_id, before.place]
+        while after := free.get((seed.source_id, (hit, last + 1))):
+            if after.is_entry or not _fit(grown, after, most):
+                break
             grown, last = _join(grown, after), last + 1
-            del free[after.place]
+            del free[seed.source_id, after.place]
         yield seed, grown
+        most = _GROWN
 
 
-def _find_room(grown: Passage, beside: Passage | None) -> Passage | None:
-    """What stands beside a passage, if it is of its section and there is room for it."""
-    if beside is None or beside.section != grown.section:
-        return None
-    length = len(grown.text.split()) + len(beside.text.split())
-    return beside if length <= _GROWN else None
+def _fit(before: Passage, after: Passage, most: int) -> bool:
+    """Whether two neighbours are of one section, and together not too long."""
+    length = len(before.text.split()) + len(after.text.split())
+    return before.section == after.section and length <= most
 
 
 def _join(before: Passage, after: Passage) -> Passage:
@@ -186,6 +201,8 @@ def _read(text: str) -> list[Piece]:
         return [Piece("row", text, opens=True)]
     if mark := ITEM.match(text):
         return [Piece("item", text[mark.end() :], opens=True)]
+    if _ENTRY.match(text):
+        return [Piece("entry", text, opens=True)]
     if 0 < len(text.split()) <= _LINE_WORDS and text[0] != "[" and text[-1] not in ".!?:…”\"')":
         return [Piece("line", text, opens=True)]
     return list(_sentences(text))
@@ -267,7 +284,7 @@ def _begins_another(stretch: Sequence[Piece], piece: Piece, most: int, is_open: 
 
 def _hangs_on(stretch: Sequence[Piece], piece: Piece) -> bool:
     """Code, the steps that a line leads to, and a few words behind a paragraph: "Default: 15"."""
-    if piece.kind == "item":
+    if piece.kind in ("item", "entry"):
         return any(before.text.endswith(":") for before in stretch)
     is_tail = piece.kind == "prose" and piece.begins and piece.paragraph <= _LINE_WORDS
     return is_tail or piece.kind == "code"
@@ -276,7 +293,8 @@ def _hangs_on(stretch: Sequence[Piece], piece: Piece) -> bool:
 def _stands_alone(stretch: Sequence[Piece], piece: Piece) -> bool:
     """A long item of a list that no line leads to, as in a list of changes."""
     led = any(before.text.endswith(":") for before in stretch)
-    return piece.kind == "item" and not led and len(piece.text.split()) >= _ITEM_WORDS
+    is_own = piece.kind in ("item", "entry")
+    return is_own and not led and len(piece.text.split()) >= _ITEM_WORDS
 
 
 def _under(section: str, heading: str) -> str:

@@ -71,6 +71,7 @@ class _Writer:
         self._answered = [facet for facet in self._facets if _is_answered(facet)]
         # Labels say what is answered: where nothing is, the best passage stands without one.
         self._opening = self._leads(self._answered or self._facets[:1])
+        self._shown = self._share_out()
 
     def summary(self) -> str:
         """The best passage or fact first, then the best sentences of others; one a facet. A facet
@@ -150,7 +151,7 @@ class _Writer:
 
     def section(self, facet: JsonObject) -> str:
         """A facet's passages by section."""
-        claims = self._shown(facet)
+        claims = self._shown.get(facet["id"])
         if not claims:
             return _empty(facet)
         said = _shortfall(facet, is_part=len(self._facets) > 1)
@@ -183,13 +184,21 @@ class _Writer:
         own = [claim for claim in self._claims if facet["id"] in claim.facet_ids]
         return sorted(own, key=lambda c: (-c.relevance, c.facet_ids[0] != facet["id"], c.order))
 
-    def _shown(self, facet: JsonObject) -> list[Claim]:
-        """Its best, and what no other section is the place for; what opens the report is not told
-        again."""
-        ranked = self._of(facet)
-        own = [c for n, c in enumerate(ranked) if n == 0 or c.facet_ids[0] == facet["id"]]
-        told = [lead.claim for lead in self._opening if lead.is_passage]
-        return [claim for claim in own if claim not in told] or own
+    def _share_out(self) -> dict[str, list[Claim]]:
+        """What each facet's section shows: what stands in no section before it, nor opens the
+        report; all the same where a report has nothing else."""
+        opened = [lead.claim for lead in self._opening if lead.is_passage]
+        told = {(claim.cite[0], part) for claim in opened for part in claim.parts}
+        shared: dict[str, list[Claim]] = {}
+        for facet in self._facets:
+            new = shared[facet["id"]] = []
+            for claim in self._of(facet):
+                parts = tuple(part for part in claim.parts if (claim.cite[0], part) not in told)
+                told |= {(claim.cite[0], part) for part in parts}
+                new += [replace(claim, parts=parts)] if parts else []
+        if not any(shared.values()):
+            shared = {facet["id"]: self._of(facet) for facet in self._facets[:1]}
+        return shared
 
 
 def _is_answered(facet: JsonObject) -> bool:

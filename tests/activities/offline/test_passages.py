@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from activities.evidence.quotes import StoredText, fold
-from activities.offline.passages import Passage, cut_passages, leans
+from activities.offline.passages import Passage, cut_passages, grow, leans
 from activities.offline.question import Question
 from activities.offline.request import Hit
 from activities.offline.scoring import Scorer
@@ -64,18 +65,18 @@ def test_a_setting_keeps_its_name_and_its_default() -> None:
 
 
 def test_the_steps_that_a_line_leads_to_stay_together() -> None:
-    steps = [f"- Step {n}: {' '.join(['press'] * 30)} the button." for n in range(5)]
+    steps = [f"- Step {n}: {' '.join(['press'] * 10)} the button." for n in range(5)]
     (passage,) = cut("Do the following:", *steps)
     assert len(passage.parts) == 6
 
 
 def test_a_few_words_behind_a_paragraph_stay_with_it() -> None:
-    told = f"The setting says how long a call may take{' and how often' * 40}."
+    told = f"The setting says how long a call may take{' and how often' * 15}."
     assert parts(told, "It is 15 seconds.") == [(f"{told} It is 15 seconds.",)]
 
 
 def test_code_stays_with_the_paragraph_before_it() -> None:
-    told = f"The client is made once{' and used again' * 40}."
+    told = f"The client is made once{' and used again' * 15}."
     assert parts(told, f"```\n{CODE}\n```") == [(told, f"{CODE}\n")]
 
 
@@ -85,7 +86,7 @@ def test_lines_without_a_sentence_are_what_a_passage_says() -> None:
     assert passage.heading == ""
 
 
-@pytest.mark.parametrize(("is_open", "most"), [(False, 130), (True, 105)])
+@pytest.mark.parametrize(("is_open", "most"), [(False, 40), (True, 105)])
 def test_a_long_section_is_cut_between_sentences(is_open: bool, most: int) -> None:
     told = [f"Sentence number {n} says a few words about the tram." for n in range(40)]
     passages = cut(" ".join(told), is_open=is_open)
@@ -94,17 +95,33 @@ def test_a_long_section_is_cut_between_sentences(is_open: bool, most: int) -> No
 
 
 def test_a_paragraph_that_fits_into_a_passage_is_not_cut() -> None:
-    first = " ".join(f"Sentence number {n} says a few words about the tram." for n in range(13))
-    second = " ".join(f"Step number {n} is done with a key of the tram." for n in range(9))
+    first = " ".join(f"Sentence number {n} says a few words about the tram." for n in range(3))
+    second = " ".join(f"Step number {n} is done with a key of the tram." for n in range(3))
     assert parts(first, second) == [(first,), (second,)]
 
 
-def test_a_section_that_fits_is_one_passage() -> None:
-    paragraphs = [
-        f"Rule {n} of the tram: {'no one may ride on the roof, ' * 6}ever." for n in "123"
-    ]
-    assert parts(*paragraphs) == [tuple(paragraphs)]
-    assert len(parts(*paragraphs, *paragraphs)) > 1
+def test_a_passage_grows_by_what_follows_as_long_as_there_is_room() -> None:
+    rules = [f"Rule {n} of the tram: {'no one may ride on the roof, ' * 5}ever." for n in "12345"]
+    cuts = cut(*rules)
+    assert [passage.parts for passage in cuts] == [(rule,) for rule in rules]
+    seed, grown = next(grow([cuts[1], *cuts[2:], cuts[0]]))
+    assert (seed, grown.parts) == (cuts[1], tuple(rules[1:4]))
+
+
+def test_a_passage_grows_back_to_what_it_leans_on() -> None:
+    before = "The pump of the tower fills the lamps with oil, one after the other, every evening."
+    half = f"By doing this, the lamps burn until morning{' and are not seen to smoke' * 5}."
+    first, second = cut(f"{before} {'Nobody need climb the stairs for it. ' * 5}", half)
+    assert [grown.parts for _, grown in grow([second, first])] == [first.parts + second.parts]
+
+
+@pytest.mark.parametrize("blocks", [("## Oil", "Lamp oil is red."), ()])
+def test_a_passage_grows_neither_into_another_section_nor_another_hit(
+    blocks: tuple[str, ...],
+) -> None:
+    one = hit("The tower is tall.", *blocks, section="Tower")
+    cuts = list(cut_passages([one, replace(one, blocks=("It is red.",))]))
+    assert [grown.parts for _, grown in grow(cuts)] == [passage.parts for passage in cuts]
 
 
 def test_a_sentence_that_goes_on_behind_code_opens_no_passage() -> None:
@@ -205,7 +222,7 @@ def test_code_between_items_keeps_lines_of_its_own() -> None:
 
 
 def test_a_code_block_joins_even_a_full_passage() -> None:
-    told = "The tram " + "and the ferry " * 40 + "run."
+    told = "The tram " + "and the ferry " * 20 + "run."
     assert parts(told, CODE) == [(told, f"{CODE}\n")]
 
 
@@ -248,7 +265,8 @@ _BLOCK = _LINE | st.lists(_LINE, min_size=2, max_size=25).map("\n".join)
 @given(st.lists(_BLOCK, max_size=8), st.booleans())
 def test_every_part_stands_word_for_word_in_the_hit(blocks: list[str], is_open: bool) -> None:
     whole = fold("\n".join(blocks))
-    for passage in cut(*blocks, is_open=is_open):
+    cuts = cut(*blocks, is_open=is_open)
+    for passage in (*cuts, *(grown for _, grown in grow(cuts))):
         assert all(fold(part) in whole for part in passage.parts)
         said = fold(" ".join(passage.parts))
         assert all(fold(sentence) in said for sentence in passage.sentences)

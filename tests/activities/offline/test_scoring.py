@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from activities.evidence.text.sentences import sentences
-from activities.offline.passages import Passage
+from activities.offline.passages import Passage, Piece
 from activities.offline.question import Question
 from activities.offline.scoring import Scored, Scorer
 
@@ -15,7 +15,8 @@ from activities.offline.scoring import Scored, Scorer
 def passage(
     text: str, *, source: str = "d1", title: str = "Notes", section: str = "", place: int = 0
 ) -> Passage:
-    return Passage(source, title, section, (text,), tuple(sentences(text)), 0, place)
+    pieces = tuple(Piece("prose", sentence) for sentence in sentences(text))
+    return Passage(source, title, section, pieces, 0, (place, 0))
 
 
 def rank(
@@ -77,7 +78,7 @@ def test_what_a_good_passage_names_is_ranked_without_a_word_of_the_question(
 
 def test_prose_that_states_a_fact_comes_before_code_that_holds_its_words() -> None:
     code = "tower.fee = 5\ntower.open()\n"
-    shown = replace(passage(code, source="code"), sentences=(code,))
+    shown = replace(passage("", source="code"), pieces=(Piece("code", code),))
     told = passage("The fee of the tower is 5 crowns.", source="prose")
     ranked = rank("What is the fee of the tower?", shown, told)
     assert [own.passage.source_id for own in ranked] == ["prose", "code"]
@@ -120,8 +121,8 @@ def test_the_title_above_a_row_counts_as_its_own_words() -> None:
 
 def test_the_names_of_columns_count_once_however_many_rows_there_are() -> None:
     rows = tuple(f"Year: {year}; Passengers: {year}; Trams: 9" for year in (2021, 2022, 2023))
-    one = replace(passage(rows[0]), sentences=rows[:1])
-    many = replace(one, parts=rows, sentences=rows, place=1)
+    one = replace(passage(""), pieces=(Piece("row", rows[0]),))
+    many = replace(one, pieces=tuple(Piece("row", row) for row in rows), place=(1, 0))
     by_length = {len(own.passage.parts): own for own in rank("What do passengers pay?", one, many)}
     assert by_length[3].coverage == by_length[1].coverage
     assert by_length[3].score <= by_length[1].score

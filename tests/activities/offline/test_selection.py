@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from activities.evidence.text.sentences import sentences
-from activities.offline.passages import Passage
+from activities.offline.passages import Passage, Piece
 from activities.offline.researcher import select
 from activities.offline.scoring import Scored
 
@@ -14,7 +14,8 @@ FEE = "Visitors pay three crowns at a gate beside the harbour."
 
 
 def scored(text: str, score: float = 1.0, source: str = "d1") -> Scored:
-    passage = Passage(source, "Notes", "", (text,), tuple(sentences(text)), 0, 0)
+    pieces = tuple(Piece("prose", sentence) for sentence in sentences(text))
+    passage = Passage(source, "Notes", "", pieces, 0, (0, 0))
     return Scored(passage, text, score, score, True, frozenset())
 
 

@@ -57,15 +57,6 @@ def test_half_a_text_does_not_open_the_summary_where_another_passage_is_as_good(
     assert opening(brief(held, asked)) == half
 
 
-def test_half_a_text_opens_the_summary_behind_what_it_leans_on() -> None:
-    before = "A pump stands in the harbour."
-    half = "By doing this, the lamp oil can be filled at night."
-    claims = [claim(1, half, relevance=1.0), claim(2, before, relevance=0.7)]
-    given = brief(ledger(claims), [facet("tower", "How do I fill the lamp oil?")])
-    given["claims"][0]["start"] = 500
-    assert opening(given) == f"{before} {half}"
-
-
 def test_a_line_that_leads_to_nothing_does_not_open_the_summary() -> None:
     led = "The lamp oil can be filled with a pump like such:"
     whole = "The lamp oil is filled by hand."
