@@ -22,10 +22,10 @@ HEADING = re.compile(r"#{1,6} +")
 ITEM = re.compile(r" *(?:[-*+•·▪◦‣●○■□➢✓]|\(?\d{1,2}[.)]|[a-z]\)|\([a-z]{1,3}\)) +")
 _FENCE = re.compile(r"\s*(?:```|~~~)")
 ROW = re.compile(r"[^:;|]{1,80}: .*?; [^:;]{1,80}: |.* \| ")
-# "max_size (default: 10): The most …": what a list of definitions says of a name from a program.
+# "max_size (default: 10): The most …", "Persistent=": a name from a program, with what it means.
 _ENTRY = re.compile(
-    r"(?=-|`|[A-Z\d_]{2,}\b|[a-z]+: |\S*(?:[_=<>$(\[/]|[a-z][A-Z]|\w[-.]\w))"
-    r"(?:\S+ ){0,6}?\S+: \S"
+    r"(?=-|`|[A-Z][A-Z\d_]+\b|[a-z]+: |\S*(?:[_=<>$(\[/]|[a-z][A-Z]|\w[-.]\w))"
+    r"(?:(?:\S+ ){0,6}?\S+: \S|(?:\S+ ){0,3}\S*[^\s.:;,!?…”\"']$)"
 )
 _LEANS = re.compile(
     r"(?:this|that|these|those|it|its|they|their|them|he|she|his|her|such|here|there|both|either"
@@ -113,7 +113,7 @@ class Passage:
     @property
     def is_entry(self) -> bool:
         """Whether it opens with the name of what it is about."""
-        return self.pieces[0].kind in ("entry", "line")
+        return self.pieces[0].kind == "entry"
 
     @property
     def leans(self) -> bool:
@@ -142,28 +142,45 @@ def cut_passages(hits: Iterable[Hit], *, is_open: bool = False) -> Iterator[Pass
         yield from _cut(hit, number, ranks.setdefault(hit.source_id, number), is_open)
 
 
-def grow(ranked: Iterable[Passage]) -> Iterator[tuple[Passage, Passage]]:
-    """Each passage, best first, and the same with what it leans on, the name it speaks of and what
-    follows on that, as long as there is room. What stands in one no longer grows itself."""
-    free = {(passage.source_id, passage.place): passage for passage in ranked}
+def grow(
+    seeds: Iterable[Passage], passages: Iterable[Passage]
+) -> Iterator[tuple[Passage, Passage]]:
+    """Each of the seeds, best first, and the same with what it leans on, the name it speaks of and
+    what follows on that, as long as there is room. What stands in one no longer grows itself."""
+    every = {(own.source_id, own.place): own for own in passages}
+    free = dict(every)
     most = _GROWN_FIRST
-    while free:
-        seed = grown = free.pop(next(iter(free)))
-        hit, first = seed.place
-        last = first
-        while before := free.get((seed.source_id, (hit, first - 1))):
-            is_needed = grown.leans or (before.is_entry and not grown.is_entry)
-            if not is_needed or not _fit(before, grown, most):
+    for seed in seeds:
+        source_id, (hit, first) = seed.source_id, seed.place
+        grown, last = free.pop((source_id, seed.place), None), first
+        if grown is None:
+            continue
+        while grown.leans and (before := free.get((source_id, (hit, first - 1)))):
+            if not _fit(before, grown, most):
                 break
             grown, first = _join(before, grown), first - 1
-            del free[seed.source_id, before.place]
-        while after := free.get((seed.source_id, (hit, last + 1))):
+            del free[source_id, before.place]
+        while after := free.get((source_id, (hit, last + 1))):
             if after.is_entry or not _fit(grown, after, most):
                 break
             grown, last = _join(grown, after), last + 1
-            del free[seed.source_id, after.place]
-        yield seed, grown
+            del free[source_id, after.place]
+        yield seed, _name(grown, [every.get((source_id, (hit, n))) for n in range(first)])
         most = _GROWN
+
+
+def _name(grown: Passage, before: Sequence[Passage | None]) -> Passage:
+    """A passage from within an entry, behind the name that the entry is on."""
+    if grown.is_entry:
+        return grown
+    for own in reversed(before):
+        if own is None or own.section != grown.section:
+            break
+        if own.is_entry:
+            name = own.pieces[0]
+            is_short = len(name.text.split()) <= PARAGRAPH
+            return replace(grown, pieces=(name, *grown.pieces)) if is_short else grown
+    return grown
 
 
 def _fit(before: Passage, after: Passage, most: int) -> bool:
@@ -268,7 +285,7 @@ def _stretches(pieces: Sequence[Piece], is_open: bool) -> Iterator[list[Piece]]:
 def _begins_another(stretch: Sequence[Piece], piece: Piece, most: int, is_open: bool) -> bool:
     if stretch[-1].text.endswith(":"):
         return False
-    if piece.kind == "line" != stretch[-1].kind:
+    if piece.kind in ("line", "entry") and piece.kind != stretch[-1].kind:
         return True
     length = sum(len(own.text.split()) for own in stretch)
     if length < 2 * most and _hangs_on(stretch, piece):

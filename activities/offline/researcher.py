@@ -29,7 +29,7 @@ _WHOLE = 0.999
 _ANSWERED, _ANSWERED_FIRST = 0.6, 0.5
 """The share of the question's terms that a passage which answers it covers; less is enough where
 the best one stands out."""
-_STANDS_OUT, _ALIKE = 0.3, 3
+_STANDS_OUT, _ALIKE = 0.2, 3
 """How far the best passage is above those of all documents but so many, which may say the same."""
 _OFF_TOPIC = 0.34
 """Where the documents have words for less of the question, none is about it."""

@@ -91,11 +91,12 @@ class Scorer:
     def rank(self, passages: Iterable[Passage]) -> list[Scored]:
         """The passages that cover anything of the question, best first. For a narrow question they
         are grown; what tells is the mean of the passage and of the stretch it grew from."""
+        passages = list(passages)
         ranked = self._rank(passages)
         if self.question.is_open:
             return ranked
         seeds, grown = {own.passage: own.score for own in ranked}, {}
-        for seed, passage in grow(seeds):
+        for seed, passage in grow(seeds, passages):
             grown[passage] = seeds[seed]
         ranked = self._rank(grown)
         given = _relative(own.score for own in ranked), _relative(grown[o.passage] for o in ranked)

@@ -151,7 +151,7 @@ class _Writer:
 
     def section(self, facet: JsonObject) -> str:
         """A facet's passages by section."""
-        claims = self._shown.get(facet["id"])
+        claims = self._shown[facet["id"]]
         if not claims:
             return _empty(facet)
         said = _shortfall(facet, is_part=len(self._facets) > 1)
@@ -186,18 +186,18 @@ class _Writer:
 
     def _share_out(self) -> dict[str, list[Claim]]:
         """What each facet's section shows: what stands in no section before it, nor opens the
-        report; all the same where a report has nothing else."""
+        report; its best passage again where it has no other."""
         opened = [lead.claim for lead in self._opening if lead.is_passage]
         told = {(claim.cite[0], part) for claim in opened for part in claim.parts}
         shared: dict[str, list[Claim]] = {}
         for facet in self._facets:
-            new = shared[facet["id"]] = []
-            for claim in self._of(facet):
+            ranked = self._of(facet)
+            shared[facet["id"]] = new = []
+            for claim in ranked:
                 parts = tuple(part for part in claim.parts if (claim.cite[0], part) not in told)
                 told |= {(claim.cite[0], part) for part in parts}
                 new += [replace(claim, parts=parts)] if parts else []
-        if not any(shared.values()):
-            shared = {facet["id"]: self._of(facet) for facet in self._facets[:1]}
+            new += ranked[: not new]
         return shared
 
 

@@ -100,19 +100,27 @@ def test_a_paragraph_that_fits_into_a_passage_is_not_cut() -> None:
     assert parts(first, second) == [(first,), (second,)]
 
 
+def grown(passages: list[Passage], seed: Passage) -> tuple[str, ...]:
+    """The parts of what one of the passages grows into."""
+    ((_, whole),) = grow([seed], passages)
+    return whole.parts
+
+
 def test_a_passage_grows_by_what_follows_as_long_as_there_is_room() -> None:
     rules = [f"Rule {n} of the tram: {'no one may ride on the roof, ' * 5}ever." for n in "12345"]
     cuts = cut(*rules)
     assert [passage.parts for passage in cuts] == [(rule,) for rule in rules]
-    seed, grown = next(grow([cuts[1], *cuts[2:], cuts[0]]))
-    assert (seed, grown.parts) == (cuts[1], tuple(rules[1:4]))
+    assert grown(cuts, cuts[1]) == tuple(rules[1:4])
+    first, second = (whole.parts for _, whole in grow([cuts[3], cuts[1]], cuts))
+    assert (first, second) == ((rules[3], rules[4]), (rules[1], rules[2]))
 
 
 def test_a_passage_grows_back_to_what_it_leans_on() -> None:
     before = "The pump of the tower fills the lamps with oil, one after the other, every evening."
     half = f"By doing this, the lamps burn until morning{' and are not seen to smoke' * 5}."
-    first, second = cut(f"{before} {'Nobody need climb the stairs for it. ' * 5}", half)
-    assert [grown.parts for _, grown in grow([second, first])] == [first.parts + second.parts]
+    cuts = [*cut(before), *cut(half)]
+    after = replace(cuts[1], place=(0, 1))
+    assert grown([cuts[0], after], after) == (before, half)
 
 
 @pytest.mark.parametrize("blocks", [("## Oil", "Lamp oil is red."), ()])
@@ -121,7 +129,26 @@ def test_a_passage_grows_neither_into_another_section_nor_another_hit(
 ) -> None:
     one = hit("The tower is tall.", *blocks, section="Tower")
     cuts = list(cut_passages([one, replace(one, blocks=("It is red.",))]))
-    assert [grown.parts for _, grown in grow(cuts)] == [passage.parts for passage in cuts]
+    assert [whole for _, whole in grow(cuts, cuts)] == cuts
+
+
+ENTRIES = (
+    "max_lamps (default: 4): How many lamps of the tower may burn at once on a clear night.",
+    "--oil Litres: What the pump of the tower fills into each of the lamps before they burn.",
+)
+
+
+def test_entries_of_a_list_of_definitions_do_not_grow_together() -> None:
+    cuts = cut(*ENTRIES)
+    assert [whole.parts for _, whole in grow(cuts, cuts)] == [(entry,) for entry in ENTRIES]
+
+
+@pytest.mark.parametrize("name", ["Persistent=", "oil_limit", "--oil LITRES"])
+def test_what_stands_within_an_entry_is_shown_with_its_name(name: str) -> None:
+    about = f"Takes a number. {'The lamp of the tower burns no more oil than that. ' * 12}".strip()
+    last = "Zero means that the lamp burns as much as is filled into it, and may run dry by dawn."
+    cuts = cut("Lamps of the tower burn oil that is red.", name, about, last)
+    assert grown(cuts, cuts[-1]) == (name, last)
 
 
 def test_a_sentence_that_goes_on_behind_code_opens_no_passage() -> None:
@@ -266,7 +293,7 @@ _BLOCK = _LINE | st.lists(_LINE, min_size=2, max_size=25).map("\n".join)
 def test_every_part_stands_word_for_word_in_the_hit(blocks: list[str], is_open: bool) -> None:
     whole = fold("\n".join(blocks))
     cuts = cut(*blocks, is_open=is_open)
-    for passage in (*cuts, *(grown for _, grown in grow(cuts))):
+    for passage in (*cuts, *(whole for _, whole in grow(cuts, cuts))):
         assert all(fold(part) in whole for part in passage.parts)
         said = fold(" ".join(passage.parts))
         assert all(fold(sentence) in said for sentence in passage.sentences)

@@ -88,10 +88,11 @@ async def test_a_second_search_follows_the_names_in_the_first_hits(tmp_path: Pat
 
 async def test_an_answer_stands_out_among_what_is_only_related(tmp_path: Path) -> None:
     related = {
-        f"n{n}.md": f"# Boats {n}\n\nBoats of line {n} carry bicycles and bags." for n in range(8)
+        f"n{n}.md": f"# Boats {n}\n\nBoats of line {n} take bicycles on board." for n in range(8)
     }
     question = "Why do boats carry bags?"
-    alike = await researched(tmp_path / "alike", question, related)
+    same = {name: text.replace("take", "carry bags and") for name, text in related.items()}
+    alike = await researched(tmp_path / "alike", question, same)
     assert f"a direct answer to “{question}”" in alike.answer["missing"]
     told = {"why.md": "# Bags\n\nWhy boats carry bags: bags ride on boats because vans are full."}
     answered = await researched(tmp_path / "told", question, related | told)
@@ -208,11 +209,11 @@ async def test_a_part_is_also_searched_for_without_its_subject(tmp_path: Path) -
     assert claims(dialogue) == ["The fund paid 72 million crowns."]
 
 
-@pytest.mark.parametrize(("whole", "most"), [("Where is the mill?", 8), ("Mills and ferries?", 5)])
+@pytest.mark.parametrize(("whole", "most"), [("Where is the mill?", 12), ("Mills and ferries?", 6)])
 async def test_a_handful_of_passages_answers_a_narrow_question(
     tmp_path: Path, whole: str, most: int
 ) -> None:
-    files = {f"n{n}.md": f"# N{n}\n\nMill a{n} b{n} c{n} d{n} e{n}." for n in range(12)}
+    files = {f"n{n}.md": f"# N{n}\n\nMill a{n} b{n} c{n} d{n} e{n}." for n in range(15)}
     with library(tmp_path, files) as documents:
         dialogue = await documents.research(whole, ask="Where is the mill?")
     assert len(claims(dialogue)) == most

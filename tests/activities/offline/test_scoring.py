@@ -76,14 +76,6 @@ def test_what_a_good_passage_names_is_ranked_without_a_word_of_the_question(
     assert {own.passage.source_id for own in ranked} == {"film"} | ({"ada"} if found else set())
 
 
-def test_prose_that_states_a_fact_comes_before_code_that_holds_its_words() -> None:
-    code = "tower.fee = 5\ntower.open()\n"
-    shown = replace(passage("", source="code"), pieces=(Piece("code", code),))
-    told = passage("The fee of the tower is 5 crowns.", source="prose")
-    ranked = rank("What is the fee of the tower?", shown, told)
-    assert [own.passage.source_id for own in ranked] == ["prose", "code"]
-
-
 def test_a_passage_that_answers_beats_one_that_echoes_the_question() -> None:
     echo = "Many visitors ask when the Venby tower was built."
     answer = "The Venby tower was built in 1871."
