@@ -15,8 +15,7 @@ from activities.offline.question import FACTS, Question
 from activities.offline.request import JsonObject
 
 _SENTENCE_WORDS = 45
-_NEARLY_BEST = 0.95
-_SHORT, _FEWEST = 10, 5
+_SHORT = 10
 
 
 @dataclass(frozen=True)
@@ -48,20 +47,11 @@ class Lead:
     text: str
     label: str
     claim: Claim
-    is_passage: bool = False
-    """Whether it shows the claim whole."""
     place: str = ""
-    """The document and section of a passage."""
-
-    @property
-    def reads_alone(self) -> bool:
-        """Whether it needs nothing that stands before it or after it."""
-        is_whole = len(self.text.split()) >= _FEWEST and not self.text.endswith(":")
-        opens_with_code = self.is_passage and "\n" in self.claim.parts[0]
-        return is_whole and not opens_with_code and not leans(self.text)
+    """The document and section of a claim that is shown whole; none of a line."""
 
     def markdown(self) -> str:
-        if self.is_passage:
+        if self.place:
             return passage(self.claim.parts, self.claim.cite, self.place)
         label = f"**{bare(self.label)}:** " if self.label else ""
         return f"{label}{cited(plain(self.text), self.claim.cite)}"
@@ -96,12 +86,6 @@ class KeySentence:
         self._answer = max(self._weights.values(), default=1.0)
         self.wants = question.wants
         self._is_fact = question.wants in FACTS
-
-    def opening(self, ranked: Sequence[Claim]) -> Lead:
-        """The passage a report opens with: the best, or one as good that reads alone."""
-        good = [c for c in ranked if c.relevance >= _NEARLY_BEST * ranked[0].relevance]
-        whole = (Lead(claim.text, "", claim, is_passage=True) for claim in good)
-        return max(whole, key=lambda own: own.reads_alone)
 
     def answers(self, sentence: str) -> bool:
         return holds_answer(sentence, self._question)

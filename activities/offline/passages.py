@@ -8,7 +8,7 @@ Short stretches tell where an answer stands; `grow` makes of them what can be re
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -148,50 +148,54 @@ def grow(
     """Each of the seeds, best first, and the same with what it leans on, the name it speaks of and
     what follows on that, as long as there is room. What stands in one no longer grows itself."""
     every = {(own.source_id, own.place): own for own in passages}
-    free = dict(every)
-    most = _GROWN_FIRST
+    free, most = dict(every), _GROWN_FIRST
     for seed in seeds:
-        source_id, (hit, first) = seed.source_id, seed.place
-        grown, last = free.pop((source_id, seed.place), None), first
-        if grown is None:
+        if not free.pop((seed.source_id, seed.place), None):
             continue
-        while grown.leans and (before := free.get((source_id, (hit, first - 1)))):
-            if not _fit(before, grown, most):
+        run = [seed]
+        while run[0].leans and (own := free.get(_beside(run[0], -1))) and _fit([own, *run], most):
+            run.insert(0, free.pop(_beside(run[0], -1)))
+        while (own := free.get(_beside(run[-1], 1))) and _fit([*run, own], most):
+            if own.is_entry:
                 break
-            grown, first = _join(before, grown), first - 1
-            del free[source_id, before.place]
-        while after := free.get((source_id, (hit, last + 1))):
-            if after.is_entry or not _fit(grown, after, most):
-                break
-            grown, last = _join(grown, after), last + 1
-            del free[source_id, after.place]
-        yield seed, _name(grown, [every.get((source_id, (hit, n))) for n in range(first)])
+            run.append(free.pop(_beside(run[-1], 1)))
+        yield (
+            seed,
+            replace(
+                run[0],
+                pieces=(
+                    *_find_name(run[0], every),
+                    *(piece for own in run for piece in own.pieces),
+                ),
+                heading=" ".join(own.heading for own in run).strip(),
+            ),
+        )
         most = _GROWN
 
 
-def _name(grown: Passage, before: Sequence[Passage | None]) -> Passage:
-    """A passage from within an entry, behind the name that the entry is on."""
-    if grown.is_entry:
-        return grown
-    for own in reversed(before):
-        if own is None or own.section != grown.section:
-            break
+_Place = tuple[str, tuple[int, int]]
+
+
+def _beside(passage: Passage, step: int) -> _Place:
+    return passage.source_id, (passage.place[0], passage.place[1] + step)
+
+
+def _fit(run: Sequence[Passage], most: int) -> bool:
+    """Whether neighbours are of one section, and together not too long."""
+    is_one = len({own.section for own in run}) == 1
+    return is_one and sum(len(own.text.split()) for own in run) <= most
+
+
+def _find_name(passage: Passage, every: Mapping[_Place, Passage]) -> tuple[Piece, ...]:
+    """The name of the entry that a passage stands in and does not begin."""
+    own: Passage | None = passage
+    while own and own.section == passage.section:
         if own.is_entry:
             name = own.pieces[0]
             is_short = len(name.text.split()) <= PARAGRAPH
-            return replace(grown, pieces=(name, *grown.pieces)) if is_short else grown
-    return grown
-
-
-def _fit(before: Passage, after: Passage, most: int) -> bool:
-    """Whether two neighbours are of one section, and together not too long."""
-    length = len(before.text.split()) + len(after.text.split())
-    return before.section == after.section and length <= most
-
-
-def _join(before: Passage, after: Passage) -> Passage:
-    heading = f"{before.heading} {after.heading}".strip()
-    return replace(before, pieces=before.pieces + after.pieces, heading=heading)
+            return (name,) if is_short and own is not passage else ()
+        own = every.get(_beside(own, -1))
+    return ()
 
 
 def leans(sentence: str) -> bool:
@@ -204,7 +208,7 @@ def announces(sentence: str) -> bool:
     return sentence.endswith(("?", ":")) or _ANNOUNCES.match(sentence) is not None
 
 
-def _read(text: str) -> list[Piece]:
+def _read(text: str, is_open: bool) -> list[Piece]:
     """The pieces of a block."""
     if mark := HEADING.match(text):
         return [Piece("heading", text[mark.end() :])]
@@ -218,7 +222,7 @@ def _read(text: str) -> list[Piece]:
         return [Piece("row", text, opens=True)]
     if mark := ITEM.match(text):
         return [Piece("item", text[mark.end() :], opens=True)]
-    if _ENTRY.match(text):
+    if not is_open and _ENTRY.match(text):
         return [Piece("entry", text, opens=True)]
     if 0 < len(text.split()) <= _LINE_WORDS and text[0] != "[" and text[-1] not in ".!?:…”\"')":
         return [Piece("line", text, opens=True)]
@@ -230,7 +234,8 @@ def _cut(hit: Hit, number: int, rank: int, is_open: bool) -> Iterator[Passage]:
     pieces: list[Piece] = []
     place, skipped = 0, False
     columns = next((text for text in hit.blocks if text.startswith(_COLUMNS)), "")
-    for found in (*map(_read, hit.blocks), [Piece("heading", "")]):
+    blocks = (_read(text, is_open) for text in hit.blocks)
+    for found in (*blocks, [Piece("heading", "")]):
         if not found or found[0].kind != "heading":
             if found and skipped:
                 found[0] = replace(found[0], before=None)

@@ -2,8 +2,8 @@
 
 A passage is worth the share of the question's terms it covers, weighted by how rare they are: more
 where a term comes again, less where it stands only in the headings above or in the title of the
-document. It is worth more where its core, the sentence that holds most of the question, holds the
-kind of answer that is wanted, and where plain search ranks it high, and its document. A passage
+document. It is worth more where it holds the kind of answer that is wanted, and where plain search
+ranks it high, and its document. A passage
 about a thing that another good passage names counts what that one covers: an answer may be two
 documents away.
 """
@@ -29,7 +29,7 @@ _IN_SECTION, _IN_TITLE = 0.6, 0.5
 _PLAIN, _DOCUMENT = 1.5, 0.3
 _FIRST_HIT = 0.18
 _RELEASE_NOTES = 0.6
-_ANSWERS, _ANSWERS_NEARBY = 0.25, 0.1
+_ANSWERS = 0.25
 _TOPIC = 0.3
 _FIGURES = 0.2
 _SCRAP = 6
@@ -135,8 +135,7 @@ class Scorer:
             heading = passage.section.rpartition(" › ")[2]
             score += _TOPIC * max(self._topic(passage.title), self._topic(heading))
         if is_on("answer_types"):
-            core_answers = holds_answer(core, self.question)
-            score += _ANSWERS if core_answers else _ANSWERS_NEARBY if answers else 0.0
+            score += _ANSWERS * answers
         if is_on("figures") and self.question.is_open and quantities(passage.text):
             score += _FIGURES
         return Scored(

@@ -87,7 +87,7 @@ class _Writer:
             # Of several facets each has its line; more of one facet only where there is room.
             if n == 0 and not lead.label and not sides:
                 lines += [text, ""]
-            elif lead.label or sides or (lead.reads_alone and size <= room):
+            elif lead.label or sides or size <= room:
                 lines.append(f"- {text}")
             else:
                 continue
@@ -142,11 +142,8 @@ class _Writer:
         worth = [claim for claim in own if claim.relevance >= _WORTH * own[0].relevance]
         if several or not worth:
             return [Lead(key.of(claim), title, claim) for claim in worth]
-        first = key.opening(worth)
-        first = replace(first, place=self._place(first.claim))
-        if key.wants not in FACTS:
-            return [first]
-        others = [Lead(key.of(claim), "", claim) for claim in worth if claim is not first.claim]
+        first = Lead(worth[0].text, "", worth[0], self._place(worth[0]))
+        others = [Lead(key.of(claim), "", claim) for claim in worth[1:] if key.wants in FACTS]
         return [first, *(lead for lead in others if key.answers(lead.text))]
 
     def section(self, facet: JsonObject) -> str:
@@ -166,7 +163,7 @@ class _Writer:
     def _by_place(self, ranked: Sequence[Claim]) -> list[Claim]:
         """By section, that of the passage that opens the report first, then those with the best
         claims; within a section as they stand there."""
-        opened = [lead.claim for lead in self._opening if lead.is_passage]
+        opened = [lead.claim for lead in self._opening if lead.place]
         sections = list(dict.fromkeys(claim.home for claim in (*opened, *ranked)))
         return sorted(ranked, key=lambda c: (sections.index(c.home), c.start, c.order))
 
@@ -187,7 +184,7 @@ class _Writer:
     def _share_out(self) -> dict[str, list[Claim]]:
         """What each facet's section shows: what stands in no section before it, nor opens the
         report; its best passage again where it has no other."""
-        opened = [lead.claim for lead in self._opening if lead.is_passage]
+        opened = [lead.claim for lead in self._opening if lead.place]
         told = {(claim.cite[0], part) for claim in opened for part in claim.parts}
         shared: dict[str, list[Claim]] = {}
         for facet in self._facets:

@@ -46,23 +46,6 @@ def test_the_line_of_a_facet_is_the_sentence_that_answers_with_what_it_leans_on(
     assert "** Orla has a red tower. It was built in 1871." in summary
 
 
-def test_half_a_text_does_not_open_the_summary_where_another_passage_is_as_good() -> None:
-    half = "By doing this, the lamp oil can be filled at night."
-    whole = "The lamp oil can be filled with a pump in the harbour."
-    asked = [facet("tower", "How do I fill the lamp oil?")]
-    held = ledger([claim(1, half, relevance=1.0), claim(2, whole, source="s2", relevance=0.96)])
-    assert opening(brief(held, asked)) == whole
-    held = ledger([claim(1, half, relevance=1.0), claim(2, whole, source="s2", relevance=0.65)])
-    assert opening(brief(held, asked)) == half
-
-
-def test_a_line_that_leads_to_nothing_does_not_open_the_summary() -> None:
-    led = "The lamp oil can be filled with a pump like such:"
-    whole = "The lamp oil is filled by hand."
-    held = ledger([claim(1, led, relevance=1.0), claim(2, whole, source="s2", relevance=0.96)])
-    assert opening(brief(held, [facet("tower", "How do I fill the lamp oil?")])) == whole
-
-
 def test_who_asks_how_gets_the_best_passage() -> None:
     said = "Fill the lamp oil at the pump. A lamp that is full of oil burns all night by itself."
     held = ledger([claim(1, said), claim(2, "The board meets in a hall by the sea.", source="s2")])
