@@ -12,22 +12,17 @@ from collections.abc import Callable
 from activities.evidence.quantities.amounts import quantities
 from activities.evidence.quantities.dates import moments
 from activities.evidence.text.names import names
-from activities.offline.passages import ROW
 from activities.offline.question import FACTS, Question, Wants
 
 # "the route to Outer Skarn", "between Lindrey and Morrow Point": such a name is a place's.
 _OF_A_PLACE = re.compile(
     r"\b(?:to|in|at|from|between|near|into|via|across) (?:[A-Z][\w'’-]* )*(?:(?:and|or) )?$"
 )
-# What a row of a table does not say.
-_IN_SENTENCES = frozenset({Wants.INSTRUCTION, Wants.MANNER, Wants.REASON})
 
 
 def holds_answer(text: str, question: Question) -> bool:
     """Whether the text holds what could answer the question, beside the question's own words."""
     check = _CHECKS.get(question.wants)
-    if question.wants in _IN_SENTENCES and ROW.match(text):
-        return False
     if question.wants in FACTS and "\n" in text:
         # Code states no fact.
         return False

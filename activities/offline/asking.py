@@ -1,20 +1,20 @@
 """Questions beside a job: what to ask back before it, and an answer from its report.
 
-`clarify` answers `ClarifyAnswer`. A question is vague where its few words stand in several
-documents; suggested are titles, headings and years of these. `answer` answers `AskAnswer`, with the
-sentence that answers first; it is held only where a passage covers most of what is asked and holds
-the kind of answer that is wanted, and words that stand in no source are missing.
+A question is vague where its few words stand in several documents; suggested are titles, headings
+and years of these. A report answers with the sentence that answers first, and only where a passage
+covers most of what is asked and holds the kind of answer that is wanted.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 from activities.evidence.text.terms import STOP_WORDS, lemma, words
 from activities.offline.answer_types import holds_answer
-from activities.offline.markdown import cited, fenced, plain
-from activities.offline.passages import ROW, cut_passages, leans
+from activities.offline.markdown import passage
+from activities.offline.passages import Piece, cut_passages, leans
 from activities.offline.question import FACTS, Question, Wants
 from activities.offline.request import Conversation, Hit, JsonObject, Reply, UseTools
 from activities.offline.researcher import select
@@ -71,7 +71,7 @@ def _choose(ranked: Sequence[Scored], may: Callable[[Scored], bool]) -> list[Sco
     able = [own for own in ranked if may(own)]
     alike = [own for own in able if own.score >= _NEARLY_BEST * able[0].score]
     # What points at a sentence that does not stand there comes last.
-    alike.sort(key=lambda own: leans(_around(own.core, own.passage.sentences, 0)[0]))
+    alike.sort(key=lambda own: leans(_around(own, 0)[0].text))
     return select(alike, _MOST, least=0.0, per_document=_MOST)
 
 
@@ -100,8 +100,7 @@ def _says_who(sentence: str, question: Question) -> bool:
 
 def _is_related(scored: Scored, question: Question) -> bool:
     """Whether all that is asked about stands together, though not in one sentence."""
-    passage = scored.passage
-    held = question.terms_of(f"{passage.text} {passage.section}")
+    held = question.terms_of(f"{scored.passage.text} {scored.passage.section}")
     return scored.answers and question.main_terms <= held
 
 
@@ -117,27 +116,19 @@ def _read(item: JsonObject) -> Hit:
 
 def _tell(scored: Scored, *, is_brief: bool) -> str:
     """The core of a passage, and what follows it there where a sentence is not enough."""
-    cite = [int(scored.passage.source_id)]
-    blocks: list[str] = []
-    was_prose = False
-    for piece in _around(scored.core, scored.passage.sentences, 0 if is_brief else _REST_WORDS):
-        is_prose = "\n" not in piece and not ROW.match(piece)
-        if is_prose and was_prose:
-            blocks[-1] = f"{blocks[-1]} {cited(plain(piece), cite)}"
-        else:
-            blocks.append(fenced(piece) if "\n" in piece else cited(plain(piece), cite))
-        was_prose = is_prose
-    return "\n\n".join(blocks)
+    shown = replace(scored.passage, pieces=_around(scored, 0 if is_brief else _REST_WORDS))
+    return passage(shown.parts, [int(shown.source_id)], "")
 
 
-def _around(core: str, pieces: Sequence[str], room: int) -> Sequence[str]:
+def _around(scored: Scored, room: int) -> tuple[Piece, ...]:
     """The core with what it leans on before it, and after it what it leads to or has room."""
-    first = pieces.index(core)
+    pieces = scored.passage.pieces
+    first = scored.passage.sentences.index(scored.core)
     last = first + 1
-    while first > 0 and (leans(pieces[first]) or "\n" in pieces[first]):
+    while first > 0 and (leans(pieces[first].text) or "\n" in pieces[first].text):
         first -= 1
     while last < len(pieces) and (
-        pieces[last - 1].endswith(":") or (room := room - len(pieces[last].split())) >= 0
+        pieces[last - 1].text.endswith(":") or (room := room - len(pieces[last].text.split())) >= 0
     ):
         last += 1
     return pieces[first:last]

@@ -1,16 +1,12 @@
 """The judge without a model: a claim is entailed only if it stands in its quotes.
 
-`judge_claims` answers `EntailmentAnswer`, `judge_gaps` `GapRulingsAnswer`, `judge_draft`
-`DraftJudgement` and `evaluate` `EvaluationAnswer`. A gap is closed only by claims that hold the
-words of its question where the researcher misses nothing. A facet is adequate where a passage of
-the right kind answers it; with related passages only it is thin, and in the first round a gap: a
-follow-up may look once more. Whether findings are enough is measured by the words of the ask in
-them and by their confidence. A sentence of a draft is entailed by its words in what it cites.
+A gap is closed only by claims that hold the words of its question where the researcher misses
+nothing. A facet is adequate where a passage of the right kind answers it; with related passages
+only it is thin, and in the first round a gap. A sentence of a draft is entailed by its words in
+what it cites.
 
-`judge_relations` answers `RelationsAnswer` from what the finder of conflicts found. Every side is
-kept, with value, date, definition and population as far as the words around it say, and with the
-likely reason. No side is called right. Claims that can all be right are qualified, and so are the
-sides of a contradiction that their words explain; where nothing does they are contradicted.
+Contradictions are what the finder of conflicts found: every side with what the words around it say
+of it, and the likely reason. No side is called right; sides that a reason explains are qualified.
 """
 
 from __future__ import annotations

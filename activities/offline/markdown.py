@@ -61,7 +61,6 @@ def cited(text: str, numbers: Iterable[int]) -> str:
 def passage(parts: Sequence[str], numbers: Sequence[int], lead: str) -> str:
     """A claim's parts in order: paragraphs, list items and code blocks, each cited."""
     blocks: list[str] = []
-    parts = _join_words(parts)
     for n, part in enumerate(parts):
         label = f"**{bare(lead)}:** " if lead and n == 0 else ""
         if "\n" in part:
@@ -74,17 +73,6 @@ def passage(parts: Sequence[str], numbers: Sequence[int], lead: str) -> str:
         else:
             blocks.append(f"- {cited(plain(part), numbers)}")
     return "\n\n".join(blocks)
-
-
-def _join_words(parts: Sequence[str]) -> list[str]:
-    """The parts; items of one word each, such as the names of settings, are one line."""
-    joined: list[str] = []
-    for part in parts:
-        if joined and not re.search(r"\s", joined[-1].rpartition(", ")[2] + part):
-            joined[-1] = f"{joined[-1].rstrip(',;')}, {part}"
-        else:
-            joined.append(part)
-    return joined
 
 
 def _stands_alone(part: str, before: str) -> bool:

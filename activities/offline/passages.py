@@ -53,7 +53,7 @@ _GROWN, _GROWN_FIRST = 120, 150
 """How long a stretch grows; the best one is read first, and should hold all of the answer."""
 _CODE_LINES = 40
 _COLUMNS = "About the columns: "
-_ITEM_WORDS, _LINE_WORDS, PARAGRAPH = 10, 8, 25
+_LINE_WORDS, PARAGRAPH = 8, 25
 
 
 @dataclass(frozen=True)
@@ -315,8 +315,7 @@ def _hangs_on(stretch: Sequence[Piece], piece: Piece) -> bool:
 def _stands_alone(stretch: Sequence[Piece], piece: Piece) -> bool:
     """A long item of a list that no line leads to, as in a list of changes."""
     led = any(before.text.endswith(":") for before in stretch)
-    is_own = piece.kind in ("item", "entry")
-    return is_own and not led and len(piece.text.split()) >= _ITEM_WORDS
+    return piece.kind in ("item", "entry") and not led and len(piece.text.split()) > _LINE_WORDS
 
 
 def _under(section: str, heading: str) -> str:

@@ -102,21 +102,8 @@ _PREAMBLE = re.compile(
     rf"^(?!{ASKING})[^?]{{0,240}}?[,;:–-]\s+(?:(?:and|but|so|then)\s+)?(?={ASKING})", re.I
 )
 
-# "How can we …", "How could Acme …" asks for a strategy, not for instructions.
-_STRATEGY = re.compile(
-    r"how (?:can|could|should|might|would) (?:we|our|the|(?-i:[A-Z]\w+))\b", re.I
-)
-
-# Words that carry the form of a question or of any sentence, rather than its subject.
-_LIGHT = """use make get find work happen know tell need want way thing kind type name number
-    year date time example different difference main major important good well possible explain
-    describe people person place give take go come do have be say see show mean call include
-    provide experience recommend set put let try often sometimes usually long far old high tall
-    deep wide fast overview summary summarize summarise everything compare comparison versus
-    hoch lange lang alt weit groß teuer oft"""
-_LIGHT_WEIGHT, _VERB, _MAIN = 0.35, 0.6, 0.5
+_VERB, _MAIN = 0.6, 0.5
 _DOES = re.compile(r"\b(?:I|we|you|one|they|to) (\w+)", re.I)
-_IDENTIFIER = re.compile(r"\b[^\W_]+(?:(?:_|\.(?=[a-z]))[^\W_]+)+\b", re.I)
 _CONTEXT, _MOST_CONTEXT = 0.25, 0.5
 """What a term around the question counts, and all of them together against its own."""
 
@@ -138,7 +125,8 @@ _KINDS = (
         r"|consequences? of|warum|weshalb)\b", re.I)),
 )  # fmt: skip
 BROAD = re.compile(
-    r"\b(?:what (?:is|do we|do you) know(?:n)?\b|what is known|overview|everything (?:about|on)"
+    r"\b(?:what (?:is|do we|do you) know(?:n)?\b|what is known|(?:give (?:me |us )?an )?overview"
+    r"|everything (?:about|on)"
     r"|all about|tell (?:me|us) about|state of|landscape|summari[sz]e|introduction to|report on"
     r"|review of|guide to|main (?:aspects|topics|areas|themes|parts|features|concepts)"
     r"|key (?:aspects|topics|areas|themes|concepts)|überblick|what (?:are|is) the situation)\b",
@@ -170,8 +158,6 @@ class Question:
             return Wants.ANYTHING
         for wording in filter(None, (self.text, self.form)):
             opening = asking_clause(wording)
-            if _STRATEGY.match(opening):
-                return Wants.ANYTHING
             for wants, pattern in _OPENINGS:
                 if pattern.match(opening):
                     return wants
@@ -202,24 +188,19 @@ class Question:
         return frozenset(self.terms) - frozenset(self._weighed(self.text))
 
     def _weighed(self, text: str) -> dict[str, float]:
-        found: dict[str, float] = {}
-        named = _identifiers(text)
-        text = BROAD.sub(" ", text)
-        for word in content_words(text, self._language):
-            own = term(word, self._language)
-            is_light = is_on("light_words") and own in _LIGHT_TERMS
-            found[own] = _LIGHT_WEIGHT if is_light else _VERB if word in self._done else 1.0
-        return found | dict.fromkeys(named, 1.0)
+        return {
+            term(word, self._language): _VERB if word in self._done else 1.0
+            for word in content_words(BROAD.sub(" ", text), self._language)
+        }
 
     @cached_property
     def surface(self) -> dict[str, str]:
         """Each term as the question writes it."""
-        found = {
+        return {
             term(word, self._language): word
             for text in (self.context, self.text)
             for word in content_words(text, self._language)
         }
-        return found | {name: name for name in _identifiers(f"{self.context} {self.text}")}
 
     @cached_property
     def verbs(self) -> frozenset[str]:
@@ -242,7 +223,7 @@ class Question:
         known = self._read.get(text)
         if known is None:
             read = (word_terms(word, self._language) for word in set(WORD.findall(text)))
-            known = frozenset().union(*read, _identifiers(text) & self.terms.keys())
+            known = frozenset().union(*read)
             self._read[text] = known
         return known
 
@@ -281,15 +262,7 @@ def asking_clause(text: str) -> str:
     return _PREAMBLE.sub("", asking.strip(" \"“'"))
 
 
-def _identifiers(text: str) -> frozenset[str]:
-    """Names from programs, such as `max_retries` or `os.path`: one thing, beside their words."""
-    return frozenset(found.lower() for found in _IDENTIFIER.findall(text))
-
-
 def content_words(text: str, language: str = "en") -> list[str]:
     """The words of a text in lower case, without function words."""
     stop = STOP_WORDS[language]
     return [word for word in dict.fromkeys(words(text)) if word not in stop]
-
-
-_LIGHT_TERMS = frozenset(term(word) for word in _LIGHT.split())

@@ -1,10 +1,9 @@
 """One facet researched: search, score what came, follow what is missing, answer with passages.
 
-`research` answers `ResearchAnswer`. The first searches ask in the question's own words and in its
-main words; one more follows the names in good hits and leaves out what scored below 0.2. It is left
-out where three sources score 0.7 or better and a passage answers all that a narrow question asks. A
-claim is a passage, word for word, as many of the best as are read. Documents that use the same
-words and give another figure or name do not say the same: both are shown.
+The first searches ask in the question's own words and in its main words; one more follows the names
+in good hits and leaves out what scored below 0.2, unless three sources score 0.7 or better and a
+passage answers all that a narrow question asks. A claim is a passage, word for word. Documents that
+use the same words and give another figure or name are both shown.
 """
 
 from __future__ import annotations
@@ -257,7 +256,7 @@ def _without_faults(answer: JsonObject, complaint: str) -> JsonObject:
     return {**answer, "claims": claims, "exhausted": True}
 
 
-_SAME, _SAME_IN_DOCUMENT = 0.6, 0.85
+_SAME = 0.6
 _PER_DOCUMENT, _PER_DOCUMENT_SPREAD = 6, 2
 _WORTH, _WORTH_SHORT, _WORTH_SPREAD = 0.4, 0.2, 0.6
 """The share of the best passage's score below which a passage is not shown: on a narrow question,
@@ -305,8 +304,7 @@ class _Said:
         if self._source_id != before._source_id:
             return shared > _SAME * least and self._values <= before._words
         # The rest of a section uses its words again and says something else.
-        overlaps = not self._sentences.isdisjoint(before._sentences)
-        return overlaps or shared > _SAME_IN_DOCUMENT * least
+        return not self._sentences.isdisjoint(before._sentences)
 
 
 def _values(sentence: str) -> frozenset[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal, get_args
 
-Family = Literal["answer_types", "figures", "light_words", "links", "parts", "sections", "spread"]
+Family = Literal["answer_types", "figures", "links", "parts", "sections", "spread"]
 FAMILIES: tuple[Family, ...] = get_args(Family)
 
 _disabled: set[str] = set()

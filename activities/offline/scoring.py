@@ -3,9 +3,8 @@
 A passage is worth the share of the question's terms it covers, weighted by how rare they are: more
 where a term comes again, less where it stands only in the headings above or in the title of the
 document. It is worth more where it holds the kind of answer that is wanted, and where plain search
-ranks it high, and its document. A passage
-about a thing that another good passage names counts what that one covers: an answer may be two
-documents away.
+ranks it high, and its document. A passage about a thing that another good passage names counts what
+that one covers: an answer may be two documents away.
 """
 
 from __future__ import annotations
@@ -95,14 +94,13 @@ class Scorer:
         ranked = self._rank(passages)
         if self.question.is_open:
             return ranked
-        seeds, grown = {own.passage: own.score for own in ranked}, {}
-        for seed, passage in grow(seeds, passages):
-            grown[passage] = seeds[seed]
+        seeds = {own.passage: own.score for own in ranked}
+        grown = {passage: seeds[seed] for seed, passage in grow(seeds, passages)}
         ranked = self._rank(grown)
-        given = _relative(own.score for own in ranked), _relative(grown[o.passage] for o in ranked)
-        both = zip(ranked, *given, strict=True)
-        found = [replace(own, score=(whole + seed) / 2) for own, whole, seed in both]
-        return sorted(found, key=_order)
+        wholes = _relative(own.score for own in ranked)
+        parts = _relative(grown[own.passage] for own in ranked)
+        both = zip(ranked, wholes, parts, strict=True)
+        return sorted((replace(o, score=(w + p) / 2) for o, w, p in both), key=_order)
 
     def _rank(self, passages: Iterable[Passage]) -> list[Scored]:
         passages = [passage for passage in passages if not self._is_scrap(passage)]

@@ -38,11 +38,9 @@ def test_a_text_of_the_right_kind_holds_an_answer(question: str, text: str) -> N
         ("When was the tower built?", "The tower was built by the board."),
         ("How tall is the tower?", "The tower is very tall."),
         ("Who built the tower?", "The tower is tall."),
-        ("How the tower is paid for", "Item: Tower; Status: paid; Sum: 12"),
         ("Who runs the boats?", "Boats run on the long route to Outer Skarn."),
         ("Who runs the boats?", "Boats run between Venby and Morrow Point."),
         ("Where was Ada Holt born?", "Ada Holt was born at sea."),
-        ("How do I install it?", "Name: setup; Note: it can be run at once"),
     ],
 )
 def test_a_text_of_another_kind_holds_none(question: str, text: str) -> None:

@@ -29,7 +29,6 @@ FILES = {
 QUESTIONS: dict[Family, str] = {
     "answer_types": "When was the tower built?",
     "figures": "How can we vary the wages of pickers?",
-    "light_words": "What is the main use of a tower for growers?",
     "links": "Where was the last keeper of the Venby tower born?",
     "parts": "When was the tower built, and who was its last keeper?",
     "sections": "What is the height of the Venby tower?",
