@@ -288,9 +288,9 @@ def test_an_unknown_family_is_refused() -> None:
 # --- whole runs ---------------------------------------------------------------------------------
 
 
-def test_a_report_for_readers_names_documents_and_not_how_it_was_made() -> None:
+def test_a_report_for_readers_is_as_printed_without_how_it_was_made() -> None:
     text = render_report(report())
-    assert "It costs 4 million. [Paper 1]" in text
+    assert "It costs 4 million. [1]" in text
     assert "**Where the sources disagree**" in text
     assert "Sources" not in text.replace("Where the sources", "")
 

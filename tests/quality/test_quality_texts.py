@@ -175,4 +175,4 @@ def test_passages_for_readers_carry_their_documents_title(tmp_path: Path) -> Non
     (tmp_path / "a.rst").write_text("Tides\n=====\n\nTides come twice a day.\n", "utf-8")
     (tmp_path / "b.md").write_text("# Moons\n\nThe moon causes eclipses.\n", "utf-8")
     found = find_passages("What does the moon cause?", tmp_path)
-    assert found.startswith("# Moons\n\nThe moon causes eclipses. [Moons]")
+    assert found.startswith("**Moons:** # Moons\n\nThe moon causes eclipses. [1]")
