@@ -49,8 +49,8 @@ _ANNOUNCES = re.compile(
 )
 _WORDS, _WORDS_OPEN = 40, 105
 """How long a stretch is: for a narrow question, and for an open one, where none grows."""
-_GROWN, _GROWN_FIRST = 120, 150
-"""How long a stretch grows; the best one is read first, and should hold all of the answer."""
+_GROWN = 160
+"""How long a stretch grows."""
 _CODE_LINES = 40
 _COLUMNS = "About the columns: "
 _LINE_WORDS, PARAGRAPH = 8, 25
@@ -145,32 +145,24 @@ def cut_passages(hits: Iterable[Hit], *, is_open: bool = False) -> Iterator[Pass
 def grow(
     seeds: Iterable[Passage], passages: Iterable[Passage]
 ) -> Iterator[tuple[Passage, Passage]]:
-    """Each of the seeds, best first, and the same with what it leans on, the name it speaks of and
-    what follows on that, as long as there is room. What stands in one no longer grows itself."""
+    """Each of the seeds, best first, and the same with what it leans on, what follows it and what
+    stands before it in its section, as long as there is room, and with the name it speaks of. What
+    stands in one no longer grows itself."""
     every = {(own.source_id, own.place): own for own in passages}
-    free, most = dict(every), _GROWN_FIRST
+    free = dict(every)
     for seed in seeds:
         if not free.pop((seed.source_id, seed.place), None):
             continue
         run = [seed]
-        while run[0].leans and (own := free.get(_beside(run[0], -1))) and _fit([own, *run], most):
+        while run[0].leans and (own := free.get(_beside(run[0], -1))) and _fit([own, *run]):
             run.insert(0, free.pop(_beside(run[0], -1)))
-        while (own := free.get(_beside(run[-1], 1))) and _fit([*run, own], most):
-            if own.is_entry:
-                break
+        while (own := free.get(_beside(run[-1], 1))) and not own.is_entry and _fit([*run, own]):
             run.append(free.pop(_beside(run[-1], 1)))
-        yield (
-            seed,
-            replace(
-                run[0],
-                pieces=(
-                    *_find_name(run[0], every),
-                    *(piece for own in run for piece in own.pieces),
-                ),
-                heading=" ".join(own.heading for own in run).strip(),
-            ),
-        )
-        most = _GROWN
+        while (own := free.get(_beside(run[0], -1))) and not run[0].is_entry and _fit([own, *run]):
+            run.insert(0, free.pop(_beside(run[0], -1)))
+        pieces = (*_find_name(run[0], every), *(piece for own in run for piece in own.pieces))
+        heading = " ".join(own.heading for own in run).strip()
+        yield seed, replace(run[0], pieces=pieces, heading=heading)
 
 
 _Place = tuple[str, tuple[int, int]]
@@ -180,10 +172,10 @@ def _beside(passage: Passage, step: int) -> _Place:
     return passage.source_id, (passage.place[0], passage.place[1] + step)
 
 
-def _fit(run: Sequence[Passage], most: int) -> bool:
+def _fit(run: Sequence[Passage]) -> bool:
     """Whether neighbours are of one section, and together not too long."""
     is_one = len({own.section for own in run}) == 1
-    return is_one and sum(len(own.text.split()) for own in run) <= most
+    return is_one and sum(len(own.text.split()) for own in run) <= _GROWN
 
 
 def _find_name(passage: Passage, every: Mapping[_Place, Passage]) -> tuple[Piece, ...]:

@@ -112,7 +112,7 @@ def test_a_passage_grows_by_what_follows_as_long_as_there_is_room() -> None:
     assert [passage.parts for passage in cuts] == [(rule,) for rule in rules]
     assert grown(cuts, cuts[1]) == tuple(rules[1:4])
     first, second = (whole.parts for _, whole in grow([cuts[3], cuts[1]], cuts))
-    assert (first, second) == ((rules[3], rules[4]), (rules[1], rules[2]))
+    assert (first, second) == (tuple(rules[2:]), tuple(rules[:2]))
 
 
 def test_a_passage_grows_back_to_what_it_leans_on() -> None:
@@ -145,10 +145,13 @@ def test_entries_of_a_list_of_definitions_do_not_grow_together() -> None:
 
 @pytest.mark.parametrize("name", ["Persistent=", "oil_limit", "--oil LITRES"])
 def test_what_stands_within_an_entry_is_shown_with_its_name(name: str) -> None:
-    about = f"Takes a number. {'The lamp of the tower burns no more oil than that. ' * 12}".strip()
+    about = f"Takes a number. {'The lamp of the tower burns no more oil than that. ' * 20}".strip()
     last = "Zero means that the lamp burns as much as is filled into it, and may run dry by dawn."
     cuts = cut("Lamps of the tower burn oil that is red.", name, about, last)
-    assert grown(cuts, cuts[-1]) == (name, last)
+    first, *_, end = grown(cuts, cuts[-1])
+    assert (first, end) == (name, last)
+    assert cuts[1].is_entry
+    assert not cuts[-1].is_entry
 
 
 def test_a_sentence_that_goes_on_behind_code_opens_no_passage() -> None:
