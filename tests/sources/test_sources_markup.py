@@ -123,6 +123,13 @@ def test_restructured_text(folder: Path, source: str, text: str) -> None:
     assert restructured(folder, f"Top.\n\n{source}\n") == f"Top.\n\n{text}"
 
 
+def test_code_at_the_start_of_a_broken_line_is_no_heading(folder: Path) -> None:
+    source = "# Skip\n\nLines are skipped between `# off` and\n`# on`, and read after it.\n"
+    assert markdown(folder, source) == (
+        "# Skip\n\nLines are skipped between # off and # on, and read after it."
+    )
+
+
 def test_headings_of_unexpected_level_stay(folder: Path) -> None:
     source = "A\n=\n\nB\n-\n\nC\n~\n\nD\n=\n\nE\n~\n\nText.\n"
     assert "E\n\nText." in restructured(folder, source)

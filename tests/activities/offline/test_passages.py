@@ -149,9 +149,9 @@ def test_what_stands_within_an_entry_is_shown_with_its_name(name: str) -> None:
     last = "Zero means that the lamp burns as much as is filled into it, and may run dry by dawn."
     cuts = cut("Lamps of the tower burn oil that is red.", name, about, last)
     first, *_, end = grown(cuts, cuts[-1])
-    assert (first, end) == (name, last)
-    assert cuts[1].is_entry
-    assert not cuts[-1].is_entry
+    assert first == name
+    assert end.endswith(last)
+    assert about not in end
 
 
 def test_a_sentence_that_goes_on_behind_code_opens_no_passage() -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from selectolax.lexbor import LexborNode
 
 from activities.sources.formats.extracted_text import BULLET, Block, fold, heading, normalise
-from activities.sources.formats.lines import starts_unit, unwrap
+from activities.sources.formats.lines import HEADING, starts_unit, unwrap
 from activities.sources.formats.tables import table_lines
 
 _HEADING = re.compile(r"h([1-6])")
@@ -198,7 +198,8 @@ def _labelled_lines(text: str) -> Iterator[str]:
     for line in text.split("\n"):
         if _TEMPLATE_TAG.fullmatch(line.strip()):
             continue
-        if joined and starts_unit(line.strip()):
+        # Markdown has read its headings: what looks like one here is code that a line broke before.
+        if joined and starts_unit(line.strip()) and not HEADING.match(line.strip()):
             yield joined
             joined = ""
         joined += f" {line}"
