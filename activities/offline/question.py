@@ -102,7 +102,7 @@ _PREAMBLE = re.compile(
     rf"^(?!{ASKING})[^?]{{0,240}}?[,;:–-]\s+(?:(?:and|but|so|then)\s+)?(?={ASKING})", re.I
 )
 
-_VERB, _MAIN = 0.6, 0.5
+_LIGHT, _VERB, _MAIN = 0.35, 0.6, 0.5
 _DOES = re.compile(r"\b(?:I|we|you|one|they|to) (\w+)", re.I)
 _CONTEXT, _MOST_CONTEXT = 0.25, 0.5
 """What a term around the question counts, and all of them together against its own."""
@@ -130,6 +130,12 @@ BROAD = re.compile(
     r"|all about|tell (?:me|us) about|state of|landscape|summari[sz]e|introduction to|report on"
     r"|review of|guide to|main (?:aspects|topics|areas|themes|parts|features|concepts)"
     r"|key (?:aspects|topics|areas|themes|concepts)|überblick|what (?:are|is) the situation)\b",
+    re.I,
+)
+# "How high is …" asks for a number: documents need not say "high".
+_DEGREE = re.compile(
+    r"\b(?:how|wie) (long|old|far|big|tall|high|large|often|fast|deep|wide|hot"
+    r"|hoch|lange|alt|weit|groß|teuer|oft)\b",
     re.I,
 )
 _MANY_TERMS = 15
@@ -188,10 +194,10 @@ class Question:
         return frozenset(self.terms) - frozenset(self._weighed(self.text))
 
     def _weighed(self, text: str) -> dict[str, float]:
-        return {
-            term(word, self._language): _VERB if word in self._done else 1.0
-            for word in content_words(BROAD.sub(" ", text), self._language)
-        }
+        light = dict.fromkeys(self._done, _VERB)
+        light |= {word.lower(): _LIGHT for word in _DEGREE.findall(text)}
+        asked = content_words(BROAD.sub(" ", text), self._language)
+        return {term(word, self._language): light.get(word, 1.0) for word in asked}
 
     @cached_property
     def surface(self) -> dict[str, str]:

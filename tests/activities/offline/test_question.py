@@ -61,6 +61,11 @@ def test_forms_of_one_word_are_one_term() -> None:
     assert set(question.terms) == question.terms_of("build tower")
 
 
+@pytest.mark.parametrize("text", ["How high is the tower?", "Wie hoch ist der tower?"])
+def test_what_only_asks_for_a_number_is_no_main_term(text: str) -> None:
+    assert Question(text).main_terms == {"tower"}
+
+
 def test_one_reason_does_not_need_many_documents() -> None:
     assert not Question("Why does the tram not stop at Orla?").is_open
     assert Question("How can we win more customers?").is_open
