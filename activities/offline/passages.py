@@ -49,7 +49,7 @@ _ANNOUNCES = re.compile(
 )
 _WORDS, _WORDS_OPEN = 40, 105
 """How long a stretch is: for a narrow question, and for an open one, where none grows."""
-_GROWN = 160
+_GROWN = 120
 """How long a stretch grows."""
 _CODE_LINES = 40
 _COLUMNS = "About the columns: "
@@ -145,9 +145,9 @@ def cut_passages(hits: Iterable[Hit], *, is_open: bool = False) -> Iterator[Pass
 def grow(
     seeds: Iterable[Passage], passages: Iterable[Passage]
 ) -> Iterator[tuple[Passage, Passage]]:
-    """Each of the seeds, best first, and the same with what it leans on, what follows it and what
-    stands before it in its section, as long as there is room, and with the name it speaks of. What
-    stands in one no longer grows itself."""
+    """Each of the seeds, best first, and the same with what it leans on and what follows it in its
+    section, as long as there is room, and with the name it speaks of. What stands in one no longer
+    grows itself."""
     every = {(own.source_id, own.place): own for own in passages}
     free = dict(every)
     for seed in seeds:
@@ -158,8 +158,6 @@ def grow(
             run.insert(0, free.pop(_beside(run[0], -1)))
         while (own := free.get(_beside(run[-1], 1))) and not own.is_entry and _fit([*run, own]):
             run.append(free.pop(_beside(run[-1], 1)))
-        while (own := free.get(_beside(run[0], -1))) and not run[0].is_entry and _fit([own, *run]):
-            run.insert(0, free.pop(_beside(run[0], -1)))
         pieces = (*_find_name(run[0], every), *(piece for own in run for piece in own.pieces))
         heading = " ".join(own.heading for own in run).strip()
         yield seed, replace(run[0], pieces=pieces, heading=heading)

@@ -32,7 +32,7 @@ _STANDS_OUT, _ALIKE = 0.2, 3
 """How far the best passage is above those of all documents but so many, which may say the same."""
 _OFF_TOPIC = 0.34
 """Where the documents have words for less of the question, none is about it."""
-_MOST_WORDS, _MOST_WORDS_PART, _FEWEST = 750, 400, 2
+_MOST_WORDS, _MOST_WORDS_PART, _FEWEST = 650, 300, 2
 """How long the passages are together, and how many there are in any case."""
 _NARROW, _NARROW_PART = 12, 6
 """How many passages answer a narrow question, and a part of a larger one."""

@@ -110,9 +110,9 @@ def test_a_passage_grows_by_what_follows_as_long_as_there_is_room() -> None:
     rules = [f"Rule {n} of the tram: {'no one may ride on the roof, ' * 5}ever." for n in "12345"]
     cuts = cut(*rules)
     assert [passage.parts for passage in cuts] == [(rule,) for rule in rules]
-    assert grown(cuts, cuts[1]) == tuple(rules[1:4])
-    first, second = (whole.parts for _, whole in grow([cuts[3], cuts[1]], cuts))
-    assert (first, second) == (tuple(rules[2:]), tuple(rules[:2]))
+    assert grown(cuts, cuts[1]) == (rules[1], rules[2])
+    first, second = (whole.parts for _, whole in grow([cuts[2], cuts[1]], cuts))
+    assert (first, second) == ((rules[2], rules[3]), (rules[1],))
 
 
 def test_a_passage_grows_back_to_what_it_leans_on() -> None:
