@@ -84,8 +84,7 @@ class KeySentence:
             for own, weight in question.terms.items()
         }
         self._answer = max(self._weights.values(), default=1.0)
-        self.wants = question.wants
-        self._is_fact = question.wants in FACTS
+        self.is_fact = question.wants in FACTS
 
     def answers(self, sentence: str) -> bool:
         return holds_answer(sentence, self._question)
@@ -109,7 +108,7 @@ class KeySentence:
         reads_well = len(sentence.split()) <= _SENTENCE_WORDS and not announces(sentence)
         answers = self.answers(sentence)
         worth = self._covered(sentence) + self._answer * answers
-        return reads_well, answers and self._is_fact, worth
+        return reads_well, answers and self.is_fact, worth
 
     def _covered(self, sentence: str) -> float:
         held = self._question.terms_of(sentence)

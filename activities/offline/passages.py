@@ -120,7 +120,7 @@ class Passage:
         """Whether it needs what stands before it."""
         return not self.pieces[0].begins or leans(self.pieces[0].text)
 
-    @property
+    @cached_property
     def text(self) -> str:
         """The parts as one text: code on lines of its own, items set apart by semicolons."""
         text = self.parts[0].rstrip("\n")

@@ -14,7 +14,7 @@ from dataclasses import replace
 from activities.offline.key_sentences import Claim, KeySentence, Lead, read_claim
 from activities.offline.markdown import bare, cited, marks, passage, plain, remark
 from activities.offline.passages import ROW
-from activities.offline.question import FACTS, Question
+from activities.offline.question import Question
 from activities.offline.request import Conversation, JsonObject, Reply
 
 SUMMARY_WORDS = 120
@@ -143,7 +143,7 @@ class _Writer:
         if several or not worth:
             return [Lead(key.of(claim), title, claim) for claim in worth]
         first = Lead(worth[0].text, "", worth[0], self._place(worth[0]))
-        others = [Lead(key.of(claim), "", claim) for claim in worth[1:] if key.wants in FACTS]
+        others = [Lead(key.of(claim), "", claim) for claim in worth[1:] if key.is_fact]
         return [first, *(lead for lead in others if key.answers(lead.text))]
 
     def section(self, facet: JsonObject) -> str:
